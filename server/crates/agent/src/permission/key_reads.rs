@@ -295,6 +295,8 @@ fn git<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
         "--binary",
         "--check",
         "--no-no-patch",
+        // It takes a `--quiet` back.
+        "--no-quiet",
     ];
     let at = arguments.iter().position(|word| !word.starts_with('-'))?;
     let (subcommand, rest) = arguments.get(at..)?.split_first()?;
@@ -328,12 +330,13 @@ fn git<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
         [(_, "blob"), objects @ ..] if *subcommand == "cat-file" => objects,
         objects => objects,
     };
-    let is_object = matches!(*subcommand, "show" | "cat-file")
-        && !flags.is_open
-        && !flags.may_have(&["--stdin"])
-        && (*subcommand != "cat-file" || !flags.may_begin("--"))
-        && !objects.is_empty()
-        && objects.iter().all(|(_, word)| is_path(word));
+    // An option may say to show more than that: `--all`, `--batch`, `-g`.
+    let names_all = match *subcommand {
+        "show" => !flags.is_any(),
+        "cat-file" => !flags.may_begin("--"),
+        _ => false,
+    };
+    let is_object = names_all && !flags.is_open && !objects.is_empty() && objects.iter().all(|(_, word)| is_path(word));
     let everywhere = folders.is_empty() || folders.iter().any(|path| path.starts_with(':'));
     let ignored = flags.may_have(&["--no-index", "--untracked", "--no-exclude-standard"]);
     (shows && !is_object).then_some(Search { folders, everywhere, hidden: true, ignored, filter })

@@ -442,10 +442,21 @@ fn watches_tests(words: &[&str]) -> bool {
     is_runner(runner) && words.iter().any(|word| matches!(*word, "--watch" | "--watchAll" | "watch" | "vitest"))
 }
 
-/// Whether the last line is one of a list of keys. Others than these change files or ask for a pattern.
+/// Whether the last line is one of a list of keys. Others than these change files or ask for a pattern, and a test may itself
+/// say what to press.
 fn is_of_a_watch(shown: &Shown, text: &str) -> bool {
+    const KEYS: &[&str] = &[
+        "press a to run all tests",
+        "press enter to trigger a test run",
+        "press f to run only failed tests",
+        "press h to show help, press q to quit",
+        "press q to quit",
+        "press q to quit watch mode",
+        "press w to show more",
+    ];
     let last = shown.seen.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    undecorated(last).to_lowercase().starts_with("press ") && matches!(text, "" | "a" | "f" | "q")
+    let says = undecorated(last).to_lowercase().replace('`', "");
+    KEYS.contains(&says.trim().trim_end_matches('.')) && matches!(text, "" | "a" | "f" | "q")
 }
 
 /// Whether a program shows nothing but that it waits for a key.

@@ -49,7 +49,7 @@ const TABLE: &[(&str, Reads)] = &[
     ("gawk", If(awk::only_reads)),
     ("git", If(git)),
     ("grep", Without(SEARCH)),
-    ("gzip", If(|arguments| has_flag(arguments, &["-c", "--stdout"]) && !has_flag(arguments, &["-r", "--recursive"]))),
+    ("gzip", If(gzip)),
     ("head", Always),
     ("id", Always),
     ("jq", If(jq::only_reads)),
@@ -81,7 +81,7 @@ const TABLE: &[(&str, Reads)] = &[
     ("tail", Without(&["-f", "-F", "--follow", "--retry"])),
     ("test", If(test)),
     ("tr", Always),
-    ("tree", Without(&["-o", "-R", "--fromfile"])),
+    ("tree", Without(&["-o", "-R", "--fromfile", "--hintro", "--houtro"])),
     ("true", Always),
     ("type", Always),
     ("uname", Always),
@@ -109,8 +109,13 @@ pub(super) fn only_reads(words: &[Word], places: &Places<'_>) -> bool {
     if matches!((name.as_str(), rest), ("[" | "[[", [Word::Unknown(_)])) {
         return true;
     }
+    // A glob is printed as the names that it matches.
+    let is_inside = |word: &Word| match word {
+        Word::Known(_) => true,
+        Word::Unknown(_) => argument(word).is_none_or(|glob| places.holds(glob)),
+    };
     if printed::is_harmless(name, rest) {
-        return true;
+        return rest.iter().all(is_inside);
     }
     let Some(arguments) = rest.iter().map(argument).collect::<Option<Vec<_>>>() else { return false };
     if matches!(*arguments, ["--version" | "-V" | "--help"]) && ASKABLE.contains(&name.as_str()) {
@@ -122,8 +127,6 @@ pub(super) fn only_reads(words: &[Word], places: &Places<'_>) -> bool {
         Without(flags) => !has_flag(&arguments, flags),
         If(check) => check(&arguments),
     };
-    // What these print is no file, and the second takes a command line of any kind.
-    let names_files = !matches!(name.as_str(), "echo" | "printf");
     let pattern = search_pattern(name, &arguments);
     // What a glob becomes before or in place of a program could be the program.
     let mut up_to = pattern.filter(|_| is_programmed(name)).and_then(|at| rest.get(..=at)).unwrap_or_default().iter();
@@ -131,7 +134,9 @@ pub(super) fn only_reads(words: &[Word], places: &Places<'_>) -> bool {
         return false;
     }
     let mut looked_at = arguments.iter().enumerate().filter(|(at, _)| Some(*at) != pattern);
-    reads && (!names_files || looked_at.all(|(_, word)| stays(word, places)))
+    // What these print is no file, and the second takes a command line of any kind.
+    let prints = matches!(name.as_str(), "echo" | "printf");
+    reads && if prints { rest.iter().all(is_inside) } else { looked_at.all(|(_, word)| stays(word, places)) }
 }
 
 /// Whether a command that only reads shows nothing of what is in files, but at most their names.
@@ -140,7 +145,7 @@ pub(super) fn only_names(words: &[Word]) -> bool {
         ":", "[", "basename", "cd", "date", "df", "dirname", "du", "echo", "false", "id", "ls", "nproc", "printf",
         "pwd", "readlink", "realpath", "stat", "test", "true", "type", "uname", "which", "whoami",
     ];
-    const OF_GIT: &[&str] = &["ls-files", "ls-tree", "rev-parse", "describe", "merge-base", "branch", "remote"];
+    const SUBCOMMANDS: &[&str] = &["ls-files", "ls-tree", "rev-parse", "describe", "merge-base", "branch", "remote"];
     match words {
         [] => true,
         // With `-v` it shows what is staged.
@@ -148,7 +153,7 @@ pub(super) fn only_names(words: &[Word]) -> bool {
             let rest: Option<Vec<_>> = rest.iter().map(argument).collect();
             rest.is_some_and(|rest| !has_flag(&rest, &["-v", "--verbose"]))
         }
-        [Word::Known(git), Word::Known(subcommand), ..] if git == "git" => OF_GIT.contains(&subcommand.as_str()),
+        [Word::Known(git), Word::Known(subcommand), ..] if git == "git" => SUBCOMMANDS.contains(&subcommand.as_str()),
         [Word::Known(name), ..] => NAMES.contains(&name.as_str()),
         [Word::Unknown(_), ..] => false,
     }
@@ -173,8 +178,10 @@ fn stays(word: &str, places: &Places<'_>) -> bool {
     }
     let Some(flag) = word.strip_prefix('-') else { return places.holds(word) };
     let value = flag.split_once('=').map_or(flag, |(_, value)| value);
-    // A flag may have a path glued to it (`-I/etc`).
-    !value.starts_with('~')
+    // A flag may have a path glued to it (`-I/etc`), and a name without a `/` may be a link.
+    let is_linked = !places.named(value).is_empty() && !places.holds(value);
+    !is_linked
+        && !value.starts_with('~')
         && !value.contains("..")
         && value.find('/').is_none_or(|at| at > 0 && value != flag && places.holds(value))
 }
@@ -238,8 +245,19 @@ fn test(arguments: &[&str]) -> bool {
     !arguments.iter().any(|argument| matches!(*argument, "-v" | "-R"))
 }
 
-/// Its second operand is written, and a glob may become two. A lone `-` is an operand.
+/// It packs files in place but where it is told to print. What looks like that may be the value of another option, or a file.
+fn gzip(arguments: &[&str]) -> bool {
+    const PRINTS: &[&str] = &["-c", "-cd", "-dc", "--stdout"];
+    let mut options = arguments.iter().filter(|argument| argument.starts_with('-') && argument.len() > 1);
+    arguments.iter().any(|argument| PRINTS.contains(argument))
+        && options.all(|option| PRINTS.contains(option) || matches!(*option, "-d" | "--decompress"))
+}
+
+/// Its second operand is written, and a glob may become two. A lone `-` is an operand, and what stands behind `--` is one.
 fn uniq(arguments: &[&str]) -> bool {
+    if arguments.contains(&"--") {
+        return false;
+    }
     let mut operands = arguments.iter().filter(|argument| !argument.starts_with('-') || **argument == "-");
     operands.next().is_none_or(|operand| !operand.contains(['*', '?', '['])) && operands.next().is_none()
 }

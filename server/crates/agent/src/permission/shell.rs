@@ -53,6 +53,7 @@ const WRAPPERS: &[&str] = &[
     "rlwrap",
     "runuser",
     "setsid",
+    "ssh",
     "stdbuf",
     "strace",
     "sudo",
@@ -67,6 +68,7 @@ const WRAPPERS: &[&str] = &[
     "xargs",
     "xvfb-run",
 ];
+
 /// Programs that run the text after `-c`, or all of it.
 const INTERPRETERS: &[&str] = &["bash", "dash", "eval", "fish", "ksh", "sh", "zsh"];
 
@@ -87,10 +89,12 @@ pub(super) struct Asked<'a> {
 
 pub(super) fn judge(rules: &Rules, case: &Case<'_>, asked: &Asked<'_>) -> Verdict {
     let Asked { line, parsed, cwd, links, keys, outside } = *asked;
+    // The shell takes a continued line's break out before anything else.
+    let joined = line.replace("\\\n", "");
     // Where a line cannot be parsed, its plain words must do to find what is denied.
     let guessed = match parsed {
         ShellLine::Commands(_) => Vec::new(),
-        ShellLine::Unparsable { .. } => guess_commands(line),
+        ShellLine::Unparsable { .. } => guess_commands(&joined),
     };
     let commands = match parsed {
         ShellLine::Commands(commands) => commands.as_slice(),
@@ -98,7 +102,7 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, asked: &Asked<'_>) -> Verdic
     };
     let places = Places::of_line(case.folders, cwd, commands, links);
     let is_open = matches!(parsed, ShellLine::Unparsable { .. });
-    let line = Line { rules, case, places, text: line, is_open, cwd, keys, outside };
+    let line = Line { rules, case, places, text: line, joined: &joined, is_open, cwd, keys, outside };
     if let Some(reason) = line.forbidden(commands) {
         return Verdict::Deny { reason };
     }
@@ -150,6 +154,8 @@ struct Line<'a> {
     case: &'a Case<'a>,
     places: Places<'a>,
     text: &'a str,
+    /// The same with its continued lines as one.
+    joined: &'a str,
     /// Whether it could not be parsed, so that it may run more than is known.
     is_open: bool,
     cwd: &'a Path,
@@ -231,12 +237,11 @@ impl Line<'_> {
             let wanted = pattern.first_words();
             // What a program reads from the line itself is part of no command.
             let is_fed = self.text.contains("<<") && commands.iter().any(|command| !is_reading(command));
+            let told = || spellings::mentions(self.joined, &wanted) || runs_in_code(self.joined, pattern);
             commands.iter().flat_map(spelled).any(|words| pattern.may_fit_words(&words))
                 || commands.iter().any(|command| !self.reads(command) && may_run(command, pattern))
-                || (is_fed
-                    && wanted.len() > 1
-                    && (spellings::mentions(self.text, &wanted) || runs_in_code(self.text, pattern)))
-                || (self.is_open && (spellings::mentions(self.text, &wanted) || runs_in_code(self.text, pattern)))
+                || (is_fed && wanted.len() > 1 && told())
+                || (self.is_open && (told() || may_come_to(self.joined, pattern, true)))
         });
         by_words.or_else(|| rules.iter().find(|sourced| self.may_name_a_file(&sourced.rule, commands)))
     }
@@ -274,7 +279,8 @@ impl Line<'_> {
         };
         if Class::Edit.is_named(&rule.tool) {
             let mut writes = commands.iter().flat_map(|command| &command.redirects).filter(|redirect| redirect.writes);
-            let mut changing = commands.iter().filter(|command| !self.reads(command));
+            // Of a line that could not be parsed it is not known what is written to.
+            let mut changing = commands.iter().filter(|command| self.is_open || !self.reads(command));
             return writes.any(|redirect| is_unknown(&redirect.target) || may_be(&redirect.target))
                 || changing.any(|command| {
                     let is_open = spellings::changes_files(command);
@@ -595,6 +601,12 @@ fn forms(command: &SimpleCommand) -> Vec<Vec<Word>> {
             }
             forms.push(renamed);
         } else if WRAPPERS.contains(&bare) {
+            let mut words = words.clone();
+            if matches!(bare, "parallel" | "xargs") {
+                let end = words.iter().position(|word| spellings::text(word).starts_with(":::"));
+                words.truncate(end.unwrap_or(words.len()));
+                words.push(Word::Unknown("(what it reads)".to_owned()));
+            }
             // Which words are the wrapper's own is not for us to know: each that could be a name is tried.
             forms.extend((1..words.len().min(8)).filter_map(|from| words.get(from..).map(<[Word]>::to_vec)));
         } else if INTERPRETERS.contains(&bare) {
@@ -602,6 +614,12 @@ fn forms(command: &SimpleCommand) -> Vec<Vec<Word>> {
                 let (Word::Known(text) | Word::Unknown(text)) = word;
                 forms.extend(guess_commands(text).into_iter().map(|command| command.words));
             }
+            let is_told = words.iter().skip(1).any(|word| {
+                let letters = spellings::text(word).strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+                letters.is_some_and(|letters| letters.contains('c'))
+            });
+            let unknown = words.iter().skip(1).filter(|word| is_told && spellings::is_expanded(word));
+            forms.extend(unknown.map(|word| vec![word.clone()]));
             if bare == "eval" {
                 forms.extend(words.get(1..).map(<[Word]>::to_vec));
             }
@@ -627,7 +645,8 @@ fn may_run(command: &SimpleCommand, pattern: &Pattern<'_>) -> bool {
         // One word alone may be any, so only code is looked at.
         let is_told = if wanted.len() == 1 { spellings::is_code(&code.text) && told() } else { told() };
         let may_fit = || wanted.len() > 1 || code.is_run;
-        code.may_be_any() || is_told || (may_fit() && runs_in_code(&code.text, pattern))
+        let comes_to = || runs_in_code(&code.text, pattern) || may_come_to(&code.text, pattern, code.is_run);
+        code.may_be_any() || is_told || (may_fit() && comes_to())
     };
     let behind = || {
         let words = spellings::run_words(command);
@@ -660,6 +679,23 @@ fn runs_in_code(text: &str, pattern: &Pattern<'_>) -> bool {
     guess_in_code(text).iter().any(|command| is_about(pattern, command))
 }
 
+/// Whether a text could run what a rule is about, once what is unknown in it is known: `$git push`, `git pu${x}sh`, `gi? push`.
+/// Where it need not be run, a name that is unknown is none; nor is one in quotes, which mostly is an argument.
+fn may_come_to(text: &str, pattern: &Pattern<'_>, is_run: bool) -> bool {
+    if !is_expanded(text) && !spellings::is_glob(text) {
+        return false;
+    }
+    let wanted = pattern.first_words();
+    let is_named = |command: &SimpleCommand| matches!(command.words.first(), Some(Word::Known(_)));
+    let may_fit = |command: &SimpleCommand| spelled(command).iter().any(|words| pattern.may_fit_words(words));
+    let may_be = |text: &str, is_run: bool| {
+        let mut commands = guess_open(text, &wanted).into_iter();
+        commands.any(|command| (is_run || is_named(&command)) && may_fit(&command))
+    };
+    let mut quoted = text.split(['"', '\'']).filter(|piece| *piece != text);
+    may_be(text, is_run) || quoted.any(|piece| may_be(piece, false))
+}
+
 /// Whether a rule is about a command, in any form.
 fn is_about(pattern: &Pattern<'_>, command: &SimpleCommand) -> bool {
     spelled(command).iter().any(|words| pattern.fits_words(words))
@@ -680,12 +716,40 @@ fn words_in_code(command: &SimpleCommand) -> Vec<Word> {
 /// What a text could run, by its plain words: enough to find what is denied, never to allow.
 fn guess_commands(text: &str) -> Vec<SimpleCommand> {
     let pieces = text.split([';', '|', '&', '\n', '(', ')', '{', '}', '`']);
-    let commands = pieces.map(|piece| {
-        let words = piece.split_whitespace().map(|word| word.replace(['"', '\'', '\\'], ""));
-        words.filter(|word| !word.is_empty() && word != "$").map(Word::Known).collect::<Vec<_>>()
-    });
-    commands
-        .filter(|words| !words.is_empty())
-        .map(|words| SimpleCommand { words, assignments: Vec::new(), redirects: Vec::new() })
-        .collect()
+    commands_of(pieces.map(|piece| {
+        let words = piece.split(|c: char| c.is_whitespace() || matches!(c, '<' | '>'));
+        let words = words.map(|word| word.replace(['"', '\'', '\\'], ""));
+        words.filter(|word| !word.is_empty() && word != "$").map(Word::Known).collect()
+    }))
+}
+
+/// The same with the words that are known only when it runs: those with an expansion, and globs that fit one that is wanted.
+fn guess_open(text: &str, wanted: &[&str]) -> Vec<SimpleCommand> {
+    const BEFORE: &[&str] = &["!", "do", "elif", "else", "if", "then", "time", "until", "while", "{", "}"];
+    let is_open = |word: &str| {
+        let could_be = |wanted: &&str| spellings::may_name(spellings::bare(word), wanted);
+        is_expanded(word) || (spellings::is_glob(word) && wanted.iter().any(could_be))
+    };
+    let word = |word: &str| match word.replace(['"', '\'', '\\'], "") {
+        word if is_open(&word) => Word::Unknown(word),
+        word => Word::Known(word),
+    };
+    let sets = |word: &str| word.split_once('=').is_some_and(|(name, _)| !name.is_empty() && !is_expanded(name));
+    let whole = spellings::without_substitutions(text);
+    // Each as one word, and what is in it.
+    let pieces = whole.split([';', '|', '&', '\n', '(', ')']);
+    let inner = text.split([';', '|', '&', '\n', '(', ')', '{', '}', '`']);
+    commands_of(pieces.chain(inner).map(|piece| {
+        let words = piece.split_whitespace().skip_while(|word| BEFORE.contains(word) || sets(word));
+        words.map(word).filter(|word| !spellings::text(word).is_empty()).collect()
+    }))
+}
+
+fn is_expanded(text: &str) -> bool {
+    text.contains(['$', '`'])
+}
+
+fn commands_of(words: impl Iterator<Item = Vec<Word>>) -> Vec<SimpleCommand> {
+    let some = words.filter(|words| !words.is_empty());
+    some.map(|words| SimpleCommand { words, assignments: Vec::new(), redirects: Vec::new() }).collect()
 }

@@ -1,6 +1,8 @@
 //! The ways in which the same command or file can be written, for rules that deny and ask: told too often rather than too
 //! seldom. What is allowed is never found by them.
 
+use std::collections::BTreeSet;
+
 use super::rule::text_fits;
 use super::{SimpleCommand, Word, read_only};
 
@@ -28,6 +30,7 @@ const RUN: &[&str] = &[
     "driver",
     "editor",
     "exec",
+    "execbatch",
     "external",
     "externaldiff",
     "difffilter",
@@ -38,6 +41,7 @@ const RUN: &[&str] = &[
     "lessclose",
     "lessopen",
     "pager",
+    "pre",
     "process",
     "program",
     "receivepack",
@@ -109,6 +113,9 @@ const MAY_GO_THROUGH: &[&str] = &["cp", "diff", "egrep", "fgrep", "grep", "scp"]
 const CHANGES: &[&str] =
     &["cp", "dd", "install", "ln", "mv", "patch", "perl", "rm", "rsync", "sed", "shred", "tee", "touch", "truncate"];
 
+/// Programs that show nothing of what is in files, though they do more than read.
+const SHOWS_NOTHING: &[&str] = &["chmod", "export", "kill", "mkdir", "rm", "rmdir", "sleep", "touch", "unset"];
+
 /// The command without the options that stand before what it is told to do: `git push` of `git -C . push`.
 pub(super) fn without_options(words: &[Word]) -> Vec<Vec<Word>> {
     let Some((Word::Known(name), rest)) = words.split_first() else { return Vec::new() };
@@ -165,6 +172,7 @@ pub(super) fn codes(command: &SimpleCommand) -> Vec<Code> {
     let words = run_words(command);
     let of_git = command.words.split_first().filter(|(name, _)| bare(text(name)) == "git").map(|(_, words)| words);
     let sets = of_git.is_some_and(|words| words.iter().any(|word| text(word) == "config"));
+    let run = run_places(bare(command.words.first().map(text).unwrap_or_default()), &words);
     for (at, word) in words.iter().enumerate() {
         let text = text(word);
         let is_open = matches!(word, Word::Unknown(_)) && is_unknown(text);
@@ -174,9 +182,12 @@ pub(super) fn codes(command: &SimpleCommand) -> Vec<Code> {
         let glued = text.strip_prefix('-').filter(|rest| !rest.starts_with('-')).and_then(|rest| rest.get(1..));
         let glued = glued.into_iter().map(|rest| ("", rest));
         let found = values(text).chain([(option, text)]).chain(glued);
-        codes.extend(found.map(|(name, value)| Code { is_unknown: is_open, ..Code::of(name, value) }));
+        codes.extend(found.map(|(name, value)| {
+            let code = Code::of(name, value);
+            Code { is_unknown: is_open, is_run: code.is_run || run.contains(&at), ..code }
+        }));
     }
-    if of_git.is_some_and(runs_unknown) {
+    if of_git.is_some_and(sets_unknown) {
         codes.push(Code { text: String::new(), is_run: true, is_unknown: true });
     }
     // What an alias of git's stands for is a subcommand, and so is what it runs for each of several repositories.
@@ -212,40 +223,80 @@ fn sets_an_alias(words: &[Word]) -> bool {
     })
 }
 
-/// Whether git runs a word that is known only when it runs, or takes it for the name of a setting.
-fn runs_unknown(words: &[Word]) -> bool {
-    let is_unknown = |word: &Word| matches!(word, Word::Unknown(text) if text.contains(['$', '`']));
-    let is_name_unknown = |word: &Word| is_unknown(word) && text(word).split('=').next().is_some_and(is_expanded);
-    let is_behind = |at: usize, wanted: &str| at.checked_sub(1).and_then(|at| words.get(at)).map(text) == Some(wanted);
-    let behind = |wanted: &str| {
-        let at = words.iter().position(|word| text(word) == wanted);
-        at.and_then(|at| words.get(at + 1..)).unwrap_or_default()
-    };
-    let has = |wanted: &str| words.iter().any(|word| text(word) == wanted);
-    let set = behind("config")
-        .iter()
+/// Whether git takes a word that is known only when it runs for the name of a setting.
+fn sets_unknown(words: &[Word]) -> bool {
+    let is_name_unknown =
+        |word: &Word| is_expanded(word) && text(word).split('=').next().is_some_and(|name| name.contains(['$', '`']));
+    let config = words.iter().position(|word| text(word) == "config");
+    let mut set = config.and_then(|at| words.get(at + 1..)).unwrap_or_default().iter();
+    let set = set
         .find(|word| !text(word).starts_with('-') && !matches!(text(word), "set" | "get" | "unset" | "list" | "edit"));
-    // All of these are run by a shell, or begin with a program.
-    let run = match () {
-        () if has("bisect") => behind("run"),
-        () if has("submodule") => behind("foreach"),
-        () => &[],
-    };
-    let runs_x = has("rebase") || has("difftool");
-    let is_run_by_option = |at: usize, word: &Word| {
-        let option = at.checked_sub(1).and_then(|at| words.get(at)).map(text).unwrap_or_default();
-        let is_x = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains('x');
-        (runs_x && is_unknown(word) && (is_x(option) || is_x(text(word))))
-            || (has("filter-branch") && is_unknown(word) && option.ends_with("-filter"))
-    };
-    let mut each = words.iter().enumerate();
-    each.any(|(at, word)| (is_behind(at, "-c") && is_name_unknown(word)) || is_run_by_option(at, word))
-        || set.is_some_and(is_name_unknown)
-        || run.iter().any(is_unknown)
+    let mut behind_c = words.iter().zip(words.iter().skip(1)).filter(|(before, _)| text(before) == "-c");
+    behind_c.any(|(_, word)| is_name_unknown(word)) || set.is_some_and(is_name_unknown)
 }
 
-fn is_expanded(text: &str) -> bool {
-    text.contains(['$', '`'])
+/// The places of the words that a program runs, as a program or by a shell: behind an option such as `-x`, or a word such as
+/// `run`.
+fn run_places(name: &str, words: &[Word]) -> BTreeSet<usize> {
+    let has = |wanted: &str| name == "git" && words.iter().any(|word| text(word) == wanted);
+    let letters: &[char] = match name {
+        "fd" | "fdfind" => &['x', 'X'],
+        _ if has("rebase") || has("difftool") => &['x'],
+        _ => &[],
+    };
+    let filters = has("filter-branch");
+    let is_x = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains(letters);
+    let is_behind = |option: &str| is_x(option) || (filters && option.ends_with("-filter"));
+    let texts = || words.iter().map(text).enumerate();
+    let mut places: BTreeSet<_> =
+        texts().filter(|(_, text)| is_behind(text)).flat_map(|(at, _)| [at, at + 1]).collect();
+    let command = match () {
+        () if has("bisect") => Some("run"),
+        () if has("submodule") => Some("foreach"),
+        () => None,
+    };
+    let begin = command.and_then(|word| words.iter().position(|other| text(other) == word));
+    let rest = || texts().skip(begin.map_or(usize::MAX, |at| at + 1));
+    places.extend(rest().find(|(_, text)| !text.starts_with('-')).map(|(at, _)| at));
+    places.extend(rest().map(|(at, _)| at).filter(|at| words.get(*at).is_some_and(is_expanded)));
+    places
+}
+
+/// Whether a word has a variable or a command in it, of which only the running shell knows what it comes to.
+pub(super) fn is_expanded(word: &Word) -> bool {
+    matches!(word, Word::Unknown(text) if text.contains(['$', '`']))
+}
+
+/// A text with `$` alone in the place of each `${…}`, `$(…)` and what stands in backticks.
+pub(super) fn without_substitutions(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['$', '`']) {
+        let (before, from) = rest.split_at(at);
+        plain.push_str(before);
+        plain.push('$');
+        let behind = from.get(1..).unwrap_or_default();
+        rest = match (from.starts_with('`'), behind.chars().next()) {
+            (true, _) => behind.split_once('`').map_or("", |(_, rest)| rest),
+            (false, Some(open @ ('{' | '('))) => behind_closed(behind, open),
+            (false, _) => behind,
+        };
+    }
+    plain + rest
+}
+
+/// What stands behind the bracket that closes the one that a text begins with.
+fn behind_closed(text: &str, open: char) -> &str {
+    let close = if open == '{' { '}' } else { ')' };
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices() {
+        depth += usize::from(c == open);
+        depth -= usize::from(c == close);
+        if depth == 0 {
+            return text.get(at + 1..).unwrap_or_default();
+        }
+    }
+    ""
 }
 
 impl Code {
@@ -423,11 +474,22 @@ pub(super) fn shows_files(command: &SimpleCommand) -> bool {
     !read_only::only_names(&command.words) && !keeps_files(&command.words)
 }
 
-/// Whether git takes files in or gives them back, and shows nothing of them.
+/// Whether a command takes files in, gives them back or sets something, and shows nothing of them.
 fn keeps_files(words: &[Word]) -> bool {
-    let Some(("git", words)) = words.split_first().map(|(name, words)| (text(name), words)) else { return false };
+    let Some((name, words)) = words.split_first().map(|(name, words)| (text(name), words)) else { return false };
+    if name != "git" {
+        return SHOWS_NOTHING.contains(&name);
+    }
     let kept = without_texts(words);
     let texts: Vec<_> = kept.iter().map(text).collect();
+    if let ["config", rest @ ..] = texts.as_slice() {
+        // Behind the name of a setting stands its value, whatever it looks like.
+        let name = rest.iter().position(|word| !word.starts_with('-') && word.contains('.'));
+        let before = name.and_then(|name| rest.get(..name)).filter(|_| !sets_unknown(words));
+        return before.is_some_and(|options| {
+            options.iter().all(|option| matches!(*option, "set" | "--global" | "--local" | "--add" | "--replace-all"))
+        });
+    }
     let shows =
         ["-p", "--patch", "-i", "--interactive", "-e", "--edit", "-v", "--verbose", "-F", "--file", "-t", "--template"];
     matches!(texts.first(), Some(&("add" | "checkout" | "commit" | "switch" | "tag")))

@@ -284,7 +284,7 @@ fn what_a_link_leads_to_counts_as_named() {
         word(&judge(rules, &case))
     };
     let none = Rules::default();
-    for line in ["cat docs/x", "cd docs && cat x", "sort < docs/x", "ls docs/x"] {
+    for line in ["cat docs/x", "cd docs && cat x", "sort < docs/x", "ls docs/x", "cd docs && diff --from-file=x a"] {
         assert_eq!(judged(&none, line, "/home/me/.ssh/id_rsa"), "ask", "{line}");
         assert_eq!(judged(&none, line, "/ws/other"), "allow", "{line}");
     }

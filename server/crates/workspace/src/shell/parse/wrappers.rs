@@ -32,6 +32,14 @@ const RESERVED: &[&str] = &[
 /// Shells whose language this is.
 const SHELLS: &[&str] = &["ash", "bash", "dash", "sh"];
 
+/// Letters of these shells' options that leave the line what it says: with `-k` a word such as `PAGER=x` sets a variable of the
+/// program that it is given to.
+const SHELL_LETTERS: &str = "abcefhilmnptuvxBCEP";
+
+/// The same by name. Others do more, such as to take what follows a `#` for more of the command.
+const SHELL_OPTIONS: &[&str] =
+    &["errexit", "errtrace", "functrace", "noclobber", "noglob", "nounset", "pipefail", "posix", "verbose", "xtrace"];
+
 /// Shells with another language.
 const OTHER_SHELLS: &[&str] = &["csh", "fish", "ksh", "nu", "pwsh", "tcsh", "zsh"];
 
@@ -164,7 +172,9 @@ fn wrapped(wrapper: &Wrapper, mut command: SimpleCommand) -> Result<Runs, Unclea
     if wrapper.name == "command" && command.words.get(1).is_some_and(asks) {
         return Ok(Runs::Itself(command));
     }
-    let Options { end: mut start, replaced, appends, unsets } = options(wrapper, &command.words)?;
+    let Options { end: mut start, replaced, appends, unsets, read } = options(wrapper, &command.words)?;
+    let read = read.into_iter().map(|file| Redirect { writes: false, target: Word::Known(file) });
+    command.redirects.extend(read);
     // What is taken away may be what keeps the command from running programs of a repository's, so it counts itself, too.
     // A lone `-` takes all.
     let is_dash = |word: &Word| matches!(word, Word::Known(text) if text == "-");
@@ -230,6 +240,8 @@ struct Options {
     appends: bool,
     /// Whether `env` takes variables away.
     unsets: bool,
+    /// The files that `xargs` reads, of which it makes arguments.
+    read: Vec<String>,
 }
 
 /// Reads a wrapper's options. A value that is not known may come to be several words or none, so it is refused.
@@ -238,6 +250,7 @@ fn options(wrapper: &Wrapper, words: &[Word]) -> Result<Options, Unclear> {
     let mut replaced = None;
     let mut is_limited = false;
     let mut unsets = false;
+    let mut read = Vec::new();
     let mut words = words.iter().enumerate().skip(1);
     let mut next = || match words.next() {
         Some((at, Word::Known(word))) => Ok(Some((at, word.as_str()))),
@@ -258,16 +271,14 @@ fn options(wrapper: &Wrapper, words: &[Word]) -> Result<Options, Unclear> {
             None => Err(unclear()),
         };
         if let Some(long) = word.strip_prefix("--") {
-            let name = long.split('=').next().unwrap_or_default();
+            let (name, given) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
             is_limited |= name == "max-args";
             unsets |= matches!(name, "ignore-environment" | "unset");
-            match (wrapper.long_valued.contains(&name), long.contains('=')) {
-                (true, false) => {
-                    value()?;
-                }
-                (true, true) => {}
-                (false, false) if wrapper.long.contains(&name) => {}
-                (false, _) => return Err(unclear()),
+            if wrapper.long_valued.contains(&name) {
+                let value = given.map_or_else(&mut value, Ok)?;
+                read.extend((name == "arg-file").then(|| value.to_owned()));
+            } else if given.is_some() || !wrapper.long.contains(&name) {
+                return Err(unclear());
             }
             continue;
         }
@@ -290,6 +301,7 @@ fn options(wrapper: &Wrapper, words: &[Word]) -> Result<Options, Unclear> {
             let value = if attached.is_empty() { value()? } else { attached };
             match letter {
                 'I' => replaced = Some(value.to_owned()),
+                'a' => read.push(value.to_owned()),
                 'L' | 'n' => is_limited = true,
                 _ => {}
             }
@@ -297,7 +309,7 @@ fn options(wrapper: &Wrapper, words: &[Word]) -> Result<Options, Unclear> {
         }
     }
     let appends = replaced.is_none() || is_limited;
-    Ok(Options { end, replaced, appends, unsets })
+    Ok(Options { end, replaced, appends, unsets, read })
 }
 
 /// `sh` and its like: a line after `-c`, or a script, which stands for itself.
@@ -313,12 +325,19 @@ fn shell(name: &str, command: SimpleCommand) -> Result<Runs, Unclear> {
                 break;
             }
             "--norc" | "--noprofile" | "--login" | "--posix" | "--version" | "--help" => {}
-            // It takes the next word, which must be known to be one.
-            "-o" | "+o" if matches!(command.words.get(at + 1), Some(Word::Known(_))) => at += 1,
-            "-o" | "+o" => return Err(unclear()),
             _ => match word.strip_prefix(['-', '+']) {
-                Some(letters) if !letters.is_empty() && letters.chars().all(|c| "abcefhiklmnptuvxBCEP".contains(c)) => {
+                Some(letters)
+                    if !letters.is_empty() && letters.chars().all(|c| c == 'o' || SHELL_LETTERS.contains(c)) =>
+                {
                     is_line |= word.starts_with('-') && letters.contains('c');
+                    // Each takes a further word, which must be known to be one.
+                    for _ in letters.matches('o') {
+                        at += 1;
+                        match command.words.get(at) {
+                            Some(Word::Known(option)) if SHELL_OPTIONS.contains(&option.as_str()) => {}
+                            _ => return Err(unclear()),
+                        }
+                    }
                 }
                 Some(_) => return Err(unclear()),
                 None => break,

@@ -211,6 +211,18 @@ fn what_a_rule_denies_leaves_all_else_to_itself() {
         "git stash save 'git push later'",
         "git revert -m 1 'git push'",
         "make --unpack \"$HOME\"",
+        "git config user.email \"$EMAIL\"",
+        "git config --global user.name \"$NAME\"",
+        "mkdir -p \"$DIR\"",
+        "kill $PID",
+        "sleep \"$N\"",
+        "export FOO=\"$BAR\"",
+        "bash -euo pipefail -c 'ls'",
+        "git rebase -x 'cargo test -p $CRATE' main",
+        "ssh host uptime",
+        "fd -e rs -x wc -l",
+        "awk '$3 > 100 { print $1 }' in.txt",
+        "perl -ne '$n++ if /x/' in.txt",
     ] {
         let verdict = judged_by(&rules, line, Mode::Bypass, SURROUNDINGS[0]);
         assert!(matches!(verdict, Verdict::Allow { .. }), "`{line}` came to {verdict:?}");
