@@ -32,9 +32,15 @@ pub(crate) fn sandboxed(folder: &Path) -> Access {
     let folders = [folder.to_owned()];
     // Some of the programs there are scripts that start one elsewhere.
     let settings = Settings { read: vec![real::tools().display().to_string()], ..Settings::default() };
-    sandbox::make_caches(&environment);
-    let world =
-        sandbox::World { folders: &folders, repositories: &[], own: &[], credentials: &[], environment: &environment };
+    sandbox::make_caches(&environment, &folders);
+    let world = sandbox::World {
+        folders: &folders,
+        repositories: &[],
+        own: &[],
+        denied: &[],
+        credentials: &[],
+        environment: &environment,
+    };
     let policy = Policy::new(&settings, &world).map(|policy| Arc::new(policy.resolved()));
     let policy = policy.filter(|_| sandbox::support().by.is_some());
     Access { trusted: Arc::new(|| true), policy, pass: [].into(), gate: Arc::new(Closed) }

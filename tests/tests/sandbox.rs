@@ -464,6 +464,46 @@ const SETTINGS_OF_GIT: &[(&str, &[(&str, &str)])] = &[
         "permissions.deny = [\"Read(~/.config/git/**)\"]",
         &[(".config/git/config", "[user]\n\tname = Ada\n\temail = ada@b.example\n[alias]\n\tsecret = SECRET\n")],
     ),
+    // A comment does not go on in the next line.
+    (
+        "permissions.deny = [\"Read(~/.gitconfig)\"]",
+        &[(".gitconfig", "[user]\n\temail = ada@b.example\n\tname = Ada # \\\n\ttoken = SECRET\n")],
+    ),
+    // Where who one is stands in what is included by what commands may not read.
+    (
+        "",
+        &[
+            (".gitconfig", "[user]\n\ttoken = SECRET\n[include]\n\tpath = dotfiles/main # mine\n"),
+            ("dotfiles/main", "[alias]\n\tsecret = SECRET\n[include]\n\tpath = \"identity\"\n"),
+            ("dotfiles/identity", "[user]\n\tname = Ada\n\temail = ada@b.example\n\tpassword = SECRET\n"),
+        ],
+    ),
+    // A condition that is meant from the folder of its file, and one that does not hold.
+    (
+        "",
+        &[
+            (
+                ".gitconfig",
+                "[user]\n\ttoken = SECRET\n[includeIf \"gitdir:./\"]\n\tpath = dotfiles/here\n\
+                 [includeIf \"gitdir:./elsewhere/\"]\n\tpath = dotfiles/there\n",
+            ),
+            ("dotfiles/here", "[user]\n\tname = Ada\n\temail = ada@b.example\n"),
+            ("dotfiles/there", "[user]\n\tname = Eve\n\temail = eve@b.example\n"),
+        ],
+    ),
+    // Files that include each other, which git would refuse if they were not conditional.
+    (
+        "",
+        &[
+            (
+                ".gitconfig",
+                "[user]\n\tname = Ada\n\temail = ada@b.example\n\ttoken = SECRET\n\
+                 [includeIf \"gitdir:/none/\"]\n\tpath = dotfiles/a\n\tpath = dotfiles/a\n",
+            ),
+            ("dotfiles/a", "[include]\n\tpath = b\n\tpath = b\n[alias]\n\tsecret = SECRET\n"),
+            ("dotfiles/b", "[include]\n\tpath = a\n\tpath = a\n"),
+        ],
+    ),
 ];
 
 #[tokio::test]
@@ -488,6 +528,68 @@ async fn git_goes_on_under_the_users_name_where_credentials_stand_in_its_setting
         assert!(!told.contains(SECRET), "{files:?}\n{told}");
         world.window.close().await;
     }
+}
+
+/// The copies of git's settings that lie in the data folder.
+fn copies(setup: &Setup) -> Vec<String> {
+    let entries = std::fs::read_dir(setup.data_folder().join("git")).into_iter().flatten();
+    entries.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn copies_of_gits_settings_are_there_as_long_as_a_window_uses_them() {
+    if !is_installed("git") {
+        return;
+    }
+    let settings = |name: &str| format!("[user]\n\tname = {name}\n\temail = a@b.example\n\ttoken = {SECRET}\n");
+    let Some(world) = World::with_files(User::Same, "", &[(".gitconfig", settings("Ada"))]).await else { return };
+    let open = || async {
+        let mut command = tokio::process::Command::new(harness::binary());
+        command.env("HOME", &world.home).env_remove("TMPDIR");
+        let window = Window::launch(command, &world.setup, &world.project, Profile::panel()).await;
+        window.new_session().await;
+        window
+    };
+    std::fs::write(world.home.join(".gitconfig"), settings("Grace")).unwrap();
+    let second = open().await;
+    assert_eq!(copies(&world.setup).len(), 2, "{:?}", copies(&world.setup));
+    // A shell that is begun anew has what its session began with.
+    world.run("kill -9 $$").await;
+    assert!(world.works("git config user.name").await.starts_with("Ada\n"));
+    second.close().await;
+    let World { setup, home, project, window, _place, .. } = world;
+    window.close().await;
+
+    std::fs::write(home.join(".gitconfig"), settings("Edsger")).unwrap();
+    let mut command = tokio::process::Command::new(harness::binary());
+    command.env("HOME", &home).env_remove("TMPDIR");
+    let third = Window::launch(command, &setup, &project, Profile::panel()).await;
+    third.new_session().await;
+    let left = copies(&setup);
+    assert!(left.len() == 1 && left[0].contains("Edsger"), "{left:?}");
+    // Nothing is left where git can read its settings again.
+    std::fs::write(home.join(".gitconfig"), "[user]\n\tname = Ada\n").unwrap();
+    third.close().await;
+    let mut command = tokio::process::Command::new(harness::binary());
+    command.env("HOME", &home).env_remove("TMPDIR");
+    let fourth = Window::launch(command, &setup, &project, Profile::panel()).await;
+    fourth.new_session().await;
+    assert_eq!(copies(&setup), [""; 0]);
+    fourth.close().await;
+}
+
+#[tokio::test]
+async fn a_deny_rule_about_a_place_in_a_folder_for_temporary_files_leaves_that_folder_as_it_is() {
+    let rule = "permissions.deny = [\"Read(~/temporary/kept/**)\"]";
+    let in_home = |project: &Path| {
+        let folder = project.parent().unwrap().join("temporary");
+        std::fs::create_dir_all(&folder).unwrap();
+        vec![("TMPDIR", folder.display().to_string())]
+    };
+    let Some(world) = World::with(User::Same, rule, in_home).await else { return };
+    let told = world.works("f=$(mktemp) && echo x > $f && echo $f").await;
+    assert!(told.contains("/temporary/"), "{told}");
+    world.window.close().await;
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use store::{Finding, SqliteStore};
 use workspace::lang::brought::{Brought, Gate};
 use workspace::lang::pool::{Access, Servers, ServersConfig};
 use workspace::paths::Roots;
-use workspace::shell::sandbox::{self, Support};
+use workspace::shell::sandbox::{self, Policy, Support};
 use workspace::shell::{Confinement, RunOptions, Shell, ShellConfig, Trust, programs, withheld};
 
 use super::Failure;
@@ -47,8 +47,14 @@ pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
         }
         Err(failure) => return Err(failure),
     };
+    let policy = match (&config, Roots::new([&folder])) {
+        (Some(config), Ok(roots)) => {
+            confinement::told([data_folder.clone(), config_file.clone()], config, &roots, true).await
+        }
+        _ => None,
+    };
     if let Some(config) = &config {
-        sandbox(&mut report, config)?;
+        sandbox(&mut report, config, policy.as_deref())?;
         surroundings(&mut report, config)?;
         models(&mut report, config.providers.clone()).await?;
     }
@@ -56,14 +62,14 @@ pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
         Ok(found) => report.good("shell", &found)?,
         Err(problem) => report.bad("shell", &problem)?,
     }
-    servers(&mut report, &folder, [&data_folder, &config_file], config.as_ref()).await?;
+    servers(&mut report, &folder, &config_file, policy).await?;
     database(&mut report, &data_folder)?;
     report.good("log", &log_file(&data_folder).display().to_string())?;
     Ok(if report.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// What keeps commands from the rest of the machine.
-fn sandbox(report: &mut Report, config: &Config) -> Result<(), Failure> {
+fn sandbox(report: &mut Report, config: &Config, policy: Option<&Policy>) -> Result<(), Failure> {
     let mode = match SandboxMode::from(config.sandbox) {
         SandboxMode::Full => return report.note("sandbox", "none, by the setting `sandbox = \"full\"`"),
         SandboxMode::ReadOnly => "read-only",
@@ -87,8 +93,7 @@ fn sandbox(report: &mut Report, config: &Config) -> Result<(), Failure> {
             report.warn("sandbox", "none: this system has none that Azimuth can use, so commands can do whatever you can")
         }
     }?;
-    let credentials = sandbox::settings_with_credentials(&|name| std::env::var_os(name));
-    match sandbox::told_of_credentials(&credentials).filter(|_| sandbox::support().by.is_some()) {
+    match policy.and_then(Policy::told_of_credentials) {
         Some(told) => report.note("settings", &told),
         None => Ok(()),
     }
@@ -177,8 +182,8 @@ impl Gate for Unasked {
 async fn servers(
     report: &mut Report,
     folder: &Path,
-    [data_folder, config_file]: [&Path; 2],
-    config: Option<&Config>,
+    config_file: &Path,
+    policy: Option<Arc<Policy>>,
 ) -> Result<(), Failure> {
     const WHAT: &str = "language servers";
     let roots = match Roots::new([folder]) {
@@ -196,13 +201,6 @@ async fn servers(
     }
     let (mut is_any, mut missing) = (false, Vec::new());
     // What lies where commands may write is brought along, too.
-    let policy = match config {
-        Some(config) => {
-            let own = [data_folder, config_file].map(Path::to_path_buf);
-            confinement::of(serve::this_program(), own, config, &roots).await.0.policy
-        }
-        None => None,
-    };
     let access = Access { trusted: Arc::new(|| true), policy, pass: [].into(), gate: Arc::new(Unasked) };
     for server in servers.status(&roots, &access).await {
         let name = &server.name;

@@ -330,3 +330,53 @@ async fn what_acts_on_others_is_refused_however_they_are_named() {
     }
     world.window.close().await;
 }
+
+/// Where a project's own folders are among those of programs, packages and caches, as an activated environment or direnv has it.
+fn of_an_activated_environment(folder: &Path) -> Vec<(&'static str, String)> {
+    let (folder, path) = (folder.display(), std::env::var("PATH").unwrap());
+    vec![
+        ("PATH", format!("{folder}/.venv/bin:{path}")),
+        ("GOPATH", format!("{folder}/.go")),
+        ("CARGO_HOME", format!("{folder}/.cargo")),
+        ("XDG_CACHE_HOME", format!("{folder}/.cache")),
+        ("TMPDIR", format!("{folder}/tmp")),
+    ]
+}
+
+#[tokio::test]
+async fn a_link_that_a_command_puts_where_something_is_granted_opens_nothing() {
+    let Some(world) = World::with(User::Same, "", of_an_activated_environment).await else { return };
+    let home = world.home.display().to_string();
+    let planted = [".venv/share", ".venv/lib", ".go/pkg", ".cargo/registry", ".cache/pip", "tmp"];
+    let plant: String =
+        planted.map(|link| format!("rm -rf {link}; mkdir -p $(dirname {link}); ln -s {home} {link}; ")).concat();
+    // The new shell is begun while they are there, and so is the new session.
+    world.model.may_rewrite();
+    world.run(&format!("{plant} kill -9 $$")).await;
+    let refuses = async |world: &World| {
+        for key in [".ssh/id_ed25519", "beside/letter.txt"] {
+            let told = world.run(&format!("cat {home}/{key}")).await;
+            assert!(!told.contains(SECRET), "{told}");
+        }
+        world.run(&format!("echo x > {home}/.bashrc; echo x > {home}/beside/new")).await;
+        assert!(!world.home.join(".bashrc").exists() && !world.beside.join("new").exists());
+        world.works("echo x > b.txt && cat b.txt").await;
+    };
+    refuses(&world).await;
+    let world = World { session: world.window.new_session().await, ..world };
+    refuses(&world).await;
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn what_a_projects_own_environment_has_is_used_as_it_lies_in_the_project() {
+    let Some(world) = World::with(User::Same, "", of_an_activated_environment).await else { return };
+    world.model.may_rewrite();
+    world
+        .works("mkdir -p .venv/bin tmp .go/pkg .cache && echo 'echo ran' > .venv/bin/tool && chmod +x .venv/bin/tool")
+        .await;
+    let world = World { session: world.window.new_session().await, ..world };
+    let told = world.works("tool; f=$(mktemp) && echo x > $f && echo x > .go/pkg/x && mkdir -p .cache/pip/x").await;
+    assert!(told.starts_with("ran\n"), "{told}");
+    world.window.close().await;
+}

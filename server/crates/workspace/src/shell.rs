@@ -280,7 +280,7 @@ impl Shell {
     /// What the model is told of variables that commands do not get, and of settings that they cannot read.
     fn told_of_missing(&self, names: &[String]) -> Option<String> {
         let policy = self.config.confinement.in_force();
-        let settings = policy.and_then(|policy| sandbox::told_of_credentials(&policy.credentials));
+        let settings = policy.and_then(sandbox::Policy::told_of_credentials);
         let told: Vec<String> = environment::told(names).into_iter().chain(settings).collect();
         (!told.is_empty()).then(|| told.join(" "))
     }

@@ -9,6 +9,7 @@ use protocol::servers::{ServerInfo, ServersListResult, ServersRestartParams, Ser
 use tokio::sync::mpsc;
 use workspace::lang::pool::{Access, ServerStatus, Servers};
 use workspace::paths::{self, Roots};
+use workspace::shell::Confinement;
 
 use super::super::feed::blocking;
 use super::super::trust::{Word, Workspace};
@@ -42,7 +43,10 @@ impl Folders {
             let (roots, trusted) = self.look().await?;
             let (servers, parts) = (&self.shared.servers, &self.shared.parts);
             // What lies where commands may write is brought along, too.
-            let (held, _) = confinement::of(parts.supervisor.clone(), parts.own(), &self.config, &roots).await;
+            let (user, folders) = (Arc::clone(&self.config), self.folders.clone());
+            let config = blocking(move || Ok(user.with_projects(&folders))).await?;
+            let policy = confinement::told(parts.own(), &config, &roots, false).await;
+            let held = Confinement { supervisor: parts.supervisor.clone(), policy };
             let policy = held.policy.clone().filter(|_| held.is_sandboxed());
             let gate = Arc::new(self.shared.trust.clone());
             let access = Access { trusted: Arc::new(move || trusted), policy, pass: [].into(), gate };

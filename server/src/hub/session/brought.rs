@@ -115,9 +115,12 @@ fn question(program: &Brought, permission_id: PermissionId) -> PermissionRequest
         detail.push_str(&format!("as {} says\n", paths::shown(file)));
     }
     let hash = program.fingerprint.get(..16).unwrap_or_default();
-    detail.push_str(&format!(
-        "SHA-256 {hash}…\nWhoever can write the project's files decides what it does. It runs in the sandbox, if there is one."
-    ));
+    let held = if program.is_sandboxed {
+        "It runs in the sandbox."
+    } else {
+        "It runs without a sandbox, and can do whatever you can."
+    };
+    detail.push_str(&format!("SHA-256 {hash}…\nWhoever can write the project's files decides what it does. {held}"));
     let option =
         |option_id: &str, name: &str, kind| PermissionOption { option_id: option_id.into(), name: name.into(), kind };
     PermissionRequest {

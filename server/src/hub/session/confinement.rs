@@ -1,5 +1,6 @@
 //! What holds the processes of a session's shell: the supervisor, and the sandbox that the configuration asks for.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,29 +12,44 @@ use workspace::shell::sandbox::{self, Policy, Settings, World};
 
 use crate::config::Config;
 
-/// What holds the processes of a session in these folders, which read none of our `own` files, which are the data folder and the configuration; and what is to be said where it
-/// is not what the user asked for.
+/// What holds the processes of a session in these folders, which read none of our `own` files: the data folder and the
+/// configuration. And what is to be said where it is not what the user asked for.
 pub(crate) async fn of(
     supervisor: Option<PathBuf>,
     own: [PathBuf; 2],
     config: &Config,
     roots: &Roots,
 ) -> (Confinement, Option<String>) {
-    let settings = Settings {
-        mode: SandboxMode::from(config.sandbox),
-        network: config.sandbox_network,
-        write: config.sandbox_write.clone(),
-        read: config.sandbox_read.clone(),
-    };
-    if settings.mode == SandboxMode::Full {
+    if SandboxMode::from(config.sandbox) == SandboxMode::Full {
         return (Confinement { supervisor, policy: None }, None);
     }
-    let folders: Vec<PathBuf> = roots.iter().map(|root| root.path.clone()).collect();
-    let rules = config.rules.clone();
-    let made = tokio::task::spawn_blocking(move || policy(&settings, &folders, own, &rules)).await;
+    let plan = Plan::new(own, config, roots);
+    let made = tokio::task::spawn_blocking(move || plan.carried_out()).await;
     // Without a policy commands would run free; that is said rather than hidden.
     let (policy, warning) = made.unwrap_or_else(|error| (None, Some(format!("no sandbox can be made: {error}"))));
     (Confinement { supervisor, policy: policy.map(Arc::new) }, warning)
+}
+
+/// What would hold them, to tell of it; none where nothing would. Nothing is made for that, and the settings of tools are looked
+/// through for credentials only where it is `of_credentials` too.
+pub(crate) async fn told(
+    own: [PathBuf; 2],
+    config: &Config,
+    roots: &Roots,
+    of_credentials: bool,
+) -> Option<Arc<Policy>> {
+    let plan = Plan::new(own, config, roots);
+    let made =
+        move || plan.policy(if of_credentials { sandbox::settings_with_credentials(&variable) } else { Vec::new() });
+    tokio::task::spawn_blocking(made).await.ok().flatten().map(Arc::new)
+}
+
+/// What a policy is made of.
+struct Plan {
+    settings: Settings,
+    folders: Vec<PathBuf>,
+    own: [PathBuf; 2],
+    rules: Rules,
 }
 
 /// The places outside the workspace that rules keep from being read by their whole names, with all that is in them. In the
@@ -57,37 +73,55 @@ fn denied(rules: &Rules, folders: &[PathBuf], home: Option<&Path>) -> Vec<PathBu
     places.collect()
 }
 
-/// Blocks.
-fn policy(
-    settings: &Settings,
-    folders: &[PathBuf],
-    own: [PathBuf; 2],
-    rules: &Rules,
-) -> (Option<Policy>, Option<String>) {
-    if sandbox::support().by.is_none() {
-        let words = "commands run without a sandbox, since this system has none that Azimuth can use; `azimuth doctor` \
-                     says more";
-        return (None, Some(words.to_owned()));
+impl Plan {
+    fn new(own: [PathBuf; 2], config: &Config, roots: &Roots) -> Self {
+        let settings = Settings {
+            mode: SandboxMode::from(config.sandbox),
+            network: config.sandbox_network,
+            write: config.sandbox_write.clone(),
+            read: config.sandbox_read.clone(),
+        };
+        let folders = roots.iter().map(|root| root.path.clone()).collect();
+        Self { settings, folders, own, rules: config.rules.clone() }
     }
-    let environment = |name: &str| std::env::var_os(name);
-    let home = environment("HOME").map(PathBuf::from);
-    let denied = denied(rules, folders, home.as_deref());
-    let [data_folder, user_file] = own.map(|path| sandbox::resolved(&path));
-    let copies = data_folder.join("git");
-    let kept: Vec<PathBuf> = [data_folder.clone(), user_file.clone()].into_iter().chain(home).collect();
-    // Whatever else the user opens, what they deny stays closed, as our own files do.
-    let own: Vec<PathBuf> = [data_folder, user_file].into_iter().chain(denied).collect();
-    let repositories = sandbox::repositories(folders, &kept);
-    if settings.mode == SandboxMode::WorkspaceWrite {
-        sandbox::make_caches(&environment);
+
+    /// The policy with all that it needs on disk, and what is to be said of it. Blocks.
+    fn carried_out(&self) -> (Option<Policy>, Option<String>) {
+        if self.settings.mode == SandboxMode::WorkspaceWrite && sandbox::support().by.is_some() {
+            sandbox::make_caches(&variable, &self.folders);
+        }
+        let Some(policy) = self.policy(sandbox::settings_with_credentials(&variable)) else {
+            let words = "commands run without a sandbox, since this system has none that Azimuth can use; `azimuth \
+                         doctor` says more";
+            return (None, Some(words.to_owned()));
+        };
+        let told = policy.told_of_credentials();
+        let [data_folder, _] = self.own.each_ref().map(|path| sandbox::resolved(path));
+        (Some(policy.with_settings_of_git(&variable, &data_folder.join("git"))), told)
     }
-    let mut credentials = sandbox::settings_with_credentials(&environment);
-    credentials.retain(|path| !own.iter().any(|own| sandbox::resolved(path).starts_with(own)));
-    let (repositories, environment) = (&repositories, &environment);
-    let world = World { folders, repositories, own: &own, credentials: &credentials, environment };
-    let policy = Policy::new(settings, &world);
-    let told = policy.as_ref().and_then(|policy| sandbox::told_of_credentials(&policy.credentials));
-    (policy.map(|policy| policy.resolved().with_settings_of_git(environment, &copies)), told)
+
+    /// The policy, where these settings of tools hold credentials; none where there is to be none, or can be none. Blocks.
+    fn policy(&self, mut credentials: Vec<PathBuf>) -> Option<Policy> {
+        sandbox::support().by?;
+        let home = variable("HOME").map(PathBuf::from);
+        let denied = denied(&self.rules, &self.folders, home.as_deref());
+        // By both names they are found in what is granted.
+        let own: Vec<PathBuf> = self.own.iter().flat_map(|path| [sandbox::resolved(path), path.clone()]).collect();
+        let kept: Vec<PathBuf> = own.iter().cloned().chain(home).collect();
+        let repositories = sandbox::repositories(&self.folders, &kept);
+        let is_closed = |path: &Path| {
+            let place = sandbox::resolved(path);
+            own.iter().chain(&denied).any(|closed| place.starts_with(closed))
+        };
+        credentials.retain(|path| !is_closed(path));
+        let (folders, repositories, environment) = (self.folders.as_slice(), repositories.as_slice(), &variable);
+        let world = World { folders, repositories, own: &own, denied: &denied, credentials: &credentials, environment };
+        Policy::new(&self.settings, &world).map(Policy::resolved)
+    }
+}
+
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
 }
 
 #[cfg(test)]

@@ -35,6 +35,17 @@ pub(crate) fn folder(path: &Path) -> io::Result<OwnedFd> {
     without_links(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC)
 }
 
+/// Holds what no link leads to, to say of it what it is, and whether it is a folder. Nothing is read, nor does a device notice.
+///
+/// # Errors
+/// What the system says; [`place::is_link_error`] where a link is on the way.
+#[cfg(target_os = "linux")]
+pub(crate) fn place(path: &Path) -> io::Result<(OwnedFd, bool)> {
+    let place = without_links(path, OFlags::PATH | OFlags::CLOEXEC)?;
+    let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&place)?.st_mode);
+    Ok((place, kind.is_dir()))
+}
+
 /// Reads a regular file that no link leads to; none where it has more bytes than `most`, of which no more are read.
 ///
 /// # Errors

@@ -31,7 +31,10 @@ pub struct Brought {
     pub args: Vec<String>,
     /// The files of the project that say what it is, or what it does.
     pub said_by: Vec<PathBuf>,
-    /// The hash of the program, and of what those files say. It is another once either is changed.
+    /// Whether it would run in a sandbox.
+    pub is_sandboxed: bool,
+    /// The hash of the program, and of what those files say. It is another once either is changed, and where there is no sandbox
+    /// any more.
     pub fingerprint: String,
 }
 
@@ -97,12 +100,17 @@ pub(super) fn look(
             hashed.push(hash);
         }
     }
-    let all = json!([definition.name, program.to_string_lossy(), said, hashed]).to_string();
+    let mut all = json!([definition.name, program.to_string_lossy(), said, hashed]).to_string();
+    let is_sandboxed = policy.is_some();
+    if !is_sandboxed {
+        all.push_str(" without a sandbox");
+    }
     Ok(Brought {
         name: definition.name.clone(),
         program,
         args: definition.args.clone(),
         said_by,
+        is_sandboxed,
         fingerprint: in_digits(Sha256::digest(all)),
     })
 }
@@ -176,7 +184,9 @@ fn in_digits(hash: impl AsRef<[u8]>) -> String {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "a test makes its files itself")]
 mod tests {
+    use super::super::table::{Places, Table};
     use super::*;
+    use crate::shell::sandbox::{Settings, World};
 
     #[test]
     fn a_hash_that_is_known_is_used_until_the_file_is_written_or_it_is_read_anew() {
@@ -196,6 +206,32 @@ mod tests {
         assert_eq!(of(false), in_digits(Sha256::digest("longer")));
         std::fs::write(&path, "more than 6").unwrap();
         assert!(hashes.of(&path, 6, false).is_err());
+    }
+
+    #[test]
+    fn what_was_allowed_in_a_sandbox_is_asked_for_again_where_there_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().canonicalize().unwrap().join("program");
+        std::fs::write(&program, "one").unwrap();
+        let definition = Table::load(Places { home: None, user: None, project: None }).servers[0].clone();
+        let root = folder.path().to_owned();
+        let server = Detected {
+            definition,
+            program: Some(program),
+            root,
+            is_brought: true,
+            allowed: None,
+            only_as_it_runs: false,
+        };
+        let roots = Roots::new([folder.path()]).unwrap();
+        let world =
+            World { folders: &[], repositories: &[], own: &[], denied: &[], credentials: &[], environment: &|_| None };
+        let policy = Policy::new(&Settings::default(), &world);
+        let looked = |policy: Option<&Policy>| look(&server, &roots, policy, &Hashes::default(), true).unwrap();
+        let (with, without) = (looked(policy.as_ref()), looked(None));
+        assert!(with.is_sandboxed && !without.is_sandboxed);
+        assert_ne!(with.fingerprint, without.fingerprint);
+        assert_eq!(with, looked(policy.as_ref()));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use globset::{Glob, GlobMatcher};
 
+use super::brought::Brought;
 use super::table::{Definition, Table};
 use crate::shell::programs::is_program;
 
@@ -38,6 +39,8 @@ pub struct Detected {
     pub root: PathBuf,
     /// Whether it is [brought](super::brought) by the project, as far as that was looked at.
     pub is_brought: bool,
+    /// What of it was allowed to start, where the project brings it along.
+    pub allowed: Option<Brought>,
     /// Whether it may be asked only as the process that runs, whatever has become of its files since that was started.
     pub only_as_it_runs: bool,
 }
@@ -45,7 +48,7 @@ pub struct Detected {
 impl Detected {
     fn new(definition: &Arc<Definition>, program: Option<PathBuf>, root: &Path) -> Self {
         let (definition, root) = (definition.clone(), root.to_owned());
-        Self { definition, program, root, is_brought: false, only_as_it_runs: false }
+        Self { definition, program, root, is_brought: false, allowed: None, only_as_it_runs: false }
     }
 }
 

@@ -7,6 +7,7 @@
 //!
 //! docs/security.md says what it keeps from what, and what it does not.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
@@ -64,6 +65,8 @@ pub struct World<'a> {
     pub repositories: &'a [PathBuf],
     /// Our own files, which no command may read: the data folder and the configuration.
     pub own: &'a [PathBuf],
+    /// What rules keep from being read, whatever else the user opens.
+    pub denied: &'a [PathBuf],
     /// Settings of tools that hold credentials; see [`settings_with_credentials`].
     pub credentials: &'a [PathBuf],
     /// The environment.
@@ -158,22 +161,6 @@ pub(super) fn is_withheld(name: &str) -> bool {
     NAMES.contains(&name) || name.starts_with("VSCODE_")
 }
 
-/// What is said of settings that commands cannot read because credentials stand in them; nothing where there are none.
-pub fn told_of_credentials(settings: &[PathBuf]) -> Option<String> {
-    /// More of them say nothing more.
-    const MOST: usize = 8;
-    let named: Vec<String> = settings.iter().take(MOST).map(|path| path.display().to_string()).collect();
-    let more = if settings.len() > MOST { ", and more" } else { "" };
-    (!named.is_empty()).then(|| {
-        format!(
-            "In the sandbox commands cannot read these settings, because credentials stand in them: {}{more}. Git has a copy of \
-             its own settings without the lines in question. Credentials can be moved to the file that a tool has for \
-             them, and settings opened by `sandbox_read`.",
-            named.join(", ")
-        )
-    })
-}
-
 impl Policy {
     /// The policy of these settings; none where there is to be no sandbox.
     pub fn new(settings: &Settings, world: &World<'_>) -> Option<Self> {
@@ -181,16 +168,47 @@ impl Policy {
     }
 
     /// The same with the links in its paths resolved, as far as they are there: what is hidden is to be found by whatever name it
-    /// is granted. Asks the disk.
+    /// is granted. What lies where commands write is granted with that, and left out by itself: a link there may be a
+    /// command's, and opens nothing. Asks the disk.
     #[must_use]
     pub fn resolved(mut self) -> Self {
         let Self { read, write, temporary, devices, hidden, credentials, .. } = &mut self;
-        for list in [read, write, temporary, devices, hidden, credentials] {
+        let mut written: Vec<PathBuf> = Vec::new();
+        let mut led = BTreeSet::new();
+        // First those that no link leads to, such as the workspace: what a link leads to may lie in them.
+        for list in [&mut *write, &mut *temporary] {
+            list.retain(|path| {
+                let is_led_to = resolved(path) != *path;
+                let is_new = !is_led_to && !written.iter().any(|place| path.starts_with(place));
+                if is_led_to {
+                    led.insert(path.clone());
+                } else if is_new {
+                    written.push(path.clone());
+                }
+                is_led_to || is_new
+            });
+        }
+        for list in [&mut *write, &mut *temporary] {
+            list.retain_mut(|path| {
+                let place = if led.contains(path) { led_to(path, &written) } else { return true };
+                written.extend(place.clone());
+                place.map(|place| *path = place).is_some()
+            });
+        }
+        read.retain_mut(|path| led_to(path, &written).map(|place| *path = place).is_some());
+        for list in [&mut *devices, &mut *hidden, &mut *credentials] {
             list.iter_mut().for_each(|path| *path = resolved(path));
+        }
+        for list in [read, write, temporary, devices, hidden, credentials] {
             list.sort();
             list.dedup();
         }
         self
+    }
+
+    /// Where its processes write.
+    fn written(&self) -> Vec<PathBuf> {
+        [self.write.as_slice(), &self.temporary].concat()
     }
 
     /// The same with copies of the user's settings of git in this folder, where git could not read the user's own: it would stop.
@@ -199,6 +217,23 @@ impl Policy {
     pub fn with_settings_of_git(mut self, environment: &dyn Fn(&str) -> Option<OsString>, folder: &Path) -> Self {
         self.git = git::settings(&self, environment, folder);
         self
+    }
+
+    /// What is said of settings that commands cannot read because credentials stand in them; nothing where there are none.
+    pub fn told_of_credentials(&self) -> Option<String> {
+        /// More of them say nothing more.
+        const MOST: usize = 8;
+        let settings = &self.credentials;
+        let named: Vec<String> = settings.iter().take(MOST).map(|path| path.display().to_string()).collect();
+        let more = if settings.len() > MOST { ", and more" } else { "" };
+        (!named.is_empty()).then(|| {
+            format!(
+                "In the sandbox commands cannot read these settings, because credentials stand in them: {}{more}. Git reads a \
+                 copy of its own settings without the lines in question. Credentials can be moved to the file that a \
+                 tool has for them, and settings opened by `sandbox_read`.",
+                named.join(", ")
+            )
+        })
     }
 
     /// What programs in it get in their environment besides.
@@ -321,6 +356,35 @@ pub fn resolved(path: &Path) -> PathBuf {
         (Err(_), Some(parent), Some(name)) => resolved(parent).join(name),
         (Err(_), ..) => path.to_owned(),
     }
+}
+
+/// Where a path leads by its links; what is not there at its end stays as it is written. None where that lies in one of these
+/// folders, or the way goes through one: whoever writes there could have it lead anywhere. Asks the disk.
+fn led_to(path: &Path, folders: &[PathBuf]) -> Option<PathBuf> {
+    /// The kernel follows no more.
+    const MOST_LINKS: usize = 40;
+    let parts = |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
+    let (mut at, mut left, mut links) = (PathBuf::from("/"), parts(path), 0);
+    while let Some(part) = left.pop() {
+        if part == ".." {
+            at.pop();
+            continue;
+        }
+        // The root takes the place of all that was before.
+        at.push(part);
+        if folders.iter().any(|folder| at.starts_with(folder)) {
+            return None;
+        }
+        if let Ok(target) = at.read_link() {
+            links += 1;
+            at.pop();
+            left.extend(parts(&target));
+        }
+        if links > MOST_LINKS {
+            return None;
+        }
+    }
+    Some(at)
 }
 
 /// What a file begins with, up to so many bytes.

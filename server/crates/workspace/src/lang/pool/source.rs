@@ -189,6 +189,7 @@ impl Own {
             if self.servers.look(server, &self.roots, policy, true).await? == known {
                 let is_instead = |slot: &Slot| slot.is_instead_of(server, &self.access);
                 self.servers.close(is_instead, "the project's own is allowed").await;
+                server.allowed = known;
                 return Ok(());
             }
         }
@@ -206,6 +207,12 @@ impl Own {
             detect::users_own(&table, &server, search.as_deref(), is_own)
         };
         blocking(find).await.flatten()
+    }
+
+    /// Whether a server that is about to start is still what was looked at: other servers may have been asked for or asked since.
+    async fn is_as_allowed(&self, server: &Detected) -> bool {
+        let looked = self.servers.look(server, &self.roots, self.access.policy.as_ref(), true).await;
+        looked.is_ok_and(|brought| brought == server.allowed)
     }
 
     /// Whether a server runs, as it is known now.
@@ -230,6 +237,7 @@ impl Own {
             program: Some(slot.key.program.clone()),
             root: slot.key.root.clone(),
             is_brought: false,
+            allowed: None,
             only_as_it_runs: false,
         });
         let running: Vec<Detected> = running.collect();
@@ -395,12 +403,18 @@ impl Own {
                 match server.only_as_it_runs {
                     // Where it has ended since it was looked at, it is to be allowed as it would start now.
                     true => slot.only_as_it_runs().ok_or(NotThere::Closed),
+                    false if slot.only_as_it_runs().is_none() && !self.is_as_allowed(server).await => {
+                        Err(NotThere::Closed)
+                    }
                     false => slot.running().await,
                 }
             };
             match tokio::time::timeout_at(until, there).await {
                 Ok(Ok(client)) => break (candidates, server, slot, asked, client),
                 Ok(Err(NotThere::Crashed(why))) => return nothing(LangStatus::Crashed, why),
+                Ok(Err(NotThere::Closed)) if Instant::now() >= until => {
+                    return nothing(LangStatus::TimedOut, "what it is changes all the time".to_owned());
+                }
                 // What it is may have changed.
                 Ok(Err(NotThere::Closed)) => anew = self.candidates(query, false).await.ok(),
                 Err(_) => {

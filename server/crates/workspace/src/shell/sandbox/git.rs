@@ -1,17 +1,35 @@
 //! What git reads in the sandbox in place of settings of the user's that commands may not read. It would stop at them, and
 //! without any it would not know whose commits it makes.
+//!
+//! The copies lie in our data folder, each named by its text, and are shared by all sessions. A process that uses one holds a
+//! lock on it; those that nobody holds are removed.
 
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
 
+use self::text::{Item, in_settings, of_condition, parsed};
 use super::super::secrets::settings_hold_secret;
-use super::{Policy, Use, beginning, path_in};
+use super::{Policy, Use, path_in};
+use crate::files::open;
+
+mod text;
 
 /// Git includes files no deeper.
 const DEEPEST: usize = 10;
+/// So many files of settings are looked at, since each may include many.
+const MOST_FILES: usize = 256;
+/// Such settings are some lines long, in bytes.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The copies that this process uses.
+static USED: Mutex<BTreeMap<PathBuf, File>> = Mutex::new(BTreeMap::new());
 
 /// What of a file commands may know.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,106 +54,117 @@ pub(super) fn settings(policy: &Policy, environment: &dyn Fn(&str) -> Option<OsS
             folder.map(|folder| folder.join("git/config")).into_iter().chain(of_home).collect()
         }
     };
-    let mut copies = Copies { policy, home, folder, made: Vec::new(), are_needed: false };
-    let texts: Vec<String> = files.iter().filter_map(|file| copies.text(file, 0)).collect();
-    if !copies.are_needed {
-        return Vec::new();
-    }
-    let first = copies.add(texts.concat());
-    let written = copies.made.iter().try_for_each(|(path, text)| write(folder, path, text));
+    let mut copies = Copies { policy, home, folder, seen: HashMap::new(), made: Vec::new() };
+    let read: Vec<Read> = files.iter().filter_map(|file| copies.read(file, 0)).collect();
+    let first = read.iter().any(|read| !read.is_open).then(|| {
+        let text: String = read.iter().map(|read| read.text.as_str()).collect();
+        copies.add(text)
+    });
+    let made = if first.is_some() { copies.made } else { Vec::new() };
+    let kept = keep(folder, &made);
+    let Some(first) = first else { return Vec::new() };
     // Without settings git goes on, at least.
-    if let Err(error) = written {
+    if let Err(error) = kept {
         tracing::warn!(%error, "git gets no settings in the sandbox");
         return vec![PathBuf::from("/dev/null")];
     }
-    [first].into_iter().chain(copies.made.into_iter().map(|(path, _)| path)).collect()
+    [first].into_iter().chain(made.into_iter().map(|(path, _)| path)).collect()
 }
 
 struct Copies<'a> {
     policy: &'a Policy,
     home: Option<PathBuf>,
     folder: &'a Path,
+    /// What was read already; none while it is.
+    seen: HashMap<PathBuf, Option<Read>>,
     /// What is to be written where.
     made: Vec<(PathBuf, String)>,
-    /// Whether there is a file that git could not read.
-    are_needed: bool,
+}
+
+/// What git is to read of a file.
+#[derive(Clone)]
+struct Read {
+    text: String,
+    /// Whether it can read the file itself, and all that this includes.
+    is_open: bool,
 }
 
 impl Copies<'_> {
-    /// What git is to read of a file; none where the file is not there.
-    fn text(&mut self, file: &Path, depth: usize) -> Option<String> {
-        /// Such settings are some lines long.
-        const MOST_BYTES: u64 = 1 << 20;
-        let real = file.canonicalize().ok().filter(|_| depth <= DEEPEST)?;
+    /// What git is to read of a file; none where it is to find out for itself.
+    fn read(&mut self, file: &Path, depth: usize) -> Option<Read> {
+        if let Some(read) = self.seen.get(file) {
+            return read.clone();
+        }
+        let real = file.canonicalize().ok().filter(|_| depth <= DEEPEST && self.seen.len() < MOST_FILES)?;
+        self.seen.insert(file.to_owned(), None);
         let is_hidden_for_credentials = || self.policy.credentials.iter().any(|hidden| real.starts_with(hidden));
         let kept = match self.policy.allows(&real, Use::Read) {
             true => Kept::All,
             false if is_hidden_for_credentials() => Kept::Plain,
             false => Kept::Name,
         };
-        self.are_needed |= kept != Kept::All;
-        let bytes = if real.is_file() { beginning(&real, MOST_BYTES).ok()? } else { Vec::new() };
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let folder = file.parent().unwrap_or(file);
-        let told = self.told(&text, folder, kept, depth);
-        // What shows only in the whole is in none of the lines.
-        Some(if kept == Kept::Plain && settings_hold_secret(&told) {
-            self.told(&text, folder, Kept::Name, depth)
+        // What a command may write it may also have led elsewhere just now.
+        let text = match open::bytes(&real, MOST_BYTES) {
+            Ok(Some(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
+            _ if kept == Kept::All => return None,
+            _ => String::new(),
+        };
+        let items = parsed(&text);
+        let read = self.told(&items, file, &real, kept, depth);
+        // What shows only in the whole is in none of the settings.
+        let read = if kept == Kept::Plain && settings_hold_secret(&read.text) {
+            self.told(&items, file, &real, Kept::Name, depth)
         } else {
-            told
-        })
+            read
+        };
+        self.seen.insert(file.to_owned(), Some(read.clone()));
+        Some(read)
     }
 
-    fn told(&mut self, text: &str, folder: &Path, kept: Kept, depth: usize) -> String {
-        let (mut told, mut section, mut is_left_out) = (String::new(), String::new(), false);
-        for line in settings_of(text) {
-            let setting = match line.strip_prefix('[') {
-                None => line.as_str(),
-                Some(rest) => {
-                    let end = end_of_header(rest);
-                    let (header, setting) = rest.split_at_checked(end).unwrap_or((rest, ""));
-                    section = header.trim_end_matches(']').to_ascii_lowercase();
-                    is_left_out = match kept {
-                        Kept::All => false,
-                        Kept::Plain => settings_hold_secret(header),
-                        Kept::Name => section != "user",
-                    };
+    fn told(&mut self, items: &[Item], file: &Path, real: &Path, kept: Kept, depth: usize) -> Read {
+        let mut read = Read { text: String::new(), is_open: kept == Kept::All };
+        let (mut section, mut is_left_out) = (String::new(), false);
+        for item in items {
+            let (name, value) = match item {
+                Item::Section(header) => {
+                    section = header.to_ascii_lowercase();
+                    let is_of_name = section == "user" || includes(&section);
+                    is_left_out =
+                        (kept != Kept::All && settings_hold_secret(header)) || (kept == Kept::Name && !is_of_name);
                     if !is_left_out {
-                        told.push_str(&format!("[{header}\n"));
+                        read.text.push_str(&format!("[{}]\n", of_condition(header, real)));
                     }
-                    setting.trim_start()
+                    continue;
                 }
+                Item::Setting(name, value) => (name, value.as_deref()),
             };
-            let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
-            let name = name.trim().to_ascii_lowercase();
+            let is_include = includes(&section) && name.eq_ignore_ascii_case("path");
             let is_secret = match kept {
                 Kept::All => false,
-                Kept::Plain => settings_hold_secret(setting),
-                Kept::Name => !matches!(name.as_str(), "name" | "email"),
+                Kept::Plain => settings_hold_secret(&format!("{name} = {}", value.unwrap_or_default())),
+                Kept::Name => !is_include && !["name", "email"].iter().any(|it| name.eq_ignore_ascii_case(it)),
             };
-            if is_left_out || is_secret || setting.is_empty() {
+            if is_left_out || is_secret {
                 continue;
             }
-            let is_include = name == "path" && (section == "include" || section.starts_with("includeif"));
-            match is_include.then(|| self.included(value, folder, depth)).flatten() {
-                Some(path) => told.push_str(&format!("\tpath = {}\n", quoted(&path))),
-                None => told.push_str(&format!("\t{setting}\n")),
-            }
+            let included = value.filter(|_| is_include).and_then(|value| self.included(value, file, depth));
+            read.is_open &= included.as_ref().is_none_or(|(_, is_open)| *is_open);
+            let value = included.map(|(path, _)| path.to_string_lossy().into_owned()).or(value.map(str::to_owned));
+            read.text.push_str(&in_settings(name, value.as_deref()));
         }
-        told
+        read
     }
 
-    /// Where what a file includes is to be read; none where that stays as it is written.
-    fn included(&mut self, value: &str, folder: &Path, depth: usize) -> Option<PathBuf> {
-        let value = value.trim().trim_matches('"');
+    /// Where what a file includes is to be read, and whether that is the file itself; none where it stays as it is written.
+    fn included(&mut self, value: &str, file: &Path, depth: usize) -> Option<(PathBuf, bool)> {
         let path = match value.strip_prefix("~/") {
             Some(below) => self.home.as_ref()?.join(below),
             None if value.starts_with(['~', '%']) => return None,
-            None => folder.join(value),
+            None => file.parent().unwrap_or(file).join(value),
         };
-        Some(match self.text(&path, depth + 1) {
-            Some(text) => self.add(text),
-            None => path,
+        Some(match self.read(&path, depth + 1) {
+            Some(Read { text, is_open: false }) => (self.add(text), false),
+            _ => (path, true),
         })
     }
 
@@ -143,56 +172,70 @@ impl Copies<'_> {
     fn add(&mut self, text: String) -> PathBuf {
         let sum: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
         let path = self.folder.join(sum);
-        self.made.push((path.clone(), text));
+        if !self.made.iter().any(|(known, _)| *known == path) {
+            self.made.push((path.clone(), text));
+        }
         path
     }
 }
 
-/// Writes a copy that is not there yet.
-fn write(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
-    if path.exists() {
+/// Whether a section, in lower case, names files that are read too.
+fn includes(section: &str) -> bool {
+    section == "include" || section.starts_with("includeif ") || section.starts_with("includeif.")
+}
+
+/// Has these copies be there as long as this process lives, and removes those that no process uses.
+fn keep(folder: &Path, made: &[(PathBuf, String)]) -> io::Result<()> {
+    if made.is_empty() && !folder.is_dir() {
         return Ok(());
     }
+    let mut used = USED.lock().unwrap_or_else(PoisonError::into_inner);
     std::fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.persist(path).map(drop).map_err(|error| error.error)
+    for (path, text) in made {
+        if !(used.contains_key(path) && path.exists()) {
+            used.insert(path.clone(), held(folder, path, text)?);
+        }
+    }
+    for entry in folder.read_dir()?.flatten() {
+        let path = entry.path();
+        // Who is about to use it waits for this lock, and sees then that it is gone.
+        if !used.contains_key(&path) && opened(&path).is_ok_and(|file| file.try_lock().is_ok()) {
+            remove(&path);
+        }
+    }
+    Ok(())
 }
 
-/// The lines of a file without what they are indented by, comments and empty ones; one that goes on behind a `\` is a single one.
-fn settings_of(text: &str) -> Vec<String> {
-    let mut settings: Vec<String> = Vec::new();
-    let mut goes_on = false;
-    for line in text.trim_start_matches('\u{feff}').lines() {
-        let begin = line.trim_start();
-        match settings.last_mut().filter(|_| goes_on) {
-            Some(last) => {
-                last.push('\n');
-                last.push_str(line);
+/// A copy with a lock that keeps it from being removed; written where it is not there.
+fn held(folder: &Path, path: &Path, text: &str) -> io::Result<File> {
+    loop {
+        let file = match opened(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let mut file = tempfile::NamedTempFile::new_in(folder)?;
+                file.write_all(text.as_bytes())?;
+                let _ = file.as_file().lock_shared();
+                match file.persist_noclobber(path) {
+                    // Another process was faster.
+                    Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => continue,
+                    persisted => return Ok(persisted?),
+                }
             }
-            None if begin.is_empty() || begin.starts_with(['#', ';']) => continue,
-            None => settings.push(begin.to_owned()),
-        }
-        goes_on = line.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
-    }
-    settings
-}
-
-/// Where the header of a section ends, which may have a `]` in quotes.
-fn end_of_header(rest: &str) -> usize {
-    let (mut is_quoted, mut is_escaped) = (false, false);
-    for (at, one) in rest.char_indices() {
-        match one {
-            _ if is_escaped => is_escaped = false,
-            '\\' => is_escaped = true,
-            '"' => is_quoted = !is_quoted,
-            ']' if !is_quoted => return at + 1,
-            _ => {}
+            opened => opened?,
+        };
+        // Where a file system knows no locks, nothing is removed either.
+        let _ = file.lock_shared();
+        if file.metadata()?.nlink() > 0 {
+            return Ok(file);
         }
     }
-    rest.len()
 }
 
-fn quoted(path: &Path) -> String {
-    format!("\"{}\"", path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\""))
+#[expect(clippy::disallowed_methods, reason = "our copies are no project files")]
+fn opened(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+#[expect(clippy::disallowed_methods, reason = "our copies are no project files")]
+fn remove(path: &Path) {
+    let _ = std::fs::remove_file(path);
 }

@@ -14,7 +14,8 @@ use landlock::{
 use rustix::thread::CapabilitySet;
 use seccompiler::TargetArch;
 
-use super::{Policy, Support};
+use super::{Policy, Support, led_to};
+use crate::files::open;
 
 mod calls;
 
@@ -35,11 +36,15 @@ pub(in crate::shell) fn enter(policy: &Policy, reads: &[PathBuf]) -> Result<(), 
     drop_capabilities()?;
     let mut rules =
         Ruleset::default().handle_access(AccessFs::from_all(NEWEST))?.scope(Scope::from_all(NEWEST))?.create()?;
-    for (path, access) in grants(policy, reads) {
-        // What is not there, or may not be looked at, is not granted.
-        let Ok(file) = PathFd::new(&path) else { continue };
-        let access = if path.is_dir() { access } else { access & AccessFs::from_file(NEWEST) };
-        rules = rules.add_rule(PathBeneath::new(file, access))?;
+    for (path, access) in grants(policy) {
+        // What is not there, or may not be looked at, is not granted; nor what a link leads to by now, as all were resolved.
+        let Ok((place, is_folder)) = open::place(&path) else { continue };
+        let access = if is_folder { access } else { access & AccessFs::from_file(NEWEST) };
+        rules = rules.add_rule(PathBeneath::new(place, access))?;
+    }
+    for file in reads {
+        let Ok(file) = PathFd::new(file) else { continue };
+        rules = rules.add_rule(PathBeneath::new(file, AccessFs::ReadFile))?;
     }
     // This sets no_new_privs, and where there is no Landlock the filter does.
     rules.restrict_self()?;
@@ -66,7 +71,7 @@ fn has(abi: ABI) -> bool {
 }
 
 /// Every path that is granted, with what may be done to it.
-fn grants(policy: &Policy, reads: &[PathBuf]) -> BTreeMap<PathBuf, BitFlags<AccessFs>> {
+fn grants(policy: &Policy) -> BTreeMap<PathBuf, BitFlags<AccessFs>> {
     let read = AccessFs::from_read(NEWEST);
     // Nobody but root could make devices, and nobody needs to.
     let write = AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);
@@ -79,10 +84,11 @@ fn grants(policy: &Policy, reads: &[PathBuf]) -> BTreeMap<PathBuf, BitFlags<Acce
     let is_there = |hidden: &&PathBuf| hidden.symlink_metadata().is_ok();
     let from_read: Vec<PathBuf> = policy.hidden.iter().filter(may_come).cloned().collect();
     let from_write: Vec<PathBuf> = policy.hidden.iter().filter(is_there).cloned().collect();
+    let written = policy.written();
     for (places, access, hidden) in [(&policy.read, read, &from_read), (&policy.write, write, &from_write)] {
         for place in places {
             let mut split = BTreeSet::new();
-            for path in without(place, hidden, &mut split) {
+            for path in without(place, hidden, &written, &mut split) {
                 grant(path, access);
             }
             // Names are shown where not all can be.
@@ -92,7 +98,6 @@ fn grants(policy: &Policy, reads: &[PathBuf]) -> BTreeMap<PathBuf, BitFlags<Acce
     policy.temporary.iter().for_each(|place| grant(place.clone(), write));
     policy.devices.iter().for_each(|place| grant(place.clone(), device));
     own_terminal().into_iter().for_each(|terminal| grant(terminal, device));
-    reads.iter().for_each(|file| grant(file.clone(), AccessFs::ReadFile.into()));
     grants
 }
 
@@ -105,7 +110,7 @@ fn own_terminal() -> Option<PathBuf> {
 
 /// A place, or where something hidden lies in it, all that is in it but that: Landlock cannot take anything back. `split` gets
 /// the folders that were taken apart.
-fn without(place: &Path, hidden: &[PathBuf], split: &mut BTreeSet<PathBuf>) -> Vec<PathBuf> {
+fn without(place: &Path, hidden: &[PathBuf], written: &[PathBuf], split: &mut BTreeSet<PathBuf>) -> Vec<PathBuf> {
     if hidden.iter().any(|hidden| place.starts_with(hidden)) {
         return Vec::new();
     }
@@ -115,14 +120,14 @@ fn without(place: &Path, hidden: &[PathBuf], split: &mut BTreeSet<PathBuf>) -> V
     split.insert(place.to_owned());
     let Ok(entries) = std::fs::read_dir(place) else { return Vec::new() };
     let entries = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    // A link grants what it leads to, and may lead to what is hidden.
-    let is_safe = |path: &PathBuf| {
-        !path.is_symlink()
-            || path.canonicalize().is_ok_and(|target| {
-                !hidden.iter().any(|hidden| target.starts_with(hidden) || hidden.starts_with(&target))
-            })
+    // A link grants what it leads to, which may be what is hidden or hold it; and one that a command can write, nothing.
+    let is_safe =
+        |target: &PathBuf| !hidden.iter().any(|hidden| target.starts_with(hidden) || hidden.starts_with(target));
+    let place_of = |path: PathBuf| match path.is_symlink() {
+        true => led_to(&path, written).filter(is_safe),
+        false => Some(path),
     };
-    entries.filter(is_safe).flat_map(|path| without(&path, hidden, split)).collect()
+    entries.filter_map(place_of).flat_map(|path| without(&path, hidden, written, split)).collect()
 }
 
 /// Takes from root what no work needs that a sandbox is for. The rights of files stay: it goes on to work as root.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use protocol::terminal::SandboxMode;
 
 use super::super::secrets;
-use super::{Policy, Settings, World, beginning, is_plain, path_in};
+use super::{Policy, Settings, World, beginning, is_plain, led_to, path_in};
 
 /// What is the system's, and nobody's secret but for [`SYSTEM_SECRETS`].
 const SYSTEM: &[&str] = &[
@@ -113,6 +113,7 @@ const HOME: &[&str] = &[
     ".local/share/fonts",
     ".local/share/man",
     ".local/share/mise",
+    ".local/share/nvim/mason",
     ".local/share/pipx",
     ".local/share/pnpm",
     ".local/share/uv/python",
@@ -320,7 +321,9 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
     let dirs = Dirs { home: home.as_deref(), environment: world.environment };
     let holds_home = |folder: &Path| holds(folder, home.as_deref());
 
-    let mut hidden: Vec<PathBuf> = world.own.iter().filter(|path| is_plain(path)).cloned().collect();
+    // Whatever else the user opens, these stay closed.
+    let closed: Vec<PathBuf> = world.own.iter().chain(world.denied).filter(|path| is_plain(path)).cloned().collect();
+    let mut hidden = closed.clone();
     // The repository that the user works in is no credential, though it may be that of their settings.
     let is_workspaces = |path: &Path| path.ends_with(".git") && world.folders.iter().any(|it| path.starts_with(it));
     let mut credentials: Vec<PathBuf> = world.credentials.iter().filter(|path| !is_workspaces(path)).cloned().collect();
@@ -373,7 +376,7 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
     let named = |texts: &[String]| texts.iter().filter_map(|text| dirs.named(text)).collect::<Vec<_>>();
     let (also_read, also_write) = (named(&settings.read), named(&settings.write));
     hidden.retain(|hidden| {
-        world.own.contains(hidden) || !also_read.iter().chain(&also_write).any(|named| hidden.starts_with(named))
+        closed.contains(hidden) || !also_read.iter().chain(&also_write).any(|named| hidden.starts_with(named))
     });
     credentials.retain(|path| hidden.contains(path));
     read.extend(also_read);
@@ -468,8 +471,9 @@ pub(super) fn holds(folder: &Path, home: Option<&Path>) -> bool {
     home.is_some_and(|home| home.starts_with(folder))
 }
 
-/// Makes the folders of the caches whose programs are there, since what is not there cannot be granted. Blocks.
-pub fn make_caches(environment: &dyn Fn(&str) -> Option<OsString>) {
+/// Makes the folders of the caches whose programs are there, since what is not there cannot be granted; but none in these folders,
+/// where commands make them, and links as well. Blocks.
+pub fn make_caches(environment: &dyn Fn(&str) -> Option<OsString>, but: &[PathBuf]) {
     let home = path_in(environment("HOME").as_deref());
     let Some(home) = home.filter(|home| home.is_dir()) else { return };
     let dirs = Dirs { home: Some(&home), environment };
@@ -481,7 +485,7 @@ pub fn make_caches(environment: &dyn Fn(&str) -> Option<OsString>) {
             Some((name, _)) if name == program => known.get_or_insert((program, false)),
             _ => known.insert((program, is_there(program))),
         };
-        if there && !folder.exists() {
+        if there && !folder.exists() && led_to(&folder, but).is_some() {
             let _ = std::fs::create_dir_all(&folder);
         }
     }

@@ -9,6 +9,7 @@ fn policy(settings: &Settings, more: &[(&str, &str)]) -> Policy {
         folders: &[PathBuf::from("/home/ada/project")],
         repositories: &[PathBuf::from("/home/ada/main/.git")],
         own: &[PathBuf::from("/home/ada/.local/share/azimuth"), PathBuf::from("/home/ada/.config/azimuth")],
+        denied: &[PathBuf::from("/home/ada/temporary/kept"), PathBuf::from("/home/ada/.config/kept")],
         credentials: &[PathBuf::from("/home/ada/.cargo/config.toml")],
         environment: &|name| environment.get(name).map(OsString::from),
     };
@@ -167,7 +168,8 @@ fn read_only_writes_temporary_files_only() {
 
 #[test]
 fn without_a_sandbox_there_is_no_policy() {
-    let world = World { folders: &[], repositories: &[], own: &[], credentials: &[], environment: &|_| None };
+    let world =
+        World { folders: &[], repositories: &[], own: &[], denied: &[], credentials: &[], environment: &|_| None };
     assert_eq!(Policy::new(&Settings { mode: SandboxMode::Full, ..Settings::default() }, &world), None);
 }
 
@@ -184,6 +186,46 @@ fn what_the_user_names_is_added_even_if_it_holds_keys_but_never_our_own_files() 
     assert!(may(&policy, Use::Write, "/srv/data/x"));
     assert!(!may(&policy, Use::Write, "/home/ada/.aws/credentials"));
     assert!(!may(&policy, Use::Read, "/home/ada/.local/share/azimuth/azimuth.db"));
+}
+
+#[test]
+fn what_a_rule_denies_is_not_opened_by_name_and_closes_no_folder_for_temporary_files() {
+    let settings = Settings { read: vec!["~/.config/kept".into()], ..Settings::default() };
+    let beside = policy(&settings, &[("TMPDIR", "/home/ada/temporary")]);
+    assert!(!may(&beside, Use::Read, "/home/ada/.config/kept/x"));
+    assert!(may(&beside, Use::Write, "/home/ada/temporary/x"));
+    let ours = [("TMPDIR", "/home/ada/.local/share")];
+    assert!(!may(&policy(&settings, &ours), Use::Write, "/home/ada/.local/share/x"), "it holds our data");
+}
+
+#[test]
+fn links_in_what_is_written_open_nothing_and_others_lead_where_they_do() {
+    let place = tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap();
+    let place = place.path().canonicalize().unwrap();
+    let at = |name: &str| place.join(name);
+    for folder in ["project/.venv/bin", "caches", "data/tools/bin", "data/key"] {
+        std::fs::create_dir_all(at(folder)).unwrap();
+    }
+    for (to, link) in [
+        ("data/key", "project/.venv/share"),
+        ("data/key", "project/pkg"),
+        ("data/tools", "tools"),
+        ("project", "linked"),
+        ("data/key", "caches/led"),
+    ] {
+        std::os::unix::fs::symlink(at(to), at(link)).unwrap();
+    }
+    let all = |names: &[&str]| names.iter().map(|name| at(name)).collect::<Vec<_>>();
+    let policy = Policy {
+        write: all(&["caches", "linked/pkg", "project", "project/pkg"]),
+        read: all(&["caches/led", "linked/.venv/share", "project/.venv/bin", "project/.venv/share", "tools/bin"]),
+        temporary: all(&["linked", "project/tmp"]),
+        ..Policy::nothing()
+    };
+    let policy = policy.resolved();
+    assert_eq!(policy.write, all(&["caches", "project"]));
+    assert_eq!(policy.read, all(&["data/tools/bin"]));
+    assert_eq!(policy.temporary, all(&[]));
 }
 
 #[test]
