@@ -1,5 +1,8 @@
 //! Chains of edits that make, change, move and delete the same few files, in one turn and over several, as a list of the
-//! files in memory says they are: on disk after each turn, and after each undo.
+//! files in memory says they are: on disk after each turn, and after each undo. And where the user rejects some of them and
+//! a stranger writes into the files, no call ends half made without a word.
+
+#![expect(clippy::disallowed_methods, reason = "a stranger takes files of the project away")]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,9 +11,10 @@ use std::sync::{Arc, Mutex};
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use protocol::review::{HunkState, Proposal, ReviewResult};
+use protocol::event::ApplyOutcome;
+use protocol::review::{FileChange, HunkState, Proposal, ReviewResult};
 use protocol::turn::StopReason;
-use protocol::{Event, HunkId, ProposalId, SessionId, TurnId, methods};
+use protocol::{Event, HunkId, ProposalId, SessionId, ToolCallId, TurnId, methods};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
@@ -34,6 +38,18 @@ enum Accepting {
 /// as they are then.
 type Turn = (Accepting, Vec<Vec<usize>>);
 
+/// What happens between turns.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// Another program writes a file, or takes it away.
+    Stranger { file: usize, writes: bool },
+    /// The user decides on what is pending, as far as these bits say so.
+    Decision { which: usize, accepts: bool },
+}
+
+/// A turn whose edits are accepted as they come or not, with its calls, and what happens after it.
+type Trouble = (bool, Vec<Vec<usize>>, Vec<Step>);
+
 struct World {
     _setup: Setup,
     model: ModelServer,
@@ -48,8 +64,11 @@ impl World {
         let script = Arc::<Mutex<VecDeque<Vec<String>>>>::default();
         let (mut answer, answers) = (Vec::new(), Arc::clone(&script));
         let model = ModelServer::responding(move |asked| {
-            // A call that a decision has overtaken is refused, all of it, and made again.
-            if !asked.last_results().iter().any(|result| result.contains("has changed since it was read")) {
+            // A call that a decision has overtaken is refused, all of it, and made again; those beside it are not.
+            let results = asked.last_results();
+            let mut results = results.iter();
+            answer.retain(|_: &String| results.next().is_some_and(|it| it.contains("has changed since it was read")));
+            if answer.is_empty() {
                 answer = answers.lock().unwrap().pop_front().unwrap_or_default();
             }
             let call = |answer: Answer, patch: &String| answer.call("edit_apply_patch", json!({ "patch": patch }));
@@ -95,6 +114,81 @@ impl World {
             prop_assert_eq!(&self.files(folder), &before, "undo of {:?}: {:?}", turns, restored);
         }
         Ok(())
+    }
+
+    /// Has these turns, with what happens between them, in a folder and a session of their own.
+    async fn trouble(&self, folder: &str, turns: &[Trouble]) -> Result<(), TestCaseError> {
+        for (number, name) in [(0, "a.txt"), (1, "b.txt")] {
+            self.project.write(&format!("{folder}/{name}"), &text(number));
+        }
+        let session = self.client.new_session().await;
+        let (mut made, mut log) = (1, Vec::new());
+        for (as_they_come, calls, steps) in turns {
+            let mut files = self.as_the_model_reads(folder, &session).await;
+            let patches: Vec<String> = calls.iter().map(|call| patch(folder, &mut files, call, &mut made)).collect();
+            let auto = json!({ "sessionId": session, "on": as_they_come, "scope": "session" });
+            self.client.call::<methods::ReviewAuto>(auto).await;
+            self.script.lock().unwrap().extend(patches.iter().map(|patch| vec![patch.clone()]));
+            self.client.prompt(&session, "Change the files.").await;
+            log.extend(self.client.until_end(&session, StopReason::EndTurn).await);
+            for step in steps {
+                log.extend(self.step(folder, &session, *step, &mut made).await);
+            }
+        }
+        // A last turn, which is told all that there is to tell.
+        self.client.prompt(&session, "And?").await;
+        log.extend(self.client.until_end(&session, StopReason::EndTurn).await);
+        match untold(&log) {
+            Some(untold) => Err(TestCaseError::fail(format!("{untold}\nafter {turns:#?}\n{log:#?}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// What happens between turns. Gives the events that were waited for.
+    async fn step(&self, folder: &str, session: &SessionId, step: Step, made: &mut usize) -> Vec<Event> {
+        let mut log = Vec::new();
+        match step {
+            Step::Stranger { file, writes } => {
+                let file = format!("{folder}/{}", NAMES[file % NAMES.len()]);
+                *made += 1;
+                match writes {
+                    true => self.project.write(&file, &text(*made)),
+                    false => drop(std::fs::remove_file(self.project.path(&file))),
+                }
+            }
+            Step::Decision { which, accepts } => {
+                let listed = self.listed(session).await.into_iter().enumerate();
+                let chosen: Vec<_> = listed.filter(|(at, _)| which >> at & 1 == 1).map(|(_, it)| it).collect();
+                let mut params = decision(session, &chosen);
+                params["decision"] = json!(if accepts { "accept" } else { "reject" });
+                // What has come into conflict meanwhile cannot be accepted, and then nothing is.
+                let Ok(decided) = self.client.request("azimuth/review/decide", params).await else { return log };
+                let decided: ReviewResult = serde_json::from_value(decided).expect("what came of it");
+                let on_its_way =
+                    |it: &&Proposal| accepts && it.hunks.iter().any(|hunk| hunk.state == HunkState::Applying);
+                for _ in decided.proposals.iter().filter(on_its_way) {
+                    let applied = |event: &Event| matches!(event, Event::EditApplied { .. });
+                    log.extend(self.client.until(session, "the edit", applied).await);
+                }
+            }
+        }
+        log
+    }
+
+    /// The files with what is pending in them.
+    async fn as_the_model_reads(&self, folder: &str, session: &SessionId) -> Files {
+        let mut files = self.files(folder);
+        for proposal in self.listed(session).await {
+            let Some(name) = NAMES.into_iter().find(|name| proposal.path == format!("{folder}/{name}")) else {
+                continue;
+            };
+            let params = json!({ "sessionId": session, "proposalId": proposal.proposal_id });
+            match self.client.call::<methods::ReviewText>(params).await.proposed {
+                Some(text) => drop(files.insert(name, text)),
+                None => drop(files.remove(name)),
+            }
+        }
+        files
     }
 
     async fn turn(&self, session: &SessionId, accepting: Accepting, patches: &[String]) -> TurnId {
@@ -185,6 +279,75 @@ impl World {
     }
 }
 
+/// A part of a call, as the log has it.
+#[derive(Default)]
+struct Part {
+    path: String,
+    calls: Vec<ToolCallId>,
+    state: Option<HunkState>,
+    /// Whether the file that it was made in has gone.
+    gone: bool,
+    /// Where in the log it was made, and where it failed last.
+    made: Option<usize>,
+    failed: Option<(usize, String)>,
+}
+
+/// A call of which a part is made and another was accepted in vain, and of which the user or the model was not told since.
+fn untold(events: &[Event]) -> Option<String> {
+    let mut parts = BTreeMap::<(ProposalId, HunkId), Part>::new();
+    let (mut to_user, mut to_model) = (Vec::new(), Vec::new());
+    for (at, event) in events.iter().enumerate() {
+        match event {
+            Event::ProposalChanged { proposal } if !proposal.landed => {
+                let there = |hunk: &HunkId| proposal.hunks.iter().any(|it| it.hunk_id == *hunk);
+                parts.retain(|(of, hunk), _| *of != proposal.proposal_id || there(hunk));
+                for hunk in &proposal.hunks {
+                    let part = parts.entry((proposal.proposal_id.clone(), hunk.hunk_id.clone())).or_default();
+                    (part.path, part.calls) = (proposal.path.clone(), hunk.tool_call_ids.clone());
+                    part.state = Some(hunk.state);
+                    part.gone = proposal.base_hash.is_none() && proposal.change != FileChange::Delete;
+                }
+            }
+            Event::EditApplied { proposal_id, hunk_ids, outcome, uri, after, .. } => {
+                let failed = matches!(outcome, ApplyOutcome::Failed { .. });
+                for hunk in hunk_ids {
+                    let part = parts.entry((proposal_id.clone(), hunk.clone())).or_default();
+                    match outcome {
+                        ApplyOutcome::Failed { reason } => part.failed = Some((at, reason.clone())),
+                        _ => (part.made, part.failed) = (Some(at), None),
+                    }
+                }
+                if !failed && after.is_none() {
+                    let others = parts.iter_mut().filter(|((_, hunk), _)| !hunk_ids.contains(hunk));
+                    others.filter(|(_, it)| uri.ends_with(&it.path)).for_each(|(_, it)| it.made = None);
+                }
+            }
+            Event::Notice { text, .. } if text.contains("made only in part") => to_user.push((at, text.clone())),
+            Event::Noted { text, .. } if text.contains("made only in part") => to_model.push((at, text.clone())),
+            Event::ToolCallEnded { result, .. } if result.text.contains("made only in part") => {
+                to_model.push((at, result.text.clone()));
+            }
+            _ => {}
+        }
+    }
+    let waits = |part: &&Part| matches!(part.state, Some(HunkState::Pending | HunkState::Conflicted));
+    for missing in parts.values().filter(waits) {
+        let Some((failed, reason)) = &missing.failed else { continue };
+        for call in &missing.calls {
+            let is_made = |it: &&Part| it.calls.contains(call) && it.state == Some(HunkState::Accepted) && !it.gone;
+            let Some(made) = parts.values().filter(is_made).filter_map(|part| part.made).min() else { continue };
+            let since = made.max(*failed);
+            let is_told =
+                |told: &[(usize, String)]| told.iter().any(|(at, it)| *at > since && it.contains(&missing.path));
+            if !is_told(&to_user) || !is_told(&to_model) {
+                let whom = if is_told(&to_user) { "the model" } else { "the user" };
+                return Some(format!("{whom} was not told of {call}: {} is missing ({reason})", missing.path));
+            }
+        }
+    }
+    None
+}
+
 fn is_pending(proposal: &Proposal) -> bool {
     !proposal.landed && proposal.hunks.iter().any(|hunk| hunk.state == HunkState::Pending)
 }
@@ -250,12 +413,30 @@ async fn chains_of_edits_leave_the_files_as_they_say_and_each_turn_can_be_taken_
         prop::sample::select(vec![Accepting::AsTheyCome, Accepting::EachAsItIsListed, Accepting::AllAtTheEnd]);
     let call = prop::collection::vec(0usize..1000, 1..=2);
     let turns = prop::collection::vec((accepting, prop::collection::vec(call, 1..=4)), 1..=3);
+    run(&world, &turns, async |folder, turns| world.case(&folder, &turns).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_call_ends_half_made_untold_whatever_is_rejected_and_whoever_else_writes_into_the_files() {
+    let world = World::new().await;
+    let call = prop::collection::vec(0usize..1000, 1..=3);
+    let decision = (0usize..8, prop::bool::weighted(0.75));
+    let step = prop_oneof![
+        1 => (0..NAMES.len(), any::<bool>()).prop_map(|(file, writes)| Step::Stranger { file, writes }),
+        3 => decision.prop_map(|(which, accepts)| Step::Decision { which, accepts }),
+    ];
+    let trouble = (prop::bool::weighted(0.25), prop::collection::vec(call, 1..=3), prop::collection::vec(step, 1..=5));
+    run(&world, &prop::collection::vec(trouble, 1..=3), async |folder, turns| world.trouble(&folder, &turns).await);
+}
+
+/// Tries random cases, each in a folder of its own.
+fn run<S: Strategy>(world: &World, turns: &S, case: impl AsyncFn(String, S::Value) -> Result<(), TestCaseError>) {
     let config = Config { cases: 24, max_shrink_iters: 64, failure_persistence: None, ..Config::default() };
     let cases = AtomicUsize::new(0);
     let ran = tokio::task::block_in_place(|| {
-        TestRunner::new(config).run(&turns, |turns| {
+        TestRunner::new(config).run(turns, |turns| {
             let folder = format!("case{}", cases.fetch_add(1, Ordering::Relaxed));
-            Handle::current().block_on(world.case(&folder, &turns))
+            Handle::current().block_on(case(folder, turns))
         })
     });
     world.client.waive("azimuth/event");

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
-use protocol::event::Severity;
 use protocol::turn::StopReason;
 use protocol::{Event, SessionId, methods};
 use serde_json::{Value, json};
@@ -94,70 +93,28 @@ async fn what_a_model_is_not_told_of_can_be_called_by_name_and_be_shown_by_a_set
     assert_eq!(client.finish().await, 0);
 }
 
-/// A session in which `old.txt` is open in the editor, so that its move, with a change, cannot be finished.
-async fn moving_what_is_open(settings: &str) -> (Setup, ModelServer, Project, Client, SessionId) {
-    let project = Project::new([("old.txt", "old\n")]);
-    let patch = "*** Begin Patch\n*** Update File: old.txt\n*** Move to: new.txt\n@@\n-old\n+changed\n*** End Patch\n";
-    let model =
-        ModelServer::start([Answer::calls("edit_apply_patch", json!({ "patch": patch })), Answer::says("Done.")]).await;
-    let settings = format!("edit_mode = \"patch\"\nreview_commands = false\n{settings}");
-    let (setup, client, session) = start(&model, &settings, &project).await;
-    client.open(&project.uri("old.txt"));
-    (setup, model, project, client, session)
-}
-
-/// Closes `old.txt` and accepts what is pending: the deletion that was missing.
-async fn finish_the_move(project: &Project, client: &Client, session: &SessionId) {
-    client.close(&project.uri("old.txt"));
-    let listed = client.call::<methods::ReviewList>(json!({ "sessionId": session })).await.proposals;
-    let [gone] = listed.as_slice() else { panic!("{listed:?}") };
-    let target = json!({ "proposalId": gone.proposal_id, "revision": gone.revision });
-    let params = json!({ "sessionId": session, "decision": "accept", "targets": [target] });
-    client.call::<methods::ReviewDecide>(params).await;
-    let applied = |event: &Event| matches!(event, Event::EditApplied { .. });
-    client.until(session, "the deletion", applied).await;
-    assert!(!project.path("old.txt").exists());
-    assert_eq!(project.read("new.txt"), "changed\n");
-}
-
-fn is_warning(event: &Event) -> bool {
-    matches!(event, Event::Notice { severity: Severity::Warning, text } if text.starts_with(
-        "An edit was made only in part. It is in new.txt, and not in old.txt: it is open in the editor; close it there"
-    ))
-}
-
 #[tokio::test]
-async fn the_user_and_the_model_are_told_of_a_call_of_which_only_a_part_was_accepted_as_it_came() {
-    let (_setup, model, project, client, session) = moving_what_is_open("accept_edits = true\n").await;
-    client.prompt(&session, "Move it.").await;
-    let events = client.until_end(&session, StopReason::EndTurn).await;
-    assert!(events.iter().any(is_warning), "{events:?}");
-    let asked = model.asked_times(2).await;
-    let told = asked.last_results().join("");
-    assert!(told.contains("old.txt: it is open in the editor"), "{told}");
-    assert!(told.contains("made only in part: it is in new.txt. What is missing is pending"), "{told}");
-    finish_the_move(&project, &client, &session).await;
-    client.waive("azimuth/event");
-    assert_eq!(client.finish().await, 0);
-}
-
-#[tokio::test]
-async fn the_user_and_the_model_are_told_of_a_call_of_which_only_a_part_could_be_made_after_its_review() {
-    let (_setup, model, project, client, session) = moving_what_is_open("").await;
-    client.prompt(&session, "Move it.").await;
+async fn a_file_that_another_program_wrote_unseen_under_a_pending_edit_is_edited_as_it_is() {
+    let project = Project::new([("a.txt", "one\n")]);
+    let change = |old: &str, new: &str| {
+        let patch = format!("*** Begin Patch\n*** Update File: a.txt\n@@\n-{old}\n+{new}\n*** End Patch\n");
+        Answer::calls("edit_apply_patch", json!({ "patch": patch }))
+    };
+    let model = ModelServer::start([change("one", "two"), Answer::says("Done.")]).await;
+    let (_setup, client, session) = start(&model, "edit_mode = \"patch\"\nreview_commands = false\n", &project).await;
+    client.prompt(&session, "Change it.").await;
     client.until_end(&session, StopReason::EndTurn).await;
+    project.write("a.txt", "another\n");
+    for answer in [change("two", "three"), change("another", "mine"), Answer::says("Done.")] {
+        model.then(answer);
+    }
+    client.prompt(&session, "Go on.").await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    let asked = model.asked();
+    let results: Vec<_> = asked.iter().skip(3).map(|asked| asked.last_results().concat()).collect();
     let listed = client.call::<methods::ReviewList>(json!({ "sessionId": session })).await.proposals;
-    let targets: Vec<Value> =
-        listed.iter().map(|it| json!({ "proposalId": it.proposal_id, "revision": it.revision })).collect();
-    let params = json!({ "sessionId": session, "decision": "accept", "targets": targets });
-    client.call::<methods::ReviewDecide>(params).await;
-    client.until(&session, "a word to the user", is_warning).await;
-    model.then(Answer::says("I see."));
-    client.prompt(&session, "And?").await;
-    client.until_end(&session, StopReason::EndTurn).await;
-    let told = model.asked().last().expect("a request").user_text();
-    assert!(told.contains("made only in part. It is in new.txt, and not in old.txt"), "{told}");
-    finish_the_move(&project, &client, &session).await;
+    let pending: Vec<_> = listed.iter().flat_map(|it| &it.hunks).map(|hunk| hunk.new_text.as_str()).collect();
+    assert!(pending.contains(&"mine\n"), "{results:?}: {listed:?}");
     client.waive("azimuth/event");
     assert_eq!(client.finish().await, 0);
 }

@@ -17,6 +17,7 @@ mod folders;
 mod foreign;
 mod formatting;
 mod generated;
+mod halves;
 mod homes;
 mod host;
 mod hostile;

@@ -760,7 +760,11 @@ async fn a_moved_file_stays_where_somebody_else_made_a_file_at_its_new_place() {
     let Some(Event::EditApplied { outcome: ApplyOutcome::Failed { reason }, .. }) = events.last() else {
         panic!("{events:?}")
     };
-    assert_eq!(reason, "it is moved to new/c.txt, where another file is, and would be lost");
+    assert_eq!(
+        reason,
+        "it is moved to new/c.txt, where another text is by now, so that its text would be lost: its deletion can only be \
+         rejected"
+    );
     assert_eq!(world.project.read("b.txt"), "b\n");
     assert_eq!(world.project.read("new/c.txt"), "somebody else's\n");
     world.client.waive("azimuth/event");

@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
 use protocol::model::ModelSelectParams;
 use protocol::permission::{PermissionAnswerParams, RuleOrigin};
-use protocol::review::{Decision, DecisionTarget, HunkState, Proposal, ReviewDecideParams};
+use protocol::review::{Decision, DecisionTarget, HunkState, Proposal, ReviewDecideParams, ReviewListParams};
 use protocol::session::{Mode, SessionNewParams, SessionOpenParams};
 use protocol::terminal::TerminalOpenParams;
 use protocol::turn::{TurnCancelParams, TurnStartParams};
@@ -185,7 +185,10 @@ impl Job {
                 () = signals.received(1), if !turn.cancelled => cancel(connection, turn).await?,
                 () = late => return Err(Failure::Said(LATE.into())),
             }
-            if let Some(code) = turn.code(feed.last()) {
+            if let Some(code) = turn.code(feed.last())
+                && !self.review_left(connection, view, turn).await?
+                && turn.seq == feed.last()
+            {
                 return Ok(code);
             }
         }
@@ -278,6 +281,25 @@ impl Job {
 }
 
 impl Job {
+    /// Looks once more at what is pending before the end: what an edit that arrived has proposed anew may not have been
+    /// among the events when it was looked whether they are all. Says whether there was something new.
+    async fn review_left(
+        &mut self,
+        connection: &Connection,
+        view: &mut View<io::Stdout>,
+        turn: &mut Watch,
+    ) -> Result<bool, Failure> {
+        if turn.cancelled {
+            return Ok(false);
+        }
+        let (params, seen) = (ReviewListParams { session_id: turn.session.clone() }, turn.seen.len());
+        let listed = ask(connection, |reply| Request::ReviewList(params, reply)).await?.proposals;
+        for proposal in listed.iter().filter(|proposal| !proposal.landed) {
+            self.review(connection, view, turn, proposal).await?;
+        }
+        Ok(turn.seen.len() > seen)
+    }
+
     /// Shows a proposal's pending hunks and decides them.
     async fn review(
         &mut self,

@@ -3,8 +3,8 @@
 //! It never waits for the store, the editor, the model or a human, nor for the project's files; such work runs in tasks
 //! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests),
 //! `state` (what the log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks of
-//! its session), `reviews` (decisions), `permissions` (modes, rules and grants), `accepting` (edits accepted as they come), `carry` (their way into the
-//! documents) and `formatting` (what is done to those then), `problems` (what edits break and mend), `checkpoints` and `undo` (taking turns back), `commanded` (what commands and other programs change) and
+//! its session), `reviews` (decisions), `permissions` (modes, rules and grants), `accepting` (edits accepted as they come), `applying` and `carry` (their way into the
+//! documents), `halves` (calls of which only a part was made) and `formatting` (what is done to those then), `problems` (what edits break and mend), `checkpoints` and `undo` (taking turns back), `commanded` (what commands and other programs change) and
 //! `rounds` (that in the review), `terminals`, `trusting` (whether the workspace is), `user_commands`, `complete`; `relay` (a session that another process holds).
 
 mod accepting;
@@ -22,6 +22,7 @@ mod halves;
 mod lang;
 mod load;
 mod overlay;
+mod parts;
 mod permissions;
 mod port;
 mod prepare;

@@ -82,29 +82,48 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
 
 /// The texts in quotes in a source.
 fn literals(source: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut rest = source.split("#[cfg(test)]\nmod tests {").next().unwrap();
-    while let Some(at) = rest.find(['"', '/', '\'']) {
-        let (_, from) = rest.split_at(at);
-        if from.starts_with("//") {
-            rest = from.split_once('\n').map_or("", |(_, rest)| rest);
-        } else if let Some(behind) = from.strip_prefix("'\"'").or_else(|| from.strip_prefix("'\\\"'")) {
-            rest = behind;
+    let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap();
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(next) = source[at..].find(['"', '/', '\'']) {
+        let (before, from) = source.split_at(at + next);
+        let quote = ["'\"'", "'\\\"'"].into_iter().find(|quote| from.starts_with(quote));
+        let length = if from.starts_with("//") {
+            from.find('\n').unwrap_or(from.len())
+        } else if let Some(quote) = quote {
+            quote.len()
         } else if let Some(text) = from.strip_prefix('"') {
-            let mut escaped = false;
-            let end = text.find(|c| {
-                let is_end = c == '"' && !escaped;
-                escaped = c == '\\' && !escaped;
-                is_end
-            });
+            let marked = before.trim_end_matches('#');
+            let end = if marked.ends_with('r') {
+                let end = format!("\"{}", "#".repeat(before.len() - marked.len()));
+                text.find(&end)
+            } else {
+                let mut escaped = false;
+                text.find(|c| {
+                    let is_end = c == '"' && !escaped;
+                    escaped = c == '\\' && !escaped;
+                    is_end
+                })
+            };
             let end = end.unwrap_or(text.len());
             found.push(text[..end].to_owned());
-            rest = text.get(end + 1..).unwrap_or_default();
+            (end + 2).min(from.len())
         } else {
-            rest = &from[1..];
-        }
+            1
+        };
+        at += next + length;
     }
     found
+}
+
+#[test]
+fn all_words_of_a_source_are_looked_at_raw_ones_too() {
+    let source = r##"
+        let plain = "one \" two"; // "no words"
+        let quotes = ['"', '\"'];
+        let raw = r#"{ "use": "edit_file" }"#;
+        let bare = r"C:\"; let last = "the last";
+    "##;
+    assert_eq!(literals(source), ["one \\\" two", r#"{ "use": "edit_file" }"#, "C:\\", "the last"]);
 }
 
 #[test]

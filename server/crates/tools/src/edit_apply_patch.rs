@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use workspace::edit::Pass;
-use workspace::edit::patch::{Hunk, Operation, ParseError, apply, parse};
+use workspace::edit::patch::{Hunk, Operation, ParseError, apply, is_marker, parse};
 use workspace::review::diff;
 
 use crate::draft::{Change, Draft};
@@ -75,7 +75,11 @@ impl OneEdit for Input {
     }
 
     fn places(input: &PartialInput) -> usize {
-        sections_done(input).map_or(0, |patch| patch.matches("\n*** ").count())
+        let Some(patch) = sections_done(input) else { return 0 };
+        let mut markers = Markers::default();
+        let lines = patch.split_inclusive('\n');
+        // The first one is the patch's beginning.
+        lines.filter(|line| matches!(markers.take(line), Line::Marker(_))).count().saturating_sub(1)
     }
 
     fn foresee(input: &PartialInput, texts: &Texts<'_>) -> Result<(), ToolError> {
@@ -142,11 +146,19 @@ impl Input {
 /// The files of a patch in the envelope that have come whole: what follows says that they are.
 fn sections_done(input: &PartialInput) -> Option<&str> {
     let patch = input.strings().iter().find(|string| string.field == "patch")?;
-    let end = patch.text.rfind("\n*** ").filter(|_| patch.text.starts_with("*** "))?;
-    let rest = patch.text.get(end + 1..)?;
+    if !patch.text.trim_start_matches(BLANKS).starts_with("*** ") {
+        return None;
+    }
     // A move and the end of a file belong to the file before them.
     let ends = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** End Patch"];
-    ends.iter().any(|mark| rest.starts_with(mark)).then(|| patch.text.get(..=end)).flatten()
+    let (mut markers, mut at, mut end) = (Markers::default(), 0, 0);
+    for line in patch.text.split_inclusive('\n') {
+        if let Line::Marker(marker) = markers.take(line) {
+            end = if ends.iter().any(|mark| marker.starts_with(mark)) { at } else { end };
+        }
+        at += line.len();
+    }
+    patch.text.get(..end).filter(|done| !done.is_empty())
 }
 
 /// The lines of a patch that has come so far, with the file of each. A last line that may yet turn out to name a file is
@@ -157,6 +169,7 @@ fn sections(patch: &str) -> Vec<DiffPart<'_>> {
     let mut parts: Vec<DiffPart<'_>> = Vec::new();
     let (mut path, mut old_name) = (None, None);
     let (mut at, mut shown) = (0, 0..0);
+    let mut markers = Markers::default();
     let mut lines = patch.split_inclusive('\n').peekable();
     while let Some(line) = lines.next() {
         let start = at;
@@ -170,10 +183,15 @@ fn sections(patch: &str) -> Vec<DiffPart<'_>> {
             path = line.ends_with('\n').then_some(if new == "/dev/null" { old } else { new });
             continue;
         }
-        if line.starts_with('*') {
-            let named = line.split_once(" File: ").filter(|_| line.ends_with('\n'));
-            path = named.map(|(_, name)| name.trim()).or(path);
-            continue;
+        match markers.take(line) {
+            Line::Marker(marker) => {
+                let named = marker.split_once(" File: ").filter(|_| line.ends_with('\n'));
+                path = named.map(|(_, name)| name.trim()).or(path);
+                continue;
+            }
+            Line::Open => continue,
+            Line::End if patch.get(at..).is_none_or(|rest| rest.trim().is_empty()) => continue,
+            Line::End | Line::Other => {}
         }
         let Some(path) = path.filter(|_| line.starts_with([' ', '+', '-', '@', '\n', '\r'])) else { continue };
         match parts.last_mut().filter(|part| shown.end == start && part.path == path) {
@@ -188,6 +206,46 @@ fn sections(patch: &str) -> Vec<DiffPart<'_>> {
         }
     }
     parts
+}
+
+const BLANKS: [char; 2] = [' ', '\t'];
+
+/// Tells the markers of a patch that still comes from its other lines, one line after the other, as the parser does.
+#[derive(Default)]
+struct Markers<'p> {
+    /// The blanks before the last marker.
+    blanks: &'p str,
+    /// Whether the lines after it may be a hunk's, which can have any lines.
+    in_hunk: bool,
+}
+
+enum Line<'p> {
+    /// It is a marker: what it says, without the blanks before it.
+    Marker(&'p str),
+    /// It has not come whole, and may become one.
+    Open,
+    /// It is the patch's end if nothing follows.
+    End,
+    Other,
+}
+
+impl<'p> Markers<'p> {
+    fn take(&mut self, line: &'p str) -> Line<'p> {
+        let rest = line.trim_start_matches(BLANKS);
+        let blanks = line.get(..line.len() - rest.len()).unwrap_or_default();
+        if !line.ends_with('\n') && !blanks.is_empty() && (rest.is_empty() || rest.starts_with('*')) {
+            return Line::Open;
+        }
+        let is_free = !self.in_hunk || blanks == self.blanks;
+        let is_known = || rest.strip_prefix("***").is_some_and(is_marker);
+        if rest.starts_with('*') && (blanks.is_empty() || (is_free && is_known())) {
+            self.blanks = blanks;
+            let has_hunks = ["*** Update File", "*** Move to", "*** End of File"];
+            self.in_hunk = has_hunks.iter().any(|marker| rest.starts_with(marker));
+            return Line::Marker(rest);
+        }
+        if rest.trim_end() == "*** End Patch" { Line::End } else { Line::Other }
+    }
 }
 
 /// The name in a unified diff's line, without the side, and without the time that some write behind it.
@@ -259,9 +317,14 @@ mod tests {
                        --- /dev/null\n+++ b/y\t2026\n@@ -0,0 +1 @@\n+++ new\n";
         let envelope = "*** Begin Patch\n*** Update File: x\n*** Move to: z\n@@ one\n one\n--- two\n+TWO\n*** Add File: y\n\
                         +++ new\n*** End Patch";
-        for (patch, x) in
-            [(unified, "@@ -1,2 +1,2 @@\n one\n--- two\n+TWO\n"), (envelope, "@@ one\n one\n--- two\n+TWO\n")]
-        {
+        let indented = envelope.replace("***", " ***");
+        let its_end = envelope.replace("*** End", " *** End");
+        let its_files = envelope.replace("*** Update", "  *** Update").replace("*** Move", "  *** Move");
+        let its_files = its_files.replace("*** Add", "  *** Add");
+        let of_envelope = "@@ one\n one\n--- two\n+TWO\n";
+        let all = [unified, envelope, &indented, &its_end, &its_files];
+        for patch in all {
+            let x = if patch == unified { "@@ -1,2 +1,2 @@\n one\n--- two\n+TWO\n" } else { of_envelope };
             let whole = shown(patch, patch.len());
             assert_eq!(whole[0], ("x".to_owned(), x.to_owned()));
             assert_eq!(whole[1].0, "y");
@@ -275,6 +338,36 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_stays_in_a_hunk_is_shown_also_where_it_looks_like_a_marker() {
+        let patch =
+            "*** Begin Patch\n*** Update File: x\n@@\n *** Update File: y\n-a\n *** End Patch\n+b\n*** End Patch\n";
+        let all = shown(patch, patch.len());
+        let hunk = "@@\n *** Update File: y\n-a\n *** End Patch\n+b\n";
+        assert_eq!(all, [("x".to_owned(), hunk.to_owned())]);
+    }
+
+    #[test]
+    fn the_files_of_a_patch_that_have_come_whole_are_known_by_markers_with_blanks_too() {
+        let done = |patch: &str| {
+            let mut input = PartialInput::default();
+            input.push(json!({ "patch": patch }).to_string().strip_suffix("\"}").unwrap());
+            (super::sections_done(&input).map(str::to_owned), Input::places(&input))
+        };
+        let first = "*** Begin Patch\n*** Update File: x\n@@\n-one\n+two\n";
+        for indent in ["", " ", "\t"] {
+            let (first, rest) = (first.replace("***", &format!("{indent}***")), format!("{indent}*** Update File: y"));
+            assert_eq!(done(&first).1, 0, "{indent:?}");
+            assert_eq!(done(&(first.clone() + &rest + "\n")), (Some(first.clone()), 1), "{indent:?}");
+        }
+        // Of an envelope whose files alone have blanks before them.
+        let first = "*** Begin Patch\n  *** Update File: x\n@@\n-one\n+two\n";
+        assert_eq!(done(&format!("{first}  *** Delete File: y\n")), (Some(first.to_owned()), 1));
+        // A line that stays in a hunk ends no file.
+        let first = "*** Begin Patch\n*** Update File: x\n@@\n-one\n";
+        assert_eq!(done(&format!("{first} *** Update File: y\n")).1, 0);
     }
 
     const PATCH: &str = "*** Begin Patch

@@ -45,9 +45,10 @@ use protocol::{HunkId, ProposalId, ToolCallId, TurnId};
 pub use self::diff::{LineEdit, diff, to_line_edits, with_mark};
 pub use self::document::Base;
 pub use self::formatting::{ChangedLines, NotFormatting, formatted};
-use self::hunk::{By, Hunk};
+use self::hunk::{By, Hunk, Kind};
 pub use self::notes::Note;
 use self::proposal::FileProposal;
+pub use self::wire::has_landed;
 use crate::{paths, text};
 
 /// How many finished proposals are remembered, so that an undo in the editor is noticed and a decision that comes twice
@@ -94,6 +95,17 @@ pub struct Change {
     pub added: usize,
     /// Lines that it removes from that.
     pub removed: usize,
+}
+
+/// What is to come at the place of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coming {
+    /// It is proposed, or on its way.
+    Waits,
+    /// It was rejected.
+    Rejected,
+    /// Nothing.
+    Nothing,
 }
 
 /// Accepted hunks of one file, or a formatter's text, to be put into its document. Either all of it is done, or nothing.
@@ -528,9 +540,13 @@ impl Review {
     /// Takes the outcome of an application. Its hunks become accepted or unverified; where it failed they are pending
     /// again, and so are those of applications made after it. What [`Review::base_changed`] saw counts more.
     pub fn applied(&mut self, application: &Application, outcome: &ApplyOutcome) {
+        let failed = matches!(outcome, ApplyOutcome::Failed { .. });
+        let is_coming = |to: &PathBuf| self.coming(to) == Coming::Waits;
+        let too_early = failed && application.moved_to.as_ref().is_some_and(is_coming);
         let Some(proposal) = self.proposals.iter_mut().find(|proposal| proposal.id == application.proposal_id) else {
             return;
         };
+        proposal.came_too_early |= too_early;
         proposal.applied(application, outcome);
         self.beside(application).for_each(|other| other.applied_beside(application, outcome));
         let Some(proposal) = self.proposals.iter().find(|proposal| proposal.id == application.proposal_id) else {
@@ -538,7 +554,7 @@ impl Review {
         };
         let base = proposal.document().map(str::to_owned);
         let (path, uri) = (proposal.path.clone(), proposal.uri.clone());
-        if !matches!(outcome, ApplyOutcome::Failed { .. }) {
+        if !failed {
             self.proposals.iter_mut().filter(|other| other.is_moving_to(&uri)).for_each(FileProposal::can_go);
         }
         for other in self.proposals.iter_mut().filter(|other| other.is_of(&path) && !other.is_open()) {
@@ -608,13 +624,18 @@ impl Review {
         })
     }
 
-    /// The files, for people, in which something of a call has arrived.
-    pub fn arrived_of(&self, call: &ToolCallId) -> Vec<String> {
-        let is_there = |hunk: &Hunk| {
-            matches!(hunk.state, HunkState::Accepted | HunkState::Unverified) && hunk.calls.contains(call)
-        };
-        let files = self.proposals.iter().filter(|it| !it.landed && it.hunks.iter().any(is_there));
-        files.map(|proposal| proposal.display.clone()).collect()
+    /// What is to come at a file's place, by those proposed edits that are not made yet.
+    pub fn coming(&self, path: &Path) -> Coming {
+        // A file has one open proposal at most, and that is its last one.
+        let last = self.proposals.iter().rfind(|it| !it.landed && it.is_of(path));
+        let has = |is_so: fn(&Hunk) -> bool| last.is_some_and(|last| last.hunks.iter().any(is_so));
+        if has(|hunk| hunk.kind != Kind::Delete && hunk.is_open()) {
+            Coming::Waits
+        } else if has(|hunk| hunk.kind == Kind::Create && hunk.state == HunkState::Rejected) {
+            Coming::Rejected
+        } else {
+            Coming::Nothing
+        }
     }
 
     fn pending(&self, wanted: impl Fn(&FileProposal, &Hunk) -> bool) -> Vec<DecisionTarget> {

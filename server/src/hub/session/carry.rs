@@ -13,7 +13,7 @@ use workspace::buffers::{Buffers, Open, Snapshot};
 use workspace::files::{self, FileError, Whole};
 use workspace::paths::{self, Roots};
 use workspace::reader::{ReadError, Reader};
-use workspace::review::{Application, LineEdit, with_mark};
+use workspace::review::{Application, Coming, LineEdit, with_mark};
 use workspace::text::{hash, hash_bytes};
 
 use crate::hub::feed::blocking;
@@ -44,9 +44,11 @@ pub(super) struct Change {
 /// Where a file is moved to.
 #[derive(Clone, Debug)]
 pub(super) struct NewPlace {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// Whether the file there was made by an accepted edit, so that it holds the text or what became of it.
-    made: bool,
+    pub(super) made: bool,
+    /// What is to come there, where no file is.
+    pub(super) coming: Coming,
 }
 
 /// What a file is beyond its text.
@@ -59,16 +61,15 @@ pub(super) struct Exactly {
 }
 
 impl Change {
-    /// The change that accepted hunks make. Where the file is moved, `made` says whether an accepted edit made the file
-    /// at its new place.
-    pub(super) fn new(application: &Application, made: bool) -> Self {
+    /// The change that accepted hunks make. A file that is moved has a new place.
+    pub(super) fn new(application: &Application, moved_to: Option<NewPlace>) -> Self {
         Self {
             path: application.path.clone(),
             base_hash: application.base_hash.clone(),
             base_text: application.base_text.clone(),
             target_text: application.target_text.clone(),
             edits: application.edits.clone(),
-            moved_to: application.moved_to.clone().map(|path| NewPlace { path, made }),
+            moved_to,
             exactly: None,
         }
     }
@@ -110,19 +111,10 @@ pub(super) struct Carrier {
 impl Carrier {
     /// Carries a change out. The texts before and after are kept first, so that it can be undone and redone.
     pub(super) async fn carry_out(&self, change: &Change) -> Carried {
-        if let Some(new_place) = &change.moved_to {
-            let to = self.roots.display(&new_place.path);
-            match self.text(new_place.path.clone()).await {
-                Some(text) if new_place.made || Some(hash(&text)) == change.base_hash => {}
-                Some(_) => {
-                    let reason = format!("it is moved to {to}, where another file is, and would be lost");
-                    return Carried::failed(reason);
-                }
-                None => {
-                    let reason = format!("it is moved to {to}, which is not there yet: accept that file first");
-                    return Carried::failed(reason);
-                }
-            }
+        if let Some(new_place) = &change.moved_to
+            && let Err(reason) = self.holds_text(new_place, change).await
+        {
+            return Carried::failed(reason);
         }
         let before = match self.keep_texts(change).await {
             Ok(before) => before,
@@ -158,10 +150,25 @@ impl Carrier {
         }
     }
 
-    /// The text of a file, if there is one that can be read.
-    async fn text(&self, path: PathBuf) -> Option<Arc<str>> {
+    /// Sees to it that the new place of a file that is moved has its text; else says why the file stays.
+    async fn holds_text(&self, new_place: &NewPlace, change: &Change) -> Result<(), String> {
+        let to = self.roots.display(&new_place.path);
+        let lost = "so that its text would be lost: its deletion can only be rejected";
+        match (self.now(new_place.path.clone()).await.flatten(), new_place.coming) {
+            (Some(text), _) if new_place.made || Some(hash(&text)) == change.base_hash => Ok(()),
+            (Some(_), _) => Err(format!("it is moved to {to}, where another text is by now, {lost}")),
+            (None, Coming::Waits) => {
+                Err(format!("it is moved to {to}, which is not there yet: accept that file first"))
+            }
+            (None, Coming::Rejected) => Err(format!("it is moved to {to}, which was rejected, {lost}")),
+            (None, Coming::Nothing) => Err(format!("it is moved to {to}, which is not there, {lost}")),
+        }
+    }
+
+    /// The text of a file, the inner none where there is no file; none where it cannot be read.
+    pub(super) async fn now(&self, path: PathBuf) -> Option<Option<Arc<str>>> {
         let reader = Arc::clone(&self.reader);
-        tokio::task::spawn_blocking(move || base(&reader, &path)).await.ok()?.ok()?
+        tokio::task::spawn_blocking(move || base(&reader, &path)).await.ok()?.ok()
     }
 
     /// Keeps the texts before and after. Gives the hash of the one before.

@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use protocol::checkpoint::{Direction, FileImage, RestoreOutcome, RestoreStep, RestoredFile};
 use protocol::event::ApplyOutcome;
-use protocol::review::{Hunk, HunkState, Proposal};
-use protocol::{Event, HunkId, ProposalId, ToolCallId, TurnId};
+use protocol::{Event, ProposalId, ToolCallId, TurnId};
+
+use super::parts::Parts;
 
 /// What turns did to files.
 #[derive(Clone, Debug, Default)]
@@ -26,25 +27,14 @@ pub(super) struct Checkpoints {
     others: HashMap<String, TurnId>,
     /// The changes of each file, by URI.
     files: BTreeMap<String, Vec<Change>>,
-    /// What of each proposal is in its file.
-    arrived: HashMap<ProposalId, Arrived>,
-    /// The hunks that were in a file which has gone since: what is there now is another.
-    lost: HashSet<HunkId>,
+    /// What became of the parts of calls.
+    pub(super) parts: Parts,
     /// What the user took back in the review of what a turn's commands and other programs changed, by URI; all of it is
     /// undone. A redo of the turn puts it again, but not the one that follows its undo, after which the files are as
     /// the user left them.
     taken_back: BTreeMap<String, Vec<Change>>,
     /// What was undone at once and not redone, the last last; also where a file was left as it was.
     undone: Vec<Vec<TurnId>>,
-}
-
-/// What of a proposal is in its file.
-#[derive(Clone, Debug)]
-struct Arrived {
-    uri: String,
-    hunks: Vec<HunkId>,
-    /// The calls whose hunks are all in it.
-    calls: Vec<ToolCallId>,
 }
 
 /// A change of a file by a turn.
@@ -95,6 +85,9 @@ impl Way {
 impl Checkpoints {
     /// Takes in the next event.
     pub(super) fn apply(&mut self, event: &Event) {
+        let restored = if let Event::CheckpointRestored { turn_ids, .. } = event { turn_ids.as_slice() } else { &[] };
+        let Self { parts, calls, .. } = self;
+        parts.apply(event, |call| calls.get(call).is_some_and(|turn| restored.contains(turn)));
         match event {
             Event::TurnStarted { turn_id, .. } => {
                 self.places.insert(turn_id.clone(), self.turns.len());
@@ -105,12 +98,6 @@ impl Checkpoints {
             }
             Event::ProposalChanged { proposal } if proposal.landed => {
                 self.landed.insert(proposal.proposal_id.clone());
-            }
-            Event::ProposalChanged { proposal } => {
-                self.arrived.insert(proposal.proposal_id.clone(), Arrived::of(proposal, &self.lost));
-                if proposal.base_hash.is_none() {
-                    self.gone(&proposal.uri);
-                }
             }
             Event::EditApplied {
                 proposal_id,
@@ -124,10 +111,6 @@ impl Checkpoints {
             } => {
                 let before = deleted.as_deref().cloned().or(before.as_ref().map(FileImage::text));
                 let after = after.as_ref().map(FileImage::text);
-                // Of one that is not verified the text after is not known.
-                if after.is_none() {
-                    self.gone(uri);
-                }
                 if self.landed.contains(proposal_id) {
                     self.take_back(uri, turn_id.as_ref(), before.clone(), after.clone());
                     if turn_id.is_none() {
@@ -149,9 +132,6 @@ impl Checkpoints {
             }
             Event::FilesChanged { turn_id, files, .. } => {
                 for file in files {
-                    if file.after.is_none() && file.unknown.is_none() {
-                        self.gone(&file.uri);
-                    }
                     let (before, after) = (file.before.clone(), file.after.clone());
                     let unknown = file.unknown.clone();
                     self.push(
@@ -183,11 +163,6 @@ impl Checkpoints {
     /// Whether all of these calls were made in these turns.
     pub(super) fn are_of(&self, calls: &[ToolCallId], turns: &[TurnId]) -> bool {
         !calls.is_empty() && calls.iter().all(|call| self.calls.get(call).is_some_and(|turn| turns.contains(turn)))
-    }
-
-    /// Whether what a call does to this file is in it, all of it.
-    pub(super) fn has_arrived(&self, uri: &str, call: &ToolCallId) -> bool {
-        self.arrived.values().any(|it| it.uri == uri && it.calls.contains(call))
     }
 
     /// The turns that changed files, newest first.
@@ -272,14 +247,6 @@ impl Checkpoints {
         }
     }
 
-    /// A file has gone, and with it what was in it.
-    fn gone(&mut self, uri: &str) {
-        let (gone, rest): (HashMap<_, _>, _) =
-            std::mem::take(&mut self.arrived).into_iter().partition(|(_, it)| it.uri == uri);
-        self.arrived = rest;
-        self.lost.extend(gone.into_values().flat_map(|it| it.hunks));
-    }
-
     fn push(&mut self, uri: &str, change: Change) {
         let changes = self.files.entry(uri.to_owned()).or_default();
         match changes.last_mut() {
@@ -302,16 +269,6 @@ impl Checkpoints {
     /// Takes in what became of a file. Its changes then lead from and to what it really was.
     fn restored(&mut self, direction: Direction, turns: &[TurnId], file: &RestoredFile) {
         let (RestoreOutcome::Done | RestoreOutcome::Unverified) = file.outcome else { return };
-        if direction == Direction::Undo {
-            let Self { arrived, calls, .. } = self;
-            let is_undone = |call: &ToolCallId| calls.get(call).is_some_and(|turn| turns.contains(turn));
-            for it in arrived.values_mut().filter(|it| it.uri == file.uri) {
-                it.calls.retain(|call| !is_undone(call));
-            }
-        }
-        if file.steps.last().is_some_and(|step| step.to.is_none()) {
-            self.gone(&file.uri);
-        }
         let again = self.put_again(direction, turns, file);
         let changes = self.files.entry(file.uri.clone()).or_default();
         let chosen = chosen(changes, direction, turns);
@@ -355,23 +312,6 @@ impl Checkpoints {
     }
 }
 
-impl Arrived {
-    /// What of a proposal is in its file, but for the hunks that have gone with an earlier one.
-    fn of(proposal: &Proposal, lost: &HashSet<HunkId>) -> Self {
-        let is_in = |hunk: &&Hunk| {
-            matches!(hunk.state, HunkState::Accepted | HunkState::Unverified) && !lost.contains(&hunk.hunk_id)
-        };
-        let (there, rest): (Vec<_>, Vec<_>) = proposal.hunks.iter().partition(is_in);
-        let calls =
-            |of: &[&Hunk]| of.iter().flat_map(|hunk| hunk.tool_call_ids.iter().cloned()).collect::<BTreeSet<_>>();
-        Self {
-            uri: proposal.uri.clone(),
-            calls: calls(&there).difference(&calls(&rest)).cloned().collect(),
-            hunks: there.into_iter().map(|hunk| hunk.hunk_id.clone()).collect(),
-        }
-    }
-}
-
 /// Which changes are to be taken back or put again, in this order.
 fn chosen(changes: &[Change], direction: Direction, turns: &[TurnId]) -> Vec<usize> {
     let wanted = |(_, change): &(usize, &Change)| {
@@ -407,7 +347,7 @@ pub(super) fn same(a: Option<&FileImage>, b: Option<&FileImage>) -> bool {
 #[cfg(test)]
 mod tests {
     use protocol::checkpoint::ChangedFile;
-    use protocol::review::FileChange;
+    use protocol::review::{FileChange, Hunk, HunkState, Proposal};
     use protocol::session::Mode;
 
     use super::*;
@@ -663,7 +603,7 @@ mod tests {
         };
         let there = makes(HunkState::Accepted, Some("new"));
         let checkpoints = fold(&[turn("1"), called, edit("1", "", "new"), there]);
-        assert!(checkpoints.has_arrived(FILE, &"c".into()));
+        assert!(checkpoints.parts.has_arrived(FILE, &"c".into()));
         checkpoints
     }
 
@@ -675,14 +615,14 @@ mod tests {
         for event in [restored, deleted, by_a_command] {
             let mut checkpoints = made();
             checkpoints.apply(&event);
-            assert!(!checkpoints.has_arrived(FILE, &"c".into()), "{event:?}");
+            assert!(!checkpoints.parts.has_arrived(FILE, &"c".into()), "{event:?}");
             // The file that is there then is another.
             checkpoints.apply(&makes(HunkState::Accepted, Some("another")));
-            assert!(!checkpoints.has_arrived(FILE, &"c".into()), "{event:?}");
+            assert!(!checkpoints.parts.has_arrived(FILE, &"c".into()), "{event:?}");
         }
         let mut checkpoints = made();
         checkpoints.apply(&makes(HunkState::Accepted, None));
-        assert!(!checkpoints.has_arrived(FILE, &"c".into()), "no file is there");
+        assert!(!checkpoints.parts.has_arrived(FILE, &"c".into()), "no file is there");
     }
 
     #[test]
@@ -691,13 +631,13 @@ mod tests {
         checkpoints.apply(&turn("2"));
         checkpoints.apply(&edit("2", "new", "newer"));
         checkpoints.apply(&gone(&checkpoints.clone(), Direction::Undo, &["2"]));
-        assert!(checkpoints.has_arrived(FILE, &"c".into()));
+        assert!(checkpoints.parts.has_arrived(FILE, &"c".into()));
         checkpoints.apply(&makes(HunkState::Undone, None));
         checkpoints.apply(&gone(&checkpoints.clone(), Direction::Undo, &["1"]));
-        assert!(!checkpoints.has_arrived(FILE, &"c".into()));
+        assert!(!checkpoints.parts.has_arrived(FILE, &"c".into()));
         checkpoints.apply(&makes(HunkState::Accepted, Some("new")));
         checkpoints.apply(&gone(&checkpoints.clone(), Direction::Redo, &["1"]));
-        assert!(checkpoints.has_arrived(FILE, &"c".into()));
+        assert!(checkpoints.parts.has_arrived(FILE, &"c".into()));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Opening a session: a new one, or one from the store as its last process left it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
@@ -22,6 +22,7 @@ use workspace::search::{Hides, MayRead, Search};
 use workspace::seen::Seen;
 use workspace::shell::jobs::{self, Jobs};
 use workspace::shell::{Observer, Outside, Shell, ShellConfig, Spool, StartFiles, Trust};
+use workspace::text::hash;
 
 use super::accepting::{self, Accepting};
 use super::applying::Applying;
@@ -29,7 +30,7 @@ use super::brought;
 use super::commanded::Looks;
 use super::confinement;
 use super::formatting::Formatting;
-use super::halves::Halves;
+use super::halves::{CutOff, Halves};
 use super::lang;
 use super::overlay::Overlay;
 use super::permissions::{self as permitting, Grants};
@@ -409,8 +410,9 @@ impl Session {
         self.end_lost_user_commands();
         self.terminals_left().await;
         self.queue = self.state.queue.clone();
-        if let Some(text) = self.state.untold() {
-            self.record(Event::Noted { turn_id: self.state.last_turn(), text });
+        match self.state.untold() {
+            Some(text) => self.record(Event::Noted { turn_id: self.state.last_turn(), text }),
+            None => self.halves_are_told(),
         }
         let proposals: Vec<_> = self.state.proposals.values().cloned().collect();
         if proposals.is_empty() {
@@ -418,10 +420,25 @@ impl Session {
         }
         let reader = Arc::clone(&self.reader);
         let restored = tokio::task::spawn_blocking(move || {
-            Review::restore(proposals, |path| super::carry::base(&reader, path).ok().flatten())
+            let read = |path: &Path| super::carry::base(&reader, path);
+            let cut_off = proposals
+                .iter()
+                .filter_map(|seen| CutOff::of(seen, || paths::from_uri(&seen.uri).ok().and_then(|it| read(&it).ok())));
+            let cut_off: Vec<_> = cut_off.collect();
+            let places: BTreeSet<_> = proposals.iter().filter_map(|seen| seen.moved_to.clone()).collect();
+            let places = places.into_iter().filter_map(|uri| {
+                let text = read(&paths::from_uri(&uri).ok()?).ok()?;
+                Some((uri, text.as_deref().map(hash)))
+            });
+            let places: Vec<_> = places.collect();
+            (Review::restore(proposals, |path| read(path).ok().flatten()), cut_off, places)
         });
-        if let Ok(review) = restored.await {
-            self.review_restored(review);
+        let Ok((review, cut_off, places)) = restored.await else { return };
+        self.end_cut_off(cut_off, &review);
+        self.review_restored(review);
+        for (uri, text) in places {
+            self.state.checkpoints.parts.found(&uri, text.as_ref().map(|hash| hash.0.as_str()));
         }
+        self.tell_halves();
     }
 }

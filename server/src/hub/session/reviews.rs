@@ -23,7 +23,7 @@ use workspace::reader::Reader;
 use workspace::review::{Application, Base, DecideError, Note, Review};
 use workspace::text::hash;
 
-use super::carry::{Carried, Carrier, Change, base, still_there, still_writable};
+use super::carry::{Carried, Carrier, Change, NewPlace, base, still_there, still_writable};
 use super::commanded::{COMPARING, Found};
 use super::halves::Settling;
 use super::port::TurnMessage;
@@ -35,6 +35,9 @@ use crate::hub::{ClientId, Editor, EditorError, Error};
 pub(super) struct Applied {
     application: Application,
     carried: Carried,
+    /// What the file is where it failed, since it may be another than that was made for; none where that is not known. The
+    /// inner none where there is no file.
+    now: Option<Option<Arc<str>>>,
     /// The client whose documents counted when it was sent off.
     home: Option<ClientId>,
 }
@@ -83,6 +86,7 @@ impl Session {
             return;
         }
         let before = self.review.clone();
+        let texts: Vec<_> = plan.files.iter().map(|file| file.path.clone()).zip(bases.iter().cloned()).collect();
         let wanted: Vec<_> = plan
             .files
             .iter()
@@ -115,6 +119,8 @@ impl Session {
                 }
                 Err(error) => {
                     self.review = before;
+                    // The model reads the files as they are before it tries again.
+                    texts.iter().for_each(|(path, text)| self.base_read(path, text.as_deref()));
                     let _ = reply.send(Err(error));
                     return;
                 }
@@ -232,15 +238,27 @@ impl Session {
     fn carry(&self, application: Application) {
         let (carrier, own, exactly) = (self.carrier(), self.own.clone(), self.exactly(&application));
         let home = self.home.as_ref().map(|home| home.id);
-        let place = application.moved_to.as_deref().map(paths::to_uri).zip(application.calls.last());
-        let made = place.is_some_and(|(to, call)| self.state.checkpoints.has_arrived(&to, call));
+        let new_place = application.moved_to.clone().map(|path| NewPlace {
+            made: application.calls.last().is_some_and(|call| self.has_arrived(&path, call)),
+            coming: self.review.coming(&path),
+            path,
+        });
         tokio::spawn(async move {
             let exactly = tokio::task::spawn_blocking(exactly).await.ok().flatten();
-            let change = Change { exactly, ..Change::new(&application, made) };
+            let change = Change { exactly, ..Change::new(&application, new_place) };
             let carried = AssertUnwindSafe(carrier.carry_out(&change)).catch_unwind().await;
             let carried = carried.unwrap_or_else(|_| Carried::failed("a fault in Azimuth; its log says more"));
-            let _ = own.send(Own::Applied(Box::new(Applied { application, carried, home })));
+            let now = match &carried.outcome {
+                ApplyOutcome::Failed { .. } => carrier.now(application.path.clone()).await,
+                ApplyOutcome::Verified | ApplyOutcome::Unverified => None,
+            };
+            let _ = own.send(Own::Applied(Box::new(Applied { application, carried, now, home })));
         });
+    }
+
+    /// Whether all that a call does to a file is in it.
+    fn has_arrived(&self, path: &Path, call: &ToolCallId) -> bool {
+        self.state.checkpoints.parts.has_arrived(&paths::to_uri(path), call)
     }
 
     /// Who carries changes of files out, as things are now.
@@ -256,21 +274,13 @@ impl Session {
 
     /// Takes the news of accepted hunks.
     pub(super) fn applied(&mut self, applied: Applied) {
-        let Applied { application, carried, home } = applied;
-        let (outcome, was_clean) = (carried.outcome.clone(), carried.was_clean);
-        self.no_longer_coming(&application, carried.written);
-        let is_formatting = application.hunk_ids.is_empty();
-        if let ApplyOutcome::Failed { reason } = &outcome
-            && !is_formatting
-        {
-            self.not_made(&application, reason);
-        }
-        let after = application.target_text.as_deref().map(hash);
+        let Applied { application, carried, now, home } = applied;
+        let outcome = carried.outcome.clone();
         let verified = outcome == ApplyOutcome::Verified;
         let failed = matches!(outcome, ApplyOutcome::Failed { .. });
-        if !(is_formatting && failed) {
-            let (base, after) = (application.base_hash.as_ref(), after.as_ref().filter(|_| verified));
-            self.note_ours(&application.path, base, after, was_clean);
+        if !(application.hunk_ids.is_empty() && failed) {
+            let after = application.target_text.as_deref().map(hash).filter(|_| verified);
+            self.note_ours(&application.path, application.base_hash.as_ref(), after.as_ref(), carried.was_clean);
         }
         if !failed {
             self.problems.edited();
@@ -279,61 +289,64 @@ impl Session {
             let moved_to = application.moved_to.iter().cloned();
             self.shared.tell_servers(moved_to.chain([application.path.clone()]).collect());
         }
-        // The last of those whose calls had a part in it.
-        let turn_id = self.state.checkpoints.last_of(&application.calls).cloned();
-        self.review.applied(&application, &outcome);
-        self.applying.end(&application);
         // Another client's document of that file is not the one that it arrived in.
-        if verified && home == self.home.as_ref().map(|home| home.id) {
-            self.arrived(&application, turn_id.clone());
-        }
-        if is_formatting {
-            self.formatted(&application, carried);
-        } else {
-            self.record(Event::EditApplied {
-                proposal_id: application.proposal_id.clone(),
-                hunk_ids: application.hunk_ids.clone(),
-                turn_id,
-                uri: paths::to_uri(&application.path),
-                before: carried.before,
-                after: after.map(|hash| hash.0),
-                deleted: carried.deleted.map(Box::new),
-                outcome,
-            });
-        }
+        let is_in_ours = verified && home == self.home.as_ref().map(|home| home.id);
+        self.applying.end(&application);
+        self.conclude(&application, carried, is_in_ours);
         if failed {
             // Those after it were made for the text that it would have left, so they are void. What would have been moved
             // there stays.
             for void in self.applying.take_void(&application) {
-                self.no_longer_coming(&void, false);
-                let reason = "an edit before it could not be applied".to_owned();
-                self.not_made(&void, &reason);
-                self.review.applied(&void, &ApplyOutcome::Failed { reason: reason.clone() });
+                self.conclude(&void, Carried::failed("an edit before it could not be applied"), false);
                 if void.path != application.path {
                     self.text_changed(&void.path);
                 }
-                self.record(Event::EditApplied {
-                    proposal_id: void.proposal_id,
-                    hunk_ids: void.hunk_ids,
-                    turn_id: None,
-                    uri: paths::to_uri(&void.path),
-                    before: None,
-                    after: None,
-                    deleted: None,
-                    outcome: ApplyOutcome::Failed { reason },
-                });
             }
         }
         // What failed was made for a text that is no longer there; and what the user typed into one that was on its way was
         // not looked at until now.
         let is_open = matches!(self.reader.buffers().get(&application.path), Open::Yes(_));
-        if failed || is_open || self.waits_to_land(&application.path) {
-            self.text_changed(&application.path);
+        match now {
+            Some(text) => self.base_read(&application.path, text.as_deref()),
+            None if failed || is_open || self.waits_to_land(&application.path) => {
+                self.text_changed(&application.path);
+            }
+            None => {}
         }
         // What is in its file by now is on record before what waits for it begins.
         self.review_changed();
         self.begin_to_apply();
         self.settle();
+    }
+
+    /// Puts on record what came of accepted hunks, or of a formatter's changes.
+    fn conclude(&mut self, application: &Application, carried: Carried, is_in_ours: bool) {
+        let is_formatting = application.hunk_ids.is_empty();
+        self.no_longer_coming(application, carried.written);
+        if let ApplyOutcome::Failed { reason } = &carried.outcome
+            && !is_formatting
+        {
+            self.not_made(application, reason);
+        }
+        // The last of those whose calls had a part in it.
+        let turn_id = self.state.checkpoints.last_of(&application.calls).cloned();
+        self.review.applied(application, &carried.outcome);
+        if is_in_ours {
+            self.arrived(application, turn_id.clone());
+        }
+        if is_formatting {
+            return self.formatted(application, carried);
+        }
+        self.record(Event::EditApplied {
+            proposal_id: application.proposal_id.clone(),
+            hunk_ids: application.hunk_ids.clone(),
+            turn_id,
+            uri: paths::to_uri(&application.path),
+            before: carried.before,
+            after: application.target_text.as_deref().map(|text| hash(text).0),
+            deleted: carried.deleted.map(Box::new),
+            outcome: carried.outcome,
+        });
     }
 
     /// Ours are texts that held nothing unsaved but edits of ours; anything typed since makes them the user's own. A

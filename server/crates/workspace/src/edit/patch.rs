@@ -19,7 +19,7 @@ mod tests;
 
 pub use apply::apply;
 pub use error::{ApplyError, HunkError, Reason};
-pub use parse::{ParseError, Problem, parse};
+pub use parse::{ParseError, Problem, is_marker, parse};
 
 /// What a patch does to one file. Paths are as the patch has them, without the `a/` and `b/` of git.
 #[derive(Clone, Debug, PartialEq, Eq)]

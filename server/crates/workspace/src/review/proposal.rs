@@ -529,7 +529,6 @@ impl FileProposal {
         }
         let flight = self.flights.ended(ids, application.base_text.as_deref());
         let failed = matches!(outcome, ApplyOutcome::Failed { .. });
-        self.came_too_early |= failed && application.moved_to.is_some();
         let arrived = self
             .hunks
             .iter()

@@ -12,6 +12,17 @@ use super::lines::{self, Block, Lines};
 use super::proposal::FileProposal;
 use crate::text;
 
+/// Whether a document is exactly what the accepted hunks that were on their way make of the one in which they were last
+/// seen; none where there is no file.
+pub fn has_landed(seen: &wire::Proposal, now: Option<&str>) -> bool {
+    let mut applying = seen.hunks.iter().filter(|hunk| hunk.state == HunkState::Applying);
+    match seen.change {
+        FileChange::Create => applying.any(|hunk| Some(hunk.new_text.as_str()) == now),
+        FileChange::Delete => applying.next().is_some() && now.is_none(),
+        FileChange::Modify => Past::find(seen, now).is_some_and(|past| !past.blocks.is_empty()),
+    }
+}
+
 impl FileProposal {
     /// The proposal as clients see it.
     pub(super) fn wire(&self) -> wire::Proposal {

@@ -531,7 +531,7 @@ fn blanks(line: &str) -> Option<&str> {
 }
 
 /// Whether what stands behind `***` is a marker that we know, and whole.
-pub(super) fn is_marker(rest: &str) -> bool {
+pub fn is_marker(rest: &str) -> bool {
     let rest = rest.trim();
     let names = |name| with_name(rest, name).is_some_and(|path| !path.is_empty());
     ["Begin Patch", "End Patch", "End of File"].into_iter().any(|name| is(rest, name))
