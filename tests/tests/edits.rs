@@ -10,9 +10,18 @@ use serde_json::{Value, json};
 
 /// Starts an editor with a model that edits in a form.
 async fn start(model: &ModelServer, settings: &str, project: &Project) -> (Setup, Client, SessionId) {
+    start_as(Profile::panel(), model, settings, project).await
+}
+
+async fn start_as(
+    profile: Profile,
+    model: &ModelServer,
+    settings: &str,
+    project: &Project,
+) -> (Setup, Client, SessionId) {
     let setup = Setup::empty();
     setup.configure(&(settings.to_owned() + &Setup::configuration(model, Wire::Anthropic)));
-    let client = Client::start(&setup, project, Profile::panel()).await;
+    let client = Client::start(&setup, project, profile).await;
     let session = client.new_session().await;
     (setup, client, session)
 }
@@ -94,14 +103,20 @@ async fn what_a_model_is_not_told_of_can_be_called_by_name_and_be_shown_by_a_set
     assert_eq!(client.finish().await, 0);
 }
 
-/// A session in which `old.txt` is open in the editor, so that its move, with a change, cannot be finished.
+/// A session in which `old.txt` is open in an editor that deletes no files, so that its move, with a change, cannot be
+/// finished.
 async fn moving_what_is_open(settings: &str) -> (Setup, ModelServer, Project, Client, SessionId) {
+    let deletes_none = Profile::panel().with("/workspace/workspaceEdit/resourceOperations", json!([]));
+    moving_what_is_open_in(deletes_none, settings).await
+}
+
+async fn moving_what_is_open_in(profile: Profile, settings: &str) -> (Setup, ModelServer, Project, Client, SessionId) {
     let project = Project::new([("old.txt", "old\n")]);
     let patch = "*** Begin Patch\n*** Update File: old.txt\n*** Move to: new.txt\n@@\n-old\n+changed\n*** End Patch\n";
     let model =
         ModelServer::start([Answer::calls("edit_apply_patch", json!({ "patch": patch })), Answer::says("Done.")]).await;
     let settings = format!("edit_mode = \"patch\"\nreview_commands = false\n{settings}");
-    let (setup, client, session) = start(&model, &settings, &project).await;
+    let (setup, client, session) = start_as(profile, &model, &settings, &project).await;
     client.open(&project.uri("old.txt"));
     (setup, model, project, client, session)
 }
@@ -118,6 +133,19 @@ async fn finish_the_move(project: &Project, client: &Client, session: &SessionId
     client.until(session, "the deletion", applied).await;
     assert!(!project.path("old.txt").exists());
     assert_eq!(project.read("new.txt"), "changed\n");
+}
+
+#[tokio::test]
+async fn a_file_that_is_open_is_moved_by_an_accepted_edit_and_its_document_goes() {
+    let (_setup, model, project, client, session) =
+        moving_what_is_open_in(Profile::panel(), "accept_edits = true\n").await;
+    client.prompt(&session, "Move it.").await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    assert!(!project.path("old.txt").exists() && !client.is_open(&project.uri("old.txt")));
+    assert_eq!(project.read("new.txt"), "changed\n");
+    let told = model.asked_times(2).await.last_results().join("");
+    assert!(told.ends_with("Applied (+1 -1 lines)."), "{told}");
+    assert_eq!(client.finish().await, 0);
 }
 
 fn is_warning(event: &Event) -> bool {

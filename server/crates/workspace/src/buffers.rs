@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use agent::edit::TextHash;
 use protocol::content;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use self::apply::Applied;
 pub(crate) use self::moves::Move;
@@ -109,6 +109,8 @@ struct Documents {
     by_path: HashMap<PathBuf, Arc<str>>,
 }
 
+    /// Who wants to know a file's last text in an editor.
+    closing: Vec<(PathBuf, oneshot::Sender<Arc<Snapshot>>)>,
 #[derive(Debug)]
 struct Document {
     snapshot: Arc<Snapshot>,
@@ -298,10 +300,25 @@ impl Buffers {
             return Err(BufferError::NotOpen { uri: uri.to_owned() });
         };
         self.announce(documents);
-        Ok(document.snapshot.path.clone())
+        Ok(path)
+    }
+
+    /// Tells a file's document as it was last, once it is closed. To be asked before what closes it.
+    pub fn closing(&self, path: &Path) -> oneshot::Receiver<Arc<Snapshot>> {
+        let (tell, told) = oneshot::channel();
+        let mut documents = self.write();
+        documents.closing.retain(|(_, tell)| !tell.is_closed());
+        documents.closing.push((path.to_owned(), tell));
+        told
     }
 
     /// The open document with this URI; none where the text is out of sync.
+        let path = document.snapshot.path.clone();
+        if !documents.by_path.contains_key(&path) {
+            for (_, tell) in documents.closing.extract_if(.., |(closing, _)| *closing == path) {
+                let _ = tell.send(Arc::clone(&document.snapshot));
+            }
+        }
     pub fn by_uri(&self, uri: &str) -> Option<Arc<Snapshot>> {
         self.read().by_uri.get(uri).filter(|document| document.in_sync).map(|document| document.snapshot.clone())
     }
