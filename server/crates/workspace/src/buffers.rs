@@ -52,6 +52,8 @@ pub struct Snapshot {
     pub saved_version: Option<i32>,
     /// The version that it was opened with.
     pub opened_version: i32,
+    /// The text that the editor opened it with, or saved last.
+    pub(crate) last_saved: Arc<str>,
     derived: Arc<Derived>,
 }
 
@@ -107,10 +109,10 @@ struct Documents {
     by_uri: HashMap<Arc<str>, Document>,
     /// The document last opened or resolved for each file.
     by_path: HashMap<PathBuf, Arc<str>>,
-}
-
     /// Who wants to know a file's last text in an editor.
     closing: Vec<(PathBuf, oneshot::Sender<Arc<Snapshot>>)>,
+}
+
 #[derive(Debug)]
 struct Document {
     snapshot: Arc<Snapshot>,
@@ -181,12 +183,14 @@ impl Buffers {
         version: i32,
         text: impl Into<Arc<str>>,
     ) -> Result<Arc<Snapshot>, BufferError> {
+        let text: Arc<str> = text.into();
         let snapshot = Arc::new(Snapshot {
             uri: uri.into(),
             path: paths::from_uri(uri)?,
             language_id: language_id.into(),
             version,
-            text: text.into(),
+            last_saved: Arc::clone(&text),
+            text,
             saved_version: None,
             opened_version: version,
             derived: Arc::new(Derived::new()),
@@ -284,6 +288,7 @@ impl Buffers {
             }
             document.in_sync = true;
         }
+        snapshot.last_saved = Arc::clone(&snapshot.text);
         document.snapshot = Arc::new(snapshot);
         let snapshot = document.snapshot.clone();
         self.announce(documents);
@@ -299,6 +304,12 @@ impl Buffers {
         let Some(document) = documents.remove(uri) else {
             return Err(BufferError::NotOpen { uri: uri.to_owned() });
         };
+        let path = document.snapshot.path.clone();
+        if !documents.by_path.contains_key(&path) {
+            for (_, tell) in documents.closing.extract_if(.., |(closing, _)| *closing == path) {
+                let _ = tell.send(Arc::clone(&document.snapshot));
+            }
+        }
         self.announce(documents);
         Ok(path)
     }
@@ -313,12 +324,6 @@ impl Buffers {
     }
 
     /// The open document with this URI; none where the text is out of sync.
-        let path = document.snapshot.path.clone();
-        if !documents.by_path.contains_key(&path) {
-            for (_, tell) in documents.closing.extract_if(.., |(closing, _)| *closing == path) {
-                let _ = tell.send(Arc::clone(&document.snapshot));
-            }
-        }
     pub fn by_uri(&self, uri: &str) -> Option<Arc<Snapshot>> {
         self.read().by_uri.get(uri).filter(|document| document.in_sync).map(|document| document.snapshot.clone())
     }
