@@ -58,6 +58,7 @@ use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SessionId, 
 use tokio::sync::{mpsc, oneshot};
 use workspace::baseline::Baseline;
 use workspace::buffers::Buffers;
+use workspace::lang::Source;
 use workspace::paths::Roots;
 use workspace::reader::Reader;
 use workspace::results::Results;
@@ -408,6 +409,8 @@ struct Session {
     home: Option<Caller>,
     /// The editor of that client, for questions about code.
     editors: lang::Editors,
+    /// The language servers that we start ourselves.
+    own_servers: Arc<dyn Source>,
     turn: Option<Running>,
     /// The user's own command that runs.
     user_command: Option<UserRunning>,
