@@ -504,9 +504,9 @@ impl Session {
             tokio::select! {
                 message = inbox.recv() => {
                     match message {
-                        None => return self.end(own).await,
+                        None => return self.leave(own).await,
                         Some(Message::Shutdown(done)) => {
-                            self.end(own).await;
+                            self.leave(own).await;
                             let _ = done.send(());
                             return;
                         }
@@ -531,6 +531,16 @@ impl Session {
             && !self.formatting.is_running()
             // What goes on in the background goes on until the process ends, whoever looks.
             && self.jobs.all().iter().all(|job| !job.is_alive())
+    }
+
+    /// Ends the session in this process. One that was not used, and that no other window shows, is not kept.
+    async fn leave(self, own: mpsc::UnboundedReceiver<Own>) {
+        let (store, session) = (Arc::clone(&self.shared.parts.store), self.id.clone());
+        let is_kept = self.state.is_used || self.followers.len() > 1;
+        self.end(own).await;
+        if !is_kept && let Err(error) = blocking(move || store.delete(&session)).await {
+            tracing::warn!(%error, "a session without a prompt could not be deleted");
+        }
     }
 
     /// Ends the session in this process: the turn is cancelled and waited for, and all is stored.

@@ -378,6 +378,8 @@ impl Session {
         if new.mode != self.state.mode {
             self.record(Event::ModeChanged { mode: new.mode });
         }
+        // What it begins with is no use of it.
+        self.state.is_used = false;
         Ok(())
     }
 
