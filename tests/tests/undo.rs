@@ -434,6 +434,18 @@ async fn what_is_typed_into_a_made_file_while_it_is_deleted_is_kept() {
 }
 
 #[tokio::test]
+async fn a_made_file_that_changed_on_disk_under_the_editor_is_not_deleted() {
+    let world = World::new(Profile::panel()).await;
+    let (_, uri) = made_and_open(&world).await;
+    world.project.write("new.txt", "another program's\n");
+    let failed = "new.txt: failed, on disk it is other than in the editor; load it there again, and look at it";
+    assert_eq!(outcomes(&world.undo(json!({})).await), [failed]);
+    assert_eq!(world.project.read("new.txt"), "another program's\n");
+    assert!(world.client.is_open(&uri));
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn a_made_file_that_only_the_editor_has_is_emptied_there_and_so_is_one_that_the_editor_keeps_open() {
     let world = World::new(Profile::panel()).await;
     let uri = world.project.uri("new.txt");

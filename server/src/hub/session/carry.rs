@@ -12,7 +12,7 @@ use protocol::event::ApplyOutcome;
 use workspace::buffers::{Buffers, Open, Snapshot};
 use workspace::files::{self, FileError, Whole};
 use workspace::paths::{self, Roots};
-use workspace::reader::{ReadError, Reader};
+use workspace::reader::{OnDisk, ReadError, Reader};
 use workspace::review::{Application, LineEdit, to_line_edits, with_mark};
 use workspace::text::{hash, hash_bytes, is_blank};
 
@@ -249,6 +249,11 @@ impl Carrier {
     ) -> Result<Carried, String> {
         if self.others.iter().any(|buffers| has_another_text(buffers, change)) {
             return Err(IN_ANOTHER_WINDOW.into());
+        }
+        let (reader, path) = (Arc::clone(&self.reader), document.path.clone());
+        let on_disk = tokio::task::spawn_blocking(move || reader.on_disk(&path));
+        if let Ok(Some((_, OnDisk::Other(_)))) = on_disk.await {
+            return Err("on disk it is other than in the editor; load it there again, and look at it".into());
         }
         let deleted = self.keep_file(&document.path).await?;
         if deleted.is_none() {
