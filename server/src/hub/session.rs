@@ -117,6 +117,8 @@ pub(super) struct NewSession {
     pub(super) folders: Vec<PathBuf>,
     pub(super) model: Option<String>,
     pub(super) mode: Mode,
+    /// Whether the user asked for it by a command: chat documents name it, so it is kept whatever comes of it.
+    pub(super) is_asked_for: bool,
 }
 
 /// What the router sends to a session.

@@ -379,7 +379,7 @@ impl Session {
             self.record(Event::ModeChanged { mode: new.mode });
         }
         // What it begins with is no use of it.
-        self.state.is_used = false;
+        self.state.is_used = new.is_asked_for;
         Ok(())
     }
 
