@@ -35,6 +35,7 @@ pub use self::error::Error;
 pub use self::feed::Feed;
 pub use self::request::{Answer, Reply, Request};
 pub(crate) use self::session::confinement;
+pub(crate) use self::trust::is_trusted;
 use crate::config::Config;
 use crate::sockets::Sockets;
 

@@ -813,7 +813,7 @@ fn doctor_says_what_is_there_and_what_to_do() {
     for expected in [
         "mine for .: ",
         "bin/mine-lsp (it belongs to the project, and starts once you have allowed it as it is",
-        "lost (`lost-lsp` was found neither in the project nor where programs are; `get lost` installs it)",
+        "these are not there; install those that you want into the project or your PATH:\n       lost  get lost\n",
         "unknown field `argz`",
     ] {
         assert!(text(&output).contains(expected), "`{expected}` is not in:\n{}", text(&output));
@@ -822,6 +822,58 @@ fn doctor_says_what_is_there_and_what_to_do() {
     let output = world.azimuth(&["doctor"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
     assert!(text(&output).contains("bad  configuration"), "{}", text(&output));
+}
+
+#[test]
+fn doctor_tries_the_language_servers_that_it_calls_ok_and_runs_nothing_of_the_folder_for_it() {
+    let world = World::new();
+    let home = world.folder.path().canonicalize().unwrap();
+    let program = |name: &str, text: &str| {
+        std::fs::create_dir_all(home.join("tools")).unwrap();
+        std::fs::write(home.join("tools").join(name), text).unwrap();
+        std::fs::set_permissions(home.join("tools").join(name), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
+    };
+    // What rustup puts there says only when it runs that there is nothing behind it.
+    let stub =
+        "#!/bin/sh\necho \"error: Unknown binary 'rust-analyzer' in official toolchain '1.95.0'.\" >&2\nexit 1\n";
+    program("rust-analyzer", stub);
+    program("nasty", include_str!("../../server/crates/workspace/src/lang/pool/tests/nasty.py"));
+    world.write("Cargo.toml", "");
+    world.write("a.nasty", "");
+    let nasty =
+        json!({ "command": "nasty", "args": ["says-goodbye"], "fileTypes": ["nasty"], "rootMarkers": ["a.nasty"] });
+    std::fs::write(home.join("lsp.json"), json!({ "nasty": nasty }).to_string()).unwrap();
+    // The tools lie among temporary files here, where commands in the sandbox could write.
+    std::fs::write(home.join("config.toml"), "sandbox = \"full\"\n").unwrap();
+    let mut doctor = world.command(harness::binary());
+    let path = format!("{}:{}", home.join("tools").display(), std::env::var("PATH").unwrap());
+    let output = doctor.arg("doctor").env("PATH", path).output().unwrap();
+    let shown = text(&output);
+    let of = |name: &str| {
+        shown.lines().find(|line| line.contains(&format!("{name} for .: "))).unwrap_or_else(|| panic!("{shown}"))
+    };
+    let tools = home.join("tools").display().to_string();
+    let broken = format!("warn language servers: rust-analyzer for .: {tools}/rust-analyzer cannot run: ");
+    assert!(of("rust-analyzer").starts_with(&broken), "{shown}");
+    for expected in
+        ["Unknown binary 'rust-analyzer' in official toolchain", "; `rustup component add rust-analyzer` installs it"]
+    {
+        assert!(of("rust-analyzer").contains(expected), "{shown}");
+    }
+    assert_eq!(of("nasty"), format!("ok   language servers: nasty for .: {tools}/nasty (0.1)"));
+    assert!(!world.project().join("goodbye").exists(), "it was started in the folder, which is not trusted");
+}
+
+#[test]
+fn a_language_servers_entry_with_a_field_that_we_do_not_know_counts_but_for_that() {
+    let world = World::new();
+    world.write("mine.project", "");
+    let mine = r#"{"command": "lost-lsp", "capabilities": {"x": 1}, "install": "get mine", "fileTypes": ["mine"], "rootMarkers": ["mine.project"]}"#;
+    world.write("lsp.json", &format!(r#"{{"mine": {mine}}}"#));
+    let shown = text(&world.azimuth(&["doctor"]));
+    assert!(shown.contains("`mine`: unknown field `capabilities`; that does not count, the rest does"), "{shown}");
+    assert!(shown.contains("       mine  get mine\n"), "{shown}");
 }
 
 #[test]

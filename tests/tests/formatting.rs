@@ -1,6 +1,9 @@
-//! What is done to open documents once accepted edits are in them: the editor formats them, and saves them, where the
-//! user has set so. What the user types counts more than either.
+//! What is done to files once accepted edits are in them: the editor formats those that it has open, and saves them, and our
+//! own language servers format the others, where the user has set so. What the user types counts more than either.
 
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use harness::client::Timing;
@@ -16,6 +19,9 @@ use serde_json::json;
 const FORMAT: &str = "azimuth/editor/format";
 const SAVE: &str = "azimuth/editor/save";
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+
+/// A language server that, where it is told so, formats as [`tidy`] does.
+const SERVER: &str = include_str!("../../server/crates/workspace/src/lang/pool/tests/nasty.py");
 
 /// The formatter: one space between words, and none at the ends of lines.
 fn tidy(text: &str, lines: &[(usize, usize)]) -> String {
@@ -36,7 +42,7 @@ fn panel() -> Profile {
 
 /// A session in whose project `a.txt` is open.
 struct World {
-    _setup: Setup,
+    setup: Setup,
     model: ModelServer,
     project: Project,
     client: Client,
@@ -60,7 +66,12 @@ impl World {
         let uri = project.uri("a.txt");
         client.open(&uri);
         let session = client.new_session().await;
-        Self { _setup: setup, model, project, client, session, uri }
+        Self { setup, model, project, client, session, uri }
+    }
+
+    /// Has the user have a language server for these texts, which does this.
+    fn install_server(&self, behaviour: &str) {
+        install_server(self.setup.home(), behaviour);
     }
 
     /// A turn in which the model proposes these edits of `a.txt`.
@@ -144,6 +155,16 @@ impl World {
         self.client.waive("azimuth/event");
         assert_eq!(self.client.finish().await, 0);
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the home and what is in it are the test's own")]
+fn install_server(home: &Path, behaviour: &str) {
+    let program = home.join("bin/nasty");
+    std::fs::create_dir_all(home.join("bin")).unwrap();
+    std::fs::write(&program, SERVER).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let server = json!({ "command": program, "args": [behaviour], "fileTypes": ["txt"], "rootMarkers": ["a.txt"] });
+    std::fs::write(home.join("lsp.json"), json!({ "nasty": server }).to_string()).unwrap();
 }
 
 #[tokio::test]
@@ -420,7 +441,7 @@ async fn an_editor_that_cannot_format_has_the_user_told_so() {
 }
 
 #[tokio::test]
-async fn nothing_is_formatted_or_saved_without_the_settings_and_none_that_is_not_open() {
+async fn nothing_is_formatted_or_saved_without_the_settings_nor_what_no_formatter_is_there_for() {
     let world = World::new(panel(), "").await;
     world.client.hold(FORMAT);
     world.edits(&[("two", "2  2")]).await;
@@ -439,6 +460,87 @@ async fn nothing_is_formatted_or_saved_without_the_settings_and_none_that_is_not
     world.heard().await;
     assert_eq!(world.project.read("a.txt"), TEXT.replace("two", "2  2"));
     world.finish().await;
+}
+
+#[tokio::test]
+async fn a_file_that_no_editor_has_open_is_formatted_by_our_own_language_server_and_the_model_is_told() {
+    let text = "one  1\r\ntwo\r\nthree  3\r\n";
+    let world = World::with(panel(), "format_edits = \"lines\"\naccept_edits = true", text).await;
+    world.install_server("formats");
+    world.client.close(&world.uri);
+    let turn = world.edits(&[("two", "2  2")]).await;
+    let after = text.replace("two", "2 2");
+    assert_eq!(world.project.read("a.txt"), after, "only the lines of the edit, and the turn has waited for it");
+    let asked = world.model.asked();
+    let heard = asked.last().expect("a request").user_text() + &world.heard().await;
+    assert!(heard.contains("nasty formatted a.txt after your edit was accepted"), "{heard}");
+    assert_eq!(world.undo().await.turn_ids, std::slice::from_ref(&turn));
+    assert_eq!(world.project.read("a.txt"), text);
+    world.redo().await;
+    assert_eq!(world.project.read("a.txt"), after);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_new_file_is_formatted_and_one_with_hunks_that_wait_once_they_are_decided() {
+    let world = World::new(panel(), "format_edits = \"file\"").await;
+    world.install_server("formats-whole-texts");
+    world.client.close(&world.uri);
+    world.edits(&[("two", "2  2"), ("six", "6  6")]).await;
+    world.accept(&[0]).await;
+    world.until_applied().await;
+    world.accept(&[1]).await;
+    world.until_formatted().await;
+    assert_eq!(world.project.read("a.txt"), TEXT.replace("two", "2 2").replace("six", "6 6"));
+    let made = json!({ "path": "new.txt", "content": "a  new   file\n" });
+    world.model.then(Answer::calls("edit_create_file", made));
+    world.turn().await;
+    world.accept(&[0]).await;
+    world.until_formatted().await;
+    assert_eq!(world.project.read("new.txt"), "a new file\n");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn lines_are_not_formatted_by_a_server_that_formats_whole_texts_only() {
+    let world = World::new(panel(), "format_edits = \"lines\"\naccept_edits = true").await;
+    world.install_server("formats-whole-texts");
+    world.client.close(&world.uri);
+    world.edits(&[("two", "2  2")]).await;
+    assert_eq!(world.project.read("a.txt"), TEXT.replace("two", "2  2"));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn an_open_file_is_formatted_by_our_own_server_where_the_editor_cannot_be_asked() {
+    let world = World::new(Profile::panel(), "format_edits = \"lines\"\naccept_edits = true").await;
+    world.install_server("formats");
+    world.edits(&[("two", "2  2")]).await;
+    assert_eq!(world.text(), TEXT.replace("two", "2 2"));
+    assert_eq!(world.project.read("a.txt"), TEXT, "it is the editor's to save");
+    world.finish().await;
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the folder and what is in it are the test's own")]
+fn what_a_run_without_an_editor_edits_is_formatted_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().canonicalize().unwrap();
+    let project = Project::new([("a.txt", TEXT)]);
+    install_server(&home, "formats");
+    // The test's home is among temporary files, where commands in the sandbox could write.
+    std::fs::write(home.join("config.toml"), "format_edits = \"lines\"\nsandbox = \"full\"\n").unwrap();
+    let call = json!({ "path": "a.txt", "old_text": "two", "new_text": "2  2" });
+    let steps = json!([{ "calls": [{ "tool": "edit_replace_exact", "input": call }] }, { "text": "Done." }]);
+    let script = json!({ "name": "test", "steps": steps });
+    let script_file = home.join("script.json");
+    std::fs::write(&script_file, script.to_string()).unwrap();
+    let mut exec = Command::new(harness::binary());
+    exec.current_dir(project.folder()).env("HOME", &home).env("AZIMUTH_DATA_DIR", home.join("data"));
+    exec.env("AZIMUTH_CONFIG", home.join("config.toml")).args(["exec", "--trust", "--script"]).arg(&script_file);
+    let output = exec.args(["--allow", "Edit", "Change it."]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(project.read("a.txt"), TEXT.replace("two", "2 2"));
 }
 
 #[tokio::test]

@@ -54,18 +54,23 @@ fn is_said(event: &Event, words: &str) -> bool {
 
 impl World {
     async fn new(settings: &str) -> Self {
+        Self::in_editor(Profile::panel(), settings).await
+    }
+
+    async fn in_editor(profile: Profile, settings: &str) -> Self {
         let project = Project::new([("old.txt", "old\n")]);
         let model = ModelServer::start([]).await;
         let setup = Setup::empty();
         configure(&setup, &model, settings);
-        let client = Client::start(&setup, &project, Profile::panel()).await;
+        let client = Client::start(&setup, &project, profile).await;
         let session = client.new_session().await;
         Self { setup, model, project, client, session }
     }
 
-    /// The same with `old.txt` open in the editor, so that its deletion fails.
+    /// The same with `old.txt` open in an editor that deletes no files, so that its deletion fails.
     async fn with_old_open(settings: &str) -> Self {
-        let world = Self::new(settings).await;
+        let deletes_none = Profile::panel().with("/workspace/workspaceEdit/resourceOperations", json!([]));
+        let world = Self::in_editor(deletes_none, settings).await;
         world.client.open(&world.project.uri("old.txt"));
         world
     }
@@ -141,6 +146,18 @@ async fn the_user_and_the_model_are_told_of_a_call_of_which_only_a_part_was_acce
     assert!(told.contains("old.txt: it is open in the editor"), "{told}");
     assert!(told.contains("made only in part: it is in new.txt. What is missing is pending"), "{told}");
     world.finish_the_move().await;
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_file_that_is_open_is_moved_by_an_accepted_edit_and_its_document_goes() {
+    let world = World::new("accept_edits = true\n").await;
+    world.client.open(&world.project.uri("old.txt"));
+    world.turn(&[MOVE]).await;
+    assert!(!world.project.path("old.txt").exists() && !world.client.is_open(&world.project.uri("old.txt")));
+    assert_eq!(world.project.read("new.txt"), "changed\n");
+    let told = world.model.asked_times(2).await.last_results().join("");
+    assert!(told.ends_with("Applied (+1 -1 lines)."), "{told}");
     world.finish().await;
 }
 

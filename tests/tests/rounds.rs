@@ -127,6 +127,64 @@ fn states(proposal: &Proposal) -> Vec<HunkState> {
 }
 
 #[tokio::test]
+async fn what_is_read_of_an_open_file_after_a_command_says_which_text_is_the_editors_and_which_the_disks() {
+    let world = World::new().await;
+    // This editor does not follow the disk.
+    world.client.open(&world.project.uri("a.txt"));
+    world.model.then(Answer::calls("shell_run", json!({ "command": "sed -i 's/two/2/' a.txt" })));
+    let read = json!({ "path": "a.txt" });
+    let readers = Answer::nothing()
+        .call("read_file", read.clone())
+        .call("read_around", json!({ "path": "a.txt", "anchor": "two" }))
+        .call("search_text", json!({ "query": "three" }))
+        .call("search_text", json!({ "query": "two" }))
+        .call("search_text", json!({ "query": "^2$", "regex": true }))
+        .call("read_file", json!({ "path": "b.txt" }));
+    world.model.then(readers);
+    world.turn().await;
+    let asked = world.model.asked();
+    let results = asked.last().expect("a request").last_results();
+    let other = "[a.txt is here as in the user's editor. On disk it is other: the editor has not followed what a command or \
+                 another program made of it, or it opened text that was never saved. Commands see the disk, and edits \
+                 change what the editor has. From the editor's text to the disk's:]\n";
+    for (at, result) in results.iter().enumerate().take(4) {
+        assert!(result.contains(other) && result.contains("\n-two\n+2\n"), "{at}: {result}");
+    }
+    let not_searched = "[searched as in the user's editor, which has not followed what changed on disk: a.txt]\n";
+    assert!(results[4].starts_with(not_searched), "{}", results[4]);
+    assert!(results[5].starts_with("b.txt (2 lines)"), "{}", results[5]);
+
+    // What is mentioned is compared, too.
+    let mention = json!([{ "type": "text", "text": "Look." }, { "type": "file", "uri": world.project.uri("a.txt") }]);
+    world.model.then(Answer::says("Done."));
+    let params = json!({ "sessionId": world.session, "prompt": mention });
+    world.client.request("azimuth/turn/start", params).await.unwrap();
+    world.client.until_end(&world.session, StopReason::EndTurn).await;
+    let heard = world.model.asked().last().expect("a request").user_text();
+    assert!(heard.contains(other) && heard.contains("\n-two\n+2\n"), "{heard}");
+
+    // Once the editor has followed, there is nothing to say but what the user has not saved.
+    world.client.close(&world.project.uri("a.txt"));
+    world.client.open(&world.project.uri("a.txt"));
+    let again = async || {
+        world.model.then(Answer::calls("read_file", read.clone()));
+        world.turn().await;
+        world.model.asked().last().expect("a request").last_results().join("")
+    };
+    assert!(again().await.starts_with("a.txt (6 lines)"));
+    world.client.replace(&world.project.uri("a.txt"), "six", "6");
+    let unsaved =
+        "[a.txt is here as in the user's editor, with changes that are not saved; the disk is without them]\n";
+    let text = again().await;
+    assert!(text.starts_with(unsaved) && text.contains("\t6"), "{text}");
+    std::fs::remove_file(world.project.path("a.txt")).unwrap();
+    let gone = "[a.txt is here as in the user's editor; on disk there is no such file, or it was deleted there]\n";
+    assert!(again().await.starts_with(gone));
+    world.client.waive("azimuth/event");
+    assert_eq!(world.client.finish().await, 0);
+}
+
+#[tokio::test]
 async fn of_what_a_command_changed_in_three_files_one_place_is_kept_and_another_taken_back() {
     let world = World::new().await;
     let open = world.project.uri("a.txt");

@@ -57,6 +57,34 @@ async fn a_name_that_the_user_gives_stays_through_prompts_and_restarts() {
 }
 
 #[tokio::test]
+async fn a_session_without_a_prompt_is_not_kept_once_it_is_left_and_one_that_was_used_is() {
+    let model = ModelServer::start([Answer::says("Hello.")]).await;
+    let (setup, project) = (Setup::model(&model, Wire::Anthropic), Project::new([]));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let [closed, left, named, used] = [
+        client.new_session().await,
+        client.new_session().await,
+        client.new_session().await,
+        client.new_session().await,
+    ];
+    client.call::<methods::SessionRename>(json!({ "sessionId": named, "title": "Mine" })).await;
+    client.prompt(&used, "Hello.").await;
+    client.until_end(&used, StopReason::EndTurn).await;
+    assert!(ids(&list(&client, json!({})).await).contains(&&left), "it is there while it is shown");
+    client.call::<methods::SessionClose>(json!({ "sessionId": closed })).await;
+    client.waive("azimuth/event");
+    assert_eq!(client.finish().await, 0);
+
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let listed = list(&client, json!({})).await;
+    assert_eq!(ids(&listed).len(), 2, "{listed:?}");
+    assert!(ids(&listed).contains(&&named) && ids(&listed).contains(&&used), "{listed:?}");
+    is_gone(&client, &left).await;
+    is_gone(&client, &closed).await;
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
 async fn a_deleted_session_is_not_found_by_any_request() {
     let (setup, project) = (Setup::empty(), Project::new([]));
     let client = Client::start(&setup, &project, Profile::panel()).await;

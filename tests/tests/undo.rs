@@ -345,6 +345,141 @@ async fn a_document_that_is_open_with_unsaved_text_goes_back_in_the_editor_and_o
     world.finish().await;
 }
 
+/// A turn that makes a file, which is open in the editor then.
+async fn made_and_open(world: &World) -> (TurnId, String) {
+    let turn = world.turn(&[("edit_create_file", json!({ "path": "new.txt", "content": "new\nfile\n" }))]).await;
+    let uri = world.project.uri("new.txt");
+    world.client.open(&uri);
+    (turn, uri)
+}
+
+#[tokio::test]
+async fn a_file_that_the_turn_made_and_that_is_open_is_deleted_by_the_editor_and_comes_back_with_redo() {
+    let world = World::new(Profile::panel()).await;
+    let (_, uri) = made_and_open(&world).await;
+    assert_eq!(outcomes(&world.undo(json!({})).await), ["new.txt: done"]);
+    assert!(!world.project.path("new.txt").exists() && !world.client.is_open(&uri));
+    assert_eq!(world.files().await[0].state, CheckpointState::Undone);
+
+    assert_eq!(outcomes(&world.redo(json!({})).await), ["new.txt: done"]);
+    assert_eq!(world.project.read("new.txt"), "new\nfile\n");
+    world.client.open(&uri);
+    assert_eq!(outcomes(&world.undo(json!({})).await), ["new.txt: done"]);
+    assert!(!world.project.path("new.txt").exists() && !world.client.is_open(&uri));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_the_user_wrote_into_a_made_file_that_is_open_is_deleted_only_when_it_is_confirmed_and_not_lost() {
+    let world = World::new(Profile::panel()).await;
+    let (turn, uri) = made_and_open(&world).await;
+    world.client.replace(&uri, "file", "file, mine");
+    assert_eq!(outcomes(&world.undo(json!({})).await), ["new.txt: left, it was changed since"]);
+    assert_eq!(world.client.text(&uri), "new\nfile, mine\n");
+    assert_eq!(world.project.read("new.txt"), "new\nfile\n");
+
+    let now = world.preview(json!({ "turnId": turn })).await.files[0].now.clone();
+    let confirmed = json!({ "turnId": turn, "confirmed": [{ "uri": uri, "now": now }] });
+    assert_eq!(outcomes(&world.undo(confirmed).await), ["new.txt: done"]);
+    assert!(!world.project.path("new.txt").exists() && !world.client.is_open(&uri));
+    world.redo(json!({})).await;
+    assert_eq!(world.project.read("new.txt"), "new\nfile, mine\n", "what was deleted is not lost");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_is_typed_into_a_made_file_while_it_is_deleted_is_kept() {
+    let world = World::new(Profile::panel()).await;
+    let (_, uri) = made_and_open(&world).await;
+    world.client.hold("workspace/applyEdit");
+    let undo = async |meanwhile: &dyn Fn(), answer: Value| {
+        let answering = async {
+            let asked = world.client.asked("workspace/applyEdit").await;
+            assert_eq!(asked.params["edit"]["documentChanges"][0]["textDocument"]["uri"], json!(uri));
+            meanwhile();
+            asked.answer(answer);
+        };
+        outcomes(&tokio::join!(world.undo(json!({})), answering).0)
+    };
+    // One editor compares versions, and refuses.
+    let refusing = || world.client.replace(&uri, "file", "file, mine");
+    let refused = json!({ "applied": false, "failureReason": "another version" });
+    assert_eq!(undo(&refusing, refused).await, ["new.txt: failed, the editor refused: another version"]);
+    assert_eq!(world.project.read("new.txt"), "new\nfile\n");
+    world.client.replace(&uri, "file, mine", "file");
+
+    // Another does not, and tells of what was typed as it closes the document.
+    let closing = || {
+        world.client.replace(&uri, "file", "file, mine");
+        std::fs::remove_file(world.project.path("new.txt")).unwrap();
+        world.client.close(&uri);
+    };
+    let expected =
+        "new.txt: failed, it was typed into while the editor deleted it; it is there again, with what was typed";
+    assert_eq!(undo(&closing, json!({ "applied": true })).await, [expected]);
+    assert_eq!(world.project.read("new.txt"), "new\nfile, mine\n");
+
+    // And another deletes the file and keeps the document.
+    world.client.open(&uri);
+    world.client.replace(&uri, ", mine", "");
+    let keeping = || {
+        world.client.replace(&uri, "file", "file, mine too");
+        std::fs::remove_file(world.project.path("new.txt")).unwrap();
+    };
+    let expected =
+        "new.txt: failed, it was typed into while the editor deleted it; the editor has what was typed, not saved";
+    assert_eq!(undo(&keeping, json!({ "applied": true })).await, [expected]);
+    assert_eq!(world.client.text(&uri), "new\nfile, mine too\n");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_made_file_that_changed_on_disk_under_the_editor_is_not_deleted() {
+    let world = World::new(Profile::panel()).await;
+    let (_, uri) = made_and_open(&world).await;
+    world.project.write("new.txt", "another program's\n");
+    let failed = "new.txt: failed, on disk it is other than in the editor; load it there again, and look at it";
+    assert_eq!(outcomes(&world.undo(json!({})).await), [failed]);
+    assert_eq!(world.project.read("new.txt"), "another program's\n");
+    assert!(world.client.is_open(&uri));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_made_file_that_only_the_editor_has_is_emptied_there_and_so_is_one_that_the_editor_keeps_open() {
+    let world = World::new(Profile::panel()).await;
+    let uri = world.project.uri("new.txt");
+    world.client.open_with(&uri, "");
+    world.turn(&[("edit_create_file", json!({ "path": "new.txt", "content": "new\n" }))]).await;
+    assert_eq!(world.client.text(&uri), "new\n");
+    assert_eq!(outcomes(&world.undo(json!({})).await), ["new.txt: done"]);
+    assert_eq!((world.client.text(&uri).as_str(), world.project.path("new.txt").exists()), ("", false));
+
+    world.redo(json!({})).await;
+    world.client.save(&uri);
+    let (project, path) = (world.client.text(&uri), world.project.path("new.txt"));
+    assert_eq!((project.as_str(), path.exists()), ("new\n", true));
+    // An editor that deletes the file, and leaves the document open.
+    world.client.keep_deleted_open();
+    assert_eq!(outcomes(&world.undo(json!({})).await), ["new.txt: done"]);
+    assert_eq!((world.client.text(&uri).as_str(), path.exists()), ("", false));
+    assert_eq!(world.files().await[0].state, CheckpointState::Undone);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_made_file_that_is_open_in_an_editor_that_deletes_none_is_left_until_it_is_closed() {
+    let world = World::new(Profile::panel().with("/workspace/workspaceEdit/resourceOperations", json!([]))).await;
+    let (_, uri) = made_and_open(&world).await;
+    let failed = "new.txt: failed, it is open in the editor; close it there to have it deleted";
+    assert_eq!(outcomes(&world.undo(json!({})).await), [failed]);
+    assert_eq!(world.client.text(&uri), "new\nfile\n");
+    world.client.close(&uri);
+    assert_eq!(outcomes(&world.undo(json!({})).await), ["new.txt: done"]);
+    assert!(!world.project.path("new.txt").exists());
+    world.finish().await;
+}
+
 #[tokio::test]
 async fn what_the_user_changed_between_two_edits_of_a_turn_is_not_lost_with_it() {
     let world = World::new(Profile::panel()).await;

@@ -407,6 +407,9 @@ async fn a_session_that_another_version_holds_is_refused_with_words() {
     let (_model, setup, project) = world([], &[]).await;
     let window = Window::open(&setup, &project, Profile::panel()).await;
     let session = window.new_session().await;
+    // One that was not used would not be kept.
+    let named = json!({ "sessionId": session, "title": "Mine" });
+    window.request("azimuth/session/rename", named).await.unwrap();
     window.close().await;
     // This process holds it, and answers as an Azimuth that is none of ours.
     let store = SqliteStore::open(&setup.data_folder()).unwrap();

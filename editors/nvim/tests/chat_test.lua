@@ -541,6 +541,17 @@ function T.a_server_that_hangs_is_killed_by_a_restart()
   end)
 end
 
+function T.a_chat_in_which_nothing_was_said_goes_on_after_a_restart_without_a_word()
+  chat({ { text = "Here again." } }, function(child)
+    local before = child:lua("return require('azimuth.client').session()")
+    child:command("Azimuth restart")
+    child:wait(("(require('azimuth.client').session() or %q) ~= %q"):format(before, before))
+    child:prompt("Are you there?")
+    child:wait_for("Here again.")
+    support.lacks(vim.inspect(child:lua("return _G.said")), "could not be opened")
+  end)
+end
+
 function T.an_idle_session_that_is_left_is_closed_and_catches_up_when_it_is_opened_again()
   chat({ { text = "Seen." } }, function(child, _, place)
     child:prompt("First.")

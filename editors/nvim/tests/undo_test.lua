@@ -221,6 +221,54 @@ function T.an_open_document_goes_back_there_as_one_step_of_its_own_undo()
   end, { open = "a.txt" })
 end
 
+function T.a_made_file_that_is_open_goes_with_its_buffer_and_with_what_was_typed_into_it_only_when_that_is_confirmed()
+  session(big_turn(), function(child, place)
+    turn(child, "Change all five.", "All five are changed.")
+    child:command("Azimuth chat")
+    child:command("edit new/e.txt")
+    local bufnr = child:lua("return vim.fn.bufnr('new/e.txt')")
+    child:command("call setline(1, 'e and mine')")
+    child:type(":Azimuth undo<CR>")
+    wait_for_window(child)
+    support.contains(window(child), "– new/e.txt  left: it was changed since")
+    child:type("y")
+    wait_until_said(child, "taken back: 4 of 5 files.")
+    support.equal(child:lua("return vim.api.nvim_buf_get_lines(..., 0, -1, false)[1]", bufnr), "e and mine")
+    support.equal(support.read(place.project .. "/new/e.txt"), "e\n")
+
+    -- As it was made, it goes.
+    child:command("undo")
+    child:command("silent write")
+    child:open_chat()
+    child:command("stopinsert")
+    go_to(child, "Change all five.")
+    child:type("u")
+    wait_for_window(child)
+    support.contains(window(child), "✓ new/e.txt  is deleted")
+    child:type("y")
+    child:wait(("not vim.api.nvim_buf_is_valid(%d)"):format(bufnr))
+    wait_until_said(child, "taken back: 1 of 1 file.")
+    assert_before(place)
+  end, { open = "a.txt" })
+end
+
+function T.a_file_is_not_deleted_where_its_buffer_is_another_than_the_server_knows()
+  session({}, function(child, place)
+    local answer = child:lua([[
+      local client, bufnr = require("azimuth.client").lsp_client(), vim.fn.bufnr("a.txt")
+      local uri, version = vim.uri_from_bufnr(bufnr), vim.lsp.util.buf_versions[bufnr]
+      vim.api.nvim_buf_set_lines(bufnr, 0, 1, false, { "mine" })
+      local document = { textDocument = { uri = uri, version = version }, edits = {} }
+      local changes = { document, { kind = "delete", uri = uri } }
+      local method = "workspace/applyEdit"
+      return client.handlers[method](nil, { edit = { documentChanges = changes } }, { client_id = client.id, method = method })
+    ]])
+    support.equal(answer, { applied = false, failureReason = "the document was changed meanwhile" })
+    support.equal(child:lua("return vim.fn.getbufline('a.txt', 1)[1]"), "mine")
+    assert_before(place)
+  end, { open = "a.txt" })
+end
+
 function T.back_to_a_message_takes_back_all_turns_after_it_too()
   local answers = {
     { calls = { replace("a.txt", "one\n", "1\n") } },

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use protocol::ToolCallId;
+use protocol::servers::ServerState;
 use protocol::terminal::SandboxMode;
 use store::{Finding, SqliteStore};
 use workspace::lang::brought::{Brought, Gate};
-use workspace::lang::pool::{Access, Servers, ServersConfig};
+use workspace::lang::pool::{Access, ServerStatus, Servers, ServersConfig};
 use workspace::paths::Roots;
 use workspace::shell::sandbox::{self, Policy, Support};
 use workspace::shell::{Confinement, RunOptions, Shell, ShellConfig, Trust, programs, withheld};
@@ -19,7 +20,7 @@ use super::Failure;
 use super::setup::{configuration, environment, log_file};
 use super::style::Style;
 use crate::config::{Config, dirs};
-use crate::hub::confinement;
+use crate::hub::{self, confinement};
 use crate::{serve, visible};
 
 /// Checks everything a user can mend. Exits with 1 if something does not work.
@@ -178,7 +179,8 @@ impl Gate for Unasked {
     }
 }
 
-/// The language servers that the folder would have. None is started.
+/// The language servers that the folder would have. Those that are the user's own are started, to see whether they can be:
+/// in the folder where that is trusted, and else in an empty one, since they may run what a folder supplies.
 async fn servers(
     report: &mut Report,
     folder: &Path,
@@ -193,35 +195,63 @@ async fn servers(
     let servers = Servers::new(ServersConfig {
         home: dirs::home(&environment),
         user_folder: config_file.parent().map(Path::to_path_buf),
+        supervisor: serve::this_program(),
         ..ServersConfig::default()
     });
     // What the folder's own files say would count if it were trusted; here it is only read.
     for problem in servers.problems(&roots, true).await {
         report.warn(WHAT, &problem)?;
     }
-    let (mut is_any, mut missing) = (false, Vec::new());
     // What lies where commands may write is brought along, too.
     let access = Access { trusted: Arc::new(|| true), policy, pass: [].into(), gate: Arc::new(Unasked) };
-    for server in servers.status(&roots, &access).await {
-        let name = &server.name;
-        match &server.program {
-            Some(program) => {
-                is_any = true;
-                let (program, project) = (program.display(), roots.display(&server.root));
-                let why = server.why.iter().map(|why| format!(" ({why})")).collect::<String>();
-                report.good(WHAT, &format!("{name} for {project}: {program}{why}"))?;
+    let empty = tempfile::tempdir().map_err(Failure::new)?;
+    let is_trusted = is_trusted(data_folder, folder);
+    let (there, missing): (Vec<_>, Vec<_>) =
+        servers.status(&roots, &access).await.into_iter().partition(|server| server.program.is_some());
+    let tries = there.iter().map(async |server| match server.state {
+        ServerState::NotAllowed => None,
+        _ => {
+            let place = if is_trusted { &server.root } else { empty.path() };
+            Some(servers.try_out(server, place, &roots, &access).await)
+        }
+    });
+    for (server, tried) in there.iter().zip(futures_util::future::join_all(tries).await) {
+        let program = server.program.as_deref().unwrap_or(Path::new("")).display();
+        let what = format!("{} for {}: {program}", server.name, roots.display(&server.root));
+        match tried {
+            Some(Ok(version)) => {
+                let version = version.iter().map(|version| format!(" ({version})")).collect::<String>();
+                report.good(WHAT, &format!("{what}{version}"))?;
             }
-            None => missing.push(format!("{name} ({})", server.why.as_deref().unwrap_or("its program was not found"))),
+            Some(Err(why)) => {
+                let hint =
+                    server.install.iter().map(|command| format!("; `{command}` installs it")).collect::<String>();
+                report.warn(WHAT, &format!("{what} cannot run: {why}{hint}"))?;
+            }
+            None => {
+                let why = server.why.iter().map(|why| format!(" ({why})")).collect::<String>();
+                report.note(WHAT, &format!("{what}{why}"))?;
+            }
         }
     }
-    if !is_any {
+    if there.is_empty() {
         report.note(WHAT, "none is there for this folder")?;
     }
     if !missing.is_empty() {
-        let (missing, lookup) = (missing.join(", "), "install those you want into the project or your PATH");
-        report.note(WHAT, &format!("not there: {missing}; {lookup}"))?;
+        report.note(WHAT, "these are not there; install those that you want into the project or your PATH:")?;
+        let how = |server: &ServerStatus| server.install.clone().or(server.why.clone()).unwrap_or_default();
+        report.table(missing.iter().map(|server| (server.name.clone(), how(server))).collect())?;
     }
     Ok(())
+}
+
+/// Whether the user has said so of the folder. A database that has to be mended is left as it is, to be told of.
+fn is_trusted(data_folder: &Path, folder: &Path) -> bool {
+    if !data_folder.exists() || SqliteStore::check(data_folder).iter().any(|finding| finding.grave) {
+        return false;
+    }
+    let store = SqliteStore::open(data_folder);
+    store.is_ok_and(|store| hub::is_trusted(Arc::new(store), dirs::home(&environment), folder))
 }
 
 fn database(report: &mut Report, folder: &Path) -> Result<(), Failure> {
@@ -263,6 +293,17 @@ impl Report {
         self.failed = true;
         let mark = self.style.red("bad ");
         self.line(&mark, what, text)
+    }
+
+    /// Rows of two columns, each once, below the last line.
+    fn table(&mut self, mut rows: Vec<(String, String)>) -> Result<(), Failure> {
+        rows.dedup();
+        let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+        for (name, text) in rows {
+            writeln!(self.out, "       {:width$}  {}", visible::line(&name), visible::line(&text))
+                .map_err(Failure::new)?;
+        }
+        Ok(())
     }
 
     fn line(&mut self, mark: &str, what: &str, text: &str) -> Result<(), Failure> {

@@ -11,7 +11,7 @@ use workspace::shell::Spool;
 
 use super::Feed;
 
-/// What the hub asks of a client. Nothing here waits for the client, but for the five that answer.
+/// What the hub asks of a client. Nothing here waits for the client, but for those that answer.
 #[async_trait]
 pub trait Editor: Send + Sync {
     /// Begins to show a session: its events after number `since`, and all that follow.
@@ -41,6 +41,19 @@ pub trait Editor: Send + Sync {
     /// # Errors
     /// The client said no, or did not answer in time.
     async fn apply(&self, edit: DocumentEdit) -> Result<(), EditorError>;
+
+    /// Whether it can be asked to delete a file, whose document it closes then.
+    fn deletes(&self) -> bool {
+        false
+    }
+
+    /// Deletes the file of a document that is open, at this version. An `Ok` proves nothing: the caller looks at both.
+    ///
+    /// # Errors
+    /// The client cannot, said no, or did not answer in time.
+    async fn delete(&self, _uri: &str, _version: i32) -> Result<(), EditorError> {
+        Err(EditorError::Unsupported)
+    }
 
     /// Saves a document, named by its URI as the client writes it. False where it could not be saved.
     ///

@@ -405,7 +405,8 @@ impl Router {
             };
             let error = match folders {
                 Ok(folders) if !folders.is_empty() => {
-                    let new = NewSession { folders, model: params.model, mode: params.mode.unwrap_or_default() };
+                    let mode = params.mode.unwrap_or_default();
+                    let new = NewSession { folders, model: params.model, mode, is_asked_for: false };
                     return create(shared, caller, new, reply).await;
                 }
                 Ok(_) => {

@@ -59,6 +59,7 @@ use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SessionId, 
 use tokio::sync::{mpsc, oneshot};
 use workspace::baseline::Baseline;
 use workspace::buffers::Buffers;
+use workspace::lang::Source;
 use workspace::paths::Roots;
 use workspace::reader::Reader;
 use workspace::results::Results;
@@ -117,6 +118,8 @@ pub(super) struct NewSession {
     pub(super) folders: Vec<PathBuf>,
     pub(super) model: Option<String>,
     pub(super) mode: Mode,
+    /// Whether the user asked for it by a command: chat documents name it, so it is kept whatever comes of it.
+    pub(super) is_asked_for: bool,
 }
 
 /// What the router sends to a session.
@@ -409,6 +412,8 @@ struct Session {
     home: Option<Caller>,
     /// The editor of that client, for questions about code.
     editors: lang::Editors,
+    /// The language servers that we start ourselves.
+    own_servers: Arc<dyn Source>,
     turn: Option<Running>,
     /// The user's own command that runs.
     user_command: Option<UserRunning>,
@@ -502,9 +507,9 @@ impl Session {
             tokio::select! {
                 message = inbox.recv() => {
                     match message {
-                        None => return self.end(own).await,
+                        None => return self.leave(own).await,
                         Some(Message::Shutdown(done)) => {
-                            self.end(own).await;
+                            self.leave(own).await;
                             let _ = done.send(());
                             return;
                         }
@@ -529,6 +534,16 @@ impl Session {
             && !self.formatting.is_running()
             // What goes on in the background goes on until the process ends, whoever looks.
             && self.jobs.all().iter().all(|job| !job.is_alive())
+    }
+
+    /// Ends the session in this process. One that was not used, and that no other window shows, is not kept.
+    async fn leave(self, own: mpsc::UnboundedReceiver<Own>) {
+        let (store, session) = (Arc::clone(&self.shared.parts.store), self.id.clone());
+        let is_kept = self.state.is_used || self.followers.len() > 1;
+        self.end(own).await;
+        if !is_kept && let Err(error) = blocking(move || store.delete(&session)).await {
+            tracing::warn!(%error, "a session without a prompt could not be deleted");
+        }
     }
 
     /// Ends the session in this process: the turn is cancelled and waited for, and all is stored.

@@ -60,6 +60,11 @@ impl Word {
     }
 }
 
+/// Whether the user has said that a folder is to be trusted. Blocks.
+pub(crate) fn is_trusted(store: Arc<dyn Store>, home: Option<PathBuf>, folder: &Path) -> bool {
+    Book::new(store, home).of(folder) == Some(true)
+}
+
 /// What the user said of folders. All of it blocks, for as long as the store takes.
 #[derive(Clone)]
 pub(super) struct Book {

@@ -16,6 +16,8 @@ pub(super) struct Abilities {
     pub(super) encoding: PositionEncoding,
     /// It takes `workspace/applyEdit`.
     pub(super) apply_edit: bool,
+    /// It deletes files by `workspace/applyEdit`.
+    pub(super) delete_files: bool,
     /// It answers `workspace/configuration`.
     pub(super) configuration: bool,
     /// `workspace/didChangeConfiguration` can be registered with it.
@@ -52,6 +54,10 @@ impl Abilities {
             azimuth: serde_json::from_value(azimuth).unwrap_or_default(),
             encoding: encoding(encodings.into_iter().flatten().filter_map(Value::as_str)),
             apply_edit: is("/workspace/applyEdit"),
+            // Neovim says so without saying that it takes `documentChanges`, which they stand among.
+            delete_files: is("/workspace/applyEdit")
+                && list("/workspace/workspaceEdit/resourceOperations")
+                    .is_some_and(|can| can.contains(&"delete".into())),
             configuration: is("/workspace/configuration"),
             register_configuration: is("/workspace/didChangeConfiguration/dynamicRegistration"),
             register_watched_files: is("/workspace/didChangeWatchedFiles/dynamicRegistration"),
@@ -102,13 +108,13 @@ mod tests {
     #[test]
     fn what_a_client_says_is_known() {
         let abilities = Abilities::new(&json!({
-            "workspace": { "applyEdit": true, "codeLens": { "refreshSupport": true } },
+            "workspace": { "applyEdit": true, "workspaceEdit": { "resourceOperations": ["delete"] }, "codeLens": { "refreshSupport": true } },
             "textDocument": { "codeAction": { "tagSupport": { "valueSet": [1] }, "codeActionLiteralSupport": {} } },
             "window": { "showMessage": { "messageActionItem": {} } },
             "experimental": { "azimuth": { "panel": true } },
         }));
         assert!(abilities.apply_edit && abilities.refresh_lenses && abilities.llm_generated_tag);
         assert!(abilities.code_action_literals && abilities.message_requests && abilities.azimuth.panel);
-        assert!(!abilities.progress && !abilities.azimuth.text);
+        assert!(abilities.delete_files && !abilities.progress && !abilities.azimuth.text);
     }
 }

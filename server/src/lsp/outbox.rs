@@ -176,6 +176,24 @@ impl Outbox {
         serde_json::from_value(value).map_err(|error| EditorError::Refused(format!("{method}: {error}")))
     }
 
+    /// Has the client change documents and files.
+    async fn apply_changes(&self, label: &str, changes: Value) -> Result<(), EditorError> {
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Applied {
+            applied: bool,
+            #[serde(default)]
+            failure_reason: Option<String>,
+        }
+        let params = json!({ "label": label, "edit": { "documentChanges": changes } });
+        let applied: Applied = self.ask("workspace/applyEdit", params).await?;
+        if applied.applied {
+            return Ok(());
+        }
+        let reason = applied.failure_reason.filter(|reason| !reason.is_empty());
+        Err(EditorError::Refused(reason.unwrap_or_else(|| "it gave no reason".into())))
+    }
+
     /// Waits, and sends a client without a panel [`NUDGE`]s meanwhile.
     async fn nudging<T>(&self, answer: impl Future<Output = T>) -> T {
         let mut answer = std::pin::pin!(answer);
@@ -219,13 +237,6 @@ impl Editor for Outbox {
     }
 
     async fn apply(&self, edit: DocumentEdit) -> Result<(), EditorError> {
-        #[derive(serde::Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Applied {
-            applied: bool,
-            #[serde(default)]
-            failure_reason: Option<String>,
-        }
         if !self.abilities.apply_edit {
             return Err(EditorError::Unsupported);
         }
@@ -233,13 +244,20 @@ impl Editor for Outbox {
         // fails without one (design D4).
         let edits: Vec<_> = edit.edits.iter().map(convert::text_edit).collect();
         let document = json!({ "textDocument": { "uri": edit.uri, "version": edit.version }, "edits": edits });
-        let params = json!({ "label": edit.label, "edit": { "documentChanges": [document] } });
-        let applied: Applied = self.ask("workspace/applyEdit", params).await?;
-        if applied.applied {
-            return Ok(());
+        self.apply_changes(&edit.label, json!([document])).await
+    }
+
+    fn deletes(&self) -> bool {
+        self.abilities.delete_files
+    }
+
+    async fn delete(&self, uri: &str, version: i32) -> Result<(), EditorError> {
+        if !self.deletes() {
+            return Err(EditorError::Unsupported);
         }
-        let reason = applied.failure_reason.filter(|reason| !reason.is_empty());
-        Err(EditorError::Refused(reason.unwrap_or_else(|| "it gave no reason".into())))
+        // A deletion names no version, so an edit that changes nothing does: clients refuse both where it is another.
+        let document = json!({ "textDocument": { "uri": uri, "version": version }, "edits": [] });
+        self.apply_changes("Azimuth", json!([document, { "kind": "delete", "uri": uri }])).await
     }
 
     async fn save(&self, uri: &str) -> Result<bool, EditorError> {

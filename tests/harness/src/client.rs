@@ -44,7 +44,10 @@ impl Profile {
         Self {
             capabilities: json!({
                 "general": { "positionEncodings": ["utf-16"] },
-                "workspace": { "applyEdit": true, "workspaceEdit": { "documentChanges": true } },
+                "workspace": {
+                    "applyEdit": true,
+                    "workspaceEdit": { "documentChanges": true, "resourceOperations": ["delete"] },
+                },
                 "textDocument": { "codeAction": { "codeActionLiteralSupport": {} } },
                 "experimental": { "azimuth": azimuth },
             }),

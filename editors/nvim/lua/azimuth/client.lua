@@ -584,7 +584,15 @@ local function adopt(client, answer)
     if session.attached then
       session.attached = false
       open_at_server(session_id, function(err)
-        if err then
+        local is_empty = #session.state.entries == 0
+        if err and err.code == protocol.error_codes.notFound and is_empty then
+          -- One in which nothing was said is not kept, and another is as good.
+          local was_current = current == session_id
+          M.forget(session_id)
+          if was_current then
+            M.new_session()
+          end
+        elseif err then
           say(("the session %s could not be opened again: %s"):format(session_id, err.message), vim.log.levels.ERROR)
         end
       end)

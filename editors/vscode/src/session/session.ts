@@ -240,12 +240,15 @@ export class Session implements vscode.Disposable {
           if (!isError(error, 'notFound')) throw error;
         });
       }
-      const { info, state } = this.shown;
+      const { info, state, events } = this.shown;
       const opened = await this.server.request('azimuth/session/open', { sessionId: info.sessionId, since: state.lastSeq }).catch((error: unknown) => {
-        // It was deleted meanwhile, in another window.
-        if (isError(error, 'notFound')) this.show(undefined);
-        throw error;
+        if (!isError(error, 'notFound')) throw error;
+        this.show(undefined);
+        // One in which nothing was said is not kept, and not missed; any other was deleted meanwhile, in another window.
+        if (events.some(({ event }) => event.type === 'turnStarted')) throw error;
+        return undefined;
       });
+      if (opened === undefined) return;
       this.put(opened.events);
       void this.correct();
     }).catch((error: unknown) => {

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::content::{Position, Range};
+use crate::editor::LineRange;
 
 /// Parameters of `azimuth/editor/query`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -150,6 +151,9 @@ pub enum LangQuery {
     Format {
         /// The document.
         uri: String,
+        /// Only these lines, where any are named. Our own servers alone are asked so; clients have `azimuth/editor/format`.
+        #[serde(skip)]
+        lines: Vec<LineRange>,
     },
     /// Which servers run for a document, or at all? Answered with `nothing`; `servers` says it.
     Servers {
@@ -436,7 +440,7 @@ impl LangQuery {
             | Self::MoveFile { from: uri, .. }
             | Self::CodeActions { uri, .. }
             | Self::CodeAction { uri, .. }
-            | Self::Format { uri } => Some(uri),
+            | Self::Format { uri, .. } => Some(uri),
             Self::WorkspaceSymbols { uri, .. } | Self::Diagnostics { uri } | Self::Servers { uri } => uri.as_deref(),
         }
     }
@@ -457,7 +461,7 @@ impl LangQuery {
             | Self::Rename { uri, .. }
             | Self::CodeActions { uri, .. }
             | Self::CodeAction { uri, .. }
-            | Self::Format { uri } => *uri = name(uri),
+            | Self::Format { uri, .. } => *uri = name(uri),
             Self::MoveFile { from, to } => (*from, *to) = (name(from), name(to)),
             Self::WorkspaceSymbols { uri, .. } | Self::Diagnostics { uri } | Self::Servers { uri } => {
                 *uri = uri.as_deref().map(name);

@@ -142,7 +142,7 @@ fn in_chunks(file: &Opened) -> String {
 mod tests {
     use serde_json::json;
 
-    use crate::fixture::World;
+    use crate::fixture::{World, unsaved};
 
     #[tokio::test]
     async fn code_is_outlined_as_it_is_in_the_editor() {
@@ -162,7 +162,7 @@ imports:
 exports:
   3: A
   9: default";
-        assert_eq!(output.text, wanted);
+        assert_eq!(output.text, unsaved("src/a.ts") + wanted);
         assert_eq!(output.summary, "3 symbols");
     }
 

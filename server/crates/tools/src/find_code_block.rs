@@ -255,7 +255,7 @@ fn hint(file: &Opened, input: &Input, places: &[Place]) -> String {
 mod tests {
     use serde_json::json;
 
-    use crate::fixture::World;
+    use crate::fixture::{World, unsaved};
 
     const CODE: &str = "import a from 'a';\n\nexport class Cart {\n  rate = 1;\n  total() {\n    const x = a(1);\n    return x;\n    // tax\n    // more\n  }\n}\n\nfunction tax() {\n  return 1;\n}\n";
 
@@ -276,10 +276,10 @@ a.ts:13-15 function tax
     13\tfunction tax() {
     14\t  return 1;
     15\t}";
-        assert_eq!(output.text, wanted);
+        assert_eq!(output.text, unsaved("a.ts") + wanted);
         assert_eq!((output.summary.as_str(), output.locations[0].line), ("2 blocks", Some(4)));
         let class = world.text("find_code_block", json!({ "path": "a.ts", "query": "tax", "kind": "class" })).await;
-        assert!(class.starts_with("a.ts:3-11 class Cart\n"), "{class}");
+        assert!(class.starts_with(&(unsaved("a.ts") + "a.ts:3-11 class Cart\n")), "{class}");
     }
 
     #[tokio::test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agent::tool::{Call, Output, Tool, ToolError};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use workspace::buffers::Buffers;
+use workspace::buffers::{Buffers, Change};
 use workspace::files;
 use workspace::paths::{Roots, to_uri};
 use workspace::reader::{NoOverlay, Overlay, Reader};
@@ -14,6 +14,7 @@ use workspace::results::Results;
 use workspace::search::Search;
 use workspace::seen::Seen;
 use workspace::shell::{Confinement, Jobs, Outside, Shell, ShellConfig, Trust};
+use workspace::text::PositionEncoding;
 
 use crate::{Edits, Intercept, Services, Tags};
 
@@ -46,7 +47,11 @@ impl World {
 
     /// Opens a file in the editor, with this text unsaved.
     pub(crate) fn open(&self, name: &str, text: &str) {
-        self.buffers.open(&to_uri(&self.path(name)), "text", 1, text).unwrap();
+        let uri = to_uri(&self.path(name));
+        let saved = files::read(&self.path(name)).map(|file| file.text).unwrap_or_default();
+        self.buffers.open(&uri, "text", 0, saved).unwrap();
+        let typed = Change { range: None, text: text.to_owned() };
+        self.buffers.change(&uri, 1, &[typed], PositionEncoding::Utf16).unwrap();
     }
 
     pub(crate) fn services(&self) -> Services {
@@ -101,6 +106,11 @@ impl World {
             Err(error) => format!("error: {error}"),
         }
     }
+}
+
+/// What a reader says first of a file that is open with unsaved text.
+pub(crate) fn unsaved(name: &str) -> String {
+    format!("[{name} is here as in the user's editor, with changes that are not saved; the disk is without them]\n")
 }
 
 /// Calls a built-in tool.

@@ -5,8 +5,8 @@
 //! and say what was left out and how to get it.
 //!
 //! Reading order: [`typed`] (how a typed tool becomes one for the model), `draft` and `edits` (what all that edit have in
-//! common), `structure` (what those have that tell a file's structure), `intercept` (commands that a tool does better),
-//! `terminals` (what those for terminals have), then the tools.
+//! common), `structure` (what those have that tell a file's structure), `on_disk` (what is said of files that are open),
+//! `intercept` (commands that a tool does better), `terminals` (what those for terminals have), then the tools.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,14 +25,17 @@ use workspace::shell::{Jobs, Outside, Shell};
 
 pub use expand_output::how_to_read;
 pub use intercept::Intercept;
+pub use on_disk::note as compare_with_disk;
 pub use undo_edit::Edits;
 
 pub mod typed;
 
+mod after;
 mod draft;
 mod edits;
 mod intercept;
 mod lsp;
+mod on_disk;
 mod structure;
 
 mod edit_apply_batch;
@@ -155,7 +158,7 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         typed::erase(update_plan::UpdatePlan),
     ];
     tools.extend(lsp::tools(services));
-    tools
+    tools.into_iter().map(|tool| on_disk::compared(tool, services)).collect()
 }
 
 /// Whether a model is told of a built-in tool, where it edits in this form: few tools are better chosen among than many.

@@ -186,7 +186,7 @@ fn numbered(file: &Opened, tags: Option<&Tagged<'_>>, first: usize, last: usize,
 mod tests {
     use serde_json::json;
 
-    use crate::fixture::{World, call};
+    use crate::fixture::{World, call, unsaved};
 
     #[tokio::test]
     async fn the_lines_around_a_text_are_read_as_they_are_in_the_editor() {
@@ -196,7 +196,7 @@ mod tests {
         let output = world.call("read_around", input.clone()).await.unwrap();
         let wanted =
             "a.txt, lines 2-4 of 5 (the only match is at line 3):\n      2\ttwo\n>     3\tthree\n      4\tfour";
-        assert_eq!(output.text, wanted);
+        assert_eq!(output.text, unsaved("a.txt") + wanted);
         assert_eq!((output.summary.as_str(), output.locations[0].line), ("lines 2-4 of 5", Some(2)));
         let services = world.services();
         services.tags.set(true);

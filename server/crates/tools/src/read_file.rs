@@ -213,7 +213,7 @@ mod tests {
     use serde_json::json;
     use workspace::reader::{Overlay, Pending};
 
-    use crate::fixture::{World, call};
+    use crate::fixture::{World, call, unsaved};
 
     #[tokio::test]
     async fn lines_come_with_tags_where_edits_name_lines_by_them() {
@@ -305,7 +305,8 @@ mod tests {
     async fn unsaved_text_is_what_is_read() {
         let world = World::new(&[("a", "saved")]);
         world.open("a", "unsaved\r\n");
-        assert_eq!(world.text("read_file", json!({ "path": "a" })).await, "a (1 line):\n     1\tunsaved");
+        let text = world.text("read_file", json!({ "path": "a" })).await;
+        assert_eq!(text, unsaved("a") + "a (1 line):\n     1\tunsaved");
     }
 
     #[tokio::test]

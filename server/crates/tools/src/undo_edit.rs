@@ -4,19 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agent::edit::{EditPlan, FilePlan, TextHash};
-use agent::model::ToolSpec;
-use agent::partial::PartialInput;
 use agent::permission::Action;
-use agent::tool::{Access, Call, Description, DiffPart, MayLook, Output, Tool, ToolError};
+use agent::tool::{Access, Call, Description, Output, Tool, ToolError};
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use workspace::files::FileError;
 use workspace::reader::{ReadError, Reader};
 use workspace::text;
 
+use crate::after::after;
 use crate::typed::Typed;
 use crate::{Services, blocking, counted, location, read_file, writable};
 
@@ -90,57 +88,12 @@ impl Edits {
 
 /// The same tool, of which each plan is remembered.
 pub(crate) fn remembered(tool: Arc<dyn Tool>, services: &Services) -> Arc<dyn Tool> {
-    Arc::new(Remembered { tool, edits: services.edits.clone(), reader: services.reader.clone() })
-}
-
-struct Remembered {
-    tool: Arc<dyn Tool>,
-    edits: Edits,
-    reader: Reader,
-}
-
-#[async_trait]
-impl Tool for Remembered {
-    fn spec(&self) -> &ToolSpec {
-        self.tool.spec()
-    }
-
-    fn kind(&self) -> ToolKind {
-        self.tool.kind()
-    }
-
-    fn access(&self) -> Access {
-        self.tool.access()
-    }
-
-    fn describe(&self, input: &Value) -> Result<Description, ToolError> {
-        self.tool.describe(input)
-    }
-
-    fn preview<'a>(&self, input: &'a PartialInput) -> Vec<DiffPart<'a>> {
-        self.tool.preview(input)
-    }
-
-    fn places(&self, input: &PartialInput) -> usize {
-        self.tool.places(input)
-    }
-
-    async fn foresee(&self, call: Call, input: PartialInput, may_look: Arc<MayLook>) -> Result<(), ToolError> {
-        self.tool.foresee(call, input, may_look).await
-    }
-
-    async fn run(&self, call: Call, input: Value) -> Result<Output, ToolError> {
-        let output = self.tool.run(call, input).await?;
-        if let Some(plan) = output.plan.clone() {
-            let (edits, reader) = (self.edits.clone(), self.reader.clone());
-            blocking(move || {
-                edits.note(&plan, &reader, None);
-                Ok(())
-            })
-            .await?;
+    let (edits, reader) = (services.edits.clone(), services.reader.clone());
+    after(tool, move |output| {
+        if let Some(plan) = &output.plan {
+            edits.note(plan, &reader, None);
         }
-        Ok(output)
-    }
+    })
 }
 
 /// Takes back the last edit that you made of a file: its text is proposed to be what it was before that call, and so is

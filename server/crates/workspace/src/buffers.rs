@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use agent::edit::TextHash;
 use protocol::content;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use self::apply::Applied;
 pub(crate) use self::moves::Move;
@@ -52,6 +52,8 @@ pub struct Snapshot {
     pub saved_version: Option<i32>,
     /// The version that it was opened with.
     pub opened_version: i32,
+    /// The text that the editor opened it with, or saved last.
+    pub(crate) last_saved: Arc<str>,
     derived: Arc<Derived>,
 }
 
@@ -107,6 +109,8 @@ struct Documents {
     by_uri: HashMap<Arc<str>, Document>,
     /// The document last opened or resolved for each file.
     by_path: HashMap<PathBuf, Arc<str>>,
+    /// Who wants to know a file's last text in an editor.
+    closing: Vec<(PathBuf, oneshot::Sender<Arc<Snapshot>>)>,
 }
 
 #[derive(Debug)]
@@ -179,12 +183,14 @@ impl Buffers {
         version: i32,
         text: impl Into<Arc<str>>,
     ) -> Result<Arc<Snapshot>, BufferError> {
+        let text: Arc<str> = text.into();
         let snapshot = Arc::new(Snapshot {
             uri: uri.into(),
             path: paths::from_uri(uri)?,
             language_id: language_id.into(),
             version,
-            text: text.into(),
+            last_saved: Arc::clone(&text),
+            text,
             saved_version: None,
             opened_version: version,
             derived: Arc::new(Derived::new()),
@@ -282,6 +288,7 @@ impl Buffers {
             }
             document.in_sync = true;
         }
+        snapshot.last_saved = Arc::clone(&snapshot.text);
         document.snapshot = Arc::new(snapshot);
         let snapshot = document.snapshot.clone();
         self.announce(documents);
@@ -297,8 +304,23 @@ impl Buffers {
         let Some(document) = documents.remove(uri) else {
             return Err(BufferError::NotOpen { uri: uri.to_owned() });
         };
+        let path = document.snapshot.path.clone();
+        if !documents.by_path.contains_key(&path) {
+            for (_, tell) in documents.closing.extract_if(.., |(closing, _)| *closing == path) {
+                let _ = tell.send(Arc::clone(&document.snapshot));
+            }
+        }
         self.announce(documents);
-        Ok(document.snapshot.path.clone())
+        Ok(path)
+    }
+
+    /// Tells a file's document as it was last, once it is closed. To be asked before what closes it.
+    pub fn closing(&self, path: &Path) -> oneshot::Receiver<Arc<Snapshot>> {
+        let (tell, told) = oneshot::channel();
+        let mut documents = self.write();
+        documents.closing.retain(|(_, tell)| !tell.is_closed());
+        documents.closing.push((path.to_owned(), tell));
+        told
     }
 
     /// The open document with this URI; none where the text is out of sync.

@@ -30,6 +30,7 @@ mod place;
 mod problem;
 
 use self::pool::ServerStatus;
+pub use answer::edited;
 pub use based::Based;
 pub use place::{Place, PlaceError, name_within, names_of, word_at};
 pub use problem::in_words;

@@ -75,6 +75,17 @@ pub enum Source {
     Disk,
 }
 
+/// What the disk has of a file, where an editor has another text of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OnDisk {
+    /// What the editor opened or saved last: the rest is not saved.
+    Saved,
+    /// This normal text, which the editor has not followed, or of which it opened the file with unsaved changes.
+    Other(Arc<str>),
+    /// No file.
+    None,
+}
+
 /// A file that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
@@ -149,6 +160,22 @@ impl Reader {
             Err(_) => open.saved_version.unwrap_or(open.opened_version) != open.version,
         };
         self.buffers().all().into_iter().filter(differs).collect()
+    }
+
+    /// The text of an open document, and what the disk has of its file; none where that is the same, and where either
+    /// cannot be told. Blocks.
+    pub fn on_disk(&self, path: &Path) -> Option<(Arc<str>, OnDisk)> {
+        let Open::Yes(open) = self.buffers().get(path) else { return None };
+        let on_disk = match files::read(path) {
+            Ok(disk) => match text::hash(&disk.text) {
+                hash if hash == *open.hash() => return None,
+                hash if hash == text::hash(&open.last_saved) => OnDisk::Saved,
+                _ => OnDisk::Other(disk.text),
+            },
+            Err(FileError::NotFound { .. }) if !open.is_blank() => OnDisk::None,
+            Err(_) => return None,
+        };
+        Some((Arc::clone(open.normal()), on_disk))
     }
 
     /// The open documents.

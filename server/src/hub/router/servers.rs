@@ -103,7 +103,7 @@ pub(super) async fn watch(servers: Arc<Servers>, router: mpsc::WeakUnboundedSend
 }
 
 fn info(status: ServerStatus) -> ServerInfo {
-    let ServerStatus { name, version, root, state, program, pid, memory, why } = status;
+    let ServerStatus { name, version, root, state, program, pid, memory, why, install: _ } = status;
     ServerInfo {
         name,
         version,

@@ -12,15 +12,19 @@ use protocol::event::ApplyOutcome;
 use workspace::buffers::{Buffers, Open, Snapshot};
 use workspace::files::{self, FileError, Whole};
 use workspace::paths::{self, Roots};
-use workspace::reader::{ReadError, Reader};
-use workspace::review::{Application, Coming, LineEdit, with_mark};
-use workspace::text::{hash, hash_bytes};
+use workspace::reader::{OnDisk, ReadError, Reader};
+use workspace::review::{Application, Coming, LineEdit, to_line_edits, with_mark};
+use workspace::text::{hash, hash_bytes, is_blank};
 
 use crate::hub::feed::blocking;
 use crate::hub::{DocumentEdit, Editor};
 
 /// How long to wait for the editor to show an edit that it took; clients send changes with a delay.
 const VERIFY: Duration = Duration::from_secs(3);
+
+/// Why a file is left as it is that another window holds with another text.
+const IN_ANOTHER_WINDOW: &str = "it is open in another window with unsaved text, and was not changed under it; save or \
+                                 close it there, or send the next prompt from there, and look at it again";
 
 /// A change of one file. All of it is done, or nothing.
 #[derive(Clone, Debug)]
@@ -91,8 +95,12 @@ pub(super) struct Carried {
 impl Carried {
     /// Nothing was changed.
     pub(super) fn failed(reason: impl Into<String>) -> Self {
-        let outcome = ApplyOutcome::Failed { reason: reason.into() };
-        Self { outcome, before: None, deleted: None, was_clean: false, written: false }
+        Self { outcome: ApplyOutcome::Failed { reason: reason.into() }, ..Self::nothing() }
+    }
+
+    /// An edit of an open document, of which nothing else is known.
+    fn nothing() -> Self {
+        Self { outcome: ApplyOutcome::Verified, before: None, deleted: None, was_clean: false, written: false }
     }
 }
 
@@ -125,8 +133,8 @@ impl Carrier {
         };
         match self.reader.buffers().get(&change.path) {
             Open::Yes(snapshot) => {
-                let (outcome, was_clean) = self.through_editor(snapshot, change).await;
-                Carried { outcome, before, deleted: None, was_clean, written: false }
+                let carried = self.through_editor(&snapshot, change).await.unwrap_or_else(Carried::failed);
+                Carried { before, ..carried }
             }
             Open::OutOfSync => {
                 Carried::failed("what the editor holds is not known: close the document and open it again")
@@ -140,10 +148,7 @@ impl Carrier {
                     return Carried::failed("the editor has it open with another text; look at it again");
                 }
                 if self.others.iter().any(|buffers| has_another_text(buffers, change)) {
-                    return Carried::failed(
-                        "it is open in another window with unsaved text, and was not changed under it; save or close \
-                         it there, or send the next prompt from there, and look at it again",
-                    );
+                    return Carried::failed(IN_ANOTHER_WINDOW);
                 }
                 self.on_disk(change, before).await
             }
@@ -183,16 +188,10 @@ impl Carrier {
         .await
     }
 
-    /// Sends an edit of an open document and waits for the document to show it; `applied: true` alone proves nothing.
-    async fn through_editor(&self, snapshot: Arc<Snapshot>, change: &Change) -> (ApplyOutcome, bool) {
-        let failed = |reason: String| (ApplyOutcome::Failed { reason }, false);
-        let Some(target) = &change.target_text else {
-            return failed("it is open in the editor; close it there to have it deleted".into());
-        };
-        let Some(editor) = &self.editor else {
-            return failed("no editor is there to change the open document".into());
-        };
-        let (reading, roots, path) = (Arc::clone(&self.reader), Arc::clone(&self.roots), snapshot.path.clone());
+    /// Changes an open document, or has the editor delete its file.
+    async fn through_editor(&self, document: &Snapshot, change: &Change) -> Result<Carried, String> {
+        let editor = self.editor.as_deref().ok_or("no editor is there to change the open document")?;
+        let (reading, roots, path) = (Arc::clone(&self.reader), Arc::clone(&self.roots), document.path.clone());
         let looked = tokio::task::spawn_blocking(move || {
             // The editor would save it where that leads.
             still_writable(&roots, &path)?;
@@ -202,36 +201,129 @@ impl Carrier {
         });
         let was_clean = match looked.await {
             Ok(Ok((now, unsaved))) if now == change.base_hash => !unsaved,
-            Ok(Err(reason)) => return failed(reason),
-            _ => return failed("the document changed meanwhile; look at it again".into()),
+            Ok(Err(reason)) => return Err(reason),
+            _ => return Err("the document changed meanwhile; look at it again".into()),
+        };
+        let Some(target) = &change.target_text else {
+            return self.delete_open(editor, document, change, was_clean).await;
         };
         let edits = match change.base_hash {
             Some(_) => change.edits.clone(),
             // What the editor shows of a file that is not there can be an empty line.
             None => {
-                let end_line = snapshot.normal().lines().count();
+                let end_line = document.normal().lines().count();
                 vec![LineEdit { start_line: 0, end_line, new_text: target.to_string() }]
             }
         };
-        let edit = DocumentEdit {
-            uri: Arc::clone(&snapshot.uri),
-            version: snapshot.version,
-            label: "Azimuth".into(),
-            edits: with_mark(edits, &snapshot.text),
-        };
-        if let Err(error) = editor.apply(edit).await {
-            return failed(error.to_string());
-        }
         let expected = hash(target);
-        let shown = self.reader.buffers().wait(&snapshot.path, VERIFY, |shown| *shown.hash() == expected).await;
+        let outcome = self.edit(editor, document, edits, |shown| hash(shown) == expected).await?;
+        Ok(Carried { outcome, was_clean, ..Carried::nothing() })
+    }
+
+    /// Sends an edit of an open document and waits for the document to show it; `applied: true` alone proves nothing.
+    async fn edit(
+        &self,
+        editor: &dyn Editor,
+        document: &Snapshot,
+        edits: Vec<LineEdit>,
+        is_there: impl Fn(&str) -> bool,
+    ) -> Result<ApplyOutcome, String> {
+        let edit = DocumentEdit {
+            uri: Arc::clone(&document.uri),
+            version: document.version,
+            label: "Azimuth".into(),
+            edits: with_mark(edits, &document.text),
+        };
+        editor.apply(edit).await.map_err(|error| error.to_string())?;
+        let shown = self.reader.buffers().wait(&document.path, VERIFY, |shown| is_there(shown.normal())).await;
         if shown.is_ok() {
-            return (ApplyOutcome::Verified, was_clean);
+            return Ok(ApplyOutcome::Verified);
         }
-        match editor.text(&snapshot.uri).await {
-            Ok(Some(text)) if hash(&text) == expected => (ApplyOutcome::Verified, was_clean),
-            Ok(_) => failed("the editor said that it took the edit, but the document does not show it".into()),
-            Err(_) => (ApplyOutcome::Unverified, was_clean),
+        match editor.text(&document.uri).await {
+            Ok(Some(text)) if is_there(&text) => Ok(ApplyOutcome::Verified),
+            Ok(_) => Err("the editor said that it took the edit, but the document does not show it".into()),
+            Err(_) => Ok(ApplyOutcome::Unverified),
         }
+    }
+
+    /// Has the editor delete the file of an open document. What is typed into it meanwhile is kept.
+    async fn delete_open(
+        &self,
+        editor: &dyn Editor,
+        document: &Snapshot,
+        change: &Change,
+        was_clean: bool,
+    ) -> Result<Carried, String> {
+        if self.others.iter().any(|buffers| has_another_text(buffers, change)) {
+            return Err(IN_ANOTHER_WINDOW.into());
+        }
+        let (reader, path) = (Arc::clone(&self.reader), document.path.clone());
+        let on_disk = tokio::task::spawn_blocking(move || reader.on_disk(&path));
+        if let Ok(Some((_, OnDisk::Other(_)))) = on_disk.await {
+            return Err("on disk it is other than in the editor; load it there again, and look at it".into());
+        }
+        let deleted = self.keep_file(&document.path).await?;
+        if deleted.is_none() {
+            // There is only the document, and an empty one is how an editor shows a file that is not there.
+            let outcome = self.empty(editor, document).await?;
+            return Ok(Carried { outcome, was_clean, ..Carried::nothing() });
+        }
+        if !editor.deletes() {
+            return Err("it is open in the editor; close it there to have it deleted".into());
+        }
+        let closing = self.reader.buffers().closing(&document.path);
+        editor.delete(&document.uri, document.version).await.map_err(|error| error.to_string())?;
+        let closed = tokio::time::timeout(VERIFY, closing).await;
+        if self.keep_file(&document.path).await?.is_some() {
+            return Err("the editor said that it deleted it, but it is still there".into());
+        }
+        let outcome = match (closed, self.reader.buffers().get(&document.path)) {
+            (Ok(Ok(last)), _) if last.hash() == document.hash() => ApplyOutcome::Verified,
+            (Ok(Ok(last)), _) => {
+                self.put_back(&last).await?;
+                return Err(
+                    "it was typed into while the editor deleted it; it is there again, with what was typed".into()
+                );
+            }
+            (_, Open::No) => ApplyOutcome::Verified,
+            // Not every editor closes the document with it.
+            (_, Open::Yes(now)) if now.hash() == document.hash() => self.empty(editor, &now).await?,
+            (_, Open::Yes(_) | Open::OutOfSync) => {
+                let reason = "it was typed into while the editor deleted it; the editor has what was typed, not saved";
+                return Err(reason.into());
+            }
+        };
+        // The file was as the document, or what it was is not what was reviewed.
+        let deleted = deleted.filter(|_| was_clean);
+        Ok(Carried { outcome, before: None, deleted, was_clean, written: true })
+    }
+
+    /// Takes all text out of a document.
+    async fn empty(&self, editor: &dyn Editor, document: &Snapshot) -> Result<ApplyOutcome, String> {
+        self.edit(editor, document, to_line_edits(document.normal(), ""), is_blank).await
+    }
+
+    /// Keeps a file as it is, if there is one.
+    async fn keep_file(&self, path: &Path) -> Result<Option<FileImage>, String> {
+        let (store, path) = (Arc::clone(&self.store), path.to_owned());
+        let kept = tokio::task::spawn_blocking(move || match files::read_whole(&path) {
+            Ok(whole) => keep(&*store, &whole)
+                .map(Some)
+                .map_err(|error| format!("what it is could not be kept, so it was not deleted: {error}")),
+            Err(FileError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.to_string()),
+        });
+        kept.await.map_err(|error| error.to_string()).flatten()
+    }
+
+    /// Makes the file of a document that was closed, with its text.
+    async fn put_back(&self, document: &Arc<Snapshot>) -> Result<(), String> {
+        let (roots, document) = (Arc::clone(&self.roots), Arc::clone(document));
+        let put = tokio::task::spawn_blocking(move || {
+            let path = still_writable(&roots, &document.path)?;
+            files::create_bytes(&path, document.text.as_bytes(), false).map_err(|error| error.to_string())
+        });
+        put.await.map_err(|error| error.to_string()).flatten()
     }
 
     /// Writes, makes or deletes a file that no editor holds.

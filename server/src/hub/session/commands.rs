@@ -199,6 +199,7 @@ async fn new_session(preparation: &Preparation) -> Result<SessionId, Error> {
         model: preparation.info.model.clone(),
         // That nothing is asked was confirmed for the other session.
         mode: if preparation.info.mode == Mode::Bypass { Mode::Agent } else { preparation.info.mode },
+        is_asked_for: true,
     };
     let (reply, made) = oneshot::channel();
     tell_router(&preparation.shared, Message::NewSession(preparation.caller.clone(), new, reply));

@@ -1,22 +1,25 @@
-//! What is done to open documents once accepted edits are in them: they are formatted by the editor, and saved, where
-//! the user has set so (design D4).
+//! What is done to files once accepted edits are in them: they are formatted, by the editor that has them open or else by
+//! our own language servers, and open ones are saved, where the user has set so (design D4).
 //!
-//! The editor is only asked what a document would be. Its answer goes into the document on the way of accepted hunks, if the
-//! document is still the one that was formatted; else it is dropped.
+//! Both are only asked what a file would be. The answer goes into it on the way of accepted hunks, if it is still the one
+//! that was formatted; else it is dropped.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use protocol::editor::{EditorFormatParams, EditorFormatResult, LineRange};
 use protocol::event::{ApplyOutcome, Severity};
+use protocol::lang::{LangAnswer, LangChange, LangQuery, LangStatus};
 use protocol::{Event, TurnId};
 use workspace::buffers::{Open, Snapshot};
+use workspace::lang::{Source, edited};
 use workspace::paths;
-use workspace::review::{Application, ChangedLines, Note, diff, formatted};
+use workspace::review::{Application, Base, ChangedLines, Note, diff, formatted, to_line_edits};
 use workspace::text::hash;
 
-use super::carry::Carried;
+use super::carry::{Carried, base};
 use super::reviews::{NotSaved, NotSavedReason, is_ours};
 use super::{Own, Session};
 use crate::config::FormatEdits;
@@ -25,42 +28,56 @@ use crate::hub::EditorError;
 /// The model is shown what the formatter changed up to so many bytes of a diff; of more it is only told.
 const LONGEST_DIFF: usize = 4000;
 
+/// So long a language server of our own may take, as long as an editor.
+const WITHIN: Duration = Duration::from_secs(10);
+
 /// A formatter's name is shown up to so many characters.
 const LONGEST_NAME: usize = 80;
 
 /// What is to be done to documents, and being done.
 #[derive(Default)]
 pub(super) struct Formatting {
-    /// The documents that edits arrived in and that are not formatted.
+    /// The files that edits arrived in and that are not formatted.
     edited: HashMap<PathBuf, Edited>,
-    /// The documents that are being formatted.
+    /// The files that are being formatted.
     running: HashMap<PathBuf, Run>,
     /// The documents that are to be saved, if they held nothing of the user's own.
     unsaved: HashSet<PathBuf>,
     /// What the model is to be told.
     news: Vec<String>,
-    /// Whether the user was told that a document could not be formatted.
+    /// Whether the user was told that a file could not be formatted.
     failure_told: bool,
     /// Whether the user was told that a document could not be saved.
     unsaved_told: bool,
 }
 
-/// Edits that arrived in a document.
+/// Edits that arrived in a file.
 struct Edited {
     /// The turn that the last of them belongs to.
     turn: Option<TurnId>,
     lines: ChangedLines,
-    /// Whether the formatter would change lines of pending hunks, so that the document waits until none is pending.
+    /// What the last of them made of the file.
+    text: Arc<str>,
+    /// Whether the formatter would change lines of pending hunks, so that the file waits until none is pending.
     waits: bool,
 }
 
-/// A document that is being formatted.
+/// A file that is being formatted.
 struct Run {
     edited: Edited,
-    /// The document that the editor was asked to format.
-    asked: Arc<Snapshot>,
-    /// What the editor gave, once it is on its way into the document.
+    /// What was asked about.
+    asked: Arc<Asked>,
+    /// What the formatter gave, once it is on its way into the file.
     answer: Option<Given>,
+}
+
+/// A file as a formatter was asked about it.
+struct Asked {
+    path: PathBuf,
+    /// The document; none where no editor has the file open.
+    document: Option<Arc<Snapshot>>,
+    /// The normal text.
+    text: Arc<str>,
 }
 
 struct Given {
@@ -70,14 +87,26 @@ struct Given {
     read: [Arc<str>; 2],
 }
 
-/// The editor's answer.
+/// A formatter's answer.
 pub(super) struct Answered {
-    asked: Arc<Snapshot>,
-    answer: Result<EditorFormatResult, EditorError>,
+    asked: Arc<Asked>,
+    answer: Result<EditorFormatResult, NoAnswer>,
+    /// The text on disk then, of a file that is not open.
+    on_disk: Option<Arc<str>>,
+}
+
+/// Why a formatter gave no answer.
+#[derive(Debug, thiserror::Error)]
+enum NoAnswer {
+    #[error(transparent)]
+    Editor(#[from] EditorError),
+    /// A language server of our own could not, in words.
+    #[error("{0}")]
+    Server(String),
 }
 
 impl Formatting {
-    /// Whether documents are being formatted.
+    /// Whether files are being formatted.
     pub(super) fn is_running(&self) -> bool {
         !self.running.is_empty()
     }
@@ -104,13 +133,17 @@ impl Formatting {
 impl Session {
     /// Edits, or a formatter's changes, have arrived in a document.
     pub(super) fn arrived(&mut self, application: &Application, turn: Option<TurnId>) {
-        let (Some(before), Some(after)) = (&application.base_text, &application.target_text) else { return };
+        let Some(after) = &application.target_text else { return };
         // What a command did and the user took back is to be as it was.
-        let is_landed = self.review.is_landed(&application.proposal_id);
-        if is_landed || !matches!(self.reader.buffers().get(&application.path), Open::Yes(_)) {
+        if self.review.is_landed(&application.proposal_id) {
             return;
         }
-        if self.config.save_edits {
+        let is_open = match self.reader.buffers().get(&application.path) {
+            Open::Yes(_) => true,
+            Open::No => false,
+            Open::OutOfSync => return,
+        };
+        if is_open && self.config.save_edits {
             self.formatting.unsaved.insert(application.path.clone());
         }
         if self.config.format_edits != FormatEdits::Off && !application.hunk_ids.is_empty() {
@@ -119,15 +152,18 @@ impl Session {
             let run = self.formatting.running.extract_if(|path, run| *path == application.path && asked(run)).next();
             let first = || match run {
                 Some((_, run)) => run.edited,
-                None => Edited { turn: None, lines: ChangedLines::default(), waits: false },
+                None => Edited { turn: None, lines: ChangedLines::default(), text: Arc::clone(after), waits: false },
             };
             let edited = self.formatting.edited.entry(application.path.clone()).or_insert_with(first);
-            edited.lines.edited(before, &application.edits, after);
-            (edited.turn, edited.waits) = (turn, false);
+            match &application.base_text {
+                Some(before) => edited.lines.edited(before, &application.edits, after),
+                None => edited.lines.edited(&"".into(), &to_line_edits("", after), after),
+            }
+            (edited.turn, edited.text, edited.waits) = (turn, Arc::clone(after), false);
         }
     }
 
-    /// Has the documents formatted that edits arrived in, all of them by now, and saved then.
+    /// Has the files formatted that edits arrived in, all of them by now, and the open ones saved then.
     pub(super) fn format_and_save(&mut self) {
         // An undo waits for nothing that a formatter would do.
         if self.held.is_some() || self.config.format_edits == FormatEdits::Off {
@@ -144,76 +180,120 @@ impl Session {
         }
     }
 
-    /// Asks the editor what a document would be, formatted.
+    /// Asks what a file would be, formatted: the editor that has it open, else our own language servers.
     fn format(&mut self, path: PathBuf, mut edited: Edited) {
-        let Open::Yes(asked) = self.reader.buffers().get(&path) else { return };
-        let Some(editor) = self.home_editor() else { return };
+        let document = match self.reader.buffers().get(&path) {
+            Open::Yes(document) => Some(document),
+            Open::No => None,
+            Open::OutOfSync => return,
+        };
+        // Our own servers are shown what is pending, too, and what they said would be of that text.
+        let has_pending = self.review.has_pending(&path);
+        if document.is_none() && has_pending {
+            self.formatting.edited.insert(path, Edited { waits: true, ..edited });
+            return;
+        }
+        let text = document.as_ref().map_or_else(|| Arc::clone(&edited.text), |document| Arc::clone(document.normal()));
         let lines: Vec<LineRange> = match self.config.format_edits {
-            FormatEdits::Lines => edited.lines.now(asked.normal()).iter().map(line_range).collect(),
+            FormatEdits::Lines => edited.lines.now(&text).iter().map(line_range).collect(),
             FormatEdits::File | FormatEdits::Off => Vec::new(),
         };
         // Where lines only went away there are none to format.
         if self.config.format_edits == FormatEdits::Lines && lines.is_empty() {
             return;
         }
-        let params = EditorFormatParams { uri: asked.uri.to_string(), version: asked.version, lines };
+        let editor = self.home_editor().filter(|_| document.is_some());
+        let asked = Arc::new(Asked { path: path.clone(), document, text });
         self.formatting.running.insert(path, Run { edited, asked: Arc::clone(&asked), answer: None });
-        let own = self.own.clone();
+        let (own, servers, reader) = (self.own.clone(), Arc::clone(&self.own_servers), Arc::clone(&self.reader));
         tokio::spawn(async move {
-            let answer = editor.format(params).await;
-            let _ = own.send(Own::FormatAnswered(Box::new(Answered { asked, answer })));
+            let by_editor = match (&asked.document, editor) {
+                (Some(document), Some(editor)) => {
+                    let (uri, version) = (document.uri.to_string(), document.version);
+                    Some(editor.format(EditorFormatParams { uri, version, lines: lines.clone() }).await)
+                }
+                _ => None,
+            };
+            let answer = match by_editor {
+                // An editor that cannot be asked has no formatter that we could double.
+                Some(Err(EditorError::Unsupported)) if !has_pending => {
+                    match by_server(&*servers, &asked, lines).await {
+                        Ok(EditorFormatResult { text: None, .. }) => Err(EditorError::Unsupported.into()),
+                        answer => answer,
+                    }
+                }
+                Some(answer) => answer.map_err(NoAnswer::from),
+                None => by_server(&*servers, &asked, lines).await,
+            };
+            let looked = Arc::clone(&asked);
+            let on_disk = tokio::task::spawn_blocking(move || {
+                looked.document.is_none().then(|| base(&reader, &looked.path).ok().flatten()).flatten()
+            });
+            let on_disk = on_disk.await.ok().flatten();
+            let _ = own.send(Own::FormatAnswered(Box::new(Answered { asked, answer, on_disk })));
         });
     }
 
-    /// Takes what the editor says a document would be.
+    /// Takes what a file would be, as a formatter says.
     pub(super) fn format_answered(&mut self, answered: Answered) {
-        let Answered { asked, answer } = answered;
+        let Answered { asked, answer, on_disk } = answered;
         let is_it = |run: &mut Run| run.answer.is_none() && Arc::ptr_eq(&run.asked, &asked);
         let run = self.formatting.running.get_mut(&asked.path).is_some_and(is_it);
         let Some(run) = run.then(|| self.formatting.running.remove(&asked.path)).flatten() else { return };
-        self.put_formatted(run, answer);
+        self.put_formatted(run, answer, on_disk);
         self.settle();
     }
 
-    fn put_formatted(&mut self, run: Run, answer: Result<EditorFormatResult, EditorError>) {
+    fn put_formatted(&mut self, run: Run, answer: Result<EditorFormatResult, NoAnswer>, on_disk: Option<Arc<str>>) {
         let Run { edited, asked, .. } = run;
         let (path, file) = (&asked.path, self.roots.display(&asked.path));
-        let Open::Yes(now) = self.reader.buffers().get(path) else { return };
         // Further edits are on their way: it is formatted with them.
         if self.applying.concerns(path) {
             self.formatting.edited.insert(path.clone(), edited);
             return;
         }
+        let document = match (self.reader.buffers().get(path), &asked.document) {
+            (Open::Yes(document), Some(_)) => Some(document),
+            (Open::No, None) => None,
+            // It was opened meanwhile, and is formatted there.
+            (Open::Yes(_), None) => {
+                self.formatting.edited.insert(path.clone(), edited);
+                return;
+            }
+            _ => return,
+        };
         let answer = match answer {
             Ok(answer) => answer,
-            Err(EditorError::Gone) => return,
+            Err(NoAnswer::Editor(EditorError::Gone)) => return,
             Err(error) => return self.not_formatted(&file, &error.to_string()),
         };
         let Some(text) = answer.text else { return };
-        if now.hash() != asked.hash() {
-            return tracing::debug!(file, "typed on while it was formatted");
+        let Some(now) = document.as_ref().map(|document| Arc::clone(document.normal())).or(on_disk) else { return };
+        if now != asked.text {
+            return tracing::debug!(file, "changed further while it was formatted");
         }
-        let text = match formatted(now.normal(), &text) {
+        let text = match formatted(&now, &text) {
             Ok(Some(text)) => text,
             Ok(None) => return,
             Err(error) => return self.not_formatted(&file, &error.to_string()),
         };
-        let before = self.as_read(&now);
-        let Some(application) = self.review.format(path, &*now, &file, &paths::to_uri(path), &text) else {
+        let before = self.as_read(path, &now);
+        let base = document.as_deref().map_or(Base::Text(Some(&now)), Base::Open);
+        let Some(application) = self.review.format(path, base, &file, &paths::to_uri(path), &text) else {
             self.formatting.edited.insert(path.clone(), Edited { waits: true, ..edited });
             return;
         };
-        let given = Given { by: answer.by.as_deref().and_then(one_line), read: [before, self.as_read(&now)] };
-        self.formatting.running.insert(path.clone(), Run { edited, asked: now, answer: Some(given) });
+        let by = answer.by.as_deref().and_then(one_line);
+        let given = Given { by, read: [before, self.as_read(path, &now)] };
+        self.formatting.running.insert(path.clone(), Run { edited, asked: Arc::clone(&asked), answer: Some(given) });
         self.review_changed();
         self.apply(application);
     }
 
-    /// A document as the model reads it.
-    fn as_read(&self, document: &Snapshot) -> Arc<str> {
-        let overlay = self.review.overlay();
-        let proposed = overlay.get(&document.path).cloned().flatten();
-        proposed.unwrap_or_else(|| Arc::clone(document.normal()))
+    /// A file with this text as the model reads it.
+    fn as_read(&self, path: &Path, text: &Arc<str>) -> Arc<str> {
+        let proposed = self.review.overlay().get(path).cloned().flatten();
+        proposed.unwrap_or_else(|| Arc::clone(text))
     }
 
     /// Takes the news of a formatter's changes.
@@ -261,7 +341,7 @@ impl Session {
         format!("{said} It made these changes; edit the text as it is now:\n{diff}")
     }
 
-    /// Tells the user, once, that a document could not be formatted.
+    /// Tells the user, once, that a file could not be formatted.
     fn not_formatted(&mut self, file: &str, reason: &str) {
         tracing::info!(file, reason, "not formatted");
         if !std::mem::replace(&mut self.formatting.failure_told, true) {
@@ -309,7 +389,35 @@ impl Session {
     }
 }
 
-/// What the editor says of itself, short and without line breaks; none where that is nothing.
+/// What a file would be, formatted by a language server of our own; no text where there is none that can.
+async fn by_server(servers: &dyn Source, asked: &Asked, lines: Vec<LineRange>) -> Result<EditorFormatResult, NoAnswer> {
+    let nothing = EditorFormatResult { text: None, by: None };
+    let result = servers.ask(&LangQuery::Format { uri: paths::to_uri(&asked.path), lines }, WITHIN).await;
+    let failed = |words: &str| NoAnswer::Server(result.message.clone().unwrap_or_else(|| words.to_owned()));
+    let changes = match (result.status, &result.answer) {
+        (LangStatus::NoServer | LangStatus::Unsupported | LangStatus::Unseen, _) => return Ok(nothing),
+        (LangStatus::TimedOut, _) => return Err(failed("the language server did not answer in time")),
+        (LangStatus::Ready | LangStatus::Indexing | LangStatus::Partial, LangAnswer::Edit { changes }) => changes,
+        _ => return Err(failed("the language server could not")),
+    };
+    let mut edits = Vec::new();
+    for change in changes {
+        match change {
+            LangChange::Text { hash: of, edits: some, .. }
+                if of.as_ref().is_none_or(|of| *of == hash(&asked.text).0) =>
+            {
+                edits.extend(some.iter().cloned());
+            }
+            // It was asked about a text that is another by now.
+            _ => return Ok(nothing),
+        }
+    }
+    let names: Vec<_> = result.servers.iter().map(|server| server.name.as_str()).collect();
+    // Where the edits for several places overlap, they are of texts that differ, and none of them is taken.
+    Ok(EditorFormatResult { text: edited(&asked.text, &edits), by: Some(names.join(", ")).filter(|by| !by.is_empty()) })
+}
+
+/// What a formatter says of itself, short and without line breaks; none where that is nothing.
 fn one_line(name: &str) -> Option<String> {
     let words: Vec<_> = name.split(|c: char| c.is_whitespace() || c.is_control()).filter(|it| !it.is_empty()).collect();
     let name: String = words.join(" ").chars().take(LONGEST_NAME).collect();

@@ -149,7 +149,7 @@ pub(super) async fn load(
     );
     problems.set_wait(config.wait_for_problems());
     let own_servers = own_servers(Reader::clone(&reader));
-    let lang = lang::of(&editors, &reader, &roots, own_servers, is_trusted);
+    let lang = lang::of(&editors, &reader, &roots, Arc::clone(&own_servers), is_trusted);
     let services = tools::Services {
         roots: Arc::clone(&roots),
         reader: Reader::clone(&reader),
@@ -179,6 +179,7 @@ pub(super) async fn load(
         followers: open.followers.clone(),
         home: Some(open.home.clone()),
         editors,
+        own_servers,
         turn: None,
         user_command: None,
         queue: VecDeque::new(),
@@ -378,6 +379,8 @@ impl Session {
         if new.mode != self.state.mode {
             self.record(Event::ModeChanged { mode: new.mode });
         }
+        // What it begins with is no use of it.
+        self.state.is_used = new.is_asked_for;
         Ok(())
     }
 

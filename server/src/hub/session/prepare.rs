@@ -274,6 +274,7 @@ pub(super) async fn expand(reader: &Arc<Reader>, roots: &Arc<Roots>, prompt: &[P
 
 fn file(context: &mut String, reader: &Reader, roots: &Roots, uri: &str) {
     let name = name(roots, uri);
+    compared(context, reader, roots, uri);
     let text = match read(reader, roots, uri) {
         Ok(text) => text,
         Err(problem) => return section(context, &name, "", &format!("({problem})")),
@@ -290,6 +291,7 @@ fn file(context: &mut String, reader: &Reader, roots: &Roots, uri: &str) {
 
 fn part(context: &mut String, reader: &Reader, roots: &Roots, uri: &str, range: Range) {
     let (name, place) = (name(roots, uri), lines_of(range));
+    compared(context, reader, roots, uri);
     match read(reader, roots, uri) {
         Ok(text) => {
             let [start, end] = range.lines().map(|line| line as usize);
@@ -298,6 +300,12 @@ fn part(context: &mut String, reader: &Reader, roots: &Roots, uri: &str, range: 
         }
         Err(problem) => section(context, &name, &format!(" {place}"), &format!("({problem})")),
     }
+}
+
+/// Says which text follows, where the disk has another.
+fn compared(context: &mut String, reader: &Reader, roots: &Roots, uri: &str) {
+    let path = paths::from_uri(uri).ok().and_then(|path| roots.check(&path).ok());
+    context.extend(path.and_then(|path| tools::compare_with_disk(reader, roots, &path, true)));
 }
 
 fn section(context: &mut String, name: &str, place: &str, text: &str) {

@@ -40,6 +40,8 @@ pub(super) struct State {
     pub(super) cost: f64,
     pub(super) created_at: u64,
     pub(super) updated_at: u64,
+    /// Whether the user has given it a prompt, a command, a name or settings of its own.
+    pub(super) is_used: bool,
     /// The turn that has begun and not ended.
     pub(super) open_turn: Option<OpenTurn>,
     /// When the last turn ended.
@@ -108,6 +110,17 @@ impl State {
         self.history.apply(event);
         self.checkpoints.apply(event);
         self.updated_at = now();
+        self.is_used |= matches!(
+            event,
+            Event::TurnStarted { .. }
+                | Event::PromptQueued { .. }
+                | Event::CommandExecuted { .. }
+                | Event::UserCommandStarted { .. }
+                | Event::TitleChanged { .. }
+                | Event::ModelChanged { .. }
+                | Event::ModeChanged { .. }
+                | Event::AcceptEditsChanged { .. }
+        );
         match event {
             Event::SessionStarted { folders } => self.folders.clone_from(folders),
             Event::TitleChanged { title } => self.title.clone_from(title),

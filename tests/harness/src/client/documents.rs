@@ -62,6 +62,7 @@ pub struct Documents {
     pub(super) saved: Vec<String>,
     pub(super) encoding: Encoding,
     pub(super) timing: Timing,
+    keeps_deleted: bool,
     open: HashMap<String, Document>,
 }
 
@@ -75,8 +76,10 @@ impl Documents {
     /// Applies `workspace/applyEdit`. Gives the answer, and the changes to tell.
     pub(super) fn apply(&mut self, params: &Value) -> (Value, Vec<Value>) {
         let refused = |reason: String| (json!({ "applied": false, "failureReason": reason }), Vec::new());
-        let Some([change]) = params["edit"]["documentChanges"].as_array().map(Vec::as_slice) else {
-            return refused(format!("not one document: {params}"));
+        let (change, deleted) = match params["edit"]["documentChanges"].as_array().map(Vec::as_slice) {
+            Some([change]) => (change, None),
+            Some([change, then]) if then["kind"] == "delete" => (change, then["uri"].as_str()),
+            _ => return refused(format!("not one document: {params}")),
         };
         let uri = change["textDocument"]["uri"].as_str().unwrap_or_default().to_owned();
         let encoding = self.encoding;
@@ -86,6 +89,13 @@ impl Documents {
                 "{uri} is at version {}, not {}",
                 document.version, change["textDocument"]["version"]
             ));
+        }
+        if let Some(deleted) = deleted {
+            if let Err(error) = std::fs::remove_file(project::path(deleted)) {
+                return refused(error.to_string());
+            }
+            let has_gone = !self.keeps_deleted && self.open.remove(deleted).is_some();
+            return (json!({ "applied": true }), if has_gone { vec![closed(deleted)] } else { Vec::new() });
         }
         let mut edits = Vec::new();
         for edit in change["edits"].as_array().into_iter().flatten() {
@@ -181,7 +191,17 @@ impl Client {
     /// Closes a document.
     pub fn close(&self, uri: &str) {
         self.state().documents.open.remove(uri);
-        self.notify("textDocument/didClose", json!({ "textDocument": { "uri": uri } }));
+        self.send(&closed(uri));
+    }
+
+    /// Keeps a document open from now on whose file the server has deleted by the editor.
+    pub fn keep_deleted_open(&self) {
+        self.state().documents.keeps_deleted = true;
+    }
+
+    /// Whether a document is open.
+    pub fn is_open(&self, uri: &str) -> bool {
+        self.state().documents.open.contains_key(uri)
     }
 
     /// The text of an open document.
@@ -225,6 +245,11 @@ impl Client {
     pub fn version(&self, uri: &str) -> i64 {
         self.state().documents.open.get(uri).expect("an open document").version
     }
+}
+
+fn closed(uri: &str) -> Value {
+    let params = json!({ "textDocument": { "uri": uri } });
+    json!({ "jsonrpc": "2.0", "method": "textDocument/didClose", "params": params })
 }
 
 fn changed(uri: &str, version: i64, changes: &[Value]) -> Value {

@@ -46,22 +46,24 @@ local function as_one_change(running, task)
 end
 
 ---@param change lsp.TextDocumentEdit
+---@param deletes boolean Whether the file goes.
 ---@return integer bufnr
 ---@return string? problem Why the change cannot be made.
-local function target(change)
+local function target(change, deletes)
   local bufnr = vim.uri_to_bufnr(change.textDocument.uri)
   vim.fn.bufload(bufnr)
   local version = change.textDocument.version
   local known = vim.lsp.util.buf_versions[bufnr]
   if type(version) == "number" and known and known > version then
     return bufnr, "the document was changed meanwhile"
-  elseif not vim.bo[bufnr].modifiable then
+  elseif not deletes and not vim.bo[bufnr].modifiable then
     return bufnr, "the buffer is not modifiable"
   end
   return bufnr
 end
 
---- The handler of `workspace/applyEdit`. The server sends one document in each request.
+--- The handler of `workspace/applyEdit`. The server sends one document in each request, or its deletion behind an edit of it
+--- that is empty and names its version.
 ---@param params lsp.ApplyWorkspaceEditParams
 ---@param context lsp.HandlerContext
 ---@return lsp.ApplyWorkspaceEditResult
@@ -69,14 +71,18 @@ local function apply(_, params, context)
   local built_in = vim.lsp.handlers[METHOD]
   -- Neovim would print the label, which waits for a key where the screen is narrow.
   params.label = nil
-  local changes = params.edit.documentChanges
-  local change = changes and #changes == 1 and changes[1]
-  if not change or not change.textDocument then
+  local changes = params.edit.documentChanges or {}
+  local change, deletes = changes[1], #changes == 2 and changes[2].kind == "delete"
+  if not change or not change.textDocument or not (deletes or #changes == 1) then
     return built_in(nil, params, context)
   end
-  local bufnr, problem = target(change)
+  local bufnr, problem = target(change, deletes)
   if problem then
     return { applied = false, failureReason = problem }
+  end
+  -- Neovim asks nothing before it drops a deleted file's buffer, so this is where a version that is another is refused.
+  if deletes then
+    return built_in(nil, params, context)
   end
   break_undo(bufnr)
   local result = as_one_change(assert(vim.lsp.get_client_by_id(context.client_id)), function()

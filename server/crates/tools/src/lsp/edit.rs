@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use agent::edit::TextHash;
 use agent::tool::{Call, Output, ToolError};
-use protocol::lang::{LangChange, LangTextEdit};
+use protocol::lang::LangChange;
 use workspace::buffers::Open;
+use workspace::lang::edited as apply;
 use workspace::paths;
 use workspace::reader::ReadError;
 use workspace::search::Scope;
-use workspace::text::{LineIndex, PositionEncoding};
 
 use super::answer::Said;
 use crate::draft::Draft;
@@ -221,38 +221,18 @@ fn file(uri: &str) -> Result<String, ToolError> {
         .map_err(|path| ToolError::Failed(format!("{} has no name in Unicode", path.display())))
 }
 
-/// A text with edits made in it; none where they do not fit it, or one another. Positions are in UTF-16.
-fn apply(text: &str, edits: &[LangTextEdit]) -> Option<String> {
-    let index = LineIndex::new(text);
-    let offset = |position| index.offset(text, position, PositionEncoding::Utf16);
-    // Insertions at one place stay in their order, so the sort is stable.
-    let mut parts: Vec<_> = edits
-        .iter()
-        .map(|edit| Some((offset(edit.range.start)?, offset(edit.range.end)?, edit.new_text.as_str())))
-        .collect::<Option<_>>()?;
-    parts.sort_by_key(|(start, end, _)| (*start, *end));
-    let (mut new, mut at) = (String::with_capacity(text.len()), 0);
-    for (start, end, replacement) in parts {
-        new.push_str(text.get(at..start)?);
-        // The files' own line ends are put back when the edit is made.
-        new.push_str(&replacement.replace("\r\n", "\n"));
-        at = end.max(start);
-    }
-    new.push_str(text.get(at..)?);
-    Some(new)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
     use async_trait::async_trait;
-    use protocol::lang::{LangAnswer, LangQuery, LangResult, LangServer, LangStatus};
+    use protocol::lang::{LangAnswer, LangQuery, LangResult, LangServer, LangStatus, LangTextEdit};
     use protocol::{Position, Range};
     use serde_json::json;
     use workspace::buffers::{Buffers, Change};
     use workspace::lang::{Lang, Source};
+    use workspace::text::PositionEncoding;
 
     use super::*;
     use crate::fixture::{World, call};

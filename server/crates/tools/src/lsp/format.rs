@@ -49,7 +49,7 @@ impl Typed for LspFormat {
         let path = writable(&self.services, &input.path)?;
         let uri = paths::to_uri(&path);
         let asked = edit::asked(&self.services, &call, path).await?;
-        let result = super::ask(&self.services, &LangQuery::Format { uri }, &call).await?;
+        let result = super::ask(&self.services, &LangQuery::Format { uri, lines: Vec::new() }, &call).await?;
         let said = Said::new(&result);
         match result.answer {
             LangAnswer::Edit { changes } if said.is_whole() => {

@@ -116,6 +116,7 @@ mod tests {
             pid: Some(7),
             memory: Some(210 << 20),
             why: Some("it took too much".into()),
+            install: None,
         };
         let own = OwnServers { servers: vec![server], problems: vec!["lsp.json: it is wrong".into()] };
         let line = "pyright 1.1.400 in backend: crashed, it took too much, process 7, 210 MiB, /bin/pyright";

@@ -196,6 +196,27 @@ fn text(uri: String, edits: Vec<LangTextEdit>) -> LangChange {
     LangChange::Text { uri: own_uri(uri), version: None, hash: None, edits }
 }
 
+/// A text with edits made in it; none where they do not fit it, or one another. Positions are in UTF-16.
+pub fn edited(text: &str, edits: &[LangTextEdit]) -> Option<String> {
+    let index = LineIndex::new(text);
+    let offset = |position| index.offset(text, position, PositionEncoding::Utf16);
+    // Insertions at one place stay in their order, so the sort is stable.
+    let mut parts: Vec<_> = edits
+        .iter()
+        .map(|edit| Some((offset(edit.range.start)?, offset(edit.range.end)?, edit.new_text.as_str())))
+        .collect::<Option<_>>()?;
+    parts.sort_by_key(|(start, end, _)| (*start, *end));
+    let (mut new, mut at) = (String::with_capacity(text.len()), 0);
+    for (start, end, replacement) in parts {
+        new.push_str(text.get(at..start)?);
+        // The files' own line ends are put back when the edit is made.
+        new.push_str(&replacement.replace("\r\n", "\n"));
+        at = end.max(start);
+    }
+    new.push_str(text.get(at..)?);
+    Some(new)
+}
+
 /// A file's URI as we write it; servers escape differently. Others stay as they are.
 pub(super) fn own_uri(uri: String) -> String {
     paths::from_uri(&uri).map_or(uri, |path| paths::to_uri(&path))

@@ -27,6 +27,8 @@ use crate::paths::{self, Roots};
 use crate::reader::Reader;
 use crate::shell::sandbox::Policy;
 
+/// How long a server may take to start that is only tried.
+const TRIAL: Duration = Duration::from_secs(10);
 /// After how long without a question a server is ended.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 /// How often it is looked who is idle, and who takes too much memory.
@@ -130,6 +132,8 @@ pub struct ServerStatus {
     pub memory: Option<u64>,
     /// More about its state, for people.
     pub why: Option<String>,
+    /// The command that installs it, where one does whatever the system.
+    pub install: Option<String>,
 }
 
 impl Servers {
@@ -212,6 +216,7 @@ impl Servers {
                     (_, Err(why)) => (ServerState::NotAllowed, Some(why)),
                 };
                 list.push(ServerStatus {
+                    install: one.definition.install.clone(),
                     name: one.definition.name.clone(),
                     version: None,
                     root: one.root,
@@ -225,6 +230,40 @@ impl Servers {
         }
         list.sort_by(|a, b| (&a.root, &a.name).cmp(&(&b.root, &b.name)));
         list
+    }
+
+    /// Tries whether a server that does not run can: it is started in a folder, and ended again. Gives its version, if it says
+    /// one.
+    ///
+    /// # Errors
+    /// It cannot, for this reason.
+    pub async fn try_out(
+        &self,
+        server: &ServerStatus,
+        folder: &Path,
+        roots: &Roots,
+        access: &Access,
+    ) -> Result<Option<String>, String> {
+        let trusted = (access.trusted)();
+        let is_it = |one: &Detected| {
+            one.definition.name == server.name && one.root == server.root && one.program == server.program
+        };
+        let mut found = Vec::new();
+        for root in roots.iter() {
+            found.extend(self.detect(root.path.clone(), None, trusted).await);
+            found.extend(self.detect_below(root.path.clone(), trusted).await);
+        }
+        let detected = found.into_iter().find(is_it).map(|found| Detected { root: folder.to_owned(), ..found });
+        let key = detected.as_ref().and_then(|detected| Key::new(detected, access));
+        let (Some(detected), Some(key)) = (detected, key) else { return Err("its program is not there".to_owned()) };
+        let slot = Arc::new(Slot::new(key, &detected, &self.config, Duration::ZERO, self.changes.clone()));
+        let tried = match tokio::time::timeout(TRIAL, slot.running()).await {
+            Ok(Ok(client)) => Ok(client.version().map(str::to_owned)),
+            Ok(Err(_)) => Err(slot.why_crashed().unwrap_or_else(|| "it ended at once".to_owned())),
+            Err(_) => Err(format!("it did not answer within {} seconds", TRIAL.as_secs())),
+        };
+        slot.close("it was only tried").await;
+        tried
     }
 
     async fn started(&self, is_meant: impl Fn(&Slot) -> bool) -> Vec<ServerStatus> {

@@ -222,7 +222,7 @@ struct Merged {
 
 /// What a file says of a server.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Fields {
     command: Option<String>,
     args: Option<Vec<String>>,
@@ -240,6 +240,9 @@ struct Fields {
     says_files: Option<Vec<String>>,
     resend_options: Option<Map<String, Value>>,
     caches: Option<Vec<String>>,
+    /// Fields that other programs may know: they are named, and the rest counts.
+    #[serde(flatten)]
+    unknown: Map<String, Value>,
     #[serde(skip)]
     said_by: Vec<PathBuf>,
     /// The file that said something last, and the one that named the program.
@@ -297,7 +300,12 @@ impl Merged {
                     let words = "`caches` is for built-in servers; name in `sandbox_write` what it may write";
                     self.entry(file, &name, words.to_owned());
                 }
-                Ok(fields) => self.server(file, name, fields),
+                Ok(fields) => {
+                    for field in fields.unknown.keys() {
+                        self.entry(file, &name, format!("unknown field `{field}`"));
+                    }
+                    self.server(file, name, fields);
+                }
                 Err(error) => self.entry(file, &name, error.to_string()),
             }
         }
@@ -492,7 +500,10 @@ mod tests {
             &[
                 ("home/lsp.json", "{ this is no JSON"),
                 ("home/lsp.yaml", "a: &a [*a, *a]\n"),
-                ("user/lsp.json", r#"{"pyright": {"argz": []}, "gopls": {"args": ["-v"]}, "idleTimeoutMs": "soon"}"#),
+                (
+                    "user/lsp.json",
+                    r#"{"pyright": {"argz": [], "args": ["-x"]}, "gopls": {"args": ["-v"]}, "idleTimeoutMs": "soon"}"#,
+                ),
                 ("user/lsp.toml", "[servers.mine]\ncommand = \"mine\"\nfileTypes = [\".me\"]\n"),
             ],
             true,
@@ -505,7 +516,7 @@ mod tests {
         assert!(said(&["user/lsp.json", "`idleTimeoutMs`"]), "{problems:#?}");
         assert!(said(&["user/lsp.toml", "`mine`", "no `rootMarkers`"]), "{problems:#?}");
         assert_eq!(server(&table, "gopls").args, ["-v"]);
-        assert_eq!(server(&table, "pyright").args, ["--stdio"]);
+        assert_eq!(server(&table, "pyright").args, ["-x"], "what else is said of it counts");
         drop(folder);
     }
 }

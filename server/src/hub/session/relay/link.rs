@@ -130,13 +130,17 @@ impl Link {
         let (queue, messages) = mpsc::unbounded_channel();
         let writer = Writer { queue, changed: Changed::default() };
         let waiting = Waiting::new(Mutex::new(Some(HashMap::new())));
+        let operations: &[&str] = if ears.editor.deletes() { &["delete"] } else { &[] };
         let mut tasks = JoinSet::new();
         tasks.spawn(write(output, messages, Arc::clone(&writer.changed), Arc::clone(&buffers)));
         tasks.spawn(read(input, ears, writer.clone(), Arc::clone(&waiting)));
         let mut link = Self { process, writer, waiting, last_id: 0, _tasks: tasks };
         let capabilities = json!({
             "general": { "positionEncodings": ["utf-8"] },
-            "workspace": { "applyEdit": true },
+            "workspace": {
+                "applyEdit": true,
+                "workspaceEdit": { "documentChanges": true, "resourceOperations": operations },
+            },
             "experimental": { "azimuth": ClientCapabilities { panel: true, save: true, text: true, format: true, query: true } },
         });
         let word = trusted.map(|trusted| json!({ "workspaceTrust": if trusted { "trusted" } else { "restricted" } }));
@@ -439,8 +443,11 @@ async fn answer(editor: &dyn Editor, method: &str, params: Option<&RawValue>) ->
     let failed = |error: EditorError| Error::new(ErrorCode::OperationFailed, error.to_string());
     match method {
         "workspace/applyEdit" => {
-            let edit = typed::<ApplyEdit>(params).and_then(ApplyEdit::into_edit).ok_or_else(unfit)?;
-            Ok(match editor.apply(edit).await {
+            let applied = match typed::<ApplyEdit>(params).and_then(ApplyEdit::into_wanted).ok_or_else(unfit)? {
+                Wanted::Edit(edit) => editor.apply(edit).await,
+                Wanted::Deletion { uri, version } => editor.delete(&uri, version).await,
+            };
+            Ok(match applied {
                 Ok(()) => json!({ "applied": true }),
                 Err(error) => json!({ "applied": false, "failureReason": error.to_string() }),
             })
@@ -473,7 +480,13 @@ async fn answer(editor: &dyn Editor, method: &str, params: Option<&RawValue>) ->
     }
 }
 
-/// `workspace/applyEdit` as the host sends it: whole lines of one document.
+/// What `workspace/applyEdit` of the host's asks for.
+enum Wanted {
+    Edit(DocumentEdit),
+    Deletion { uri: String, version: i32 },
+}
+
+/// `workspace/applyEdit` as the host sends it: whole lines of one document, or none of them and the deletion of its file.
 #[derive(Deserialize)]
 struct ApplyEdit {
     #[serde(default)]
@@ -488,10 +501,16 @@ struct WorkspaceEdit {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct DocumentChange {
-    text_document: Versioned,
-    edits: Vec<TextEdit>,
+#[serde(untagged)]
+enum DocumentChange {
+    #[serde(rename_all = "camelCase")]
+    Edit {
+        text_document: Versioned,
+        edits: Vec<TextEdit>,
+    },
+    Operation {
+        kind: String,
+    },
 }
 
 #[derive(Deserialize)]
@@ -508,20 +527,24 @@ struct TextEdit {
 }
 
 impl ApplyEdit {
-    fn into_edit(self) -> Option<DocumentEdit> {
-        let [change] = <[DocumentChange; 1]>::try_from(self.edit.document_changes).ok()?;
+    fn into_wanted(self) -> Option<Wanted> {
+        let mut changes = self.edit.document_changes.into_iter();
+        let Some(DocumentChange::Edit { text_document, edits }) = changes.next() else { return None };
+        let Versioned { uri, version } = text_document;
+        match (changes.next(), changes.next()) {
+            (None, _) => {}
+            (Some(DocumentChange::Operation { kind }), None) if kind == "delete" => {
+                return Some(Wanted::Deletion { uri, version });
+            }
+            _ => return None,
+        }
         let line = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
-        let edits = change.edits.into_iter().map(|edit| LineEdit {
+        let edits = edits.into_iter().map(|edit| LineEdit {
             start_line: line(edit.range.start.line),
             end_line: line(edit.range.end.line),
             new_text: edit.new_text,
         });
-        Some(DocumentEdit {
-            uri: change.text_document.uri.into(),
-            version: change.text_document.version,
-            label: self.label,
-            edits: edits.collect(),
-        })
+        Some(Wanted::Edit(DocumentEdit { uri: uri.into(), version, label: self.label, edits: edits.collect() }))
     }
 }
 

@@ -69,6 +69,7 @@ fn capabilities() -> Value {
             "typeHierarchy": dynamic,
             "rename": { "dynamicRegistration": true, "prepareSupport": false },
             "formatting": dynamic,
+            "rangeFormatting": dynamic,
             "codeAction": {
                 "dynamicRegistration": true,
                 "isPreferredSupport": true,

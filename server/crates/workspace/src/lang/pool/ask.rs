@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use globset::GlobBuilder;
 use protocol::content::{Position, Range};
+use protocol::editor::LineRange;
 use protocol::lang::{LangAnswer, LangChange, LangQuery, LangStatus};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -20,6 +21,7 @@ use super::super::table::Table;
 use super::{blocking, view};
 use crate::paths;
 use crate::reader::{ReadError, Reader};
+use crate::text::PositionEncoding;
 
 /// How long it takes until a question that a server took back is asked again.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -227,7 +229,22 @@ impl Asker<'_> {
                 let actions = self.actions(*range, kind.as_deref()).await?;
                 Ok(LangAnswer::Actions { actions: actions.into_iter().map(|(one, _)| answer::action(one)).collect() })
             }
-            LangQuery::Format { uri } => {
+            LangQuery::Format { uri, lines } if !lines.is_empty() => {
+                let (document, encoding) = (self.document(), self.client.encoding());
+                let mut changes = Vec::new();
+                for some in lines {
+                    let raw = self.of_text("textDocument/rangeFormatting", "documentRangeFormattingProvider", |text| {
+                        json!({
+                            "textDocument": document,
+                            "range": whole_lines(*some, text, encoding),
+                            "options": format_options(text),
+                        })
+                    });
+                    changes.extend(answer::text_edits(&raw.await?, uri)?);
+                }
+                Ok(LangAnswer::Edit { changes })
+            }
+            LangQuery::Format { uri, .. } => {
                 let document = self.document();
                 let raw = self.of_text(
                     "textDocument/formatting",
@@ -523,6 +540,16 @@ pub(super) fn put_versions(answer: &mut LangAnswer, sent: &Sent) {
         }
         _ => {}
     }
+}
+
+/// Whole lines of a text in a server's units, up to the end of the last one: the next line's start would be taken for that
+/// line too.
+fn whole_lines(lines: LineRange, text: &str, encoding: PositionEncoding) -> Range {
+    let last = lines.end.saturating_sub(1);
+    let line = usize::try_from(last).ok().and_then(|last| text.lines().nth(last)).unwrap_or_default();
+    let length = u32::try_from(line.encode_utf16().count()).unwrap_or(u32::MAX);
+    let end = answer::from_utf16(Position { line: last, character: length }, text, encoding);
+    Range { start: Position { line: lines.start, character: 0 }, end }
 }
 
 /// How a text is indented, for servers that have no settings of the project.

@@ -351,6 +351,15 @@ impl Slot {
             pid: process.map(|process| process.number()),
             memory: process.and_then(|process| process.memory()),
             why,
+            install: self.definition.install.clone(),
+        }
+    }
+
+    /// Why it ended though it was not meant to, if it did.
+    pub(super) fn why_crashed(&self) -> Option<String> {
+        match &*self.state.borrow() {
+            State::Crashed(crash) => Some(crash.why.to_string()),
+            _ => None,
         }
     }
 

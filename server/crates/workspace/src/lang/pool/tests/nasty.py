@@ -119,6 +119,17 @@ def edit(uri, text):
     return {"documentChanges": [{"textDocument": {"uri": uri, "version": None}, "edits": [{"range": place, "newText": text}]}]}
 
 
+def tidied(lines, within):
+    """The edits after which there is one space between words, in whole lines."""
+    edits = []
+    for at, line in enumerate(lines):
+        new = " ".join(line.split())
+        if new != line and (within is None or within["start"]["line"] <= at <= within["end"]["line"]):
+            place = {"start": {"line": at, "character": 0}, "end": {"line": at, "character": len(line)}}
+            edits.append({"range": place, "newText": new})
+    return edits
+
+
 def request(message):
     method, params = message["method"], message.get("params") or {}
     uri = (params.get("textDocument") or {}).get("uri")
@@ -205,6 +216,8 @@ def request(message):
             why = "edits were not applied: " + said["result"]["failureReason"]
             return write({"id": message["id"], "error": {"code": -32001, "message": why}})
         return answer(message, None)
+    if method in ("textDocument/formatting", "textDocument/rangeFormatting"):
+        return answer(message, tidied(texts[uri].split("\n"), params.get("range")))
     if method == "workspace/diagnostic" and behaviour == "pulls-for-ever":
         return
     if method == "workspace/diagnostic":
@@ -233,6 +246,9 @@ def capabilities():
     if behaviour in ("pull-fails", "pulls-and-publishes"):
         can["diagnosticProvider"] = {"interFileDependencies": True, "workspaceDiagnostics": False}
     can["textDocumentSync"] = {"openClose": True, "change": 1, "save": True}
+    if behaviour.startswith("formats"):
+        can["documentFormattingProvider"] = True
+        can["documentRangeFormattingProvider"] = behaviour != "formats-whole-texts"
     if behaviour in ("utf-8", "utf-32"):
         can["positionEncoding"] = behaviour
     if behaviour in ("pulls-all", "pulls-old", "pulls-for-ever"):
