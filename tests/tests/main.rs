@@ -45,6 +45,7 @@ mod trust;
 mod turns;
 mod undo;
 mod user_commands;
+mod vendors;
 mod waiting;
 mod windows;
 mod wire;

@@ -329,6 +329,8 @@ export interface AssistantBlockText {
   type: 'text';
   /** The text. */
   text: string;
+  /** What the vendor wants back unchanged (a signature, a phase). Opaque. */
+  vendor?: unknown;
 }
 
 /** The model's thinking. */
@@ -349,6 +351,8 @@ export interface AssistantBlockToolCall {
   name: string;
   /** Its input, an object. */
   input: unknown;
+  /** What the vendor wants back unchanged (a signature, its own id). Opaque. */
+  vendor?: unknown;
 }
 
 /** For how long edits are accepted as they come. */

@@ -395,7 +395,7 @@ impl Turn {
     /// Takes in a whole answer: why it ended, and the calls that it makes.
     fn answered(&mut self, Response { content, stop, usage }: Response) -> (Stop, Vec<Asked>) {
         let is_empty = |block: &AssistantBlock| match block {
-            AssistantBlock::Text { text } => text.trim().is_empty(),
+            AssistantBlock::Text { text, .. } => text.trim().is_empty(),
             AssistantBlock::Thinking { .. } => true,
             AssistantBlock::ToolCall { .. } => false,
         };
@@ -435,7 +435,7 @@ impl Turn {
         let mut calls: Vec<Asked> = Vec::new();
         let mut tidied = Vec::with_capacity(content.len());
         for block in content {
-            let AssistantBlock::ToolCall { id, name, input } = block else {
+            let AssistantBlock::ToolCall { id, name, input, vendor } = block else {
                 tidied.push(block);
                 continue;
             };
@@ -447,7 +447,7 @@ impl Turn {
             let own = std::iter::once(id.clone()).chain(others).find(|id| !is_taken(id)).unwrap_or_else(|| id.clone());
             let problem = (!input.is_object()).then_some("the input is not a JSON object; nothing was done");
             let input = if input.is_object() { input } else { serde_json::json!({}) };
-            tidied.push(AssistantBlock::ToolCall { id: own.clone(), name: name.clone(), input: input.clone() });
+            tidied.push(AssistantBlock::ToolCall { id: own.clone(), name: name.clone(), input: input.clone(), vendor });
             calls.push(Asked { call: OpenCall { id: own, name, input, has_begun: false }, problem });
         }
         // Of a file it is known where it broke off.
@@ -513,7 +513,7 @@ impl Turn {
 
     fn stop_with_a_question(&mut self, text: String) -> End {
         let cost = self.model.info().price.map(|_| 0.0);
-        self.complete(vec![AssistantBlock::Text { text }], Usage::default(), cost);
+        self.complete(vec![AssistantBlock::text(text)], Usage::default(), cost);
         StopReason::MaxTurnRequests.into()
     }
 

@@ -135,7 +135,7 @@ async fn an_answer_is_read_whatever_pieces_it_comes_in() {
             assert_eq!(response.usage, Usage { input: 100, output: 20, cache_read: 900, cache_write: 0 });
             let call = response.content.last().unwrap();
             assert!(
-                matches!(call, AssistantBlock::ToolCall { id, name, input }
+                matches!(call, AssistantBlock::ToolCall { id, name, input, .. }
                     if id.as_str() == "call_1" && name == "read_file" && *input == json!({"path": "a.rs"})),
                 "{call:?}"
             );

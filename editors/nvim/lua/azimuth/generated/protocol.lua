@@ -23,6 +23,7 @@
 ---@class azimuth.AssistantBlock.Text
 ---@field type "text"
 ---@field text string The text.
+---@field vendor? any What the vendor wants back unchanged (a signature, a phase). Opaque.
 
 ---The model's thinking.
 ---@class azimuth.AssistantBlock.Thinking
@@ -36,6 +37,7 @@
 ---@field id azimuth.ToolCallId The call.
 ---@field name string The tool.
 ---@field input any Its input, an object.
+---@field vendor? any What the vendor wants back unchanged (a signature, its own id). Opaque.
 
 ---A piece of an assistant's message.
 ---@alias azimuth.AssistantBlock

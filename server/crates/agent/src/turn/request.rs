@@ -282,15 +282,15 @@ impl Turn {
 /// call has its result.
 fn in_words(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let told = |block: &AssistantBlock| match block {
-        AssistantBlock::Text { text } => Some(text.clone()),
-        AssistantBlock::ToolCall { id, name, input } => Some(format!("[I called `{name}` ({id}) with {input}]")),
+        AssistantBlock::Text { text, .. } => Some(text.clone()),
+        AssistantBlock::ToolCall { id, name, input, .. } => Some(format!("[I called `{name}` ({id}) with {input}]")),
         AssistantBlock::Thinking { .. } => None,
     };
     let message = |message: &Arc<Message>| match &**message {
         Message::User(_) => Arc::clone(message),
         Message::Assistant(blocks) => {
             let texts = blocks.iter().filter_map(told);
-            Arc::new(Message::Assistant(texts.map(|text| AssistantBlock::Text { text }).collect()))
+            Arc::new(Message::Assistant(texts.map(AssistantBlock::text).collect()))
         }
         Message::ToolResults(results) => {
             let texts = results.iter().map(|result| format!("[Result of {}:]\n{}", result.tool_call_id, result.text));

@@ -139,6 +139,7 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
         target: Target {
             provider: provider.name.clone(),
             model: known.filter(|model| model.id == plain_id).map_or(plain_id, |model| model.wire_id()).to_owned(),
+            dialect: provider.dialect(),
             thinking,
             thinking_tokens: is_variant.then_some(THINKING_TOKENS),
             bound: known.is_some_and(|model| model.bound),

@@ -202,7 +202,7 @@ pub(super) fn digest(messages: &[Arc<Message>]) -> String {
                 UserBlock::Image { data, .. } => add("image", data),
             }),
             Message::Assistant(blocks) => blocks.iter().for_each(|block| match block {
-                AssistantBlock::Text { text } => add("text", text),
+                AssistantBlock::Text { text, .. } => add("text", text),
                 AssistantBlock::Thinking { text, .. } => add("thinking", text),
                 AssistantBlock::ToolCall { name, input, .. } => add(name, &input.to_string()),
             }),

@@ -221,7 +221,7 @@ impl Decoder {
         let mut content = Vec::with_capacity(self.blocks.len());
         for (_, block) in std::mem::take(&mut self.blocks) {
             content.extend(match block {
-                Block::Text(text) => (!text.is_empty()).then_some(AssistantBlock::Text { text }),
+                Block::Text(text) => (!text.is_empty()).then(|| AssistantBlock::text(text)),
                 Block::Thinking { text, signature } => {
                     let fields = Map::from_iter([("signature".to_owned(), Value::String(signature))]);
                     Some(AssistantBlock::Thinking { text, vendor: Some(self.target.tag(fields)) })
@@ -232,7 +232,7 @@ impl Decoder {
                 }
                 Block::Call { id, name, json, whole, .. } => {
                     let json = if json.is_empty() { whole } else { json };
-                    Some(AssistantBlock::ToolCall { id, name, input: tool_input(&json) })
+                    Some(AssistantBlock::tool_call(id, name, tool_input(&json)))
                 }
                 Block::Other => None,
             });
