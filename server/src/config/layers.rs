@@ -16,7 +16,7 @@ use crate::log;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Layer {
-    /// The model of new sessions: an id such as `anthropic/claude-sonnet-4-5`, or an alias.
+    /// The model of new sessions: an id such as `anthropic/claude-sonnet-5-5`, or an alias.
     pub model: Option<String>,
     /// Whether edits are accepted as they come.
     #[serde(alias = "acceptEdits")]

@@ -1073,7 +1073,7 @@ export interface EventTurnEnded {
   stopReason: StopReason;
   /** What the turn used. */
   usage: Usage;
-  /** What failed, and what to do. */
+  /** What failed, or why the answer is not whole or the model would not give one, and what to do. */
   error?: string;
   /** What the turn cost in US dollars; absent where a price is unknown. */
   cost?: number;
@@ -1617,7 +1617,7 @@ export type Mode =
 
 /** A model that can be chosen. */
 export interface ModelInfo {
-  /** What to select it by: `provider/name`, such as `anthropic/claude-sonnet-4-5`. */
+  /** What to select it by: `provider/name`, such as `anthropic/claude-sonnet-5-5`. */
   id: string;
   /** Its name for people. */
   name: string;

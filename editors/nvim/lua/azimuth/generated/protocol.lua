@@ -471,7 +471,7 @@
 ---@field turnId azimuth.TurnId The turn.
 ---@field stopReason azimuth.StopReason Why.
 ---@field usage azimuth.Usage What the turn used.
----@field error? string What failed, and what to do.
+---@field error? string What failed, or why the answer is not whole or the model would not give one, and what to do.
 ---@field cost? number What the turn cost in US dollars; absent where a price is unknown.
 ---@field newErrors? integer How many errors its edits brought that are still there, as language servers see it. Absent where there is none, and where nobody could tell.
 
@@ -875,7 +875,7 @@
 
 ---A model that can be chosen.
 ---@class azimuth.ModelInfo
----@field id string What to select it by: `provider/name`, such as `anthropic/claude-sonnet-4-5`.
+---@field id string What to select it by: `provider/name`, such as `anthropic/claude-sonnet-5-5`.
 ---@field name string Its name for people.
 ---@field provider string Who serves it, such as `anthropic`, `openai`, `ollama`, `scripted`.
 ---@field contextTokens integer The context window in tokens.
