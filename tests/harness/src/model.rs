@@ -39,9 +39,9 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 
 use self::answer::Writer;
-use self::strict::Sent;
 pub use self::answer::{Answer, Gate, MARK, Step, Stop};
 pub use self::asked::{Asked, Said};
+use self::strict::Sent;
 use crate::patiently;
 
 /// A vendor's format.
@@ -241,9 +241,7 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
     let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let key = match wire {
         Wire::Anthropic => header("x-api-key"),
-        _ => {
-            header("authorization").and_then(|key| Some(key.strip_prefix("Bearer ")?.into()))
-        }
+        _ => header("authorization").and_then(|key| Some(key.strip_prefix("Bearer ")?.into())),
     };
     let (model, answer) = {
         let mut state = shared.state.lock().unwrap();

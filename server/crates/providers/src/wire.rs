@@ -32,6 +32,9 @@ pub use self::openai_chat::Dialect;
 use crate::data::Thinking;
 use crate::failure::Fault;
 
+/// What is said of an answer that the vendor broke off.
+const FILTERED: &str = "the vendor's content filter broke the answer off";
+
 /// What a provider speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {

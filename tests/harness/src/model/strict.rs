@@ -27,9 +27,9 @@ struct With {
 
 /// What a vendor puts to something so that it knows it again. Another model's is another.
 pub(super) fn sign(model: &str, what: &str) -> String {
-    let hash = format!("{model}\0{what}").bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = format!("{model}\0{what}")
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     format!("c2ln/{hash:016x}+==")
 }
 
@@ -70,9 +70,8 @@ fn anthropic(body: &Value, sent: &Sent) -> Result<(), String> {
     let only = |value: &Value, place: &str, known: &[&str]| known_only(value, known).map_err(|name| wrong(place, name));
     let top = ["model", "max_tokens", "stream", "thinking", "system", "tools", "messages"];
     only(body, "body", &top)?;
-    list(&body["tools"]).try_for_each(|tool| {
-        only(tool, "tools", &["name", "description", "input_schema", "cache_control"])
-    })?;
+    list(&body["tools"])
+        .try_for_each(|tool| only(tool, "tools", &["name", "description", "input_schema", "cache_control"]))?;
     let model = text(&body["model"]);
     for (at, message) in list(&body["messages"]).enumerate() {
         only(message, "messages", &["role", "content"])?;
@@ -114,13 +113,20 @@ fn responses(body: &Value, sent: &Sent) -> Result<(), String> {
         known_only(value, known).map_err(|name| format!("Unknown parameter: '{place}.{name}'."))
     };
     let top = [
-        "model", "stream", "store", "max_output_tokens", "prompt_cache_key", "include", "reasoning", "instructions", "tools",
+        "model",
+        "stream",
+        "store",
+        "max_output_tokens",
+        "prompt_cache_key",
+        "include",
+        "reasoning",
+        "instructions",
+        "tools",
         "input",
     ];
     only(body, "body", &top)?;
-    list(&body["tools"]).try_for_each(|tool| {
-        only(tool, "tools", &["type", "name", "description", "parameters", "strict"])
-    })?;
+    list(&body["tools"])
+        .try_for_each(|tool| only(tool, "tools", &["type", "name", "description", "parameters", "strict"]))?;
     let model = text(&body["model"]);
     let items: Vec<&Value> = list(&body["input"]).collect();
     for (at, item) in items.iter().enumerate() {
@@ -129,7 +135,9 @@ fn responses(body: &Value, sent: &Sent) -> Result<(), String> {
             "message" if item["role"] == "assistant" && item["content"].is_array() => {
                 let whole = item["id"].is_string() && item["status"].is_string();
                 if !whole || list(&item["content"]).any(|part| !part["annotations"].is_array()) {
-                    return Err(format!("Missing required parameter: '{place}.id' or '{place}.content[0].annotations'."));
+                    return Err(format!(
+                        "Missing required parameter: '{place}.id' or '{place}.content[0].annotations'."
+                    ));
                 }
             }
             "message" => {
@@ -137,7 +145,9 @@ fn responses(body: &Value, sent: &Sent) -> Result<(), String> {
                 list(&item["content"]).try_for_each(|part| match text(&part["type"]) {
                     "input_text" => only(part, &place, &["type", "text"]),
                     "input_image" => only(part, &place, &["type", "detail", "image_url"]),
-                    other => Err(format!("Invalid value: '{other}'. Supported values are: 'input_text' and 'input_image'.")),
+                    other => {
+                        Err(format!("Invalid value: '{other}'. Supported values are: 'input_text' and 'input_image'."))
+                    }
                 })?;
             }
             "function_call" => only(item, &place, &["type", "call_id", "name", "arguments"])?,
@@ -149,7 +159,8 @@ fn responses(body: &Value, sent: &Sent) -> Result<(), String> {
                     return Err(format!("The encrypted content for item {} could not be verified.", item["id"]));
                 }
                 let next = items.get(at + 1).map(|next| text(&next["type"]));
-                if !matches!(next, Some("function_call")) && items.get(at + 1).is_none_or(|n| n["role"] != "assistant") {
+                if !matches!(next, Some("function_call")) && items.get(at + 1).is_none_or(|n| n["role"] != "assistant")
+                {
                     return Err(format!(
                         "Item '{}' of type 'reasoning' was provided without its required following item.",
                         item["id"]
@@ -178,7 +189,14 @@ fn chat(wire: Wire, body: &Value, sent: &Sent) -> Result<(), String> {
         known_only(value, known).map_err(|name| format!("'{place}': property '{name}' is unsupported"))
     };
     let top = [
-        "model", "stream", "stream_options", "max_tokens", "max_completion_tokens", "prompt_cache_key", "tools", "messages",
+        "model",
+        "stream",
+        "stream_options",
+        "max_tokens",
+        "max_completion_tokens",
+        "prompt_cache_key",
+        "tools",
+        "messages",
     ];
     only(body, "body", &top)?;
     list(&body["tools"]).try_for_each(|tool| only(tool, "tools", &["type", "function"]))?;
@@ -233,7 +251,9 @@ fn chat(wire: Wire, body: &Value, sent: &Sent) -> Result<(), String> {
                 Wire::Groq if !thinking.is_empty() && message["reasoning"] != thinking => {
                     return Err(format!("the reasoning at index {at} is not what was sent"));
                 }
-                Wire::OpenRouter if !thinking.is_empty() && message["reasoning_details"] != details(model, thinking) => {
+                Wire::OpenRouter
+                    if !thinking.is_empty() && message["reasoning_details"] != details(model, thinking) =>
+                {
                     return Err(format!("{place}: Invalid `signature` in `thinking` block"));
                 }
                 _ => {}

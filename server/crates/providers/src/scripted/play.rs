@@ -220,7 +220,7 @@ impl CompiledStep {
             Some(ScriptedStop::Refusal) => Stop::Refusal,
         };
         let usage = self.step.usage.unwrap_or_default();
-        event(ModelEvent::Finished(Response { content, stop, usage }));
+        event(ModelEvent::Finished(Response { content, stop, why: None, usage }));
         Ok(score)
     }
 }

@@ -126,7 +126,7 @@ pub(super) fn ending(content: Vec<AssistantBlock>, stop: Stop) -> Script {
         }
     }
     let usage = Usage { input: 100, output: 10, cache_read: 1_000, cache_write: 0 };
-    events.push(Ok(ModelEvent::Finished(Response { content, stop, usage })));
+    events.push(Ok(ModelEvent::Finished(Response { content, stop, why: None, usage })));
     Script { events, hangs: false }
 }
 

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use crate::failure::{Fault, words};
 use crate::wire::lenient::{TextOr, count, object, object_or_default, or_default, text, text_or_value};
 use crate::wire::tool_ids::{Rule, fit};
-use crate::wire::{Decode, Pieces, Target, tool_input, usage};
+use crate::wire::{Decode, FILTERED, Pieces, Target, tool_input, usage};
 
 /// Reads a stream of chunks.
 pub(crate) struct Decoder {
@@ -31,6 +31,7 @@ pub(crate) struct Decoder {
     calls: Vec<Call>,
     usage: Usage,
     stop: Option<Stop>,
+    why: Option<String>,
     refused: bool,
     finished: bool,
 }
@@ -191,6 +192,7 @@ impl Decoder {
             calls: Vec::new(),
             usage: Usage::default(),
             stop: None,
+            why: None,
             refused: false,
             finished: false,
         }
@@ -370,7 +372,8 @@ impl Decoder {
             _ => Stop::EndTurn,
         };
         self.finished = true;
-        pieces.push(ModelEvent::Finished(Response { content, stop, usage: self.usage }));
+        let why = self.why.take().filter(|_| stop == Stop::Refusal);
+        pieces.push(ModelEvent::Finished(Response { content, stop, why, usage: self.usage }));
     }
 }
 
@@ -406,7 +409,9 @@ impl Decode for Decoder {
                 self.add(delta, pieces);
             }
             if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
-                self.stop = Some(stop(&reason)?);
+                let stop = stop(&reason)?;
+                self.why = (stop == Stop::Refusal).then(|| FILTERED.to_owned());
+                self.stop = Some(stop);
             }
             counts = counts.or(choice.usage);
         }
@@ -447,7 +452,11 @@ fn goes_on(last: &Map<String, Value>, next: &Map<String, Value>) -> bool {
         _ => true,
     };
     let is_text = matches!(next.get("type").and_then(Value::as_str), Some("reasoning.text" | "reasoning.summary"));
-    is_text && last.get("type") == next.get("type") && agree("index") && agree("id") && last.get("signature").and_then(Value::as_str).is_none_or(str::is_empty)
+    is_text
+        && last.get("type") == next.get("type")
+        && agree("index")
+        && agree("id")
+        && last.get("signature").and_then(Value::as_str).is_none_or(str::is_empty)
 }
 
 /// Adds a piece to the detail before it.
@@ -469,9 +478,16 @@ fn append(last: &mut Map<String, Value>, next: Map<String, Value>) {
 
 /// Why it ended.
 fn stop(reason: &str) -> Result<Stop, Fault> {
-    match reason {
+    // Google's server writes `function_call_filter: MALFORMED_FUNCTION_CALL`.
+    let reason = reason.to_ascii_lowercase();
+    if ["malformed_function_call", "unexpected_tool_call"].iter().any(|name| reason.contains(name)) {
+        let message = "the model wrote a tool call that cannot be read".to_owned();
+        return Err(Fault::Vendor { code: reason, message });
+    }
+    match reason.as_str() {
         "length" | "max_tokens" | "model_length" => Ok(Stop::MaxTokens),
-        "content_filter" | "refusal" | "safety" => Ok(Stop::Refusal),
+        reason if reason.starts_with("content_filter") => Ok(Stop::Refusal),
+        "refusal" | "safety" => Ok(Stop::Refusal),
         "tool_calls" | "function_call" | "tool_use" => Ok(Stop::ToolUse),
         "error" | "network_error" => {
             Err(Fault::Vendor { code: "server_error".to_owned(), message: "the answer ended with an error".to_owned() })

@@ -285,6 +285,16 @@ fn an_error_within_the_stream_is_the_vendors_and_nonsense_is_garbage() {
 }
 
 #[test]
+fn a_call_that_gemini_could_not_read_is_an_error_and_a_filtered_answer_says_so() {
+    let events = [chunk(json!({"content": "I"})), finish("function_call_filter: MALFORMED_FUNCTION_CALL")];
+    let fault = read(WIRE, &server("x"), &events).outcome.unwrap_err();
+    assert!(matches!(&fault, Fault::Vendor { code, .. } if code.contains("malformed_function_call")), "{fault:?}");
+    let response =
+        read(WIRE, &server("x"), &[chunk(json!({"content": "I"})), finish("content_filter")]).outcome.unwrap();
+    assert_eq!((response.stop, response.why.unwrap().contains("filter")), (Stop::Refusal, true));
+}
+
+#[test]
 fn messages_without_anything_to_say_are_left_out() {
     let thinking = AssistantBlock::Thinking { text: "hm".into(), vendor: None };
     let messages = vec![says("go"), Message::Assistant(vec![thinking]), Message::ToolResults(vec![result("a", "x")])];
@@ -416,7 +426,9 @@ fn what_a_server_puts_to_a_call_or_a_text_goes_back_with_it_and_to_no_other_mode
         chunk(json!({"content": "", "extra_content": {"google": {"thought_signature": "text=="}}})),
         called(json!({"index": 0, "id": "call_a", "type": "function", "extra_content": signature,
             "function": {"name": "read_file", "arguments": "{}"}})),
-        called(json!({"index": 1, "id": "call_b", "type": "function", "function": {"name": "read_file", "arguments": "{}"}})),
+        called(
+            json!({"index": 1, "id": "call_b", "type": "function", "function": {"name": "read_file", "arguments": "{}"}}),
+        ),
         finish("tool_calls"),
     ];
     let gemini = target("mine", "gemini-4-argon", Thinking::None);
@@ -455,9 +467,7 @@ fn thinking_goes_back_in_the_field_in_which_it_came_whatever_the_provider_is_cal
 
 #[test]
 fn details_of_reasoning_that_come_in_pieces_go_back_whole_and_in_their_order() {
-    let text = |text: &str| {
-        json!({"type": "reasoning.text", "text": text, "format": "anthropic-claude-v1", "index": 0, "id": null})
-    };
+    let text = |text: &str| json!({"type": "reasoning.text", "text": text, "format": "anthropic-claude-v1", "index": 0, "id": null});
     let encrypted = json!({"type": "reasoning.encrypted", "data": "b64==", "id": "rs_1", "format": "openai-responses-v1", "index": 1});
     let summary = |text: &str| json!({"type": "reasoning.summary", "summary": text, "index": 2});
     let events = [
@@ -487,7 +497,9 @@ fn details_of_reasoning_that_come_in_pieces_go_back_whole_and_in_their_order() {
 #[test]
 fn an_id_of_the_servers_own_making_stays_as_it_is() {
     let events = [
-        called(json!({"index": 0, "id": "functions.read_file:0", "function": {"name": "read_file", "arguments": "{}"}})),
+        called(
+            json!({"index": 0, "id": "functions.read_file:0", "function": {"name": "read_file", "arguments": "{}"}}),
+        ),
         finish("tool_calls"),
     ];
     let own = sent_back(&server("mine"), &events, &server("mine"));

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::failure::Fault;
 use crate::wire::lenient::{count, object, object_or_default, or_default, text};
-use crate::wire::{Decode, Pieces, Target, tool_input, usage};
+use crate::wire::{Decode, FILTERED, Pieces, Target, tool_input, usage};
 
 /// Reads a stream of Responses events.
 pub(crate) struct Decoder {
@@ -247,7 +247,9 @@ impl Decoder {
             });
         }
         let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall { .. }));
-        let stop = match details.as_ref().map(|details| details.reason.as_str()) {
+        let reason = details.as_ref().map(|details| details.reason.as_str());
+        let why = reason.filter(|reason| *reason == "content_filter").map(|_| FILTERED.to_owned());
+        let stop = match reason {
             Some("content_filter") => Stop::Refusal,
             Some(_) => Stop::MaxTokens,
             None if calls => Stop::ToolUse,
@@ -256,7 +258,7 @@ impl Decoder {
         };
         self.finished = true;
         let usage = usage.map(|counts| counts.usage()).unwrap_or_default();
-        pieces.push(ModelEvent::Finished(Response { content, stop, usage }));
+        pieces.push(ModelEvent::Finished(Response { content, stop, why, usage }));
     }
 }
 
@@ -306,6 +308,9 @@ impl Decode for Decoder {
                     text.push_str("\n\n");
                     pieces.thinking("\n\n");
                 }
+            }
+            Some("response.created") if !self.slots.is_empty() => {
+                return Err(Fault::garbage(data, "another answer began within the first"));
             }
             Some("response.output_item.added") => {
                 if let Some(item) = &event.item {
@@ -389,6 +394,10 @@ fn vendor(problem: Option<Problem>) -> Fault {
     let Some(Problem { code, kind, message }) = problem else {
         return Fault::Vendor { code: String::new(), message: "the response failed".to_owned() };
     };
-    let code = code.as_str().map_or(kind, str::to_owned);
+    let code = match code {
+        Value::String(code) => code,
+        Value::Number(number) => format!("{kind} {number}"),
+        _ => kind,
+    };
     Fault::Vendor { code, message }
 }

@@ -71,7 +71,10 @@ fn a_conversation_reads_as_the_vendor_wants_it() {
         json!({"type": "function_call", "call_id": "call_1", "name": "read_file", "arguments": "{\"path\":\"a.rs\"}"})
     );
     assert_eq!(input[5], json!({"type": "function_call_output", "call_id": "call_1", "output": "fn a() {}"}));
-    assert_eq!(input[12]["content"][1], json!({"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,iVBO"}));
+    assert_eq!(
+        input[12]["content"][1],
+        json!({"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,iVBO"})
+    );
 }
 
 #[test]
@@ -306,8 +309,10 @@ fn what_a_failed_response_used_is_told() {
 
 #[test]
 fn text_of_the_model_is_sent_in_the_easy_form_with_the_phase_that_it_had() {
-    let item = |phase: Value| json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
-        "phase": phase, "content": [{"type": "output_text", "text": "I look.", "annotations": []}]});
+    let item = |phase: Value| {
+        json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+        "phase": phase, "content": [{"type": "output_text", "text": "I look.", "annotations": []}]})
+    };
     let events = |phase: Value| {
         [
             json!({"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "id": "msg_1",
