@@ -32,7 +32,8 @@ fn every_method_is_explained() {
 fn every_vendor_with_a_variable_of_its_own_is_in_the_documentation_and_in_both_pickers_of_keys() {
     let root = project_root();
     let settings = providers::Settings::from_env(|_| Some("k".into()));
-    let variables: Vec<_> = settings.providers.iter().filter(|it| !it.is_local).map(|it| it.key_source.as_str()).collect();
+    let variables: Vec<_> =
+        settings.providers.iter().filter(|it| !it.is_local).map(|it| it.key_source.as_str()).collect();
     assert!(variables.contains(&"ANTHROPIC_API_KEY"), "{variables:?}");
     for file in ["docs/configuration.md", "editors/vscode/src/server/keys.ts", "editors/nvim/lua/azimuth/keys.lua"] {
         let text = fs::read_to_string(root.join(file)).unwrap();
@@ -46,7 +47,9 @@ fn the_models_that_examples_name_are_ones_that_we_know() {
     let root = project_root();
     let data = fs::read_to_string(root.join("server/crates/providers/src/models.toml")).unwrap();
     let mut files = documents(&root);
-    files.extend(["editors/vscode/package.json", "server/src/cli.rs", "docs/protocol.schema.json"].map(|it| root.join(it)));
+    files.extend(
+        ["editors/vscode/package.json", "server/src/cli.rs", "docs/protocol.schema.json"].map(|it| root.join(it)),
+    );
     let mut named = 0;
     for file in files {
         let text = fs::read_to_string(&file).unwrap();

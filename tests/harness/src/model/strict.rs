@@ -277,10 +277,10 @@ fn missing_signature(call: &Value) -> String {
     )
 }
 
-/// The first field that is none of these.
+/// Fails with the first field that is none of these.
 fn known_only<'a>(value: &'a Value, known: &[&str]) -> Result<(), &'a str> {
-    let names = value.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
-    names.filter(|name| !known.contains(name)).map(Err).next().unwrap_or(Ok(()))
+    let mut names = value.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+    names.find(|name| !known.contains(name)).map_or(Ok(()), Err)
 }
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {

@@ -8,7 +8,8 @@ use tokio::time::Instant;
 
 use super::fakes::{Stage, answer, breaking, call, ending_early, failure, says};
 use crate::model::ModelErrorKind::{
-    ContextOverflow, Garbage, Incomplete, OrphanedToolCalls, RateLimited, Rejected, Transient, Unauthorized, UnreadableCall,
+    ContextOverflow, Garbage, Incomplete, OrphanedToolCalls, RateLimited, Rejected, Transient, Unauthorized,
+    UnreadableCall,
 };
 use crate::model::{Message, Request};
 
