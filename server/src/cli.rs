@@ -65,7 +65,7 @@ struct Exec {
     /// Write every event as a line of JSON.
     #[arg(long)]
     json: bool,
-    /// The model: an id such as `anthropic/claude-sonnet-4-5`, or an alias.
+    /// The model: an id such as `anthropic/claude-sonnet-5-5`, or an alias.
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
     /// Look only, or work. Bypass is no mode of a run: `--yes` is what asks nothing there.

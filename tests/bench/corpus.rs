@@ -51,8 +51,8 @@ fn one_turn(log: &mut Vec<Event>, number: usize) {
             turn_id: turn_id.clone(),
             message_id,
             content: vec![
-                AssistantBlock::Text { text: piece.repeat(4) },
-                AssistantBlock::ToolCall { id: id.clone(), name: "read_file".into(), input: input.clone() },
+                AssistantBlock::text(piece.repeat(4)),
+                AssistantBlock::tool_call(id.clone(), "read_file", input.clone()),
             ],
             usage: Usage { input: 4000, output: 120, cache_read: 20_000, cache_write: 0 },
             cost: Some(0.01),

@@ -29,6 +29,44 @@ fn every_method_is_explained() {
 }
 
 #[test]
+fn every_vendor_with_a_variable_of_its_own_is_in_the_documentation_and_in_both_pickers_of_keys() {
+    let root = project_root();
+    let settings = providers::Settings::from_env(|_| Some("k".into()));
+    let variables: Vec<_> =
+        settings.providers.iter().filter(|it| !it.is_local).map(|it| it.key_source.as_str()).collect();
+    assert!(variables.contains(&"ANTHROPIC_API_KEY"), "{variables:?}");
+    for file in ["docs/configuration.md", "editors/vscode/src/server/keys.ts", "editors/nvim/lua/azimuth/keys.lua"] {
+        let text = fs::read_to_string(root.join(file)).unwrap();
+        let missing: Vec<_> = variables.iter().filter(|variable| !text.contains(**variable)).collect();
+        assert!(missing.is_empty(), "{file} does not have {missing:?}");
+    }
+}
+
+#[test]
+fn the_models_that_examples_name_are_ones_that_we_know() {
+    let root = project_root();
+    let data = fs::read_to_string(root.join("server/crates/providers/src/models.toml")).unwrap();
+    let mut files = documents(&root);
+    files.extend(
+        ["editors/vscode/package.json", "server/src/cli.rs", "docs/protocol.schema.json"].map(|it| root.join(it)),
+    );
+    let mut named = 0;
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+        let words = text.split(|c| !is_part(c)).map(|word| word.trim_end_matches(['.', '-']));
+        for word in words.filter(|word| word.starts_with("claude-") || word.starts_with("gpt-")) {
+            // `claude-agent-acp` and the like are no models.
+            if word.contains(|c: char| c.is_ascii_digit()) {
+                named += 1;
+                assert!(data.contains(&format!("id = \"{word}\"")), "{} names {word}", file.display());
+            }
+        }
+    }
+    assert!(named > 2, "{named} examples are too few to be all");
+}
+
+#[test]
 fn a_link_to_a_missing_file_or_heading_is_found() {
     let root = tempfile::tempdir().unwrap();
     let document = root.path().join("a.md");

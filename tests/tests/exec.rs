@@ -333,9 +333,20 @@ fn a_session_is_gone_on_with_listed_shown_deleted_and_brought_back() {
 fn without_a_key_and_a_local_server_it_says_what_to_do() {
     let world = World::new();
     // A host where nobody answers keeps a local server of whoever runs the tests out of it.
-    let output = world.azimuth(&["exec", "--model", "anthropic/claude-sonnet-4-5", "Hello."]);
+    let output = world.azimuth(&["exec", "--model", "anthropic/claude-sonnet-5-5", "Hello."]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
     assert!(text(&output).contains("ANTHROPIC_API_KEY"), "{}", text(&output));
+}
+
+#[test]
+fn why_an_answer_is_not_whole_or_was_not_given_is_said() {
+    for (stop, words) in [("maxTokens", "The answer is not whole"), ("refusal", "The model would not answer")] {
+        let world = World::new();
+        let script = world.script(&json!([{ "text": "Well.", "stop": stop }]));
+        let output = world.azimuth(&["exec", "--script", &script, "Tell me."]);
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+        assert!(text(&output).contains(words), "{stop}: {}", text(&output));
+    }
 }
 
 #[test]

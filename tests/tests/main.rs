@@ -46,6 +46,7 @@ mod trust;
 mod turns;
 mod undo;
 mod user_commands;
+mod vendors;
 mod waiting;
 mod windows;
 mod wire;

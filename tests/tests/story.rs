@@ -149,7 +149,7 @@ fn streamed(events: &[Event]) -> String {
     });
     let whole = events.iter().find_map(|event| match event {
         Event::MessageCompleted { content, .. } => Some(content.iter().filter_map(|block| match block {
-            AssistantBlock::Text { text } => Some(text.as_str()),
+            AssistantBlock::Text { text, .. } => Some(text.as_str()),
             _ => None,
         })),
         _ => None,

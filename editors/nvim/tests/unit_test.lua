@@ -297,6 +297,21 @@ function T.only_what_was_taken_back_of_a_turn_is_called_so()
   support.equal(heads(), { "You · changed 1 file", "You · changed 1 file, 1 taken back", "You" })
 end
 
+function T.why_an_answer_is_not_whole_or_was_not_given_is_said_once()
+  local function drawn(reason, error)
+    local ended = turn_ended("t1", reason)
+    ended.error = error
+    return render.entry(folded({ turn_started("t1", "hi"), ended }).entries[2]).lines
+  end
+  local why = "The model would not answer: it may help an attack (cyber)."
+  local refused = table.concat(drawn("refusal", why), "\n")
+  support.equal({ select(2, refused:gsub("would not answer", "")) }, { 1 }, refused)
+  assert(refused:find(why, 1, true), refused)
+  local cut = drawn("max_tokens", "The answer is not whole: it reached its longest length, 32000 tokens.")
+  support.equal(cut[1], "The answer is not whole: it reached its longest length, 32000 tokens.")
+  assert(drawn("max_tokens")[1]:find("longest length", 1, true), "also of a log from before the reason was kept")
+end
+
 function T.files_that_a_command_changed_are_named_and_many_are_folded()
   local function changed(name, more)
     return vim.tbl_extend("force", { uri = "file:///p/" .. name, before = { hash = "1" }, after = { hash = "2" } }, more or {})

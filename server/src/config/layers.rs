@@ -16,7 +16,7 @@ use crate::log;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Layer {
-    /// The model of new sessions: an id such as `anthropic/claude-sonnet-4-5`, or an alias.
+    /// The model of new sessions: an id such as `anthropic/claude-sonnet-5-5`, or an alias.
     pub model: Option<String>,
     /// Whether edits are accepted as they come.
     #[serde(alias = "acceptEdits")]
@@ -142,6 +142,8 @@ pub struct Provider {
     pub key_env: Option<String>,
     /// What it speaks: `anthropic`, `openai-responses` or `openai-chat`.
     pub wire: Option<String>,
+    /// Whose Chat Completions it speaks, where that does not follow from its host.
+    pub dialect: Option<String>,
     /// Its models, where it does not list them itself.
     pub models: Vec<String>,
 }
@@ -352,6 +354,9 @@ impl Config {
             let had_key = self.has_key(&name);
             let wire = provider.wire.as_deref();
             problems.extend(self.providers.set_provider(&name, provider.base_url, key, wire, provider.models).err());
+            if let Some(dialect) = provider.dialect {
+                problems.extend(self.providers.set_dialect(&name, &dialect).err());
+            }
             if had_key && !self.has_key(&name) {
                 self.warnings.push(format!(
                     "{place}: providers.{name}.base_url is another server, so the key that was there is not sent to \

@@ -4,18 +4,26 @@
 //! it is asked is read into neutral words too ([`Asked`]), and checked: every tool call has exactly one result, right
 //! after it and in order; the messages begin with those of the request before in the same session, byte for byte; the
 //! key is there. A request that breaks one of these fails the test, as does one that nothing was scripted for.
+//!
+//! What a vendor refuses is refused in its words, and fails the test too (`strict`): fields that its types do not have,
+//! and thinking or signatures that are missing, changed or another model's.
+//!
+//! With `AZIMUTH_BODIES`, a folder, each request's body is kept there for `tests/vendors/run`.
 
 mod answer;
 mod anthropic;
 mod asked;
 mod chat;
 mod responses;
+mod strict;
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
@@ -31,8 +39,9 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 
 use self::answer::Writer;
-pub use self::answer::{Answer, Gate, Step, Stop};
+pub use self::answer::{Answer, Gate, MARK, Step, Stop};
 pub use self::asked::{Asked, Said};
+use self::strict::Sent;
 use crate::patiently;
 
 /// A vendor's format.
@@ -42,34 +51,69 @@ pub enum Wire {
     Anthropic,
     /// OpenAI's Responses.
     Responses,
-    /// OpenAI's Chat Completions, and all who are compatible with it.
+    /// OpenAI's Chat Completions, and all who are compatible with it. Thinking comes as `reasoning_content`.
     Chat,
+    /// The same as Google has it: calls are signed.
+    Gemini,
+    /// The same as Moonshot and DeepSeek have it: no call without the thinking that led to it.
+    Moonshot,
+    /// The same as OpenRouter has it: thinking comes in signed pieces.
+    OpenRouter,
+    /// The same as Groq has it: thinking comes as `reasoning`.
+    Groq,
 }
 
 impl Wire {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 3] = [Self::Anthropic, Self::Responses, Self::Chat];
+    /// All vendors that want something of their own back.
+    pub const VENDORS: [Self; 7] =
+        [Self::Anthropic, Self::Responses, Self::Chat, Self::Gemini, Self::Moonshot, Self::OpenRouter, Self::Groq];
 
     /// Its name in our configuration.
     pub fn name(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",
             Self::Responses => "openai-responses",
-            Self::Chat => "openai-chat",
+            Self::Chat | Self::Gemini | Self::Moonshot | Self::OpenRouter | Self::Groq => "openai-chat",
+        }
+    }
+
+    /// The dialect to configure for it on this machine, where it is one.
+    pub fn dialect(self) -> Option<&'static str> {
+        match self {
+            Self::Gemini => Some("gemini"),
+            Self::Moonshot => Some("deepseek"),
+            Self::Anthropic | Self::Responses | Self::Chat | Self::OpenRouter | Self::Groq => None,
+        }
+    }
+
+    /// Where it is below the server's address.
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Anthropic => "",
+            Self::Responses | Self::Chat => "/v1",
+            Self::Gemini => "/gemini/v1",
+            Self::Moonshot => "/moonshot/v1",
+            Self::OpenRouter => "/openrouter/v1",
+            Self::Groq => "/groq/v1",
         }
     }
 
     fn of(path: &str) -> Option<Self> {
-        [("/messages", Self::Anthropic), ("/responses", Self::Responses), ("/chat/completions", Self::Chat)]
-            .into_iter()
-            .find_map(|(end, wire)| path.ends_with(end).then_some(wire))
+        let end = |wire| match wire {
+            Self::Anthropic => "/v1/messages",
+            Self::Responses => "/responses",
+            _ => "/chat/completions",
+        };
+        Self::VENDORS.into_iter().find(|wire| path.strip_suffix(end(*wire)) == Some(wire.folder()))
     }
 
-    fn writer(self) -> Box<dyn Writer> {
+    fn writer(self, model: &str) -> Box<dyn Writer> {
         match self {
-            Self::Anthropic => Box::<anthropic::Anthropic>::default(),
-            Self::Responses => Box::<responses::Responses>::default(),
-            Self::Chat => Box::<chat::Chat>::default(),
+            Self::Anthropic => Box::new(anthropic::Anthropic::of(model)),
+            Self::Responses => Box::new(responses::Responses::of(model)),
+            vendor => Box::new(chat::Chat::of(vendor, model)),
         }
     }
 }
@@ -97,6 +141,7 @@ struct State {
     last: HashMap<String, Asked>,
     wrong: Vec<String>,
     may_rewrite: bool,
+    sent: Sent,
 }
 
 impl ModelServer {
@@ -120,8 +165,7 @@ impl ModelServer {
 
     /// The address to configure for a format, as the vendors' own are written.
     pub fn url(&self, wire: Wire) -> String {
-        let path = if wire == Wire::Anthropic { "" } else { "/v1" };
-        format!("http://{}{path}", self.address)
+        format!("http://{}{}", self.address, wire.folder())
     }
 
     /// Adds an answer to the script.
@@ -197,15 +241,19 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
     let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let key = match wire {
         Wire::Anthropic => header("x-api-key"),
-        Wire::Responses | Wire::Chat => {
-            header("authorization").and_then(|key| Some(key.strip_prefix("Bearer ")?.into()))
-        }
+        _ => header("authorization").and_then(|key| Some(key.strip_prefix("Bearer ")?.into())),
     };
-    let answer = {
+    let (model, answer) = {
         let mut state = shared.state.lock().unwrap();
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        keep(wire, &body);
         let asked = Asked::read(wire, key, body);
         state.check(&asked);
+        if let Err(words) = strict::refusal(wire, asked.body(), &state.sent) {
+            state.wrong.push(format!("{wire:?} refuses: {words}"));
+            let body = json!({ "type": "error", "error": { "type": "invalid_request_error", "message": words } });
+            return Ok(whole(StatusCode::BAD_REQUEST, &[], body.to_string()));
+        }
         let scripted = match state.responder.as_mut() {
             Some(responder) => Some(responder(&asked)),
             None => state.script.pop_front(),
@@ -214,20 +262,32 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
             let last = asked.said().last().cloned();
             state.wrong.push(format!("nothing is scripted for a request that ends in {last:?}"));
         }
-        let mark = asked.file_mark();
+        let (mark, model) = (asked.file_mark(), asked.body()["model"].as_str().unwrap_or_default().to_owned());
+        if let Some(Answer::Streamed { steps, .. }) = &scripted {
+            state.sent.remember(&model, steps);
+        }
         state.asked.push(asked);
         shared.asked.notify_waiters();
-        scripted.map(|answer| answer.with_mark(&mark))
+        (model, scripted.map(|answer| answer.with_mark(&mark)))
     };
     Ok(match answer {
         None => whole(StatusCode::INTERNAL_SERVER_ERROR, &[], "{\"error\":{\"message\":\"not scripted\"}}".into()),
         Some(Answer::Refused { status, headers, body }) => whole(StatusCode::from_u16(status).unwrap(), &headers, body),
         Some(Answer::Streamed { steps, stop }) => {
             let (sender, pieces) = mpsc::channel(64);
-            tokio::spawn(write(wire.writer(), steps, stop, sender));
+            tokio::spawn(write(wire.writer(&model), steps, stop, sender));
             Response::builder().header("content-type", "text/event-stream").body(Stream(pieces)).unwrap()
         }
     })
+}
+
+/// Keeps a body for who compares it with the vendors' types.
+fn keep(wire: Wire, body: &Value) {
+    if let Some(folder) = std::env::var_os("AZIMUTH_BODIES") {
+        static NUMBER: AtomicUsize = AtomicUsize::new(1);
+        let name = format!("{wire:?}-{}-{}.json", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        std::fs::write(Path::new(&folder).join(name), body.to_string()).unwrap();
+    }
 }
 
 /// Writes an answer step by step. It ends early where the client hangs up.

@@ -54,9 +54,10 @@ impl Setup {
     /// The configuration of a user with a model server.
     pub fn configuration(model: &ModelServer, wire: Wire) -> String {
         let (url, name) = (model.url(wire), wire.name());
+        let dialect = wire.dialect().map(|dialect| format!("dialect = \"{dialect}\"\n")).unwrap_or_default();
         format!(
             "model = \"{MODEL}\"\nshell_rc = false\n[providers.test]\nbase_url = \"{url}\"\nkey = \"{KEY}\"\nwire = \"{name}\"\n\
-             models = [\"model-1\"]\n"
+             {dialect}models = [\"model-1\"]\n"
         )
     }
 

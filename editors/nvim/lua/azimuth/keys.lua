@@ -18,6 +18,7 @@ M.vendors = {
   { name = "DeepSeek", variable = "DEEPSEEK_API_KEY" },
   { name = "Groq", variable = "GROQ_API_KEY" },
   { name = "Mistral", variable = "MISTRAL_API_KEY" },
+  { name = "xAI", variable = "XAI_API_KEY" },
 }
 
 ---@return string

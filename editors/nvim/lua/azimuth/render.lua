@@ -446,7 +446,8 @@ local ends = {
 function draw.turn_end(entry)
   local into = block()
   local how = ends[entry.stop_reason] or { "Ended: " .. tostring(entry.stop_reason), "AzimuthWarning" }
-  local parts = { how[1] }
+  local says_itself = entry.error and entry.error ~= "" and (entry.stop_reason == "max_tokens" or entry.stop_reason == "refusal")
+  local parts = says_itself and {} or { how[1] }
   local usage = entry.usage
   if usage and usage.input + usage.output + usage.cacheRead + usage.cacheWrite > 0 then
     local input = usage.input + usage.cacheRead + usage.cacheWrite
@@ -455,11 +456,19 @@ function draw.turn_end(entry)
   if entry.cost and entry.cost > 0 then
     table.insert(parts, text.money(entry.cost))
   end
-  put(into, table.concat(parts, " · "), how[2])
-  if entry.error and entry.error ~= "" then
-    for _, line in ipairs(text.lines(entry.error)) do
-      put(into, line, "AzimuthFailed")
+  local function tell(group)
+    for _, line in ipairs(text.lines(entry.error or "")) do
+      put(into, line, group)
     end
+  end
+  if says_itself then
+    tell(how[2])
+  end
+  if #parts > 0 then
+    put(into, table.concat(parts, " · "), how[2])
+  end
+  if not says_itself and entry.error and entry.error ~= "" then
+    tell("AzimuthFailed")
   end
   put(into, "")
   return into

@@ -329,6 +329,8 @@ export interface AssistantBlockText {
   type: 'text';
   /** The text. */
   text: string;
+  /** What the vendor wants back unchanged (a signature, a phase). Opaque. */
+  vendor?: unknown;
 }
 
 /** The model's thinking. */
@@ -349,6 +351,8 @@ export interface AssistantBlockToolCall {
   name: string;
   /** Its input, an object. */
   input: unknown;
+  /** What the vendor wants back unchanged (a signature, its own id). Opaque. */
+  vendor?: unknown;
 }
 
 /** For how long edits are accepted as they come. */
@@ -1069,7 +1073,7 @@ export interface EventTurnEnded {
   stopReason: StopReason;
   /** What the turn used. */
   usage: Usage;
-  /** What failed, and what to do. */
+  /** What failed, or why the answer is not whole or the model would not give one, and what to do. */
   error?: string;
   /** What the turn cost in US dollars; absent where a price is unknown. */
   cost?: number;
@@ -1613,7 +1617,7 @@ export type Mode =
 
 /** A model that can be chosen. */
 export interface ModelInfo {
-  /** What to select it by: `provider/name`, such as `anthropic/claude-sonnet-4-5`. */
+  /** What to select it by: `provider/name`, such as `anthropic/claude-sonnet-5-5`. */
   id: string;
   /** Its name for people. */
   name: string;

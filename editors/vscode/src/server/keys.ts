@@ -10,6 +10,7 @@ const providers = [
   { name: 'DeepSeek', variable: 'DEEPSEEK_API_KEY' },
   { name: 'Groq', variable: 'GROQ_API_KEY' },
   { name: 'Mistral', variable: 'MISTRAL_API_KEY' },
+  { name: 'xAI', variable: 'XAI_API_KEY' },
 ];
 
 /** Where the names of the variables are kept; never a key. */

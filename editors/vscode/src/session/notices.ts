@@ -68,7 +68,9 @@ export class Notices implements vscode.Disposable {
 
   private async tellEnd(reason: StopReason, error: string | undefined): Promise<void> {
     const title = this.session.state?.title ?? '';
-    const text = `Azimuth${title === '' ? '' : ` (${title})`}: ${words[reason] ?? 'the turn ended.'}${error === undefined ? '' : ` ${error}`}`;
+    const saysItself = error !== undefined && (reason === 'max_tokens' || reason === 'refusal');
+    const how = saysItself ? error : `${words[reason] ?? 'the turn ended.'}${error === undefined ? '' : ` ${error}`}`;
+    const text = `Azimuth${title === '' ? '' : ` (${title})`}: ${how}`;
     const tell = reason === 'error' ? vscode.window.showErrorMessage : vscode.window.showInformationMessage;
     if ((await tell(unlinked(text), 'Show Chat')) !== undefined) await this.chat.focus();
   }

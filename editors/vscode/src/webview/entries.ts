@@ -270,11 +270,12 @@ export class EntryView {
       refusal: 'The model refused', max_turn_requests: 'Stopped to ask',
     };
     const reason = reasons[entry.reason];
+    const saysItself = entry.error !== undefined && (entry.reason === 'max_tokens' || entry.reason === 'refusal');
     const goesOn = entry.reason === 'interrupted' || entry.reason === 'error';
     this.element.classList.toggle('error', entry.reason === 'error');
     this.element.replaceChildren(
       ...[
-        reason !== undefined && h('span', { class: 'end-reason' }, reason),
+        reason !== undefined && !saysItself && h('span', { class: 'end-reason' }, reason),
         entry.error !== undefined && h('span', {}, visible(entry.error)),
         goesOn && button('Go on', () => this.post({ type: 'continue' })),
         h('span', { class: 'dim cost' }, costInWords(entry.usage, entry.cost)),

@@ -153,8 +153,11 @@ impl Gate {
         self.end(call, outcome, began)
     }
 
-    /// Ends a call without letting it through.
+    /// Ends a call without letting it through. It is shown which tool it was for.
     pub(crate) fn close(&self, call: &OpenCall, text: &str) -> Ended {
+        if !call.has_begun {
+            self.session.record(self.started(call, self.tool(&call.name), None));
+        }
         self.end(call, Outcome::failed(text), Instant::now())
     }
 

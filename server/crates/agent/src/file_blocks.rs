@@ -76,7 +76,7 @@ pub(crate) fn into_calls(
     let mut file: Option<File> = None;
     let (mut number, mut is_missed) = (0, false);
     for block in content {
-        let AssistantBlock::Text { text } = block else {
+        let AssistantBlock::Text { text, vendor } = block else {
             if matches!(block, AssistantBlock::ToolCall { .. }) {
                 parser.cut();
                 let cut = file.take().and_then(|file| file.cut(&call_id(message_id, number), messages, &made));
@@ -91,7 +91,7 @@ pub(crate) fn into_calls(
                 Piece::Text(text) => shown.push_str(&text),
                 Piece::Begun(head) => {
                     number += 1;
-                    made.extend(text_block(std::mem::take(&mut shown)));
+                    made.extend(text_block(std::mem::take(&mut shown), &vendor));
                     file = Some(File { head, content: String::new() });
                 }
                 Piece::Content(text) => file.iter_mut().for_each(|file| file.content.push_str(&text)),
@@ -103,7 +103,7 @@ pub(crate) fn into_calls(
                 Piece::Stray => end_is_unclear(&mut made),
             }
         }
-        made.extend(text_block(shown));
+        made.extend(text_block(shown, &vendor));
     }
     // It ends within a file.
     let cut = file.and_then(|file| file.cut(&call_id(message_id, number), messages, &made));
@@ -133,15 +133,15 @@ fn end_is_unclear(made: &mut [AssistantBlock]) {
 /// A vendor's own call, with another id where its own is one that only files have.
 pub(crate) fn without_claim(block: AssistantBlock) -> AssistantBlock {
     match block {
-        AssistantBlock::ToolCall { id, name, input } if is_block(&id) => {
-            AssistantBlock::ToolCall { id: ToolCallId::new(format!("call-{id}")), name, input }
+        AssistantBlock::ToolCall { id, name, input, vendor } if is_block(&id) => {
+            AssistantBlock::ToolCall { id: ToolCallId::new(format!("call-{id}")), name, input, vendor }
         }
         other => other,
     }
 }
 
-fn text_block(text: String) -> Option<AssistantBlock> {
-    (!text.is_empty()).then_some(AssistantBlock::Text { text })
+fn text_block(text: String, vendor: &Option<Value>) -> Option<AssistantBlock> {
+    (!text.is_empty()).then(|| AssistantBlock::Text { text, vendor: vendor.clone() })
 }
 
 /// The id of the call that a message's file becomes, if it is whole; the files of a message count from 1.
@@ -251,7 +251,7 @@ impl File {
     fn cut(mut self, id: &ToolCallId, messages: &[Arc<Message>], made: &[AssistantBlock]) -> Option<AssistantBlock> {
         let whole = whole_lines(&self.content).len();
         if whole == 0 {
-            return text_block(self.content);
+            return text_block(self.content, &None);
         }
         self.content.truncate(whole);
         Some(self.call(id, true, messages, made))
@@ -281,7 +281,7 @@ impl File {
                 (CREATE, json!({ "path": path, "content": content }), mark)
             }
         };
-        AssistantBlock::ToolCall { id: ToolCallId::new(format!("{id}{mark}")), name: name.to_owned(), input }
+        AssistantBlock::tool_call(ToolCallId::new(format!("{id}{mark}")), name, input)
     }
 }
 
@@ -499,16 +499,16 @@ mod tests {
     }
 
     fn called(content: &str, message: &str, before: &[Arc<Message>]) -> Vec<AssistantBlock> {
-        let text = AssistantBlock::Text { text: content.to_owned() };
+        let text = AssistantBlock::text(content);
         into_calls(vec![text], &id(message), before, "k").0
     }
 
     fn made(id: &str, name: &str, input: Value) -> AssistantBlock {
-        AssistantBlock::ToolCall { id: id.into(), name: name.into(), input }
+        AssistantBlock::tool_call(id.into(), name, input)
     }
 
     fn spoken(text: &str) -> AssistantBlock {
-        AssistantBlock::Text { text: text.into() }
+        AssistantBlock::text(text)
     }
 
     /// A conversation in which these blocks were said, and their calls made.
@@ -524,7 +524,7 @@ mod tests {
     }
 
     fn as_call(block: &AssistantBlock) -> OpenCall {
-        let AssistantBlock::ToolCall { id, name, input } = block.clone() else { panic!("no call: {block:?}") };
+        let AssistantBlock::ToolCall { id, name, input, .. } = block.clone() else { panic!("no call: {block:?}") };
         OpenCall { id, name, input, has_begun: true }
     }
 

@@ -221,7 +221,7 @@ impl History {
     fn settle_stream(&mut self) {
         if let Some((_, text)) = self.streaming.take() {
             if !text.trim().is_empty() {
-                self.messages.push(Arc::new(Message::Assistant(vec![AssistantBlock::Text { text }])));
+                self.messages.push(Arc::new(Message::Assistant(vec![AssistantBlock::text(text)])));
             }
             self.release();
         }
@@ -232,9 +232,9 @@ impl History {
         let mut blocks = Vec::new();
         for block in content {
             match block {
-                AssistantBlock::Text { text } if text.trim().is_empty() => continue,
+                AssistantBlock::Text { text, .. } if text.trim().is_empty() => continue,
                 AssistantBlock::ToolCall { id, .. } if calls.iter().any(|call| call.id == *id) => continue,
-                AssistantBlock::ToolCall { id, name, input } => {
+                AssistantBlock::ToolCall { id, name, input, .. } => {
                     let (id, name, input) = (id.clone(), name.clone(), input.clone());
                     calls.push(OpenCall { id, name, input, has_begun: false });
                 }

@@ -59,6 +59,13 @@ pub enum Message {
     ToolResults(Vec<ToolResult>),
 }
 
+impl Message {
+    /// Whether the user shows something in it.
+    pub(crate) fn has_images(&self) -> bool {
+        matches!(self, Self::User(blocks) if blocks.iter().any(|block| matches!(block, UserBlock::Image { .. })))
+    }
+}
+
 /// A piece of a user's message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum UserBlock {
@@ -119,6 +126,8 @@ pub struct Response {
     pub content: Vec<AssistantBlock>,
     /// Why it ended.
     pub stop: Stop,
+    /// What the vendor says of that, in words for the user, where it says more.
+    pub why: Option<String>,
     /// What it used.
     pub usage: Usage,
 }
@@ -169,6 +178,8 @@ pub enum ModelErrorKind {
     Incomplete,
     /// The vendor sent what is not its protocol. Retried once.
     Garbage,
+    /// The vendor could not read the call that the model wrote, and gave nothing of the answer. The model is told.
+    UnreadableCall,
     /// The vendor complains of tool calls without results. The history is mended and the request tried once more.
     OrphanedToolCalls,
     /// The request is too long for the model.

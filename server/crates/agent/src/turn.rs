@@ -20,7 +20,7 @@ use protocol::content::Usage;
 use protocol::event::Severity;
 use protocol::session::Mode;
 use protocol::turn::StopReason;
-use protocol::{AssistantBlock, Event, MessageId, SessionId, ToolCallId, TurnId};
+use protocol::{AssistantBlock, Event, MessageId, PromptBlock, SessionId, ToolCallId, TurnId};
 use tokio_util::sync::CancellationToken;
 
 use self::budget::Budget;
@@ -264,6 +264,9 @@ impl Turn {
     }
 
     async fn work(&mut self, answered: Option<ToolCallId>) -> End {
+        if self.history.messages().last().is_some_and(|last| last.has_images()) {
+            self.tell_of_images();
+        }
         self.take_up(answered).await;
         let mut rounds = 0;
         loop {
@@ -271,10 +274,12 @@ impl Turn {
             if self.gate.cancel.is_cancelled() {
                 return StopReason::Cancelled.into();
             }
-            let (stop, calls) = match self.request().await {
-                Ok(response) => self.answered(response),
+            let mut response = match self.request().await {
+                Ok(response) => response,
                 Err(end) => return end,
             };
+            let why = response.why.take();
+            let (stop, calls) = self.answered(response);
             if calls.is_empty() || stop == Stop::Refusal {
                 self.close(&calls, "not run: the answer was broken off");
                 if self.hear().await || (stop != Stop::Refusal && (self.must_remind() || self.must_mend().await)) {
@@ -282,8 +287,8 @@ impl Turn {
                 }
                 return match stop {
                     Stop::EndTurn | Stop::ToolUse => StopReason::EndTurn.into(),
-                    Stop::MaxTokens => StopReason::MaxTokens.into(),
-                    Stop::Refusal => StopReason::Refusal.into(),
+                    Stop::MaxTokens => End { stop: StopReason::MaxTokens, error: Some(self.too_long(why)) },
+                    Stop::Refusal => End { stop: StopReason::Refusal, error: Some(refused(why)) },
                 };
             }
             let circling = self.make(&calls).await;
@@ -345,10 +350,16 @@ impl Turn {
         let is_spoken_to = heard.iter().any(wants_answer);
         for said in heard {
             let turn_id = self.gate.turn_id.clone();
-            self.history.apply(&match said {
+            let event = match said {
                 Interjection::Steer { prompt, context } => Event::Steered { turn_id, prompt, context },
                 Interjection::Note { text, .. } => Event::Noted { turn_id, text },
-            });
+            };
+            if let Event::Steered { prompt, .. } = &event
+                && prompt.iter().any(|block| matches!(block, PromptBlock::Image { .. }))
+            {
+                self.tell_of_images();
+            }
+            self.history.apply(&event);
         }
         is_spoken_to
     }
@@ -382,6 +393,19 @@ impl Turn {
         }
     }
 
+    /// Says that an image stays behind, where the model has no eyes.
+    fn tell_of_images(&mut self) {
+        let info = self.model.info();
+        if !info.images {
+            let text = format!(
+                "{} cannot see images, as far as is known: it is told that there is one, and does not get it. Choose \
+                 another model with /model.",
+                info.name
+            );
+            self.record(Event::Notice { severity: Severity::Warning, text });
+        }
+    }
+
     /// Takes in the errors that the turn's edits brought, where it ends without that the model could mend them.
     async fn see_what_broke(&mut self) {
         self.new_errors = self.ask_for_errors(false).await;
@@ -393,9 +417,9 @@ impl Turn {
     }
 
     /// Takes in a whole answer: why it ended, and the calls that it makes.
-    fn answered(&mut self, Response { content, stop, usage }: Response) -> (Stop, Vec<Asked>) {
+    fn answered(&mut self, Response { content, stop, usage, .. }: Response) -> (Stop, Vec<Asked>) {
         let is_empty = |block: &AssistantBlock| match block {
-            AssistantBlock::Text { text } => text.trim().is_empty(),
+            AssistantBlock::Text { text, .. } => text.trim().is_empty(),
             AssistantBlock::Thinking { .. } => true,
             AssistantBlock::ToolCall { .. } => false,
         };
@@ -435,7 +459,7 @@ impl Turn {
         let mut calls: Vec<Asked> = Vec::new();
         let mut tidied = Vec::with_capacity(content.len());
         for block in content {
-            let AssistantBlock::ToolCall { id, name, input } = block else {
+            let AssistantBlock::ToolCall { id, name, input, vendor } = block else {
                 tidied.push(block);
                 continue;
             };
@@ -447,7 +471,7 @@ impl Turn {
             let own = std::iter::once(id.clone()).chain(others).find(|id| !is_taken(id)).unwrap_or_else(|| id.clone());
             let problem = (!input.is_object()).then_some("the input is not a JSON object; nothing was done");
             let input = if input.is_object() { input } else { serde_json::json!({}) };
-            tidied.push(AssistantBlock::ToolCall { id: own.clone(), name: name.clone(), input: input.clone() });
+            tidied.push(AssistantBlock::ToolCall { id: own.clone(), name: name.clone(), input: input.clone(), vendor });
             calls.push(Asked { call: OpenCall { id: own, name, input, has_begun: false }, problem });
         }
         // Of a file it is known where it broke off.
@@ -511,9 +535,15 @@ impl Turn {
         self.refused.extend(ended.refused);
     }
 
+    /// Why an answer ended within, for the user.
+    fn too_long(&self, why: Option<String>) -> String {
+        let why = why.unwrap_or_else(|| format!("it reached its longest length, {} tokens", self.budget.answer));
+        format!("The answer is not whole: {why}. Say \"go on\" for the rest, or ask for less at once.")
+    }
+
     fn stop_with_a_question(&mut self, text: String) -> End {
         let cost = self.model.info().price.map(|_| 0.0);
-        self.complete(vec![AssistantBlock::Text { text }], Usage::default(), cost);
+        self.complete(vec![AssistantBlock::text(text)], Usage::default(), cost);
         StopReason::MaxTurnRequests.into()
     }
 
@@ -532,6 +562,12 @@ impl Turn {
         self.history.apply(&event);
         self.gate.session.record(event);
     }
+}
+
+/// That the model would not answer, for the user.
+fn refused(why: Option<String>) -> String {
+    let why = why.map(|why| format!(": {}", why.trim_end_matches('.'))).unwrap_or_default();
+    format!("The model would not answer{why}. Ask in another way, or choose another model with /model.")
 }
 
 /// Tells the user that only a part of a file is proposed.

@@ -90,6 +90,9 @@ pub enum AssistantBlock {
     Text {
         /// The text.
         text: String,
+        /// What the vendor wants back unchanged (a signature, a phase). Opaque.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        vendor: Option<Value>,
     },
     /// The model's thinking.
     Thinking {
@@ -107,7 +110,22 @@ pub enum AssistantBlock {
         name: String,
         /// Its input, an object.
         input: Value,
+        /// What the vendor wants back unchanged (a signature, its own id). Opaque.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        vendor: Option<Value>,
     },
+}
+
+impl AssistantBlock {
+    /// Text with which no vendor wants anything back.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into(), vendor: None }
+    }
+
+    /// A call with which no vendor wants anything back.
+    pub fn tool_call(id: ToolCallId, name: impl Into<String>, input: Value) -> Self {
+        Self::ToolCall { id, name: name.into(), input, vendor: None }
+    }
 }
 
 /// What a tool call came to. Every tool call has exactly one.

@@ -424,7 +424,7 @@ pub enum Event {
         turn_id: TurnId,
         /// Why.
         stop_reason: StopReason,
-        /// What failed, and what to do.
+        /// What failed, or why the answer is not whole or the model would not give one, and what to do.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
         /// What the turn used.

@@ -9,7 +9,7 @@ use crate::SessionId;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelInfo {
-    /// What to select it by: `provider/name`, such as `anthropic/claude-sonnet-4-5`.
+    /// What to select it by: `provider/name`, such as `anthropic/claude-sonnet-5-5`.
     pub id: String,
     /// Its name for people.
     pub name: String,

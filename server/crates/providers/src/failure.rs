@@ -150,6 +150,7 @@ impl Whose {
     /// What a vendor says, by the status if there is one, by its code and by its words.
     fn said(&self, status: Option<u16>, code: &str, message: &str) -> ModelError {
         let Self { provider, model, key_source, .. } = self;
+        let status = status.or_else(|| status_in(code));
         let kind = kind(status, code, message);
         let said = match (message.trim(), code) {
             ("", "") => String::new(),
@@ -168,6 +169,7 @@ impl Whose {
             ModelErrorKind::Transient => format!("{provider} is overloaded or out of order{status_words}{said}"),
             ModelErrorKind::ContextOverflow => format!("the request is too long for {model}{said}"),
             ModelErrorKind::OrphanedToolCalls => format!("{provider} misses results of tool calls{said}"),
+            ModelErrorKind::UnreadableCall => format!("{provider} could not read a tool call of {model}{said}"),
             ModelErrorKind::Incomplete | ModelErrorKind::Garbage | ModelErrorKind::Rejected => {
                 format!("{provider} rejects the request{status_words}{said}")
             }
@@ -202,6 +204,11 @@ pub(crate) fn error(kind: ModelErrorKind, message: impl Into<String>) -> ModelEr
     ModelError { kind, message: message.into() }
 }
 
+/// The status that a vendor names by its code: within a stream, OpenRouter, Google and gateways send numbers.
+fn status_in(code: &str) -> Option<u16> {
+    code.split_whitespace().find_map(|word| word.parse().ok().filter(|status| (400..600).contains(status)))
+}
+
 /// What kind of failure it is. What the vendor says counts before the status: the same status stands for different
 /// things, and within a stream there is none.
 fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
@@ -215,6 +222,11 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
     }
     if refused && is_orphan_complaint(&words) {
         return ModelErrorKind::OrphanedToolCalls;
+    }
+    // Groq's code, and Gemini's reason to end (https://console.groq.com/docs/tool-use, `FinishReason` of npm
+    // `@google/genai`).
+    if says(&["tool_use_failed", "malformed_function_call", "unexpected_tool_call"]) {
+        return ModelErrorKind::UnreadableCall;
     }
     // Out of money: asking again does not help.
     if says(&["insufficient_quota", "credit balance is too low", "insufficient balance"]) {
@@ -230,7 +242,9 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
             ModelErrorKind::RateLimited { retry_after: None }
         }
         None if says(&["authentication_error", "permission_error", "invalid_api_key"]) => ModelErrorKind::Unauthorized,
-        None if says(&["invalid_request", "invalid_prompt", "not_found", "content_policy"]) => ModelErrorKind::Rejected,
+        None if says(&["invalid_request", "invalid_prompt", "not_found", "content_policy", "billing_error"]) => {
+            ModelErrorKind::Rejected
+        }
         // An error within a stream that began well: overloaded, a timeout, a fault of the server's.
         None => ModelErrorKind::Transient,
     }
@@ -299,7 +313,11 @@ pub(crate) fn words(body: &[u8]) -> (String, String) {
         (code, kind) if kind.is_empty() => code,
         (code, kind) => format!("{kind} {code}"),
     };
-    (code, field(&["message", "detail"]))
+    let message = field(&["message", "detail"]);
+    match field(&["failed_generation"]) {
+        generated if generated.is_empty() => (code, message),
+        generated => (code, format!("{message} It wrote: {generated}")),
+    }
 }
 
 /// How long the vendor asks to wait.

@@ -28,4 +28,4 @@ mod loopback;
 
 pub use catalog::{Catalog, CatalogError};
 pub use settings::{Provider, Secret, Settings};
-pub use wire::Wire;
+pub use wire::{Dialect, Wire};

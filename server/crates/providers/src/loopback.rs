@@ -34,7 +34,7 @@ const VENDORS: [Vendor; 3] = [Vendor::Anthropic, Vendor::Responses, Vendor::Chat
 impl Vendor {
     fn settings(self, server: &Server) -> Settings {
         let (name, wire, id) = match self {
-            Self::Anthropic => ("anthropic", "anthropic", "claude-sonnet-4-5"),
+            Self::Anthropic => ("anthropic", "anthropic", "claude-haiku-4-5"),
             Self::Responses => ("openai", "openai-responses", "gpt-5.1"),
             Self::Chat => ("mine", "openai-chat", "qwen3-coder"),
         };
@@ -135,7 +135,7 @@ async fn an_answer_is_read_whatever_pieces_it_comes_in() {
             assert_eq!(response.usage, Usage { input: 100, output: 20, cache_read: 900, cache_write: 0 });
             let call = response.content.last().unwrap();
             assert!(
-                matches!(call, AssistantBlock::ToolCall { id, name, input }
+                matches!(call, AssistantBlock::ToolCall { id, name, input, .. }
                     if id.as_str() == "call_1" && name == "read_file" && *input == json!({"path": "a.rs"})),
                 "{call:?}"
             );
@@ -377,7 +377,7 @@ async fn what_a_real_model_answered_over_http_can_be_played_without_it() {
     let server = Server::start(vec![Answer::stream(&streams::anthropic())]).await;
     let catalog = Catalog::new(Vendor::Anthropic.settings(&server));
     catalog.record(Recorder::create(&file).unwrap());
-    let model = catalog.resolve("claude-sonnet-4-5").await.unwrap();
+    let model = catalog.resolve("claude-haiku-4-5").await.unwrap();
     let live = ask(&*model).await;
     server.stop().await;
     let played = Scripted::load(&file).unwrap().strict(true);

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::keys;
-use crate::wire::Wire;
+use crate::wire::{Dialect, Wire};
 
 /// How long a server may be silent within an answer.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
@@ -50,6 +50,8 @@ pub struct Provider {
     pub name: String,
     /// What it speaks.
     pub wire: Wire,
+    /// Whose Chat Completions it speaks, where that does not follow from its host.
+    pub dialect: Option<Dialect>,
     /// Its address, with or without a version such as `/v1`.
     pub base_url: String,
     /// The key.
@@ -123,6 +125,7 @@ impl Settings {
             let mut provider = Provider {
                 name: name.into(),
                 wire,
+                dialect: None,
                 base_url: base_url.into(),
                 key: None,
                 key_source: variable.into(),
@@ -142,6 +145,7 @@ impl Settings {
             settings.providers.push(Provider {
                 name: name.into(),
                 wire: Wire::OpenAiChat,
+                dialect: None,
                 base_url: host.map_or_else(|| base_url.to_owned(), |host| ollama_url(&host)),
                 key: None,
                 key_source: format!("the setting providers.{name}.key"),
@@ -197,6 +201,20 @@ impl Settings {
         Ok(())
     }
 
+    /// Takes in whose Chat Completions a provider speaks.
+    ///
+    /// # Errors
+    /// Nobody's are called so; says whose there are.
+    pub fn set_dialect(&mut self, name: &str, dialect: &str) -> Result<(), String> {
+        let Some(known) = Dialect::parse(dialect) else {
+            let names: Vec<_> = Dialect::NAMES.iter().map(|(name, _)| *name).collect();
+            return Err(format!("providers.{name}.dialect: `{dialect}` is none of {}", names.join(", ")));
+        };
+        let provider = self.providers.iter_mut().find(|provider| provider.name == name);
+        provider.into_iter().for_each(|provider| provider.dialect = Some(known));
+        Ok(())
+    }
+
     /// Adds a provider, before those on this machine. Gives its place.
     fn add(&mut self, name: &str, base_url: Option<&str>) -> Result<usize, String> {
         let known = KNOWN.iter().find(|(known, ..)| *known == name);
@@ -207,6 +225,7 @@ impl Settings {
         let provider = Provider {
             name: name.into(),
             wire: known.map_or(Wire::OpenAiChat, |(.., wire)| *wire),
+            dialect: None,
             base_url: base_url.into(),
             key: None,
             key_source: format!("the setting providers.{name}.key_env"),
@@ -233,6 +252,11 @@ impl Provider {
         }
         self.needs_key = is_home;
         self.base_url = base_url;
+    }
+
+    /// Whose Chat Completions it speaks.
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.dialect.unwrap_or_else(|| Dialect::of_address(&self.base_url))
     }
 
     /// Whether nobody spoke of it: a server that may be on this machine, at its usual port.
@@ -345,6 +369,20 @@ mod tests {
         let address = Some("http://127.0.0.1:9/v1".to_owned());
         settings.set_provider("openai", address, None, Some("openai-responses"), vec![]).unwrap();
         assert_eq!(provider(&settings, "openai").wire, Wire::OpenAiResponses);
+    }
+
+    #[test]
+    fn a_dialect_is_that_of_the_host_whatever_the_provider_is_called_or_that_of_the_setting() {
+        let mut settings = Settings::default();
+        for (name, address) in [("kimi", "https://api.moonshot.ai/v1"), ("openai", "http://127.0.0.1:8000/v1")] {
+            settings.set_provider(name, Some(address.into()), None, None, vec![]).unwrap();
+        }
+        assert_eq!(provider(&settings, "kimi").dialect(), Dialect::DeepSeek);
+        assert_eq!(provider(&settings, "openai").dialect(), Dialect::Plain);
+        settings.set_dialect("openai", "gemini").unwrap();
+        assert_eq!(provider(&settings, "openai").dialect(), Dialect::Gemini);
+        let problem = settings.set_dialect("openai", "klingon").unwrap_err();
+        assert!(problem.contains("providers.openai.dialect") && problem.contains("deepseek"), "{problem}");
     }
 
     #[test]

@@ -5,8 +5,9 @@
 //! - Equal requests give equal bytes, and a request whose messages begin with another's gives bytes that begin with
 //!   the other's, up to closing brackets (and Anthropic's cache marks, which cost nothing there). So the vendors'
 //!   caches hit.
-//! - Thinking goes back to the model that it came from, unchanged and in its place, and to no other: what a vendor
-//!   wants back is tagged with provider and model ([`Target::tag`]), and what has another tag is left out.
+//! - What a vendor wants back (thinking, signatures of calls, ids of its own making) goes back to the model that it came
+//!   from, unchanged and in its place, and to no other: it is tagged with provider and model ([`Target::tag`]), and what
+//!   has another tag is left out. What that is shows by what was sent, and not by the provider's name.
 //! - A tool's input is the JSON that came in pieces, `{}` if none came. What is not JSON is kept as a string, so that
 //!   the answer is whole and the model can be told of its mistake.
 
@@ -27,8 +28,12 @@ use protocol::ToolCallId;
 use protocol::content::Usage;
 use serde_json::{Map, Value};
 
+pub use self::openai_chat::Dialect;
 use crate::data::Thinking;
 use crate::failure::Fault;
+
+/// What is said of an answer that the vendor broke off.
+const FILTERED: &str = "the vendor's content filter broke the answer off";
 
 /// What a provider speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +53,8 @@ pub(crate) struct Target {
     pub(crate) provider: String,
     /// The model's id on the wire.
     pub(crate) model: String,
+    /// Whose Chat Completions its server speaks.
+    pub(crate) dialect: Dialect,
     /// How it thinks.
     pub(crate) thinking: Thinking,
     /// How many tokens it thinks where a request does not say.
@@ -129,7 +136,7 @@ impl Target {
         Value::Object(fields)
     }
 
-    /// What a block of thinking carries, if it came from this very model.
+    /// What a block carries, if it came from this very model.
     fn own<'a>(&self, vendor: &'a Option<Value>) -> Option<&'a Map<String, Value>> {
         let fields = vendor.as_ref()?.as_object()?;
         let is = |name: &str, wanted: &str| fields.get(name).and_then(Value::as_str) == Some(wanted);

@@ -159,7 +159,7 @@ impl Transcript {
             Event::MessageCompleted { message_id, content, .. } => {
                 if self.message.as_ref() != Some(message_id) {
                     for block in content {
-                        if let AssistantBlock::Text { text } = block {
+                        if let AssistantBlock::Text { text, .. } = block {
                             self.stream(message_id, text);
                         }
                     }

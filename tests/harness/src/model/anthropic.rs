@@ -3,16 +3,24 @@
 use serde_json::{Value, json};
 
 use super::answer::{Stop, Writer, named};
+use super::strict::sign;
 
 /// A stream in this format: blocks one after another, each with an index.
 #[derive(Default)]
 pub(super) struct Anthropic {
+    model: String,
     index: usize,
     open: Option<&'static str>,
     has_calls: bool,
+    /// What the open block of thinking holds so far.
+    thought: String,
 }
 
 impl Anthropic {
+    pub(super) fn of(model: &str) -> Self {
+        Self { model: model.into(), ..Self::default() }
+    }
+
     /// Begins a block of a kind, unless it is open.
     fn block(&mut self, kind: &'static str, block: Value) -> String {
         if self.open == Some(kind) && kind != "tool_use" {
@@ -32,7 +40,10 @@ impl Anthropic {
         let mut text = String::new();
         match self.open.take() {
             None => return text,
-            Some("thinking") => text.push_str(&self.delta(json!({ "type": "signature_delta", "signature": "c2ln" }))),
+            Some("thinking") => {
+                let signature = sign(&self.model, &std::mem::take(&mut self.thought));
+                text.push_str(&self.delta(json!({ "type": "signature_delta", "signature": signature })));
+            }
             Some(_) => {}
         }
         text.push_str(&named(&json!({ "type": "content_block_stop", "index": self.index })));
@@ -58,6 +69,7 @@ impl Writer for Anthropic {
 
     fn thinking(&mut self, piece: &str) -> String {
         let mut text = self.block("thinking", json!({ "type": "thinking", "thinking": "", "signature": "" }));
+        self.thought.push_str(piece);
         text.push_str(&self.delta(json!({ "type": "thinking_delta", "thinking": piece })));
         text
     }

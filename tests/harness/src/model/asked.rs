@@ -45,7 +45,7 @@ impl Asked {
         let said = match wire {
             Wire::Anthropic => list(&body["messages"]).flat_map(anthropic).collect(),
             Wire::Responses => list(&body["input"]).map(responses).collect(),
-            Wire::Chat => list(&body["messages"]).flat_map(chat).collect(),
+            _ => list(&body["messages"]).flat_map(chat).collect(),
         };
         Self { wire, key, body, said }
     }
@@ -84,7 +84,7 @@ impl Asked {
         match self.wire {
             Wire::Anthropic => text_of(&self.body["system"]),
             Wire::Responses => text_of(&self.body["instructions"]),
-            Wire::Chat => list(&self.body["messages"])
+            _ => list(&self.body["messages"])
                 .find(|message| message["role"] == "system" || message["role"] == "developer")
                 .map(|message| text_of(&message["content"]))
                 .unwrap_or_default(),
@@ -110,7 +110,7 @@ impl Asked {
     /// What tells the sessions apart: how the conversation begins.
     pub(super) fn session(&self) -> String {
         let first = self.said.iter().find(|said| matches!(said, Said::User(_)));
-        format!("{:?} {first:?}", self.body["prompt_cache_key"])
+        format!("{:?} {:?} {first:?}", self.body["prompt_cache_key"], self.body["model"])
     }
 
     /// Every tool call has exactly one result, right after the message it is in, in the order of the calls.

@@ -2,12 +2,34 @@
 
 use serde_json::{Value, json};
 
+use super::Wire;
 use super::answer::{Stop, Writer};
+use super::strict::sign;
 
 /// A stream in this format: one message, its tool calls with an index.
-#[derive(Default)]
 pub(super) struct Chat {
+    /// Whose.
+    vendor: Wire,
+    model: String,
     calls: usize,
+    /// The thinking so far, until it is signed.
+    thought: String,
+}
+
+impl Chat {
+    pub(super) fn of(vendor: Wire, model: &str) -> Self {
+        Self { vendor, model: model.into(), calls: 0, thought: String::new() }
+    }
+
+    /// The end of the thinking.
+    fn settle(&mut self) -> String {
+        let thought = std::mem::take(&mut self.thought);
+        if thought.is_empty() || self.vendor != Wire::OpenRouter {
+            return String::new();
+        }
+        let detail = json!({ "type": "reasoning.text", "index": 0, "signature": sign(&self.model, &thought) });
+        chunk(&json!({ "reasoning_details": [detail] }), None)
+    }
 }
 
 fn chunk(delta: &Value, finish: Option<&str>) -> String {
@@ -23,18 +45,30 @@ impl Writer for Chat {
     }
 
     fn text(&mut self, piece: &str) -> String {
-        chunk(&json!({ "content": piece }), None)
+        self.settle() + &chunk(&json!({ "content": piece }), None)
     }
 
     fn thinking(&mut self, piece: &str) -> String {
-        chunk(&json!({ "reasoning_content": piece }), None)
+        self.thought.push_str(piece);
+        let detail = json!({ "type": "reasoning.text", "text": piece, "format": "anthropic-claude-v1", "index": 0 });
+        let delta = match self.vendor {
+            Wire::OpenRouter => json!({ "reasoning": piece, "reasoning_details": [detail] }),
+            Wire::Groq => json!({ "reasoning": piece }),
+            // It keeps its thinking to itself.
+            Wire::Gemini => return String::new(),
+            _ => json!({ "reasoning_content": piece }),
+        };
+        chunk(&delta, None)
     }
 
     fn call(&mut self, id: &str, name: &str) -> String {
         let function = json!({ "name": name, "arguments": "" });
-        let call = json!({ "index": self.calls, "id": id, "type": "function", "function": function });
+        let mut call = json!({ "index": self.calls, "id": id, "type": "function", "function": function });
+        if self.vendor == Wire::Gemini && self.calls == 0 {
+            call["extra_content"] = json!({ "google": { "thought_signature": sign(&self.model, id) } });
+        }
         self.calls += 1;
-        chunk(&json!({ "tool_calls": [call] }), None)
+        self.settle() + &chunk(&json!({ "tool_calls": [call] }), None)
     }
 
     fn input(&mut self, piece: &str) -> String {
@@ -56,6 +90,6 @@ impl Writer for Chat {
             "prompt_tokens_details": { "cached_tokens": 20 } });
         let last = json!({ "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "model-1",
             "choices": [], "usage": usage });
-        format!("{}data: {last}\n\ndata: [DONE]\n\n", chunk(&json!({}), Some(reason)))
+        format!("{}{}data: {last}\n\ndata: [DONE]\n\n", self.settle(), chunk(&json!({}), Some(reason)))
     }
 }

@@ -3,10 +3,12 @@
 use serde_json::{Value, json};
 
 use super::answer::{Stop, Writer, named};
+use super::strict::sign;
 
 /// A stream in this format: items one after another, each begun, filled and repeated whole; then all of it again.
 #[derive(Default)]
 pub(super) struct Responses {
+    model: String,
     done: Vec<Value>,
     open: Option<Value>,
     /// What the open item holds so far.
@@ -15,6 +17,10 @@ pub(super) struct Responses {
 }
 
 impl Responses {
+    pub(super) fn of(model: &str) -> Self {
+        Self { model: model.into(), ..Self::default() }
+    }
+
     fn event(&mut self, kind: &str, mut event: Value) -> String {
         event["type"] = json!(kind);
         event["sequence_number"] = json!(self.events);
@@ -61,7 +67,7 @@ impl Responses {
                 let done = with(json!({ "summary_index": 0, "part": part }));
                 text.push_str(&self.event("response.reasoning_summary_part.done", done));
                 item["summary"] = json!([part]);
-                item["encrypted_content"] = json!("b3BhcXVl");
+                item["encrypted_content"] = json!(sign(&self.model, &content));
             }
             _ => {
                 let done = with(json!({ "arguments": content }));
@@ -102,7 +108,7 @@ impl Writer for Responses {
         if !self.is_open("message") {
             let id = format!("msg_{}", self.done.len());
             let item = json!({ "type": "message", "id": id, "role": "assistant", "status": "in_progress",
-                "content": [] });
+                "content": [], "phase": "commentary" });
             text.push_str(&self.begin_item(item));
             let part = json!({ "type": "output_text", "text": "", "annotations": [] });
             let place = json!({ "item_id": id, "output_index": self.done.len(), "content_index": 0, "part": part });

@@ -23,6 +23,7 @@
 ---@class azimuth.AssistantBlock.Text
 ---@field type "text"
 ---@field text string The text.
+---@field vendor? any What the vendor wants back unchanged (a signature, a phase). Opaque.
 
 ---The model's thinking.
 ---@class azimuth.AssistantBlock.Thinking
@@ -36,6 +37,7 @@
 ---@field id azimuth.ToolCallId The call.
 ---@field name string The tool.
 ---@field input any Its input, an object.
+---@field vendor? any What the vendor wants back unchanged (a signature, its own id). Opaque.
 
 ---A piece of an assistant's message.
 ---@alias azimuth.AssistantBlock
@@ -469,7 +471,7 @@
 ---@field turnId azimuth.TurnId The turn.
 ---@field stopReason azimuth.StopReason Why.
 ---@field usage azimuth.Usage What the turn used.
----@field error? string What failed, and what to do.
+---@field error? string What failed, or why the answer is not whole or the model would not give one, and what to do.
 ---@field cost? number What the turn cost in US dollars; absent where a price is unknown.
 ---@field newErrors? integer How many errors its edits brought that are still there, as language servers see it. Absent where there is none, and where nobody could tell.
 
@@ -873,7 +875,7 @@
 
 ---A model that can be chosen.
 ---@class azimuth.ModelInfo
----@field id string What to select it by: `provider/name`, such as `anthropic/claude-sonnet-4-5`.
+---@field id string What to select it by: `provider/name`, such as `anthropic/claude-sonnet-5-5`.
 ---@field name string Its name for people.
 ---@field provider string Who serves it, such as `anthropic`, `openai`, `ollama`, `scripted`.
 ---@field contextTokens integer The context window in tokens.

@@ -17,8 +17,7 @@ pub(crate) fn problem(messages: &[Arc<Message>]) -> Option<String> {
                 (blocks.is_empty() || blocks.iter().any(blank)).then_some("says nothing")
             }
             Message::Assistant(blocks) => {
-                let blank =
-                    |block: &AssistantBlock| matches!(block, AssistantBlock::Text { text } if text.trim().is_empty());
+                let blank = |block: &AssistantBlock| matches!(block, AssistantBlock::Text { text, .. } if text.trim().is_empty());
                 let thinking = blocks.iter().all(|block| matches!(block, AssistantBlock::Thinking { .. }));
                 let answered = matches!(messages.get(at + 1).map(|next| &**next), Some(Message::ToolResults(_)));
                 if blocks.iter().any(blank) || thinking {
@@ -76,11 +75,11 @@ fn discarded(id: &str) -> Event {
 }
 
 fn call(id: &str) -> AssistantBlock {
-    AssistantBlock::ToolCall { id: ToolCallId::from(id), name: "look".to_owned(), input: json!({ "at": id }) }
+    AssistantBlock::tool_call(ToolCallId::from(id), "look", json!({ "at": id }))
 }
 
 fn says(said: &str) -> AssistantBlock {
-    AssistantBlock::Text { text: said.to_owned() }
+    AssistantBlock::text(said)
 }
 
 fn completed(id: &str, content: Vec<AssistantBlock>) -> Event {

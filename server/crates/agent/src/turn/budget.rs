@@ -5,6 +5,7 @@ use std::sync::Arc;
 use protocol::content::Usage;
 use protocol::model::ModelInfo;
 use protocol::{AssistantBlock, ToolCallId};
+use serde_json::Value;
 
 use crate::history::{History, TRIMMED};
 use crate::model::{Message, ToolSpec, UserBlock};
@@ -101,12 +102,14 @@ fn estimate(message: &Message) -> u64 {
         UserBlock::Text(text) => chars(text),
         UserBlock::Image { .. } => IMAGE * 3.5,
     };
+    let sent_back = |vendor: &Option<Value>| vendor.as_ref().map_or(0.0, |vendor| chars(&vendor.to_string()));
     let assistant = |block: &AssistantBlock| match block {
-        AssistantBlock::Text { text } => chars(text),
-        AssistantBlock::Thinking { text, vendor } => {
-            chars(text) + vendor.as_ref().map_or(0.0, |vendor| chars(&vendor.to_string()))
+        AssistantBlock::Text { text, vendor } | AssistantBlock::Thinking { text, vendor } => {
+            chars(text) + sent_back(vendor)
         }
-        AssistantBlock::ToolCall { name, input, .. } => chars(name) + chars(&input.to_string()),
+        AssistantBlock::ToolCall { name, input, vendor, .. } => {
+            chars(name) + chars(&input.to_string()) + sent_back(vendor)
+        }
     };
     let content: f64 = match message {
         Message::User(blocks) => blocks.iter().map(user).sum(),

@@ -154,8 +154,8 @@ impl LiveText {
         let Some(parser) = &mut self.parser else { return vec![said(message_id, text)] };
         let pieces = parser.push(&text);
         match self.content.last_mut().filter(|_| !self.is_apart) {
-            Some(AssistantBlock::Text { text: last }) => last.push_str(&text),
-            _ => self.content.push(AssistantBlock::Text { text }),
+            Some(AssistantBlock::Text { text: last, .. }) => last.push_str(&text),
+            _ => self.content.push(AssistantBlock::text(text)),
         }
         self.is_apart = false;
         self.show(message_id, pieces)

@@ -19,6 +19,9 @@ use crate::wait::until_cancelled;
 /// How often in a row an answer is stopped before its end; the next is heard out, so that there is one.
 const MOST_STOPS: usize = 2;
 
+/// What stands for an image before a model without eyes.
+const UNSEEN_IMAGE: &str = "[The user shows an image here, which you cannot see. Say so if it matters.]";
+
 /// How one attempt went.
 enum Attempt {
     Answered(Response),
@@ -111,9 +114,9 @@ impl Turn {
                     });
                     self.broken_off = Some(match next {
                         Next::Retry(wait) => BrokenOff::GoesOn { wait, error: error.message },
-                        Next::Shorten | Next::GiveUp => BrokenOff::GivenUp(error.message),
+                        Next::Tell | Next::Shorten | Next::GiveUp => BrokenOff::GivenUp(error.message),
                     });
-                    return Ok(Response { content, stop: Stop::MaxTokens, usage: used });
+                    return Ok(Response { content, stop: Stop::MaxTokens, why: None, usage: used });
                 }
                 Attempt::Failed(error) => error,
             };
@@ -122,6 +125,17 @@ impl Turn {
                     self.tells_calls |= error.kind == ModelErrorKind::OrphanedToolCalls;
                     self.discard(shown);
                     if !self.wait(wait, self.failures.retries, error.message).await {
+                        return Err(StopReason::Cancelled.into());
+                    }
+                }
+                Next::Tell => {
+                    self.discard(shown);
+                    self.note(format!(
+                        "Your answer could not be used, and nothing of it was done, since a tool call in it could not be read: \
+                         {}\nAnswer anew, with the tool's name as it was given to you and its input as one JSON object.",
+                        error.message
+                    ));
+                    if !self.wait(Duration::ZERO, self.failures.unreadable, error.message).await {
                         return Err(StopReason::Cancelled.into());
                     }
                 }
@@ -147,7 +161,7 @@ impl Turn {
         let request = Request {
             system: self.system.clone(),
             tools: self.tools.clone(),
-            messages: if self.tells_calls { in_words(&self.history.messages()) } else { self.history.messages() },
+            messages: self.conversation(),
             max_output_tokens: self.budget.answer,
             thinking_tokens: self.thinking_tokens,
             cache_key: self.session_id.as_str().to_owned(),
@@ -216,6 +230,13 @@ impl Turn {
         }
     }
 
+    /// The conversation as the model can take it.
+    fn conversation(&self) -> Vec<Arc<Message>> {
+        let messages = self.history.messages();
+        let messages = if self.tells_calls { in_words(&messages) } else { messages };
+        if self.model.info().images { messages } else { messages.into_iter().map(without_images).collect() }
+    }
+
     /// Takes back what was shown of an attempt.
     fn discard(&mut self, shown: Shown) {
         if shown.any {
@@ -282,15 +303,15 @@ impl Turn {
 /// call has its result.
 fn in_words(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let told = |block: &AssistantBlock| match block {
-        AssistantBlock::Text { text } => Some(text.clone()),
-        AssistantBlock::ToolCall { id, name, input } => Some(format!("[I called `{name}` ({id}) with {input}]")),
+        AssistantBlock::Text { text, .. } => Some(text.clone()),
+        AssistantBlock::ToolCall { id, name, input, .. } => Some(format!("[I called `{name}` ({id}) with {input}]")),
         AssistantBlock::Thinking { .. } => None,
     };
     let message = |message: &Arc<Message>| match &**message {
         Message::User(_) => Arc::clone(message),
         Message::Assistant(blocks) => {
             let texts = blocks.iter().filter_map(told);
-            Arc::new(Message::Assistant(texts.map(|text| AssistantBlock::Text { text }).collect()))
+            Arc::new(Message::Assistant(texts.map(AssistantBlock::text).collect()))
         }
         Message::ToolResults(results) => {
             let texts = results.iter().map(|result| format!("[Result of {}:]\n{}", result.tool_call_id, result.text));
@@ -298,6 +319,19 @@ fn in_words(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
         }
     };
     messages.iter().map(message).collect()
+}
+
+/// A message for a model without eyes.
+fn without_images(message: Arc<Message>) -> Arc<Message> {
+    let Message::User(blocks) = &*message else { return message };
+    if !message.has_images() {
+        return message;
+    }
+    let block = |block: &UserBlock| match block {
+        UserBlock::Text(_) => block.clone(),
+        UserBlock::Image { .. } => UserBlock::Text(UNSEEN_IMAGE.to_owned()),
+    };
+    Arc::new(Message::User(blocks.iter().map(block).collect()))
 }
 
 fn failed(error: String) -> End {

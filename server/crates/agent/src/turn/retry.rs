@@ -17,6 +17,8 @@ const LONGEST_ASKED: Duration = Duration::from_secs(120);
 pub(super) enum Next {
     /// Wait, then send the request again.
     Retry(Duration),
+    /// Tell the model what was wrong with its answer, then send the request with that.
+    Tell,
     /// Make the request shorter, then send it again.
     Shorten,
     /// Tell the user.
@@ -27,6 +29,8 @@ pub(super) enum Next {
 #[derive(Debug, Default)]
 pub(super) struct Failures {
     pub(super) retries: u32,
+    /// How often the model was told that its call could not be read.
+    pub(super) unreadable: u32,
     garbage: bool,
     orphaned: bool,
 }
@@ -40,6 +44,7 @@ impl Failures {
     ///   longer than two minutes;
     /// - what is not the vendor's protocol is tried again once: it may have been a proxy's error page;
     /// - a complaint of calls without results is tried again once, at once, with the calls and their results told in words;
+    /// - of a call that the vendor could not read the model is told, three times in a row at most;
     /// - a request that is too long is made shorter;
     /// - a wrong key and a rejected request stay wrong.
     pub(super) fn next(&mut self, kind: ModelErrorKind) -> Next {
@@ -57,7 +62,12 @@ impl Failures {
                 Duration::ZERO
             }
             ModelErrorKind::ContextOverflow => return Next::Shorten,
-            ModelErrorKind::Garbage
+            ModelErrorKind::UnreadableCall if self.unreadable < RETRIES => {
+                self.unreadable += 1;
+                return Next::Tell;
+            }
+            ModelErrorKind::UnreadableCall
+            | ModelErrorKind::Garbage
             | ModelErrorKind::OrphanedToolCalls
             | ModelErrorKind::Unauthorized
             | ModelErrorKind::Rejected => return Next::GiveUp,

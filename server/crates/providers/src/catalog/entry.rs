@@ -22,6 +22,23 @@ const THINKING: &str = "-thinking";
 /// The context of a model that nobody tells of: on this machine, where memory is the limit, and elsewhere.
 const LOCAL_CONTEXT: u64 = 32_768;
 const REMOTE_CONTEXT: u64 = 128_000;
+/// What the names of open models that see have in them.
+const SEEING: &[&str] = &[
+    "-vl",
+    "vl-",
+    "internvl",
+    "vision",
+    "llava",
+    "gemma3",
+    "gemma-3",
+    "gemma4",
+    "gemma-4",
+    "pixtral",
+    "minicpm-v",
+    "moondream",
+    "mistral-small3",
+    "mistral-small-3",
+];
 /// The longest answer of such a model.
 const LONGEST_ANSWER: u64 = 16_384;
 
@@ -128,7 +145,10 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             price: price.or(known.map(|model| model.price)),
             available: is_available,
             unavailable_because: (!is_available).then(|| format!("no key: set {}", provider.key_source)),
-            images: listed.and_then(|l| l.images).or(known.map(|model| model.images)).unwrap_or(!provider.is_local),
+            images: listed
+                .and_then(|l| l.images)
+                .or(known.map(|model| model.images))
+                .unwrap_or(!provider.is_local || looks_seeing(plain_id)),
             thinking: thinking != Thinking::None,
             scripted: false,
         },
@@ -139,11 +159,18 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
         target: Target {
             provider: provider.name.clone(),
             model: known.filter(|model| model.id == plain_id).map_or(plain_id, |model| model.wire_id()).to_owned(),
+            dialect: provider.dialect(),
             thinking,
             thinking_tokens: is_variant.then_some(THINKING_TOKENS),
             bound: known.is_some_and(|model| model.bound),
         },
     }
+}
+
+/// Whether a model on this machine sees, by its name: most do not, and their servers do not say.
+fn looks_seeing(id: &str) -> bool {
+    let id = id.to_lowercase();
+    SEEING.iter().any(|name| id.contains(name))
 }
 
 /// How a model thinks that is not in the data file. At Anthropic nothing is asked for then, which every model takes; at

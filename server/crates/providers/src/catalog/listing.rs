@@ -111,7 +111,11 @@ fn parse(body: &[u8]) -> Option<Vec<Listed>> {
 fn listed(item: &Value) -> Option<Listed> {
     let id = ["id", "name", "model"].iter().find_map(|name| item.get(name)?.as_str())?;
     let number = |places: &[&str]| places.iter().find_map(|place| item.pointer(place)?.as_u64()).filter(|n| *n > 0);
-    let images = item.pointer("/architecture/input_modalities").and_then(Value::as_array);
+    // OpenRouter's, and llama.cpp's.
+    let modalities = item.pointer("/architecture/input_modalities").and_then(Value::as_array);
+    let capabilities = item.get("capabilities").and_then(Value::as_array);
+    let has =
+        |list: &Vec<Value>, names: &[&str]| list.iter().filter_map(Value::as_str).any(|name| names.contains(&name));
     Some(Listed {
         id: id.to_owned(),
         context: number(&[
@@ -124,7 +128,9 @@ fn listed(item: &Value) -> Option<Listed> {
         ]),
         max_output: number(&["/top_provider/max_completion_tokens", "/max_completion_tokens"]),
         price: item.get("pricing").and_then(price),
-        images: images.map(|kinds| kinds.iter().any(|kind| kind == "image")),
+        images: modalities
+            .map(|kinds| has(kinds, &["image"]))
+            .or(capabilities.map(|able| has(able, &["multimodal", "vision"]))),
     })
 }
 
@@ -185,7 +191,10 @@ mod tests {
         assert!((price.input - 0.2).abs() < 1e-9 && (price.output - 0.8).abs() < 1e-9);
         assert!((price.cache_read - 0.02).abs() < 1e-9 && (price.cache_write - 0.2).abs() < 1e-9);
         let local = read(r#"{"data":[{"id":"m","meta":{"n_ctx":8192,"n_ctx_train":131072}}]}"#);
-        assert_eq!(local[0].context, Some(8192));
+        assert_eq!((local[0].context, local[0].images), (Some(8192), None));
+        let able =
+            read(r#"{"data":[{"id":"m","capabilities":["completion","multimodal"]},{"id":"n","capabilities":[]}]}"#);
+        assert_eq!((able[0].images, able[1].images), (Some(true), Some(false)));
         let auto = read(r#"{"data":[{"id":"auto","pricing":{"prompt":"-1","completion":"-1"}}]}"#);
         assert_eq!(auto[0].price, None);
     }

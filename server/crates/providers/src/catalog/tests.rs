@@ -26,16 +26,16 @@ async fn id(catalog: &Catalog, name: &str) -> String {
 async fn a_model_goes_by_its_id_its_name_its_dated_id_and_its_alias() {
     let catalog = catalog(&[("ANTHROPIC_API_KEY", "k")]);
     for name in [
-        "anthropic/claude-sonnet-4-5",
-        "claude-sonnet-4-5",
-        "claude-sonnet-4-5-20250929",
-        "sonnet-4-5",
-        "Sonnet-4-5",
-        " sonnet-4-5 ",
+        "anthropic/claude-haiku-4-5",
+        "claude-haiku-4-5",
+        "claude-haiku-4-5-20251001",
+        "haiku-4-5",
+        "Haiku-4-5",
+        " haiku-4-5 ",
     ] {
-        assert_eq!(id(&catalog, name).await, "anthropic/claude-sonnet-4-5", "{name}");
+        assert_eq!(id(&catalog, name).await, "anthropic/claude-haiku-4-5", "{name}");
     }
-    assert_eq!(id(&catalog, "sonnet-4-5-thinking").await, "anthropic/claude-sonnet-4-5-thinking");
+    assert_eq!(id(&catalog, "haiku-4-5-thinking").await, "anthropic/claude-haiku-4-5-thinking");
     assert_eq!(id(&catalog, "gpt-5.1").await, "openai/gpt-5.1");
 }
 
@@ -44,7 +44,7 @@ async fn every_model_that_thinks_only_when_asked_has_a_variant_that_does() {
     let catalog = catalog(&[("ANTHROPIC_API_KEY", "k"), ("OPENAI_API_KEY", "k")]);
     let models = catalog.list().await;
     let variants: Vec<&str> = models.iter().filter_map(|model| model.id.strip_suffix("-thinking")).collect();
-    for model in ["sonnet-4", "opus-4", "opus-4-1", "sonnet-4-5", "haiku-4-5", "opus-4-5", "opus-4-8", "sonnet-4-6"] {
+    for model in ["haiku-4-5", "opus-4-5", "opus-4-8", "sonnet-4-6"] {
         assert!(variants.contains(&format!("anthropic/claude-{model}").as_str()), "{model}: {variants:?}");
     }
     assert_eq!(id(&catalog, "opus-4-8-thinking").await, "anthropic/claude-opus-4-8-thinking");
@@ -69,9 +69,9 @@ async fn an_address_with_a_password_is_never_told() {
 
 #[tokio::test]
 async fn an_unknown_name_gets_those_like_it() {
-    let Err(error) = catalog(&[]).resolve("sonet-4-5").await else { panic!("no such model") };
+    let Err(error) = catalog(&[]).resolve("sonet-4-6").await else { panic!("no such model") };
     let text = error.to_string();
-    assert!(text.contains("`sonet-4-5`") && text.contains("anthropic/claude-sonnet-4-5"), "{text}");
+    assert!(text.contains("`sonet-4-6`") && text.contains("anthropic/claude-sonnet-4-6"), "{text}");
     let Err(error) = catalog(&[]).resolve("zzzzzzzz").await else { panic!("no such model") };
     assert_eq!(error, CatalogError::Unknown { name: "zzzzzzzz".into(), near: vec![] });
 }
@@ -82,9 +82,9 @@ async fn the_default_is_the_configured_one_else_the_first_that_can_be_used() {
     assert_eq!(first(&[("ANTHROPIC_API_KEY", "k"), ("OPENAI_API_KEY", "k")]).await, "anthropic");
     assert_eq!(first(&[("OPENAI_API_KEY", "k")]).await, "openai");
     let mut configured = settings(&[("ANTHROPIC_API_KEY", "k")]);
-    configured.default_model = Some("gpt-5-mini".into());
+    configured.default_model = Some("gpt-5.1".into());
     let catalog = Catalog::new(configured);
-    assert_eq!(catalog.default_model().await.unwrap().info().id, "openai/gpt-5-mini");
+    assert_eq!(catalog.default_model().await.unwrap().info().id, "openai/gpt-5.1");
 }
 
 #[tokio::test]
@@ -103,9 +103,9 @@ async fn a_model_without_its_key_is_listed_last_and_says_which_key_to_set() {
     let first_unusable = models.iter().position(|model| !model.available).unwrap();
     assert!(models[..first_unusable].iter().all(|model| model.provider == "openai"));
     assert!(models[first_unusable..].iter().all(|model| !model.available));
-    let sonnet = models.iter().find(|model| model.id == "anthropic/claude-sonnet-4-5").unwrap();
-    assert!(sonnet.unavailable_because.as_ref().unwrap().contains("ANTHROPIC_API_KEY"));
-    let model = catalog.resolve("sonnet-4-5").await.unwrap();
+    let haiku = models.iter().find(|model| model.id == "anthropic/claude-haiku-4-5").unwrap();
+    assert!(haiku.unavailable_because.as_ref().unwrap().contains("ANTHROPIC_API_KEY"));
+    let model = catalog.resolve("haiku-4-5").await.unwrap();
     let Err(error) = model.stream(request(vec![says("hi")])).await else { panic!("there is no key") };
     assert_eq!(error.kind, ModelErrorKind::Unauthorized);
     assert!(error.message.contains("ANTHROPIC_API_KEY"), "{error}");
@@ -130,9 +130,9 @@ async fn a_provider_that_does_not_list_says_so_and_one_with_named_models_need_no
 #[tokio::test]
 async fn other_settings_count_from_then_on() {
     let catalog = catalog(&[]);
-    assert!(!catalog.resolve("gpt-5").await.unwrap().info().available);
+    assert!(!catalog.resolve("gpt-5.1").await.unwrap().info().available);
     catalog.configure(settings(&[("OPENAI_API_KEY", "k")]));
-    assert!(catalog.resolve("gpt-5").await.unwrap().info().available);
+    assert!(catalog.resolve("gpt-5.1").await.unwrap().info().available);
 }
 
 struct Fake(ModelInfo);
@@ -149,7 +149,7 @@ impl Model for Fake {
 }
 
 async fn fake(id: &str, scripted: bool) -> Arc<dyn Model> {
-    let info = catalog(&[("OPENAI_API_KEY", "k")]).resolve("gpt-5").await.unwrap().info().clone();
+    let info = catalog(&[("OPENAI_API_KEY", "k")]).resolve("gpt-5.1").await.unwrap().info().clone();
     Arc::new(Fake(ModelInfo { id: id.into(), scripted, ..info }))
 }
 
@@ -168,7 +168,7 @@ async fn an_added_model_is_found_but_a_scripted_one_is_never_the_default() {
 #[tokio::test]
 async fn no_client_is_made_before_somebody_is_asked() {
     let catalog = catalog(&[("ANTHROPIC_API_KEY", "k")]);
-    catalog.resolve("sonnet-4-5").await.unwrap();
+    catalog.resolve("haiku-4-5").await.unwrap();
     catalog.default_model().await.unwrap();
     assert!(catalog.state().http.is_unused());
 }

@@ -101,6 +101,30 @@ fn errors_within_a_stream_are_judged_by_their_code() {
 }
 
 #[test]
+fn a_number_within_a_stream_is_judged_as_a_status() {
+    let kind = |code: &str| whose().fault(Fault::Vendor { code: code.into(), message: "so it is".into() }).kind;
+    for rejected in ["400", "402", "404", "invalid_request_error 400", "billing_error"] {
+        assert_eq!(kind(rejected), ModelErrorKind::Rejected, "{rejected}");
+    }
+    assert_eq!(kind("403"), ModelErrorKind::Unauthorized);
+    assert_eq!(kind("429"), ModelErrorKind::RateLimited { retry_after: None });
+    for transient in ["408", "500", "503", "529", "12", "70000", ""] {
+        assert_eq!(kind(transient), ModelErrorKind::Transient, "{transient}");
+    }
+}
+
+#[test]
+fn a_call_that_a_vendor_could_not_read_is_told_apart_with_what_the_model_wrote() {
+    let body = r#"{"error":{"message":"Failed to call a function.","type":"invalid_request_error","code":"tool_use_failed",
+        "failed_generation":"<function=look>{"}}"#;
+    let (code, message) = words(body.as_bytes());
+    for error in [status(400, body), whose().fault(Fault::Vendor { code, message })] {
+        assert_eq!(error.kind, ModelErrorKind::UnreadableCall);
+        assert!(error.message.contains("<function=look>{"), "{error}");
+    }
+}
+
+#[test]
 fn the_time_to_wait_is_read_in_all_its_forms() {
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
     let delay = |name: &'static str, value: &str| {

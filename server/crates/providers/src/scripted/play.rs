@@ -135,7 +135,7 @@ impl CompiledStep {
         let said: String = blocks
             .iter()
             .filter_map(|block| match block {
-                AssistantBlock::Text { text } => Some(text.as_str()),
+                AssistantBlock::Text { text, .. } => Some(text.as_str()),
                 AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall { .. } => None,
             })
             .collect();
@@ -203,14 +203,14 @@ impl CompiledStep {
         }
         if let Some(text) = fill(&self.text)? {
             score.extend(pieces(&text).map(|piece| (self.pause, Ok(ModelEvent::Text(piece.to_owned())))));
-            content.push(AssistantBlock::Text { text });
+            content.push(AssistantBlock::text(text));
         }
         let mut event = |event: ModelEvent| score.push((Duration::ZERO, Ok(event)));
         for CompiledCall { id, tool, input } in &self.calls {
             let input = input.fill(values)?;
             event(ModelEvent::ToolCallStarted { id: id.clone(), name: tool.clone() });
             event(ModelEvent::ToolCallInput { id: id.clone(), json: input.to_string() });
-            content.push(AssistantBlock::ToolCall { id: id.clone(), name: tool.clone(), input });
+            content.push(AssistantBlock::tool_call(id.clone(), tool.clone(), input));
         }
         let stop = match self.step.stop {
             None if self.calls.is_empty() => Stop::EndTurn,
@@ -220,7 +220,7 @@ impl CompiledStep {
             Some(ScriptedStop::Refusal) => Stop::Refusal,
         };
         let usage = self.step.usage.unwrap_or_default();
-        event(ModelEvent::Finished(Response { content, stop, usage }));
+        event(ModelEvent::Finished(Response { content, stop, why: None, usage }));
         Ok(score)
     }
 }

@@ -55,12 +55,30 @@ impl Line {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub(super) enum Event {
-    Text { text: String },
-    Thinking { text: String },
-    ToolCallStarted { id: ToolCallId, name: String },
-    ToolCallInput { id: ToolCallId, json: String },
-    Used { usage: Usage },
-    Finished { content: Vec<AssistantBlock>, stop: WrittenStop, usage: Usage },
+    Text {
+        text: String,
+    },
+    Thinking {
+        text: String,
+    },
+    ToolCallStarted {
+        id: ToolCallId,
+        name: String,
+    },
+    ToolCallInput {
+        id: ToolCallId,
+        json: String,
+    },
+    Used {
+        usage: Usage,
+    },
+    Finished {
+        content: Vec<AssistantBlock>,
+        stop: WrittenStop,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+        usage: Usage,
+    },
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -90,6 +108,7 @@ enum WrittenKind {
     Incomplete,
     Garbage,
     OrphanedToolCalls,
+    UnreadableCall,
     ContextOverflow,
     Unauthorized,
     Rejected,
@@ -202,7 +221,7 @@ pub(super) fn digest(messages: &[Arc<Message>]) -> String {
                 UserBlock::Image { data, .. } => add("image", data),
             }),
             Message::Assistant(blocks) => blocks.iter().for_each(|block| match block {
-                AssistantBlock::Text { text } => add("text", text),
+                AssistantBlock::Text { text, .. } => add("text", text),
                 AssistantBlock::Thinking { text, .. } => add("thinking", text),
                 AssistantBlock::ToolCall { name, input, .. } => add(name, &input.to_string()),
             }),
@@ -220,7 +239,7 @@ impl From<ModelEvent> for Event {
             ModelEvent::ToolCallStarted { id, name } => Self::ToolCallStarted { id, name },
             ModelEvent::ToolCallInput { id, json } => Self::ToolCallInput { id, json },
             ModelEvent::Used(usage) => Self::Used { usage },
-            ModelEvent::Finished(Response { content, stop, usage }) => Self::Finished {
+            ModelEvent::Finished(Response { content, stop, why, usage }) => Self::Finished {
                 content,
                 stop: match stop {
                     Stop::EndTurn => WrittenStop::EndTurn,
@@ -228,6 +247,7 @@ impl From<ModelEvent> for Event {
                     Stop::MaxTokens => WrittenStop::MaxTokens,
                     Stop::Refusal => WrittenStop::Refusal,
                 },
+                why,
                 usage,
             },
         }
@@ -242,7 +262,7 @@ impl From<Event> for ModelEvent {
             Event::ToolCallStarted { id, name } => Self::ToolCallStarted { id, name },
             Event::ToolCallInput { id, json } => Self::ToolCallInput { id, json },
             Event::Used { usage } => Self::Used(usage),
-            Event::Finished { content, stop, usage } => Self::Finished(Response {
+            Event::Finished { content, stop, why, usage } => Self::Finished(Response {
                 content,
                 stop: match stop {
                     WrittenStop::EndTurn => Stop::EndTurn,
@@ -250,6 +270,7 @@ impl From<Event> for ModelEvent {
                     WrittenStop::MaxTokens => Stop::MaxTokens,
                     WrittenStop::Refusal => Stop::Refusal,
                 },
+                why,
                 usage,
             }),
         }
@@ -264,6 +285,7 @@ impl From<&ModelError> for Failure {
             ModelErrorKind::Incomplete => (WrittenKind::Incomplete, None),
             ModelErrorKind::Garbage => (WrittenKind::Garbage, None),
             ModelErrorKind::OrphanedToolCalls => (WrittenKind::OrphanedToolCalls, None),
+            ModelErrorKind::UnreadableCall => (WrittenKind::UnreadableCall, None),
             ModelErrorKind::ContextOverflow => (WrittenKind::ContextOverflow, None),
             ModelErrorKind::Unauthorized => (WrittenKind::Unauthorized, None),
             ModelErrorKind::Rejected => (WrittenKind::Rejected, None),
@@ -283,6 +305,7 @@ impl From<Failure> for ModelError {
             WrittenKind::Incomplete => ModelErrorKind::Incomplete,
             WrittenKind::Garbage => ModelErrorKind::Garbage,
             WrittenKind::OrphanedToolCalls => ModelErrorKind::OrphanedToolCalls,
+            WrittenKind::UnreadableCall => ModelErrorKind::UnreadableCall,
             WrittenKind::ContextOverflow => ModelErrorKind::ContextOverflow,
             WrittenKind::Unauthorized => ModelErrorKind::Unauthorized,
             WrittenKind::Rejected => ModelErrorKind::Rejected,

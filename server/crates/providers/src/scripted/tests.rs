@@ -193,7 +193,7 @@ async fn captures_come_from_a_call_or_a_tool_first_match_or_last() {
             Message::ToolResults(vec![result("a", "n=1"), result("b", "n=2\nn=3")]),
         ];
         match &answer(&model, &messages).await.unwrap().content[0] {
-            AssistantBlock::Text { text } => text.clone(),
+            AssistantBlock::Text { text, .. } => text.clone(),
             other => panic!("{other:?}"),
         }
     };

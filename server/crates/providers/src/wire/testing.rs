@@ -7,12 +7,14 @@ use protocol::content::Usage;
 use protocol::{AssistantBlock, ToolCallId, ToolResult};
 use serde_json::{Value, json};
 
-use super::{Pieces, Target, Wire};
+use super::{Dialect, Pieces, Target, Wire};
 use crate::data::Thinking;
 use crate::failure::Fault;
 
+/// A model of a provider that speaks the dialect of its name, if there is one.
 pub(crate) fn target(provider: &str, model: &str, thinking: Thinking) -> Target {
-    Target { provider: provider.into(), model: model.into(), thinking, thinking_tokens: None, bound: false }
+    let dialect = Dialect::parse(provider).unwrap_or_default();
+    Target { provider: provider.into(), model: model.into(), dialect, thinking, thinking_tokens: None, bound: false }
 }
 
 pub(crate) fn request(messages: Vec<Message>) -> Request {
@@ -36,11 +38,11 @@ pub(crate) fn says(text: &str) -> Message {
 }
 
 pub(crate) fn text(text: &str) -> AssistantBlock {
-    AssistantBlock::Text { text: text.into() }
+    AssistantBlock::text(text)
 }
 
 pub(crate) fn call(id: &str, name: &str, input: Value) -> AssistantBlock {
-    AssistantBlock::ToolCall { id: ToolCallId::from(id), name: name.into(), input }
+    AssistantBlock::tool_call(ToolCallId::from(id), name, input)
 }
 
 pub(crate) fn result(id: &str, text: &str) -> ToolResult {

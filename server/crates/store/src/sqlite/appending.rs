@@ -137,7 +137,7 @@ fn a_tool_call_nested_as_deep_as_a_model_can_send_it_stays_readable() {
     let (_folder, store) = store();
     let id = session(&store, "one");
     let deep = (0..990).fold(json!(1), |inner, _| json!([inner]));
-    let call = AssistantBlock::ToolCall { id: ToolCallId::from("c"), name: "x".into(), input: deep };
+    let call = AssistantBlock::tool_call(ToolCallId::from("c"), "x", deep);
     let event = message(vec![call]);
     let appended = store.append(&id, vec![(2, event)], false).unwrap();
     assert_eq!(store.events(&id, 1, 10).unwrap(), appended);
@@ -227,14 +227,15 @@ fn usage() -> impl Strategy<Value = Usage> {
 
 fn block() -> impl Strategy<Value = AssistantBlock> {
     // An absent value and null are the same in JSON.
-    let vendor = option::of(value().prop_filter("null is absence", |value| !value.is_null()));
+    let vendor = || option::of(value().prop_filter("null is absence", |value| !value.is_null()));
     prop_oneof![
-        text().prop_map(|text| AssistantBlock::Text { text }),
-        (text(), vendor).prop_map(|(text, vendor)| AssistantBlock::Thinking { text, vendor }),
-        (text(), text(), value()).prop_map(|(id, name, input)| AssistantBlock::ToolCall {
+        (text(), vendor()).prop_map(|(text, vendor)| AssistantBlock::Text { text, vendor }),
+        (text(), vendor()).prop_map(|(text, vendor)| AssistantBlock::Thinking { text, vendor }),
+        (text(), text(), value(), vendor()).prop_map(|(id, name, input, vendor)| AssistantBlock::ToolCall {
             id: ToolCallId::new(id),
             name,
-            input
+            input,
+            vendor
         }),
     ]
 }

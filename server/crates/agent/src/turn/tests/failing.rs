@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use super::fakes::{Stage, answer, breaking, call, ending_early, failure, says};
 use crate::model::ModelErrorKind::{
     ContextOverflow, Garbage, Incomplete, OrphanedToolCalls, RateLimited, Rejected, Transient, Unauthorized,
+    UnreadableCall,
 };
 use crate::model::{Message, Request};
 
@@ -85,6 +86,17 @@ async fn garbage_and_orphaned_calls_get_one_more_try() {
         let left = Stage::new(vec![failure(kind), failure(kind)]).play().await;
         assert_eq!((left.outcome.stop, left.requests.len()), (StopReason::Error, 2));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_call_that_the_vendor_could_not_read_the_model_is_told_three_times_at_most() {
+    let left = Stage::new(vec![failure(UnreadableCall), answer(vec![says("as text, then")])]).play().await;
+    assert_eq!(left.story(), ["noted", "retry 1", "~as ", "~text, ", "~then", "completed", "EndTurn"]);
+    let told = format!("{:?}", left.requests[1].messages);
+    assert!(told.contains("could not be read") && told.contains("the vendor said UnreadableCall"), "{told}");
+
+    let left = Stage::new((0..4).map(|_| failure(UnreadableCall)).collect()).play().await;
+    assert_eq!((left.outcome.stop, left.requests.len()), (StopReason::Error, 4));
 }
 
 #[tokio::test(start_paused = true)]

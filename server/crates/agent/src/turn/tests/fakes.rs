@@ -98,11 +98,11 @@ impl Script {
 }
 
 pub(super) fn call(id: &str, tool: &str, input: Value) -> AssistantBlock {
-    AssistantBlock::ToolCall { id: ToolCallId::from(id), name: tool.to_owned(), input }
+    AssistantBlock::tool_call(ToolCallId::from(id), tool, input)
 }
 
 pub(super) fn says(text: &str) -> AssistantBlock {
-    AssistantBlock::Text { text: text.to_owned() }
+    AssistantBlock::text(text)
 }
 
 /// An answer that streams its text, then ends.
@@ -115,18 +115,18 @@ pub(super) fn ending(content: Vec<AssistantBlock>, stop: Stop) -> Script {
     let mut events = Vec::new();
     for block in &content {
         match block {
-            AssistantBlock::Text { text } => {
+            AssistantBlock::Text { text, .. } => {
                 events.extend(text.split_inclusive(' ').map(|piece| Ok(ModelEvent::Text(piece.to_owned()))));
             }
             AssistantBlock::Thinking { text, .. } => events.push(Ok(ModelEvent::Thinking(text.clone()))),
-            AssistantBlock::ToolCall { id, name, input } => {
+            AssistantBlock::ToolCall { id, name, input, .. } => {
                 events.push(Ok(ModelEvent::ToolCallStarted { id: id.clone(), name: name.clone() }));
                 events.push(Ok(ModelEvent::ToolCallInput { id: id.clone(), json: input.to_string() }));
             }
         }
     }
     let usage = Usage { input: 100, output: 10, cache_read: 1_000, cache_write: 0 };
-    events.push(Ok(ModelEvent::Finished(Response { content, stop, usage })));
+    events.push(Ok(ModelEvent::Finished(Response { content, stop, why: None, usage })));
     Script { events, hangs: false }
 }
 

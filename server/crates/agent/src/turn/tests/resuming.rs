@@ -11,7 +11,7 @@ use crate::history::INTERRUPTED;
 /// A turn that made these calls, let those of `begun` through the gate, and was killed; then one that goes on with it.
 fn cut_off(calls: Vec<AssistantBlock>, begun: &[&str]) -> Stage {
     let names = calls.clone().into_iter().filter_map(|block| match block {
-        AssistantBlock::ToolCall { id, name, input } => Some((id, name, input)),
+        AssistantBlock::ToolCall { id, name, input, .. } => Some((id, name, input)),
         AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } => None,
     });
     let begun = names.filter(|(id, ..)| begun.contains(&id.as_str())).map(|(id, name, input)| Event::ToolCallStarted {

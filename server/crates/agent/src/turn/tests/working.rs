@@ -161,6 +161,11 @@ async fn tools_that_fail_or_panic_or_do_not_exist_are_failed_calls_and_the_turn_
     .play()
     .await;
     assert_eq!(left.outcome.stop, StopReason::EndTurn);
+    let shown = left.log.iter().find_map(|event| match event {
+        Event::ToolCallStarted { tool_call_id, name, .. } if tool_call_id.as_str() == "g" => Some(name.as_str()),
+        _ => None,
+    });
+    assert_eq!(shown, Some("look"), "also of a call that is not made it is shown which tool it was for");
     let expected = [
         ("a", "no such file"),
         ("b", "out of cheese"),
@@ -229,6 +234,8 @@ async fn ids_that_a_vendor_uses_twice_are_told_apart() {
 async fn an_answer_that_reached_its_length_ends_the_turn_or_only_its_last_call() {
     let left = Stage::new(vec![ending(vec![says("so much")], Stop::MaxTokens)]).play().await;
     assert_eq!(left.outcome.stop, StopReason::MaxTokens);
+    let error = left.outcome.error.unwrap();
+    assert!(error.contains("longest length") && error.contains("go on"), "{error}");
 
     let cut = ending(vec![call("a", "look", json!({})), call("b", "edit", json!({}))], Stop::MaxTokens);
     let left = Stage::new(vec![cut, answer(vec![says("in parts, then")])]).play().await;
@@ -242,6 +249,7 @@ async fn an_answer_that_reached_its_length_ends_the_turn_or_only_its_last_call()
 async fn a_refusal_ends_the_turn_and_its_calls_are_not_made() {
     let left = Stage::new(vec![ending(vec![call("w", "edit", json!({}))], Stop::Refusal)]).play().await;
     assert_eq!(left.outcome.stop, StopReason::Refusal);
+    assert!(left.outcome.error.as_ref().is_some_and(|error| error.contains("/model")), "{:?}", left.outcome.error);
     assert!(left.proposed.is_empty() && left.result("w").1);
 }
 

@@ -209,7 +209,9 @@ fn result(result: &ToolResult) -> Block<'_> {
 
 fn assistant<'a>(target: &Target, block: &'a AssistantBlock) -> Option<Block<'a>> {
     match block {
-        AssistantBlock::Text { text } => (!text.trim().is_empty()).then_some(Block::Text { text, cache_control: None }),
+        AssistantBlock::Text { text, .. } => {
+            (!text.trim().is_empty()).then_some(Block::Text { text, cache_control: None })
+        }
         AssistantBlock::Thinking { text, vendor } => {
             let own = target.own(vendor)?;
             let field = |name: &str| own.get(name).and_then(Value::as_str);
@@ -222,7 +224,7 @@ fn assistant<'a>(target: &Target, block: &'a AssistantBlock) -> Option<Block<'a>
                 }
             }
         }
-        AssistantBlock::ToolCall { id, name, input } => Some(Block::ToolUse {
+        AssistantBlock::ToolCall { id, name, input, .. } => Some(Block::ToolUse {
             id: fit(id.as_str(), Rule::Plain),
             name,
             input: match input {

@@ -8,7 +8,7 @@ use protocol::{AssistantBlock, ToolCallId};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::failure::Fault;
+use crate::failure::{Fault, words};
 use crate::wire::lenient::{object, object_or_default, optional_count, or_default, text};
 use crate::wire::{Decode, Pieces, Target, tool_input};
 
@@ -19,6 +19,7 @@ pub(crate) struct Decoder {
     blocks: Vec<(usize, Block)>,
     usage: Usage,
     stop: Option<Stop>,
+    why: Option<String>,
     finished: bool,
 }
 
@@ -63,8 +64,10 @@ struct Event<'a> {
     content: Vec<Start<'a>>,
     #[serde(borrow, default, deserialize_with = "text")]
     stop_reason: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    error: Option<Problem<'a>>,
+    #[serde(default, deserialize_with = "object")]
+    stop_details: Option<Details>,
+    #[serde(default)]
+    error: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -79,6 +82,17 @@ struct Delta<'a> {
     partial_json: Option<Cow<'a, str>>,
     #[serde(borrow, default, deserialize_with = "text")]
     stop_reason: Option<Cow<'a, str>>,
+    #[serde(default, deserialize_with = "object")]
+    stop_details: Option<Details>,
+}
+
+/// Why the model would not answer (`RefusalStopDetails` of npm `@anthropic-ai/sdk` 1.12).
+#[derive(Deserialize)]
+struct Details {
+    #[serde(default, deserialize_with = "or_default")]
+    category: String,
+    #[serde(default, deserialize_with = "or_default")]
+    explanation: String,
 }
 
 #[derive(Deserialize)]
@@ -120,17 +134,10 @@ struct Counts {
     cache_creation_input_tokens: Option<u64>,
 }
 
-#[derive(Deserialize)]
-struct Problem<'a> {
-    #[serde(rename = "type", borrow, default, deserialize_with = "text")]
-    kind: Option<Cow<'a, str>>,
-    #[serde(borrow, default, deserialize_with = "text")]
-    message: Option<Cow<'a, str>>,
-}
-
 impl Decoder {
     pub(crate) fn new(target: &Target) -> Self {
-        Self { target: target.clone(), blocks: Vec::new(), usage: Usage::default(), stop: None, finished: false }
+        let (blocks, usage) = (Vec::new(), Usage::default());
+        Self { target: target.clone(), blocks, usage, stop: None, why: None, finished: false }
     }
 
     fn begin(&mut self, index: usize, start: Start<'_>, pieces: &mut Pieces) {
@@ -217,11 +224,25 @@ impl Decoder {
         self.finish(pieces);
     }
 
+    fn stopped(&mut self, reason: &str, details: Option<Details>) {
+        self.stop = Some(stop(reason));
+        self.why = match details {
+            Some(Details { category, explanation }) => match (explanation.trim(), category.trim()) {
+                ("", "") => None,
+                ("", category) => Some(format!("it falls under \"{category}\"")),
+                (explanation, "") => Some(explanation.to_owned()),
+                (explanation, category) => Some(format!("{} ({category})", explanation.trim_end_matches('.'))),
+            },
+            None if reason == "model_context_window_exceeded" => Some("the model's context is full".to_owned()),
+            None => None,
+        };
+    }
+
     fn finish(&mut self, pieces: &mut Pieces) {
         let mut content = Vec::with_capacity(self.blocks.len());
         for (_, block) in std::mem::take(&mut self.blocks) {
             content.extend(match block {
-                Block::Text(text) => (!text.is_empty()).then_some(AssistantBlock::Text { text }),
+                Block::Text(text) => (!text.is_empty()).then(|| AssistantBlock::text(text)),
                 Block::Thinking { text, signature } => {
                     let fields = Map::from_iter([("signature".to_owned(), Value::String(signature))]);
                     Some(AssistantBlock::Thinking { text, vendor: Some(self.target.tag(fields)) })
@@ -232,7 +253,7 @@ impl Decoder {
                 }
                 Block::Call { id, name, json, whole, .. } => {
                     let json = if json.is_empty() { whole } else { json };
-                    Some(AssistantBlock::ToolCall { id, name, input: tool_input(&json) })
+                    Some(AssistantBlock::tool_call(id, name, tool_input(&json)))
                 }
                 Block::Other => None,
             });
@@ -240,7 +261,8 @@ impl Decoder {
         let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall { .. }));
         let stop = self.stop.unwrap_or(if calls { Stop::ToolUse } else { Stop::EndTurn });
         self.finished = true;
-        pieces.push(ModelEvent::Finished(Response { content, stop, usage: self.usage }));
+        let why = self.why.take();
+        pieces.push(ModelEvent::Finished(Response { content, stop, why, usage: self.usage }));
     }
 }
 
@@ -259,21 +281,28 @@ impl Decode for Decoder {
                 }
             }
             Some("content_block_stop") => self.close(event.index, pieces),
+            // One that comes before anything was said may be a gateway's own, before the vendor's.
+            Some("message_start") if !self.blocks.is_empty() => {
+                return Err(Fault::garbage(data, "another answer began within the first"));
+            }
             Some("message_start") => {
                 if let Some(opening) = &event.message {
                     self.count(&opening.usage, pieces);
                 }
             }
             Some("message_delta") => {
-                if let Some(reason) = event.delta.and_then(|delta| delta.stop_reason) {
-                    self.stop = Some(stop(&reason));
+                if let Some((Some(reason), details)) = event.delta.map(|delta| (delta.stop_reason, delta.stop_details))
+                {
+                    self.stopped(&reason, details);
                 }
                 if let Some(counts) = &event.usage {
                     self.count(counts, pieces);
                 }
             }
             Some("message") => {
-                self.stop = event.stop_reason.as_deref().map(stop);
+                if let Some(reason) = event.stop_reason {
+                    self.stopped(&reason, event.stop_details);
+                }
                 if let Some(counts) = &event.usage {
                     self.count(counts, pieces);
                 }
@@ -281,9 +310,8 @@ impl Decode for Decoder {
             }
             Some("message_stop") => self.finish(pieces),
             kind if kind == Some("error") || kind.is_none() && event.error.is_some() => {
-                let (kind, message) = event.error.map(|error| (error.kind, error.message)).unwrap_or_default();
-                let owned = |text: Option<Cow<'_, str>>| text.map(Cow::into_owned).unwrap_or_default();
-                return Err(Fault::Vendor { code: owned(kind), message: owned(message) });
+                let (code, message) = words(data);
+                return Err(Fault::Vendor { code, message });
             }
             // Pings, and what the vendor may add: it asks to ignore what is not known.
             Some(_) => {}

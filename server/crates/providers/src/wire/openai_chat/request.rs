@@ -1,40 +1,42 @@
 //! A request as bytes.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use agent::model::{Message, Request, ToolSpec, UserBlock};
 use protocol::AssistantBlock;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::dialect::{self, Dialect};
+use super::dialect::{self, Wants};
 use crate::wire::Target;
 use crate::wire::tool_ids::fit;
+
+/// What Google documents for calls that are not Gemini's own (ai.google.dev/gemini-api/docs/thought-signatures).
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// The body of a request. The conversation stands last, so that its growth changes nothing before it.
 ///
 /// What the user's side says in a row is one message, since the templates of many local models want roles to
 /// alternate.
 pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
-    let dialect = dialect::of(target);
-    let mut messages = Vec::with_capacity(request.messages.len() + 1);
+    let wants = dialect::wants(target);
+    let mut writer = Writer { target, wants, own_ids: HashSet::new(), entries: Vec::new() };
     if !request.system.trim().is_empty() {
-        messages.push(Entry::System(&request.system));
+        writer.entries.push(Entry::System(&request.system));
     }
-    for message in &request.messages {
-        add(&mut messages, target, dialect, message);
-    }
+    request.messages.iter().for_each(|message| writer.add(message));
     let longest = Some(request.max_output_tokens);
     serde_json::to_vec(&Body {
         model: &target.model,
         stream: true,
-        stream_options: dialect.asks_for_usage.then_some(StreamOptions { include_usage: true }),
-        max_tokens: longest.filter(|_| !dialect.says_completion_tokens),
-        max_completion_tokens: longest.filter(|_| dialect.says_completion_tokens),
-        prompt_cache_key: Some(&*request.cache_key).filter(|key| dialect.takes_cache_key && !key.is_empty()),
+        stream_options: wants.stream_options.then_some(StreamOptions { include_usage: true }),
+        max_tokens: longest.filter(|_| !wants.completion_tokens),
+        max_completion_tokens: longest.filter(|_| wants.completion_tokens),
+        prompt_cache_key: Some(&*request.cache_key).filter(|key| wants.cache_key && !key.is_empty()),
         tools: request.tools.iter().map(Tool::from).collect(),
-        messages,
+        messages: writer.entries,
     })
 }
 
@@ -78,8 +80,26 @@ struct Function<'a> {
 enum Entry<'a> {
     System(&'a str),
     User(Content<'a>),
-    Assistant { text: Option<Cow<'a, str>>, thinking: Option<(&'static str, Cow<'a, str>)>, calls: Vec<Call<'a>> },
+    Assistant(Said<'a>),
     Tool { id: Cow<'a, str>, text: Cow<'a, str> },
+}
+
+/// What the model said.
+#[derive(Serialize)]
+struct Said<'a> {
+    role: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_details: Option<&'a Value>,
+    /// Null, and not left out, where there are only calls: some servers look for the field.
+    content: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<Call<'a>>,
 }
 
 /// Text alone is a string, which every server takes.
@@ -108,6 +128,8 @@ struct Call<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     function: Called<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<Cow<'a, Value>>,
 }
 
 #[derive(Serialize)]
@@ -118,6 +140,9 @@ struct Called<'a> {
 
 impl Serialize for Entry<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Self::Assistant(said) = self {
+            return said.serialize(serializer);
+        }
         let mut map = serializer.serialize_map(None)?;
         match self {
             Self::System(text) => {
@@ -128,17 +153,7 @@ impl Serialize for Entry<'_> {
                 map.serialize_entry("role", "user")?;
                 map.serialize_entry("content", content)?;
             }
-            Self::Assistant { text, thinking, calls } => {
-                map.serialize_entry("role", "assistant")?;
-                if let Some((field, thinking)) = thinking {
-                    map.serialize_entry(field, thinking)?;
-                }
-                // Null, and not left out, where there are only calls: some servers look for the field.
-                map.serialize_entry("content", text)?;
-                if !calls.is_empty() {
-                    map.serialize_entry("tool_calls", calls)?;
-                }
-            }
+            Self::Assistant(_) => {}
             Self::Tool { id, text } => {
                 map.serialize_entry("role", "tool")?;
                 map.serialize_entry("tool_call_id", id)?;
@@ -156,25 +171,121 @@ impl<'a> From<&'a ToolSpec> for Tool<'a> {
     }
 }
 
-fn add<'a>(entries: &mut Vec<Entry<'a>>, target: &Target, dialect: Dialect, message: &'a Message) {
-    match message {
-        Message::User(blocks) => match (entries.last_mut(), content(blocks)) {
-            (_, None) => {}
-            (Some(Entry::User(Content::Text(before))), Some(Content::Text(text))) => {
-                before.to_mut().push_str("\n\n");
-                before.to_mut().push_str(&text);
+/// Writes the messages, one after another.
+struct Writer<'a> {
+    target: &'a Target,
+    wants: Wants,
+    /// The ids that the model itself gave and that go back as they are.
+    own_ids: HashSet<&'a str>,
+    entries: Vec<Entry<'a>>,
+}
+
+impl<'a> Writer<'a> {
+    fn add(&mut self, message: &'a Message) {
+        match message {
+            Message::User(blocks) => match (self.entries.last_mut(), content(blocks)) {
+                (_, None) => {}
+                (Some(Entry::User(Content::Text(before))), Some(Content::Text(text))) => {
+                    before.to_mut().push_str("\n\n");
+                    before.to_mut().push_str(&text);
+                }
+                (Some(Entry::Tool { text: result, .. }), Some(Content::Text(text))) if !self.wants.user_after_tool => {
+                    result.to_mut().push_str("\n\n");
+                    result.to_mut().push_str(&text);
+                }
+                (_, Some(content)) => self.entries.push(Entry::User(content)),
+            },
+            Message::ToolResults(results) => {
+                for result in results {
+                    let (id, text) = (self.id(result.tool_call_id.as_str()), Cow::Borrowed(&*result.text));
+                    self.entries.push(Entry::Tool { id, text });
+                }
             }
-            (Some(Entry::Tool { text: result, .. }), Some(Content::Text(text))) if !dialect.takes_user_after_tool => {
-                result.to_mut().push_str("\n\n");
-                result.to_mut().push_str(&text);
+            Message::Assistant(blocks) => {
+                let said = self.said(blocks);
+                self.entries.extend(said.map(Entry::Assistant));
             }
-            (_, Some(content)) => entries.push(Entry::User(content)),
-        },
-        Message::ToolResults(results) => entries.extend(results.iter().map(|result| Entry::Tool {
-            id: fit(result.tool_call_id.as_str(), dialect.ids),
-            text: Cow::Borrowed(&result.text),
-        })),
-        Message::Assistant(blocks) => entries.extend(assistant(target, dialect, blocks)),
+        }
+    }
+
+    fn said(&mut self, blocks: &'a [AssistantBlock]) -> Option<Said<'a>> {
+        let target = self.target;
+        let content = joined(blocks.iter().filter_map(|block| match block {
+            AssistantBlock::Text { text, .. } => Some(text.as_str()),
+            AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall { .. } => None,
+        }));
+        let extra_content = blocks.iter().find_map(|block| match block {
+            AssistantBlock::Text { vendor, .. } => target.own(vendor)?.get("extra_content"),
+            AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall { .. } => None,
+        });
+        let tool_calls: Vec<_> = blocks.iter().filter_map(|block| self.call(block)).collect();
+        if content.is_none() && tool_calls.is_empty() {
+            return None;
+        }
+        let mut said = Said {
+            role: "assistant",
+            reasoning_content: None,
+            reasoning: None,
+            reasoning_details: None,
+            content,
+            extra_content,
+            tool_calls: self.with_signature(tool_calls),
+        };
+        self.think(blocks, &mut said);
+        Some(said)
+    }
+
+    fn call(&mut self, block: &'a AssistantBlock) -> Option<Call<'a>> {
+        let AssistantBlock::ToolCall { id, name, input, vendor } = block else { return None };
+        let own = self.target.own(vendor);
+        // It goes by another id where the one it came with was taken.
+        if own.and_then(|own| own.get("id")?.as_str()) == Some(id.as_str()) {
+            self.own_ids.insert(id.as_str());
+        }
+        Some(Call {
+            id: self.id(id.as_str()),
+            kind: "function",
+            function: Called { name, arguments: input.to_string() },
+            extra_content: own.and_then(|own| own.get("extra_content")).map(Cow::Borrowed),
+        })
+    }
+
+    /// A step's calls as the server takes them, where the first is another model's, or ours: it looks at that one.
+    fn with_signature(&self, mut calls: Vec<Call<'a>>) -> Vec<Call<'a>> {
+        if let Some(first) = calls.first_mut().filter(|first| self.wants.signature && first.extra_content.is_none()) {
+            first.extra_content = Some(Cow::Owned(json!({ "google": { "thought_signature": NO_SIGNATURE } })));
+        }
+        calls
+    }
+
+    /// Puts the model's own thinking back where it came.
+    fn think(&self, blocks: &'a [AssistantBlock], said: &mut Said<'a>) {
+        let own = || {
+            blocks.iter().filter_map(|block| match block {
+                AssistantBlock::Thinking { text, vendor } => Some((text.as_str(), self.target.own(vendor)?)),
+                AssistantBlock::Text { .. } | AssistantBlock::ToolCall { .. } => None,
+            })
+        };
+        said.reasoning_details = own().find_map(|(_, own)| own.get("reasoning_details"));
+        if said.reasoning_details.is_none() {
+            // A log from before the field was kept has none.
+            let usual = self.wants.thinking.then_some("reasoning_content");
+            let field = own().find_map(|(_, own)| own.get("field")?.as_str()).or(usual);
+            let text = joined(own().map(|(text, _)| text));
+            match field {
+                Some("reasoning_content") => said.reasoning_content = text,
+                Some("reasoning") => said.reasoning = text,
+                Some(_) | None => {}
+            }
+        }
+        if self.wants.thinking && !said.tool_calls.is_empty() {
+            said.reasoning_content.get_or_insert_default();
+        }
+    }
+
+    /// An id as the server takes it.
+    fn id(&self, id: &'a str) -> Cow<'a, str> {
+        if self.own_ids.contains(id) { Cow::Borrowed(id) } else { fit(id, self.wants.ids) }
     }
 }
 
@@ -194,31 +305,6 @@ fn content(blocks: &[UserBlock]) -> Option<Content<'_>> {
         }
     });
     Some(Content::Parts(parts.collect()))
-}
-
-fn assistant<'a>(target: &Target, dialect: Dialect, blocks: &'a [AssistantBlock]) -> Option<Entry<'a>> {
-    let text = joined(blocks.iter().filter_map(|block| match block {
-        AssistantBlock::Text { text } => Some(text.as_str()),
-        AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall { .. } => None,
-    }));
-    let own = joined(blocks.iter().filter_map(|block| match block {
-        AssistantBlock::Thinking { text, vendor } => target.own(vendor).map(|_| text.as_str()),
-        AssistantBlock::Text { .. } | AssistantBlock::ToolCall { .. } => None,
-    }));
-    let calls: Vec<_> = blocks
-        .iter()
-        .filter_map(|block| match block {
-            AssistantBlock::ToolCall { id, name, input } => Some(Call {
-                id: fit(id.as_str(), dialect.ids),
-                kind: "function",
-                function: Called { name, arguments: input.to_string() },
-            }),
-            AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } => None,
-        })
-        .collect();
-    let unknown = || (dialect.needs_thinking && !calls.is_empty()).then_some(Cow::Borrowed(""));
-    let thinking = dialect.thinking_field.zip(own.or_else(unknown));
-    (text.is_some() || !calls.is_empty()).then_some(Entry::Assistant { text, thinking, calls })
 }
 
 /// Texts as one, apart by a blank line; none if there is nothing.

@@ -2,7 +2,7 @@
 //!
 //! What servers do differently, and is taken as it is meant: no count of tokens, or one in another place; tool calls
 //! without id or index, all with index 0, or with their input as an object; thinking as `reasoning_content`, as
-//! `reasoning` or as a part of the content; `finish_reason` `stop` where tools are called, another word, or none; no
+//! `reasoning`, as `reasoning_details` or as a part of the content; `finish_reason` `stop` where tools are called, another word, or none; no
 //! `[DONE]` at the end; the whole answer at once, as `message`.
 
 use std::borrow::Cow;
@@ -11,20 +11,27 @@ use agent::model::{ModelEvent, Response, Stop};
 use protocol::content::Usage;
 use protocol::{AssistantBlock, ToolCallId};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::failure::{Fault, words};
 use crate::wire::lenient::{TextOr, count, object, object_or_default, or_default, text, text_or_value};
-use crate::wire::{Decode, Pieces, Target, tool_input, usage};
+use crate::wire::tool_ids::{Rule, fit};
+use crate::wire::{Decode, FILTERED, Pieces, Target, tool_input, usage};
 
 /// Reads a stream of chunks.
 pub(crate) struct Decoder {
     target: Target,
     thinking: String,
+    /// The field in which thinking came, where it is one that is sent back.
+    thinking_field: Option<&'static str>,
+    details: Vec<Map<String, Value>>,
     text: String,
+    /// What is to go back with the text.
+    extra: Option<Value>,
     calls: Vec<Call>,
     usage: Usage,
     stop: Option<Stop>,
+    why: Option<String>,
     refused: bool,
     finished: bool,
 }
@@ -38,6 +45,8 @@ struct Call {
     name: String,
     json: String,
     end: End,
+    /// What is to go back with it.
+    extra: Option<Value>,
 }
 
 /// Looks for the end of an object in JSON that comes in pieces.
@@ -89,6 +98,10 @@ struct Delta<'a> {
     reasoning: Option<Cow<'a, str>>,
     #[serde(borrow, default, deserialize_with = "text")]
     refusal: Option<Cow<'a, str>>,
+    #[serde(default, deserialize_with = "or_default")]
+    reasoning_details: Value,
+    #[serde(default)]
+    extra_content: Option<Value>,
     #[serde(borrow, default, deserialize_with = "or_default")]
     tool_calls: Vec<CallDelta<'a>>,
 }
@@ -101,6 +114,8 @@ struct CallDelta<'a> {
     id: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     function: Option<FunctionDelta<'a>>,
+    #[serde(default)]
+    extra_content: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -170,20 +185,32 @@ impl Decoder {
         Self {
             target: target.clone(),
             thinking: String::new(),
+            thinking_field: None,
+            details: Vec::new(),
             text: String::new(),
+            extra: None,
             calls: Vec::new(),
             usage: Usage::default(),
             stop: None,
+            why: None,
             refused: false,
             finished: false,
         }
     }
 
     fn add(&mut self, delta: Delta<'_>, pieces: &mut Pieces) {
-        // Some servers send both fields, one of them empty.
-        if let Some(piece) = delta.reasoning_content.filter(|piece| !piece.is_empty()).or(delta.reasoning) {
+        // Some servers send both fields, one of them empty or both with the same.
+        let fields = [("reasoning_content", delta.reasoning_content), ("reasoning", delta.reasoning)];
+        let thought = fields.into_iter().find_map(|(field, piece)| Some((field, piece.filter(|p| !p.is_empty())?)));
+        let is_told = thought.is_some();
+        if let Some((field, piece)) = thought {
+            self.thinking_field.get_or_insert(field);
             self.think(&piece, pieces);
         }
+        if let Value::Array(details) = delta.reasoning_details {
+            self.add_details(details, is_told, pieces);
+        }
+        self.extra = self.extra.take().or(delta.extra_content.filter(|extra| !extra.is_null()));
         match delta.content {
             Some(TextOr::Text(piece)) => self.say(&piece, pieces),
             Some(TextOr::Value(parts)) => self.add_parts(&parts, pieces),
@@ -206,6 +233,22 @@ impl Decoder {
     fn think(&mut self, piece: &str, pieces: &mut Pieces) {
         self.thinking.push_str(piece);
         pieces.thinking(piece);
+    }
+
+    /// Details of the thinking. Neighbouring pieces of one text become one; what is encrypted stays as it is.
+    fn add_details(&mut self, details: Vec<Value>, is_told: bool, pieces: &mut Pieces) {
+        for detail in details {
+            let Value::Object(detail) = detail else { continue };
+            for name in ["text", "summary"] {
+                if let Some(piece) = detail.get(name).and_then(Value::as_str).filter(|_| !is_told) {
+                    self.think(piece, pieces);
+                }
+            }
+            match self.details.last_mut() {
+                Some(last) if goes_on(last, &detail) => append(last, detail),
+                _ => self.details.push(detail),
+            }
+        }
     }
 
     /// Content in parts, as Mistral sends it: texts, and thinking that is a text or made of texts.
@@ -235,6 +278,7 @@ impl Decoder {
         let Some(call) = self.slot(delta.index, &id, &name, &piece, pieces) else { return };
         call.json.push_str(&piece);
         call.end.look(&piece);
+        call.extra = call.extra.take().or(delta.extra_content.filter(|extra| !extra.is_null()));
         pieces.input(&call.id, &piece);
     }
 
@@ -282,6 +326,7 @@ impl Decoder {
                     name: name.to_owned(),
                     json: String::new(),
                     end: End::default(),
+                    extra: None,
                 });
                 self.calls.len() - 1
             }
@@ -293,21 +338,31 @@ impl Decoder {
         Some(call)
     }
 
+    /// What is to go back with a block; none if there is nothing.
+    fn kept<const N: usize>(&self, values: [(&str, Option<Value>); N]) -> Option<Value> {
+        Some(fields(values)).filter(|fields| !fields.is_empty()).map(|fields| self.target.tag(fields))
+    }
+
     fn finish(&mut self, pieces: &mut Pieces) {
         let mut content = Vec::new();
-        if !self.thinking.is_empty() {
+        let details = std::mem::take(&mut self.details);
+        if !self.thinking.is_empty() || !details.is_empty() {
             let text = std::mem::take(&mut self.thinking);
-            content.push(AssistantBlock::Thinking { text, vendor: Some(self.target.tag(Map::new())) });
+            let details = (!details.is_empty()).then(|| details.into_iter().map(Value::Object).collect());
+            let field = self.thinking_field.map(Value::from);
+            let vendor = self.target.tag(fields([("field", field), ("reasoning_details", details)]));
+            content.push(AssistantBlock::Thinking { text, vendor: Some(vendor) });
         }
         if !self.text.is_empty() {
-            content.push(AssistantBlock::Text { text: std::mem::take(&mut self.text) });
+            let text = std::mem::take(&mut self.text);
+            content.push(AssistantBlock::Text { text, vendor: self.kept([("extra_content", self.extra.clone())]) });
         }
-        let calls = std::mem::take(&mut self.calls).into_iter();
-        content.extend(calls.map(|Call { id, name, json, .. }| AssistantBlock::ToolCall {
-            id,
-            name,
-            input: tool_input(&json),
-        }));
+        for Call { id, name, json, extra, .. } in std::mem::take(&mut self.calls) {
+            // One that all take needs no mention.
+            let own_id = matches!(fit(id.as_str(), Rule::Plain), Cow::Owned(_)).then(|| Value::from(id.as_str()));
+            let vendor = self.kept([("extra_content", extra), ("id", own_id)]);
+            content.push(AssistantBlock::ToolCall { id, name, input: tool_input(&json), vendor });
+        }
         let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall { .. }));
         let stop = match self.stop {
             Some(Stop::MaxTokens) => Stop::MaxTokens,
@@ -317,7 +372,8 @@ impl Decoder {
             _ => Stop::EndTurn,
         };
         self.finished = true;
-        pieces.push(ModelEvent::Finished(Response { content, stop, usage: self.usage }));
+        let why = self.why.take().filter(|_| stop == Stop::Refusal);
+        pieces.push(ModelEvent::Finished(Response { content, stop, why, usage: self.usage }));
     }
 }
 
@@ -353,7 +409,9 @@ impl Decode for Decoder {
                 self.add(delta, pieces);
             }
             if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
-                self.stop = Some(stop(&reason)?);
+                let stop = stop(&reason)?;
+                self.why = (stop == Stop::Refusal).then(|| FILTERED.to_owned());
+                self.stop = Some(stop);
             }
             counts = counts.or(choice.usage);
         }
@@ -382,11 +440,54 @@ impl Decode for Decoder {
     }
 }
 
+fn fields<const N: usize>(values: [(&str, Option<Value>); N]) -> Map<String, Value> {
+    values.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+/// Whether a detail is the next piece of the one before it.
+fn goes_on(last: &Map<String, Value>, next: &Map<String, Value>) -> bool {
+    let given = |detail: &Map<String, Value>, name: &str| detail.get(name).filter(|value| !value.is_null()).cloned();
+    let agree = |name: &str| match (given(last, name), given(next, name)) {
+        (Some(last), Some(next)) => last == next,
+        _ => true,
+    };
+    let is_text = matches!(next.get("type").and_then(Value::as_str), Some("reasoning.text" | "reasoning.summary"));
+    is_text
+        && last.get("type") == next.get("type")
+        && agree("index")
+        && agree("id")
+        && last.get("signature").and_then(Value::as_str).is_none_or(str::is_empty)
+}
+
+/// Adds a piece to the detail before it.
+fn append(last: &mut Map<String, Value>, next: Map<String, Value>) {
+    for (name, value) in next {
+        match (last.get_mut(&name), value) {
+            (_, Value::Null) => {}
+            (Some(Value::String(text)), Value::String(piece)) if matches!(&*name, "text" | "summary") => {
+                text.push_str(&piece);
+            }
+            (Some(known), value) if *known == Value::Null || *known == json!("") => *known = value,
+            (Some(_), _) => {}
+            (None, value) => {
+                last.insert(name, value);
+            }
+        }
+    }
+}
+
 /// Why it ended.
 fn stop(reason: &str) -> Result<Stop, Fault> {
-    match reason {
+    // Google's server writes `function_call_filter: MALFORMED_FUNCTION_CALL`.
+    let reason = reason.to_ascii_lowercase();
+    if ["malformed_function_call", "unexpected_tool_call"].iter().any(|name| reason.contains(name)) {
+        let message = "the model wrote a tool call that cannot be read".to_owned();
+        return Err(Fault::Vendor { code: reason, message });
+    }
+    match reason.as_str() {
         "length" | "max_tokens" | "model_length" => Ok(Stop::MaxTokens),
-        "content_filter" | "refusal" | "safety" => Ok(Stop::Refusal),
+        reason if reason.starts_with("content_filter") => Ok(Stop::Refusal),
+        "refusal" | "safety" => Ok(Stop::Refusal),
         "tool_calls" | "function_call" | "tool_use" => Ok(Stop::ToolUse),
         "error" | "network_error" => {
             Err(Fault::Vendor { code: "server_error".to_owned(), message: "the answer ended with an error".to_owned() })

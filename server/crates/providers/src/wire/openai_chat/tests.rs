@@ -17,8 +17,10 @@ fn server(provider: &str) -> Target {
     target(provider, "qwen3-coder", Thinking::None)
 }
 
+/// What thinking carries that came from a provider.
 fn own(provider: &str) -> Value {
-    json!({"provider": provider, "model": "qwen3-coder"})
+    let field = if provider == "deepseek" { "reasoning_content" } else { "reasoning" };
+    json!({"provider": provider, "model": "qwen3-coder", "field": field})
 }
 
 #[test]
@@ -80,7 +82,6 @@ fn each_server_gets_its_dialect() {
     let openai = sent("openai");
     assert_eq!((&openai["max_completion_tokens"], openai.get("max_tokens")), (&json!(8000), None));
     assert_eq!(openai["prompt_cache_key"], json!("abc123"));
-    assert!(!openai.to_string().contains("where?"), "no field for thinking");
     let mistral = sent("mistral");
     assert_eq!(mistral.get("stream_options"), None);
     let id = mistral["messages"][2]["tool_calls"][0]["id"].as_str().unwrap();
@@ -95,6 +96,9 @@ fn each_server_gets_its_dialect() {
     assert!(!foreign.to_string().contains("where?"), "thinking of another");
     assert_eq!(foreign["messages"][2]["reasoning_content"], json!(""), "it refuses calls without any");
     assert_eq!(foreign["messages"][5].get("reasoning_content"), None);
+    let before = json!({"provider": "deepseek", "model": "qwen3-coder"});
+    let old = body(WIRE, &server("deepseek"), &request(conversation(&before)));
+    assert_eq!(old["messages"][2]["reasoning_content"], json!("where?"), "a log from before the field was kept");
 }
 
 fn chunk(delta: Value) -> Value {
@@ -206,8 +210,10 @@ fn thinking_is_found_wherever_a_server_puts_it() {
         json!({"content": parts}),
     ] {
         let response = read(WIRE, &server("ollama"), &[chunk(delta), finish("stop"), done()]).outcome.unwrap();
-        let thinking = AssistantBlock::Thinking { text: "hm".into(), vendor: Some(own("ollama")) };
-        assert_eq!(response.content, [thinking, text("yes")]);
+        let [AssistantBlock::Thinking { text: thinking, .. }, said] = &response.content[..] else {
+            panic!("{response:?}")
+        };
+        assert_eq!((thinking.as_str(), said), ("hm", &text("yes")));
     }
 }
 
@@ -276,6 +282,16 @@ fn an_error_within_the_stream_is_the_vendors_and_nonsense_is_garbage() {
     assert_eq!(code(json!({"error": "boom"})).1, "boom");
     assert_eq!(code(json!({"choices": [{"delta": {}, "error": {"message": "inner"}}]})).1, "inner");
     assert!(matches!(read(WIRE, &server("x"), &[json!("<html>")]).outcome, Err(Fault::Garbage(_))));
+}
+
+#[test]
+fn a_call_that_gemini_could_not_read_is_an_error_and_a_filtered_answer_says_so() {
+    let events = [chunk(json!({"content": "I"})), finish("function_call_filter: MALFORMED_FUNCTION_CALL")];
+    let fault = read(WIRE, &server("x"), &events).outcome.unwrap_err();
+    assert!(matches!(&fault, Fault::Vendor { code, .. } if code.contains("malformed_function_call")), "{fault:?}");
+    let response =
+        read(WIRE, &server("x"), &[chunk(json!({"content": "I"})), finish("content_filter")]).outcome.unwrap();
+    assert_eq!((response.stop, response.why.unwrap().contains("filter")), (Stop::Refusal, true));
 }
 
 #[test]
@@ -388,4 +404,121 @@ fn what_a_stream_used_before_it_broke_off_is_told() {
     let read = read(WIRE, &server("x"), &[chunk(json!({"content": "a"})), counts()]);
     assert!(read.outcome.is_err());
     assert_eq!(read.used(), Some(Usage { input: 40, output: 7, cache_read: 60, cache_write: 0 }));
+}
+
+/// What a model's answer looks like when it is sent back to a model, after the tools it called.
+fn sent_back(from: &Target, events: &[Value], to: &Target) -> Vec<Value> {
+    let content = read(WIRE, from, events).outcome.unwrap().content;
+    let results = content.iter().filter_map(|block| match block {
+        AssistantBlock::ToolCall { id, .. } => Some(result(id.as_str(), "done")),
+        AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } => None,
+    });
+    let results = Message::ToolResults(results.collect());
+    let sent = body(WIRE, to, &request(vec![says("go"), Message::Assistant(content), results, says("on")]));
+    sent["messages"].as_array().unwrap()[2..].to_vec()
+}
+
+#[test]
+fn what_a_server_puts_to_a_call_or_a_text_goes_back_with_it_and_to_no_other_model() {
+    let signature = json!({"google": {"thought_signature": "EoYC/+w=="}});
+    let events = [
+        chunk(json!({"content": "I look."})),
+        chunk(json!({"content": "", "extra_content": {"google": {"thought_signature": "text=="}}})),
+        called(json!({"index": 0, "id": "call_a", "type": "function", "extra_content": signature,
+            "function": {"name": "read_file", "arguments": "{}"}})),
+        called(
+            json!({"index": 1, "id": "call_b", "type": "function", "function": {"name": "read_file", "arguments": "{}"}}),
+        ),
+        finish("tool_calls"),
+    ];
+    let gemini = target("mine", "gemini-4-argon", Thinking::None);
+    let messages = sent_back(&gemini, &events, &gemini);
+    assert_eq!(messages[0]["tool_calls"][0]["extra_content"], signature);
+    assert_eq!(messages[0]["tool_calls"][1].get("extra_content"), None, "only what came");
+    assert_eq!(messages[0]["extra_content"], json!({"google": {"thought_signature": "text=="}}));
+    for other in [target("mine", "qwen3-coder", Thinking::None), target("theirs", "gemini-4-argon", Thinking::None)] {
+        assert!(!json!(sent_back(&gemini, &events, &other)).to_string().contains("google"), "{other:?}");
+    }
+}
+
+#[test]
+fn thinking_goes_back_in_the_field_in_which_it_came_whatever_the_provider_is_called() {
+    for field in ["reasoning_content", "reasoning"] {
+        let events = [
+            chunk(json!({ field: "Where" })),
+            chunk(json!({ field: "?" })),
+            called(json!({"index": 0, "id": "call_a", "function": {"name": "read_file", "arguments": "{}"}})),
+            finish("tool_calls"),
+        ];
+        for provider in ["mine", "openrouter", "ollama"] {
+            let own = sent_back(&server(provider), &events, &server(provider));
+            assert_eq!(own[0][field], json!("Where?"), "{provider}");
+            assert!(!json!(sent_back(&server(provider), &events, &server("theirs"))).to_string().contains("Where"));
+        }
+    }
+    let parts = json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Where?"}]}]});
+    let events = [chunk(parts), chunk(json!({"content": "There."})), finish("stop")];
+    assert_eq!(
+        sent_back(&server("mine"), &events, &server("mine"))[0],
+        json!({"role": "assistant", "content": "There."}),
+        "nobody asks for thinking that came within the content"
+    );
+}
+
+#[test]
+fn details_of_reasoning_that_come_in_pieces_go_back_whole_and_in_their_order() {
+    let text = |text: &str| json!({"type": "reasoning.text", "text": text, "format": "anthropic-claude-v1", "index": 0, "id": null});
+    let encrypted = json!({"type": "reasoning.encrypted", "data": "b64==", "id": "rs_1", "format": "openai-responses-v1", "index": 1});
+    let summary = |text: &str| json!({"type": "reasoning.summary", "summary": text, "index": 2});
+    let events = [
+        chunk(json!({"reasoning": "Wh", "reasoning_details": [text("Wh")]})),
+        chunk(json!({"reasoning": "ere?", "reasoning_details": [text("ere?")]})),
+        chunk(json!({"reasoning_details": [{"type": "reasoning.text", "signature": "c2ln", "index": 0}]})),
+        chunk(json!({"reasoning_details": [encrypted]})),
+        chunk(json!({"reasoning_details": [summary("In "), summary("short")]})),
+        called(json!({"index": 0, "id": "call_a", "function": {"name": "read_file", "arguments": "{}"}})),
+        finish("tool_calls"),
+    ];
+    let sent = sent_back(&server("mine"), &events, &server("mine"));
+    assert_eq!(
+        sent[0]["reasoning_details"],
+        json!([
+            {"type": "reasoning.text", "text": "Where?", "format": "anthropic-claude-v1", "index": 0, "id": null,
+                "signature": "c2ln"},
+            encrypted,
+            {"type": "reasoning.summary", "summary": "In short", "index": 2},
+        ])
+    );
+    assert_eq!(sent[0].get("reasoning"), None, "the details say it already");
+    let shown = read(WIRE, &server("mine"), &events).story();
+    assert_eq!(shown[0], "(Where?In short)", "what stands only in the details is shown too");
+}
+
+#[test]
+fn an_id_of_the_servers_own_making_stays_as_it_is() {
+    let events = [
+        called(
+            json!({"index": 0, "id": "functions.read_file:0", "function": {"name": "read_file", "arguments": "{}"}}),
+        ),
+        finish("tool_calls"),
+    ];
+    let own = sent_back(&server("mine"), &events, &server("mine"));
+    assert_eq!(own[0]["tool_calls"][0]["id"], json!("functions.read_file:0"));
+    assert_eq!(own[1]["tool_call_id"], json!("functions.read_file:0"));
+    let other = sent_back(&server("mine"), &events, &server("theirs"));
+    assert!(!json!(other).to_string().contains("functions.read_file:0"));
+    assert_eq!(other[0]["tool_calls"][0]["id"], other[1]["tool_call_id"]);
+}
+
+#[test]
+fn calls_of_others_get_what_gemini_wants_of_its_own() {
+    let others = [
+        called(json!({"index": 0, "id": "call_a", "function": {"name": "read_file", "arguments": "{}"}})),
+        called(json!({"index": 1, "id": "call_b", "function": {"name": "read_file", "arguments": "{}"}})),
+        finish("tool_calls"),
+    ];
+    let sent = sent_back(&server("mine"), &others, &server("gemini"));
+    let skip = json!({"google": {"thought_signature": "skip_thought_signature_validator"}});
+    assert_eq!(sent[0]["tool_calls"][0]["extra_content"], skip);
+    assert_eq!(sent[0]["tool_calls"][1].get("extra_content"), None, "the first of a step is looked at");
 }

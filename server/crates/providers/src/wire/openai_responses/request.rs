@@ -72,7 +72,9 @@ struct Tool<'a> {
 enum Item<'a> {
     Message {
         role: &'static str,
-        content: Vec<Part<'a>>,
+        content: Content<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        phase: Option<&'a str>,
     },
     FunctionCall {
         call_id: Cow<'a, str>,
@@ -87,12 +89,20 @@ enum Item<'a> {
     Reasoning(&'a Map<String, Value>),
 }
 
+/// What the model said is text in the easy form (`EasyInputMessage` of npm `openai` 7.57): its parts would need the id,
+/// the status and the annotations that an answer has, and strict servers refuse them without.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Parts(Vec<Part<'a>>),
+    Text(&'a str),
+}
+
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Part<'a> {
     InputText { text: &'a str },
-    InputImage { image_url: String },
-    OutputText { text: &'a str },
+    InputImage { detail: &'static str, image_url: String },
 }
 
 impl<'a> From<&'a ToolSpec> for Tool<'a> {
@@ -112,7 +122,10 @@ fn items<'a>(target: &Target, message: &'a Message) -> Vec<Item<'a>> {
     match message {
         Message::User(blocks) => {
             let content: Vec<_> = blocks.iter().filter_map(user).collect();
-            if content.is_empty() { Vec::new() } else { vec![Item::Message { role: "user", content }] }
+            if content.is_empty() {
+                return Vec::new();
+            }
+            vec![Item::Message { role: "user", content: Content::Parts(content), phase: None }]
         }
         Message::ToolResults(results) => results
             .iter()
@@ -136,20 +149,22 @@ fn user(block: &UserBlock) -> Option<Part<'_>> {
     match block {
         UserBlock::Text(text) => (!text.is_empty()).then_some(Part::InputText { text }),
         UserBlock::Image { mime_type, data } => {
-            Some(Part::InputImage { image_url: format!("data:{mime_type};base64,{data}") })
+            Some(Part::InputImage { detail: "auto", image_url: format!("data:{mime_type};base64,{data}") })
         }
     }
 }
 
 fn assistant<'a>(target: &Target, block: &'a AssistantBlock) -> Option<Item<'a>> {
     match block {
-        AssistantBlock::Text { text } => {
-            (!text.is_empty()).then(|| Item::Message { role: "assistant", content: vec![Part::OutputText { text }] })
-        }
+        AssistantBlock::Text { text, vendor } => (!text.is_empty()).then(|| Item::Message {
+            role: "assistant",
+            content: Content::Text(text),
+            phase: target.own(vendor).and_then(|own| own.get("phase")?.as_str()),
+        }),
         AssistantBlock::Thinking { vendor, .. } => {
             target.own(vendor)?.get("item").and_then(Value::as_object).map(Item::Reasoning)
         }
-        AssistantBlock::ToolCall { id, name, input } => {
+        AssistantBlock::ToolCall { id, name, input, .. } => {
             Some(Item::FunctionCall { call_id: fit(id.as_str(), Rule::Plain), name, arguments: input.to_string() })
         }
     }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::failure::Fault;
 use crate::wire::lenient::{count, object, object_or_default, or_default, text};
-use crate::wire::{Decode, Pieces, Target, tool_input, usage};
+use crate::wire::{Decode, FILTERED, Pieces, Target, tool_input, usage};
 
 /// Reads a stream of Responses events.
 pub(crate) struct Decoder {
@@ -40,7 +40,11 @@ struct Name<'a> {
 
 /// An item that comes in.
 enum Item {
-    Message(String),
+    Message {
+        text: String,
+        /// Which part of the work it is: comment or final answer.
+        phase: Option<Value>,
+    },
     Reasoning {
         text: String,
         item: Option<Value>,
@@ -173,7 +177,7 @@ impl Decoder {
 
     fn begin(&mut self, index: Option<usize>, item: &Value, pieces: &mut Pieces) -> usize {
         let begun = match field(item, "type") {
-            "message" => Item::Message(String::new()),
+            "message" => Item::Message { text: String::new(), phase: phase(item) },
             "reasoning" => Item::Reasoning { text: String::new(), item: None },
             "function_call" => {
                 let (id, name) = (ToolCallId::from(field(item, "call_id")), field(item, "name").to_owned());
@@ -190,7 +194,7 @@ impl Decoder {
         let (kind, call_id) = (field(whole, "type"), field(whole, "call_id"));
         let is_call = |item: &Item| matches!(item, Item::Call { id, .. } if id.as_str() == call_id);
         let named = self.place(Name { index, id: field(whole, "id") }, |item| match item {
-            Item::Message(_) => kind == "message",
+            Item::Message { .. } => kind == "message",
             Item::Reasoning { .. } => kind == "reasoning",
             Item::Call { .. } => kind == "function_call" && is_call(item),
             Item::Other => false,
@@ -205,7 +209,8 @@ impl Decoder {
         let Some(slot) = self.slots.get_mut(place) else { return };
         slot.done = true;
         match &mut slot.item {
-            Item::Message(text) => {
+            Item::Message { text, phase: known } => {
+                *known = phase(&whole).or(known.take());
                 let parts = whole.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
                 self.refused |= parts.iter().any(|part| field(part, "type") == "refusal");
                 let said: String =
@@ -229,17 +234,22 @@ impl Decoder {
         let mut content = Vec::with_capacity(self.slots.len());
         for Slot { item, .. } in std::mem::take(&mut self.slots) {
             content.extend(match item {
-                Item::Message(text) => (!text.is_empty()).then_some(AssistantBlock::Text { text }),
+                Item::Message { text, phase } => (!text.is_empty()).then(|| {
+                    let vendor = phase.map(|phase| self.target.tag(Map::from_iter([("phase".to_owned(), phase)])));
+                    AssistantBlock::Text { text, vendor }
+                }),
                 Item::Reasoning { text, item } => {
                     let vendor = item.and_then(sendable).map(|item| self.target.tag(Map::from_iter([item])));
                     (vendor.is_some() || !text.is_empty()).then_some(AssistantBlock::Thinking { text, vendor })
                 }
-                Item::Call { id, name, json } => Some(AssistantBlock::ToolCall { id, name, input: tool_input(&json) }),
+                Item::Call { id, name, json } => Some(AssistantBlock::tool_call(id, name, tool_input(&json))),
                 Item::Other => None,
             });
         }
         let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall { .. }));
-        let stop = match details.as_ref().map(|details| details.reason.as_str()) {
+        let reason = details.as_ref().map(|details| details.reason.as_str());
+        let why = reason.filter(|reason| *reason == "content_filter").map(|_| FILTERED.to_owned());
+        let stop = match reason {
             Some("content_filter") => Stop::Refusal,
             Some(_) => Stop::MaxTokens,
             None if calls => Stop::ToolUse,
@@ -248,7 +258,7 @@ impl Decoder {
         };
         self.finished = true;
         let usage = usage.map(|counts| counts.usage()).unwrap_or_default();
-        pieces.push(ModelEvent::Finished(Response { content, stop, usage }));
+        pieces.push(ModelEvent::Finished(Response { content, stop, why, usage }));
     }
 }
 
@@ -260,13 +270,14 @@ impl Decode for Decoder {
         let event: Event<'_> = serde_json::from_slice(data).map_err(|problem| Fault::garbage(data, problem))?;
         let (index, piece) = (event.output_index, event.delta.as_deref().unwrap_or_default());
         let name = Name { index, id: event.item_id.as_deref().unwrap_or_default() };
-        let is_message = |item: &Item| matches!(item, Item::Message(_));
+        let is_message = |item: &Item| matches!(item, Item::Message { .. });
         let is_reasoning = |item: &Item| matches!(item, Item::Reasoning { .. });
         let is_call = |item: &Item| matches!(item, Item::Call { .. });
         match event.kind.as_deref() {
             Some(kind @ ("response.output_text.delta" | "response.refusal.delta")) => {
                 self.refused |= kind == "response.refusal.delta";
-                if let Some(Item::Message(text)) = self.item_or(name, is_message, || Item::Message(String::new())) {
+                let make = || Item::Message { text: String::new(), phase: None };
+                if let Some(Item::Message { text, .. }) = self.item_or(name, is_message, make) {
                     text.push_str(piece);
                     pieces.text(piece);
                 }
@@ -297,6 +308,9 @@ impl Decode for Decoder {
                     text.push_str("\n\n");
                     pieces.thinking("\n\n");
                 }
+            }
+            Some("response.created") if !self.slots.is_empty() => {
+                return Err(Fault::garbage(data, "another answer began within the first"));
             }
             Some("response.output_item.added") => {
                 if let Some(item) = &event.item {
@@ -343,6 +357,11 @@ fn field<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// The phase of a message, which `gpt-5.3-codex` and later want back (`EasyInputMessage.phase` of npm `openai` 7.57).
+fn phase(item: &Value) -> Option<Value> {
+    item.get("phase").filter(|phase| !phase.is_null()).cloned()
+}
+
 /// Adds what a whole text has beyond the pieces so far. Where they differ, the pieces count: they were shown.
 fn add_rest(so_far: &mut String, whole: &str, show: impl FnOnce(&str)) {
     if let Some(rest) = whole.strip_prefix(so_far.as_str())
@@ -375,6 +394,10 @@ fn vendor(problem: Option<Problem>) -> Fault {
     let Some(Problem { code, kind, message }) = problem else {
         return Fault::Vendor { code: String::new(), message: "the response failed".to_owned() };
     };
-    let code = code.as_str().map_or(kind, str::to_owned);
+    let code = match code {
+        Value::String(code) => code,
+        Value::Number(number) => format!("{kind} {number}"),
+        _ => kind,
+    };
     Fault::Vendor { code, message }
 }

@@ -71,7 +71,10 @@ fn a_conversation_reads_as_the_vendor_wants_it() {
         json!({"type": "function_call", "call_id": "call_1", "name": "read_file", "arguments": "{\"path\":\"a.rs\"}"})
     );
     assert_eq!(input[5], json!({"type": "function_call_output", "call_id": "call_1", "output": "fn a() {}"}));
-    assert_eq!(input[12]["content"][1], json!({"type": "input_image", "image_url": "data:image/png;base64,iVBO"}));
+    assert_eq!(
+        input[12]["content"][1],
+        json!({"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,iVBO"})
+    );
 }
 
 #[test]
@@ -302,4 +305,33 @@ fn what_a_failed_response_used_is_told() {
     let read = read(WIRE, &gpt(), &[failed]);
     assert!(read.outcome.is_err());
     assert_eq!(read.used(), Some(Usage { input: 30, output: 4, ..Usage::default() }));
+}
+
+#[test]
+fn text_of_the_model_is_sent_in_the_easy_form_with_the_phase_that_it_had() {
+    let item = |phase: Value| {
+        json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+        "phase": phase, "content": [{"type": "output_text", "text": "I look.", "annotations": []}]})
+    };
+    let events = |phase: Value| {
+        [
+            json!({"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "id": "msg_1",
+                "role": "assistant", "status": "in_progress", "content": []}}),
+            json!({"type": "response.output_text.delta", "output_index": 0, "delta": "I look."}),
+            json!({"type": "response.output_item.done", "output_index": 0, "item": item(phase)}),
+            json!({"type": "response.completed", "response": {"usage": {"input_tokens": 1, "output_tokens": 1}}}),
+        ]
+    };
+    let own = target("openai", "gpt-6.1-sol", Thinking::Effort);
+    let sent = |phase: Value, to: &Target| {
+        let content = read(WIRE, &own, &events(phase)).outcome.unwrap().content;
+        body(WIRE, to, &request(vec![says("go"), Message::Assistant(content), says("on")]))["input"][1].clone()
+    };
+    assert_eq!(
+        sent(json!("commentary"), &own),
+        json!({"type": "message", "role": "assistant", "content": "I look.", "phase": "commentary"})
+    );
+    let without = json!({"type": "message", "role": "assistant", "content": "I look."});
+    assert_eq!(sent(Value::Null, &own), without);
+    assert_eq!(sent(json!("commentary"), &target("openai", "gpt-5.1", Thinking::Effort)), without);
 }

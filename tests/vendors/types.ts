@@ -1,0 +1,28 @@
+// The bodies of requests by the vendors' own SDKs. What those who are compatible with OpenAI add to it is added here, with
+// the page that says so.
+
+import type { MessageCreateParamsStreaming as Messages } from '@anthropic-ai/sdk/resources/messages';
+import type { MessageCreateParamsStreaming as BetaMessages } from '@anthropic-ai/sdk/resources/beta/messages/messages';
+import type {
+  ChatCompletionAssistantMessageParam as Said, ChatCompletionCreateParamsStreaming as Chat,
+  ChatCompletionMessageFunctionToolCall as Call, ChatCompletionMessageParam as Message,
+} from 'openai/resources/chat/completions';
+import type { ResponseCreateParamsStreaming as Responses } from 'openai/resources/responses/responses';
+
+/** A request whose messages of the model have more. */
+type With<More> = Omit<Chat, 'messages'> & { messages: (Exclude<Message, Said> | More)[] };
+
+/** platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model, api-docs.deepseek.com/guides/thinking_mode */
+type Moonshot = With<Said & { reasoning_content?: string }>;
+
+/** openrouter.ai/docs/guides/best-practices/reasoning-tokens */
+interface Detail { type: string; text?: string; format?: string; index?: number; signature?: string }
+type OpenRouter = With<Said & { reasoning?: string; reasoning_details?: Detail[] }>;
+
+/** console.groq.com/docs/reasoning */
+type Groq = With<Said & { reasoning?: string }>;
+
+/** ai.google.dev/gemini-api/docs/thought-signatures */
+interface Extra { google: { thought_signature: string } }
+type Signed = Call & { extra_content?: Extra };
+type Gemini = With<Omit<Said, 'tool_calls'> & { extra_content?: Extra; tool_calls?: Signed[] }>;
