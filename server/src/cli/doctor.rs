@@ -63,7 +63,7 @@ pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
         Ok(found) => report.good("shell", &found)?,
         Err(problem) => report.bad("shell", &problem)?,
     }
-    servers(&mut report, &folder, &config_file, policy).await?;
+    servers(&mut report, &folder, [&data_folder, &config_file], policy).await?;
     database(&mut report, &data_folder)?;
     report.good("log", &log_file(&data_folder).display().to_string())?;
     Ok(if report.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -184,7 +184,7 @@ impl Gate for Unasked {
 async fn servers(
     report: &mut Report,
     folder: &Path,
-    config_file: &Path,
+    [data_folder, config_file]: [&Path; 2],
     policy: Option<Arc<Policy>>,
 ) -> Result<(), Failure> {
     const WHAT: &str = "language servers";
