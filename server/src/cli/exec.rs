@@ -108,6 +108,7 @@ impl Job {
         let (shows, shown) = mpsc::unbounded_channel();
         let connection = hub.connect(Client {
             folders: vec![self.folder.clone()],
+            name: None,
             encoding: PositionEncoding::Utf8,
             editor: Arc::new(Terminal { shows }),
             trusted: self.trusted,

@@ -178,8 +178,8 @@ impl Router {
 
     fn take(&mut self, Post { client, message }: Post) {
         match (message, client) {
-            (Message::Connected(Client { folders, encoding, editor, trusted }, buffers), Some(id)) => {
-                let caller = Caller { id, editor, buffers, trust: Word::new(trusted) };
+            (Message::Connected(Client { folders, name, encoding, editor, trusted }, buffers), Some(id)) => {
+                let caller = Caller { id, name, editor, buffers, trust: Word::new(trusted) };
                 self.clients.insert(id, Connected { folders, encoding, caller });
             }
             (Message::Disconnected, Some(id)) => self.disconnected(id),
