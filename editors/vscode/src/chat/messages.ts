@@ -4,8 +4,8 @@
 // tells facts that are no events. The webview folds and shows them. It can do nothing by itself: it posts intents, and the host carries them out.
 
 import type {
-  AutoScope, Decision, DecisionTarget, Direction, HunkId, Mode, ModelInfo, PermissionId, PromptBlock, PromptCompleteResult, ProposalId,
-  QueueId, SequencedEvent, SessionId, SessionInfo, TerminalId, TerminalInfo, ToolCallId, TurnId,
+  AutoScope, Decision, DecisionTarget, Direction, HunkId, Mode, ModelInfo, PermissionId, PromptBlock, PromptCompleteResult,
+  ProposalId, QueueId, SequencedEvent, SessionId, SessionInfo, TerminalId, TerminalInfo, ToolCallId, TurnId,
 } from '../generated/protocol';
 import type { ChatSnapshot, Entry } from './fold';
 
@@ -166,8 +166,8 @@ export type Intent =
   | { type: 'steer'; promptId: string; turnId: TurnId; blocks: PromptBlock[] }
   /** A prompt for after the running turn. */
   | { type: 'queue'; promptId: string; blocks: PromptBlock[] }
-  /** Take a waiting prompt back. */
-  | { type: 'unqueue'; queueId: QueueId }
+  /** Take a waiting prompt back into the draft. Answered with `attach`, once it waits no more. */
+  | { type: 'unqueue'; queueId: QueueId; prompt: PromptBlock[] }
   /** Go on after a turn was interrupted or failed. */
   | { type: 'continue' }
   | { type: 'cancel'; turnId?: TurnId }
