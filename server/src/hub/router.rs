@@ -2,6 +2,7 @@
 //! session goes to that session's task; what needs the store or the project's disk is done in a task of its own, and a
 //! request waits for what was [`begun`] before it.
 
+mod beginnings;
 mod begun;
 mod servers;
 
@@ -355,6 +356,11 @@ impl Router {
                 let Some(client) = self.clients.get(&id) else { return };
                 drop(tokio::spawn(self.folders_of(client).restart(params, reply)));
             }
+            Request::PromptBeginnings(params, reply) => {
+                let Some(client) = self.clients.get(&id) else { return };
+                let start = beginnings::Start { folders: self.folders_of(client), caller: client.caller.clone() };
+                drop(tokio::spawn(start.offer(params, reply)));
+            }
             Request::ModelSelect(params, reply) if params.session_id.is_none() => {
                 let shared = self.shared.clone();
                 tokio::spawn(async move {
@@ -537,7 +543,8 @@ fn session_of(request: &Request) -> Option<SessionId> {
         | Request::ModelList(..)
         | Request::WorkspaceTrust(..)
         | Request::ServersList(..)
-        | Request::ServersRestart(..) => return None,
+        | Request::ServersRestart(..)
+        | Request::PromptBeginnings(..) => return None,
         Request::SessionOpen(params, _) => params.session_id.clone(),
         Request::SessionClose(params, _) => params.session_id.clone(),
         Request::SessionRename(params, _) => params.session_id.clone(),

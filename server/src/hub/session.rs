@@ -743,6 +743,7 @@ impl Session {
             | Request::ModelList(..)
             | Request::WorkspaceTrust(..)
             | Request::ServersList(..)
+            | Request::PromptBeginnings(..)
             | Request::ServersRestart(..)
             | Request::SessionDelete(..) => {}
         }

@@ -43,6 +43,7 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'unqueue':
       await session.dequeue(intent.queueId);
       return hands.draft(draftOf(intent.prompt));
+    case 'draft': return hands.draft(draftOf(intent.prompt));
     case 'continue': return session.prompt([]);
     case 'cancel': return session.cancel(intent.turnId);
     case 'answer': await session.answer(intent.permissionId, intent.optionId, intent.message); return;
@@ -71,6 +72,8 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'pickMode': return run('azimuth.mode.select');
     case 'setMode': return run('azimuth.mode.select', intent.mode);
     case 'setKey': return run('azimuth.key.set');
+    case 'manageTrust': return run('workbench.trust.manage');
+    case 'showServers': return run('azimuth.languageServers.show');
     case 'openFolder': return run('workbench.action.files.openFolder');
     case 'restartServer': return run('azimuth.server.restart');
     case 'openLog': return run('azimuth.log.show');

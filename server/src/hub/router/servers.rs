@@ -38,18 +38,20 @@ pub(super) struct Folders {
 impl Folders {
     /// Answers how it stands with the servers.
     pub(super) async fn list(self, reply: Reply<ServersListResult>) {
-        let listed = async {
-            let (roots, trusted) = self.look().await?;
-            let (servers, parts) = (&self.shared.servers, &self.shared.parts);
-            // What lies where commands may write is brought along, too.
-            let (held, _) = confinement::of(parts.supervisor.clone(), parts.own(), &self.config, &roots).await;
-            let policy = held.policy.clone().filter(|_| held.is_sandboxed());
-            let gate = Arc::new(self.shared.trust.clone());
-            let access = Access { trusted: Arc::new(move || trusted), policy, pass: [].into(), gate };
-            let list = servers.status(&roots, &access).await.into_iter().map(info).collect();
-            Ok(ServersListResult { servers: list, problems: servers.problems(&roots, trusted).await })
-        };
-        let _ = reply.send(listed.await);
+        let _ = reply.send(self.listed().await);
+    }
+
+    /// How it stands with the servers.
+    pub(super) async fn listed(&self) -> Result<ServersListResult, Error> {
+        let (roots, trusted) = self.look().await?;
+        let (servers, parts) = (&self.shared.servers, &self.shared.parts);
+        // What lies where commands may write is brought along, too.
+        let (held, _) = confinement::of(parts.supervisor.clone(), parts.own(), &self.config, &roots).await;
+        let policy = held.policy.clone().filter(|_| held.is_sandboxed());
+        let gate = Arc::new(self.shared.trust.clone());
+        let access = Access { trusted: Arc::new(move || trusted), policy, pass: [].into(), gate };
+        let list = servers.status(&roots, &access).await.into_iter().map(info).collect();
+        Ok(ServersListResult { servers: list, problems: servers.problems(&roots, trusted).await })
     }
 
     /// Ends servers, so that they start anew.
@@ -71,7 +73,7 @@ impl Folders {
     }
 
     /// Its roots, and whether it is trusted.
-    async fn look(&self) -> Result<(Roots, bool), Error> {
+    pub(super) async fn look(&self) -> Result<(Roots, bool), Error> {
         let (book, folders, word) = (self.shared.trust.clone(), self.folders.clone(), self.word.clone());
         let looked = blocking(move || {
             let decided = Workspace::new(&book, folders.clone()).decided(&word);

@@ -227,6 +227,15 @@ impl Servers {
         list
     }
 
+    /// The servers for a file in a folder of the workspace, as they would be asked: the name of each, and where its program is not
+    /// found that it is not, and how to get it.
+    pub async fn known_for(&self, folder: PathBuf, file: PathBuf, trusted: bool) -> Vec<(String, Option<String>)> {
+        let known = self.detect(folder, Some(file), trusted).await;
+        let told =
+            |one: Detected| (one.definition.name.clone(), one.program.is_none().then(|| one.definition.missing()));
+        known.into_iter().map(told).collect()
+    }
+
     async fn started(&self, is_meant: impl Fn(&Slot) -> bool) -> Vec<ServerStatus> {
         let slots: Vec<Arc<Slot>> = self.slots().values().filter(|slot| is_meant(slot)).cloned().collect();
         let mut list: Vec<ServerStatus> = Vec::new();
