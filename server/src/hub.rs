@@ -134,6 +134,8 @@ impl Hub {
 pub struct Client {
     /// Its workspace folders, absolute; the first one is where new sessions start.
     pub folders: Vec<PathBuf>,
+    /// The editor's name and version as the model is told them, such as `Neovim 0.12`; none where there is no editor.
+    pub name: Option<Arc<str>>,
     /// The encoding of positions in its document changes and prompts.
     pub encoding: PositionEncoding,
     /// How to reach it.

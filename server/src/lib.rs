@@ -2,7 +2,7 @@
 //! into a program. It is a library too, so that tests and benchmarks can use the real thing in memory.
 //!
 //! Reading order: [`cli`], [`serve`], [`lsp`] (which only converts), [`hub`] (sessions), [`sockets`] (where
-//! processes meet), `words` (what several views say in the same words), `visible` (text
+//! processes meet), `mentions` (files that a prompt names), `words` (what several views say in the same words), `visible` (text
 //! that is not ours, on a terminal), [`config`], [`log`].
 
 // Linux is built and tested, macOS stands behind `cfg` and is untested (design D11).
@@ -14,6 +14,7 @@ pub mod config;
 pub mod hub;
 pub mod log;
 pub mod lsp;
+mod mentions;
 pub mod serve;
 pub mod sockets;
 mod visible;

@@ -299,6 +299,34 @@ fn every_event_is_a_line_of_json() {
 }
 
 #[test]
+fn a_file_that_a_prompt_names_by_at_is_put_before_the_model() {
+    let world = World::new();
+    world.write("notes.txt", "the meeting is at noon\n");
+    world.write("src/long.rs", "one\ntwo\nthree\n");
+    let script = world.script(&json!([{ "text": "At noon." }]));
+    let prompt = "When is it, by @notes.txt? Look at @src/long.rs:2-3, too, not at @nowhere.txt or me@notes.txt.";
+    let output = world.azimuth(&["exec", "--script", &script, "--json", prompt]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let events = stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["event"].take());
+    let started = events.into_iter().find(|event| event["type"] == "turnStarted").unwrap();
+    let kinds: Vec<_> = started["prompt"].as_array().unwrap().iter().map(|block| &block["type"]).collect();
+    assert_eq!(kinds, ["text", "file", "range"]);
+    assert_eq!(started["prompt"][0]["text"], prompt, "what was typed stays as it was");
+    let read = "notes.txt:\n```\nthe meeting is at noon\n```\nsrc/long.rs lines 2-3:\n```\ntwo\nthree\n```\n";
+    assert_eq!(started["context"], read);
+}
+
+#[test]
+fn a_command_of_the_users_own_names_no_file_by_at() {
+    let world = World::new();
+    world.write("notes.txt", "the meeting is at noon\n");
+    let output = world.azimuth(&["exec", "!echo see @notes.txt"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert_eq!(text(&output), "see @notes.txt\n");
+}
+
+#[test]
 fn a_session_is_gone_on_with_listed_shown_deleted_and_brought_back() {
     let world = World::new();
     let script = world.script(&json!([{ "text": "First answer." }, { "text": "Second answer." }]));

@@ -64,6 +64,7 @@ impl Window {
         let folders = vec![project.folder().to_owned()];
         let client = Client {
             folders,
+            name: None,
             encoding: PositionEncoding::Utf8,
             editor: Arc::clone(&screen) as Arc<dyn Editor>,
             trusted: Some(true),

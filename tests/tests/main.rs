@@ -2,6 +2,7 @@
 
 mod accepting;
 mod bad_input;
+mod beginnings;
 mod brought;
 mod chains;
 mod chat;

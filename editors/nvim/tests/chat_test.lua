@@ -16,9 +16,12 @@ local function chat(answers, test, options)
   local files = { ["src/temperature.sh"] = script, ["src/with blank.txt"] = "a blank\n" }
   local place = support.place(vim.tbl_extend("force", files, options.files or {}))
   local model = models.start(answers)
-  support.use_model(place, model, options.toml)
+  if not options.no_model then
+    support.use_model(place, model, options.toml)
+  end
   local child = support.start(place, options)
   local ok, problem = xpcall(function()
+    child:lua(options.before or "")
     child:open_chat()
     test(child, model, place)
   end, debug.traceback)
@@ -26,6 +29,88 @@ local function chat(answers, test, options)
   if not ok then
     error(problem, 0)
   end
+end
+
+--- The key of the line of the transcript that holds a text.
+---@param child Child
+---@param words string
+---@return string
+local function key_of(child, words)
+  for _, line in ipairs(vim.split(child:transcript(), "\n")) do
+    local key = line:match("^%[(%d)%] ")
+    if key and line:find(words, 1, true) then
+      return key
+    end
+  end
+  error(("no key does %q in:\n%s"):format(words, child:transcript()), 2)
+end
+
+function T.an_empty_chat_offers_what_to_try_and_where_to_go_on_and_says_how_it_is_set_up()
+  chat({ { text = "Seven." }, { text = "It converts." } }, function(child)
+    child:wait_for("Show me around this project")
+    support.lacks(child:transcript(), "Go on with")
+    child:prompt("Remember the number.")
+    child:wait_for("Done")
+    support.lacks(child:transcript(), "Try")
+    child:command("Azimuth new")
+    child:wait_for("Go on with")
+    local line = "vim.api.nvim_win_get_cursor(vim.fn.bufwinid('azimuth://chat'))[1]"
+    support.equal(child:lua("return " .. line), 1, "it is looked at from its beginning")
+    local shown = child:transcript()
+    support.contains(shown, "✓ Model: test/m")
+    support.contains(shown, "✓ Rules: AGENTS.md")
+    support.lacks(shown, "Seven.")
+
+    -- What there is to try follows the file that the user has before them.
+    child:command("topleft vsplit src/temperature.sh")
+    child:wait_for("Explain src/temperature.sh")
+
+    -- Its number opens a session, in the transcript; and its line does.
+    child:command("call win_gotoid(bufwinid('azimuth://chat'))")
+    child:type("<Esc>" .. key_of(child, "Remember the number"))
+    child:wait_for("Seven.")
+    support.lacks(child:transcript(), "Go on with")
+    child:command("Azimuth new")
+    child:wait_for("Go on with")
+    child:command("stopinsert")
+    child:wait("vim.api.nvim_get_mode().mode == 'n'")
+    child:command("call win_gotoid(bufwinid('azimuth://chat')) | call search('Remember the number')")
+    child:type("<CR>")
+    child:wait_for("Seven.")
+
+    -- And in the empty prompt: what is to be tried is put there, to be read and sent.
+    child:command("Azimuth new")
+    child:wait("vim.api.nvim_get_mode().mode == 'i'")
+    child:wait_for("Explain src/temperature.sh")
+    child:type("<Esc>" .. key_of(child, "Explain src/temperature.sh"))
+    child:wait("require('azimuth.input').text():find('Explain this file', 1, true)")
+    support.contains(child:lua("return require('azimuth.input').text()"), "@src/temperature.sh")
+    child:wait("vim.api.nvim_get_mode().mode == 'i'")
+    -- Written, a digit is a digit.
+    child:type("<Esc>0i<lt>1>")
+    child:wait("require('azimuth.input').text():find('<1>', 1, true)")
+    child:type("<C-s>")
+    child:wait_for("It converts.")
+    child:wait(line .. " == vim.fn.line('$', vim.fn.bufwinid('azimuth://chat'))")
+  end, { files = { ["AGENTS.md"] = "Use tabs.\n" } })
+end
+
+function T.an_empty_chat_says_what_is_missing_and_how_to_come_by_it()
+  chat({}, function(child)
+    child:wait_for("! No rules: ")
+    child:wait_for("! No model")
+    support.contains(child:transcript(), ":Azimuth key, or :Azimuth models")
+    -- Who is asked for a key says nothing.
+  end, { no_model = true, before = "vim.ui.select, vim.ui.input = function() end, function() end" })
+end
+
+function T.the_model_is_told_that_the_user_is_in_neovim()
+  chat({ { text = "Yes." } }, function(child, model)
+    child:prompt("Where am I?")
+    child:wait_for("Done")
+    local version = vim.version()
+    support.contains(vim.json.encode(model.asked[1].messages[1]), ("Editor: Neovim %d.%d."):format(version.major, version.minor))
+  end)
 end
 
 function T.a_prompt_that_mentions_a_file_is_answered()

@@ -214,6 +214,56 @@ local scenes = {
     prompt = "Do the tests pass?",
     until_text = "[a]",
   },
+  beginnings = {
+    file = "src/temperature.lua",
+    answers = { { text = answer } },
+    prompt = "What is wrong in @src/temperature.sh ?",
+    until_text = "Done",
+    after = function()
+      vim.cmd("stopinsert | Azimuth new")
+      vim.wait(10000, function()
+        local lines = vim.api.nvim_buf_get_lines(vim.fn.bufnr("azimuth://chat"), 0, -1, false)
+        return vim.tbl_contains(lines, "Go on with")
+      end, 10)
+    end,
+  },
+  -- One question is allowed, and one refused with a word; that the cost is not known is said at the first end.
+  answered = {
+    file = "src/temperature.lua",
+    answers = {
+      { text = "I run the tests.", calls = { { name = "shell_run", input = { command = "sh src/test.sh && echo all pass" } } } },
+      { text = "They pass, so I send it out.", calls = { { name = "shell_run", input = { command = "make deploy --always-make TARGET=production" } } } },
+      { text = "Then I leave it here." },
+      { text = "You are welcome." },
+    },
+    prompt = "Do the tests pass? Then send it out.",
+    until_text = "[a]",
+    after = function()
+      local client, permission = require("azimuth.client"), require("azimuth.permission")
+      local function answer_next(option, message, next)
+        local asked
+        vim.wait(10000, function()
+          asked = permission.open()[1]
+          return asked ~= nil
+        end, 10)
+        permission.answer(asked, vim.iter(asked.request.options):find(function(it)
+          return it.kind == option
+        end), message)
+        vim.wait(10000, next, 10)
+      end
+      answer_next("allow_once", nil, function()
+        return permission.open()[1] == nil
+      end)
+      answer_next("reject_once", "not to production", function()
+        return client.state().running == nil
+      end)
+      require("azimuth.input").send_text("Thank you.")
+      vim.wait(10000, function()
+        local last = client.state().entries[#client.state().entries]
+        return last and last.kind == "turn_end"
+      end, 10)
+    end,
+  },
   shell = {
     settings = 'permissions.allow = ["Shell"]',
     answers = {

@@ -388,7 +388,60 @@ function T.a_question_is_open_until_it_is_answered()
   })
   support.equal(#state.questions, 0)
   support.equal(state.entries[2].status, "running")
-  support.equal(render.entry(state.entries[3]).lines[1], "✓ Run a command? Allow once")
+  local block = render.entry(state.entries[3])
+  support.equal(block.lines[1], "✓ Allow once · Run a command? make")
+  support.equal(block.fold, { first = 0, last = #block.lines - 1 }, "what was asked is folded into that line")
+end
+
+function T.an_answered_question_begins_with_its_answer_however_long_it_is()
+  local title = "Start the project's own language server " .. ("typescript-language-server "):rep(5)
+  local options = {
+    { optionId = "once", name = "Allow once", kind = "allow_once" },
+    { optionId = "never", name = "Never start it", kind = "reject_always" },
+  }
+  local request = { permissionId = "p1", about = "program", title = title, detail = "", reason = "it is new", options = options }
+  local function line(outcome)
+    local asked = { type = "permissionAsked", turnId = "t1", request = request }
+    local answered = { type = "permissionAnswered", permissionId = "p1", outcome = outcome }
+    local block = render.entry(folded({ turn_started("t1", "hi"), asked, answered }).entries[2])
+    support.equal(block.fold, { first = 0, last = 1 }, "a closed fold does not wrap")
+    support.contains(block.lines[1], vim.trim(title))
+    return block.lines[1]:sub(1, 80)
+  end
+  support.contains(line({ type = "selected", optionId = "once" }), "✓ Allow once · Start the project's own language")
+  support.contains(
+    line({ type = "selected", optionId = "never", message = "We use\nanother one." }),
+    "✗ Never start it: We use another one. · Start"
+  )
+  support.contains(line({ type = "cancelled" }), "– Not answered · Start")
+  support.contains(line({ type = "moot" }), "– Settled otherwise · Start")
+end
+
+function T.that_a_models_price_is_not_known_is_said_once()
+  local function changed(model)
+    return { type = "modelChanged", model = model, scripted = false }
+  end
+  local function ended(id, cost)
+    return vim.tbl_extend("force", turn_ended(id), { cost = cost })
+  end
+  local function unpriced(id, used)
+    local event = turn_ended(id)
+    event.cost, event.usage = nil, used or usage
+    return event
+  end
+  local nothing = { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 }
+  local events = { changed("test/a"), unpriced("t0", nothing), unpriced("t1"), unpriced("t2"), changed("test/b"), unpriced("t3"), ended("t4", 0.5) }
+  local lines = {}
+  for _, entry in ipairs(folded(events).entries) do
+    table.insert(lines, render.entry(entry).lines[1])
+  end
+  support.equal(lines, {
+    "Done",
+    "Done · 10 in, 5 out · cost unknown: test/a has no known price",
+    "Done · 10 in, 5 out",
+    "Done · 10 in, 5 out · cost unknown: test/b has no known price",
+    "Done · 10 in, 5 out · $0.50",
+  })
 end
 
 function T.the_end_of_a_turn_ends_what_it_left_open()

@@ -55,6 +55,7 @@ export function activate(context: vscode.ExtensionContext): void {
     request,
     tell: (message) => chat.tell(message),
     attach: (attachments) => chat.attach(attachments),
+    draft: (prompt) => chat.add(prompt),
     terminals,
     held,
     openDiff: async (proposalId, hunkId) => {

@@ -33,7 +33,7 @@ use super::style::Style;
 use super::view::{View, is_job};
 use super::{Exec, Failure, complain};
 use crate::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub, Reply, Request};
-use crate::{lsp, serve, visible};
+use crate::{lsp, mentions, serve, visible};
 
 /// What is said where what was accepted, or came of a slash command, is not there in time.
 const LATE: &str = "the turn is over, but what came of it did not arrive in time; look at the files before you go on";
@@ -108,6 +108,7 @@ impl Job {
         let (shows, shown) = mpsc::unbounded_channel();
         let connection = hub.connect(Client {
             folders: vec![self.folder.clone()],
+            name: None,
             encoding: PositionEncoding::Utf8,
             editor: Arc::new(Terminal { shows }),
             trusted: self.trusted,
@@ -158,7 +159,7 @@ impl Job {
         };
         let params = TurnStartParams {
             session_id: turn.session.clone(),
-            prompt: vec![PromptBlock::Text { text: self.prompt.clone() }],
+            prompt: self.blocks(connection).await,
             mode: self.mode,
         };
         let is_command = user_command::parse(&params.prompt).is_some();
@@ -192,6 +193,17 @@ impl Job {
                 return Ok(code);
             }
         }
+    }
+
+    /// The prompt, with the files of the current folder that it names. What a command of the user's own names is its own affair.
+    async fn blocks(&self, connection: &Connection) -> Vec<PromptBlock> {
+        let (text, folders) = (self.prompt.clone(), [self.folder.clone()]);
+        let typed = vec![PromptBlock::Text { text: text.clone() }];
+        if user_command::parse(&typed).is_some() {
+            return typed;
+        }
+        let buffers = Arc::clone(connection.buffers());
+        tokio::task::spawn_blocking(move || mentions::blocks(text, &folders, &buffers)).await.unwrap_or(typed)
     }
 
     /// Makes the session, or opens the one to go on with.

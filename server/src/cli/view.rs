@@ -42,6 +42,8 @@ pub(super) struct View<W> {
     jobs: HashMap<TerminalId, String>,
     /// The plan as it was shown last.
     plan: Vec<PlanEntry>,
+    /// Whether it was said that the model's price is not known.
+    told_unpriced: bool,
 }
 
 impl<W: Write> View<W> {
@@ -50,7 +52,22 @@ impl<W: Write> View<W> {
         let (commands, starting, jobs) = (Vec::new(), Vec::new(), HashMap::new());
         let (message, at_line_start, live, plan) = (None, true, false, Vec::new());
         let (pieces, in_output, colours) = (Pieces::default(), false, Colours::default());
-        Self { out, style, message, pieces, in_output, colours, at_line_start, live, commands, starting, jobs, plan }
+        let told_unpriced = false;
+        Self {
+            out,
+            style,
+            message,
+            pieces,
+            in_output,
+            colours,
+            at_line_start,
+            live,
+            commands,
+            starting,
+            jobs,
+            plan,
+            told_unpriced,
+        }
     }
 
     /// A view of what happens, on a terminal.
@@ -84,7 +101,10 @@ impl<W: Write> View<W> {
             Event::ModelChanged { model, scripted: true } => {
                 self.line(&style.yellow(format!("{model} plays a script: no model is asked. All else is real.")))
             }
-            Event::ModelChanged { model, .. } => self.line(&style.dim(format!("model {model}"))),
+            Event::ModelChanged { model, .. } => {
+                self.told_unpriced = false;
+                self.line(&style.dim(format!("model {model}")))
+            }
             Event::MessageDiscarded { .. } => self.line(&style.dim("(the answer broke off; asking again)")),
             Event::Retrying { attempt, delay_ms, reason, .. } => {
                 let seconds = (delay_ms + 500) / 1000;
@@ -162,8 +182,14 @@ impl<W: Write> View<W> {
                 let input = usage.input + usage.cache_read + usage.cache_write;
                 let cached =
                     if usage.cache_read > 0 { format!(" ({} cached)", usage.cache_read) } else { String::new() };
-                let cost = cost.map_or_else(|| "cost unknown".into(), format_cost);
-                self.line(&style.dim(format!("{input} tokens in{cached}, {} out, {cost}", usage.output)))
+                let is_news =
+                    cost.is_none() && input + usage.output > 0 && !std::mem::replace(&mut self.told_unpriced, true);
+                let cost = match cost {
+                    Some(cost) => format!(", {}", format_cost(*cost)),
+                    None if is_news => ", cost unknown: the model has no known price".into(),
+                    None => String::new(),
+                };
+                self.line(&style.dim(format!("{input} tokens in{cached}, {} out{cost}", usage.output)))
             }
             _ => Ok(()),
         }
@@ -359,6 +385,28 @@ mod tests {
         view.event(&plan(vec![entry("Find \u{1b}[2Kit", PlanEntryStatus::Completed), second])).unwrap();
         let shown = String::from_utf8(out).unwrap();
         assert_eq!(shown, "  ▸ Find \\u{1b}[2Kit\n  ○ Mend it\n  ✓ Find \\u{1b}[2Kit\n");
+    }
+
+    #[test]
+    fn that_a_price_is_not_known_is_said_once_for_each_model() {
+        let model = |id: &str| Event::ModelChanged { model: id.into(), scripted: false };
+        let end = |input, cost| Event::TurnEnded {
+            turn_id: "t".into(),
+            stop_reason: StopReason::EndTurn,
+            error: None,
+            usage: protocol::content::Usage { input, ..Default::default() },
+            cost,
+            new_errors: None,
+        };
+        let mut out = Vec::new();
+        let mut view = View::new(&mut out, Style::PLAIN);
+        let events = [end(0, None), end(1, None), end(2, None), model("b"), end(3, None), end(4, Some(0.5))];
+        events.iter().for_each(|event| view.event(event).unwrap());
+        let shown = String::from_utf8(out).unwrap();
+        let expected = "0 tokens in, 0 out\n1 tokens in, 0 out, cost unknown: the model has no known price\n\
+                        2 tokens in, 0 out\nmodel b\n3 tokens in, 0 out, cost unknown: the model has no known price\n\
+                        4 tokens in, 0 out, $0.500\n";
+        assert_eq!(shown, expected);
     }
 
     #[test]

@@ -82,7 +82,7 @@ requests! {
     PermissionAnswer, PermissionList, PermissionRevoke, WorkspaceTrust, ReviewList, ReviewDecide, ReviewText, ReviewChange, ReviewComment, ReviewAuto,
     CheckpointList, CheckpointPreview, CheckpointUndo, CheckpointRedo,
     TerminalList, TerminalOpen, TerminalWrite, TerminalResize, TerminalKill, TerminalSignal, TerminalTake, TerminalAck, TerminalClose,
-    ModelList, ModelSelect, ServersList, ServersRestart, PromptComplete,
+    ModelList, ModelSelect, ServersList, ServersRestart, PromptComplete, PromptBeginnings,
 }
 
 /// Reads a message's parameters.

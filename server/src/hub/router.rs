@@ -2,6 +2,7 @@
 //! session goes to that session's task; what needs the store or the project's disk is done in a task of its own, and a
 //! request waits for what was [`begun`] before it.
 
+mod beginnings;
 mod begun;
 mod servers;
 
@@ -178,8 +179,8 @@ impl Router {
 
     fn take(&mut self, Post { client, message }: Post) {
         match (message, client) {
-            (Message::Connected(Client { folders, encoding, editor, trusted }, buffers), Some(id)) => {
-                let caller = Caller { id, editor, buffers, trust: Word::new(trusted) };
+            (Message::Connected(Client { folders, name, encoding, editor, trusted }, buffers), Some(id)) => {
+                let caller = Caller { id, name, editor, buffers, trust: Word::new(trusted) };
                 self.clients.insert(id, Connected { folders, encoding, caller });
             }
             (Message::Disconnected, Some(id)) => self.disconnected(id),
@@ -354,6 +355,11 @@ impl Router {
             Request::ServersRestart(params, reply) => {
                 let Some(client) = self.clients.get(&id) else { return };
                 drop(tokio::spawn(self.folders_of(client).restart(params, reply)));
+            }
+            Request::PromptBeginnings(params, reply) => {
+                let Some(client) = self.clients.get(&id) else { return };
+                let start = beginnings::Start { folders: self.folders_of(client), caller: client.caller.clone() };
+                drop(tokio::spawn(start.offer(params, reply)));
             }
             Request::ModelSelect(params, reply) if params.session_id.is_none() => {
                 let shared = self.shared.clone();
@@ -538,7 +544,8 @@ fn session_of(request: &Request) -> Option<SessionId> {
         | Request::ModelList(..)
         | Request::WorkspaceTrust(..)
         | Request::ServersList(..)
-        | Request::ServersRestart(..) => return None,
+        | Request::ServersRestart(..)
+        | Request::PromptBeginnings(..) => return None,
         Request::SessionOpen(params, _) => params.session_id.clone(),
         Request::SessionClose(params, _) => params.session_id.clone(),
         Request::SessionRename(params, _) => params.session_id.clone(),

@@ -106,6 +106,8 @@ const AGAIN: Duration = Duration::from_millis(20);
 #[derive(Clone)]
 pub(super) struct Caller {
     pub(super) id: ClientId,
+    /// The name of its editor.
+    pub(super) name: Option<Arc<str>>,
     pub(super) editor: Arc<dyn Editor>,
     /// The documents that it has open.
     pub(super) buffers: Arc<Buffers>,
@@ -444,6 +446,8 @@ struct Session {
     halves: Halves,
     /// What the user was last told could not be saved.
     not_saved: Vec<String>,
+    /// What they were last told of rules that could not be read.
+    rules_left_out: Vec<String>,
     /// Accepted hunks on their way.
     applying: Applying,
     /// What is done to documents once accepted hunks are in them.
@@ -755,6 +759,7 @@ impl Session {
             | Request::ModelList(..)
             | Request::WorkspaceTrust(..)
             | Request::ServersList(..)
+            | Request::PromptBeginnings(..)
             | Request::ServersRestart(..)
             | Request::SessionDelete(..) => {}
         }

@@ -21,9 +21,8 @@ use protocol::{ErrorCode, Event, PromptBlock, SequencedEvent, SessionId, TurnId}
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
-use workspace::buffers::{Buffers, Open};
+use workspace::buffers::Buffers;
 use workspace::files::{self, FileError};
-use workspace::paths;
 
 use self::document::{MARK, Place, Prompt, lacks, read, session_line, switched};
 use self::transcript::Transcript;
@@ -34,6 +33,7 @@ use crate::config::ChatAnswers;
 use crate::hub::board::Reviews;
 use crate::hub::chat_name::{CHAT, is_chat};
 use crate::hub::{Connection, DocumentEdit, Editor, Error, Request};
+use crate::mentions;
 
 /// How often a chat is written to while an answer streams in.
 const CADENCE: Duration = Duration::from_secs(1);
@@ -451,7 +451,7 @@ impl Chat {
             true => vec![PromptBlock::Text { text: prompt }],
             false => {
                 let buffers = Arc::clone(self.connection.buffers());
-                let blocks = tokio::task::spawn_blocking(move || blocks(prompt, &folders, &buffers));
+                let blocks = tokio::task::spawn_blocking(move || mentions::blocks(prompt, &folders, &buffers));
                 blocks.await.unwrap_or_default()
             }
         };
@@ -655,29 +655,9 @@ impl Chat {
     }
 }
 
-/// A blank in a path that is mentioned: a mention ends where a blank is.
-const BLANK: &str = "%20";
-
-/// The file that a mention names: in the first folder that has such a file, on disk or open in the editor.
-fn mentioned(name: &str, folders: &[PathBuf], buffers: &Buffers) -> Option<PathBuf> {
-    let is_there = |path: &PathBuf| path.is_file() || !matches!(buffers.get(path), Open::No);
-    let names = [name.to_owned(), name.replace(BLANK, " ")];
-    names
-        .iter()
-        .filter(|name| !name.is_empty())
-        .find_map(|name| folders.iter().map(|folder| folder.join(name)).find(is_there))
-}
-
-/// A prompt as it is written into a chat: [`blocks`] makes the same of it. Blocks.
+/// A prompt as it is written into a chat: [`mentions::blocks`] makes the same of it. Blocks.
 fn written(prompt: &[PromptBlock], folders: &[PathBuf], buffers: &Buffers) -> String {
-    let mention = |uri: &str| {
-        let path = messages::path(uri)?;
-        let shown = |name: &Path| name.to_string_lossy().replace(' ', BLANK);
-        let short = folders.iter().find_map(|folder| path.strip_prefix(folder).ok()).map(shown);
-        // Another folder may have a file that is called so.
-        let short = short.filter(|name| mentioned(name, folders, buffers).as_ref() == Some(&path));
-        Some(format!("@{}", short.unwrap_or_else(|| shown(&path))))
-    };
+    let mention = |uri: &str| messages::path(uri).map(|path| mentions::written(&path, folders, buffers));
     let parts = prompt.iter().filter_map(|block| match block {
         PromptBlock::Text { text } => Some(document::quoted(text.trim_end())),
         PromptBlock::File { uri } => mention(uri),
@@ -688,24 +668,4 @@ fn written(prompt: &[PromptBlock], folders: &[PathBuf], buffers: &Buffers) -> St
         PromptBlock::Image { .. } => None,
     });
     parts.collect::<Vec<_>>().join("\n\n")
-}
-
-/// A prompt as it is sent: its text, if any, and each `@path` that names a file as a mention of it, or with lines as in
-/// `@path:3-9` of that part. Blocks.
-fn blocks(prompt: String, folders: &[PathBuf], buffers: &Buffers) -> Vec<PromptBlock> {
-    let words =
-        prompt.split_whitespace().filter_map(|word| word.trim_start_matches(['(', '"', '\'']).strip_prefix('@'));
-    let files = words.filter_map(|name| {
-        let name = name.trim_end_matches([',', '.', ';', ':', '!', '?', ')', '"', '\'']);
-        let of_file = |name: &str| mentioned(name, folders, buffers).map(|path| paths::to_uri(&path));
-        let of_part = || {
-            let (name, range) = document::part(name)?;
-            of_file(name).map(|uri| PromptBlock::Range { uri, range })
-        };
-        of_file(name).map(|uri| PromptBlock::File { uri }).or_else(of_part)
-    });
-    let mut files: Vec<_> = files.collect();
-    files.dedup();
-    let text = Some(prompt).filter(|prompt| !prompt.is_empty()).map(|text| PromptBlock::Text { text });
-    text.into_iter().chain(files).collect()
 }

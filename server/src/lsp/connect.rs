@@ -54,6 +54,7 @@ impl Connector {
         });
         let connection = Arc::new(self.hub.connect(hub::Client {
             folders: folders.clone(),
+            name: params.editor_name(),
             encoding: abilities.encoding,
             editor: Arc::new(outbox.clone()),
             trusted: params.workspace_trust(),

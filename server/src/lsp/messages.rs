@@ -4,6 +4,7 @@
 //! standard, and a client that leaves a space unescaped would then not be understood at all.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use protocol::Range;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,9 @@ use workspace::buffers::Change;
 use workspace::paths;
 
 pub(super) use crate::hub::request::typed;
+
+/// How much of an editor's name and version is taken, in characters.
+const LONGEST_NAME: usize = 80;
 
 /// `initialize`.
 #[derive(Deserialize)]
@@ -41,6 +45,16 @@ impl Initialize {
             _ => return self.root_path.iter().map(PathBuf::from).filter(|path| path.is_absolute()).collect(),
         };
         uris.into_iter().filter_map(path).collect()
+    }
+
+    /// The editor's name and version, in one line of plain characters: they come to stand in a prompt.
+    pub(super) fn editor_name(&self) -> Option<Arc<str>> {
+        let info = self.client_info.as_ref()?;
+        let words = ["name", "version"].map(|field| info.get(field).and_then(Value::as_str).unwrap_or_default());
+        let plain = |c: char| if c.is_alphanumeric() || "+-./_".contains(c) { c } else { ' ' };
+        let name: String = words.join(" ").chars().take(LONGEST_NAME).map(plain).collect();
+        let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
+        Some(name).filter(|name| !name.is_empty()).map(Arc::from)
     }
 
     /// What the editor says of the trust in its workspace, if anything.

@@ -1,5 +1,6 @@
 --- The chat: a transcript in a window at the side, and below it the input.
 
+local beginnings = require("azimuth.beginnings")
 local client = require("azimuth.client")
 local config = require("azimuth.config")
 local input = require("azimuth.input")
@@ -185,7 +186,7 @@ local function draw()
     return
   end
   if state then
-    transcript:draw(state)
+    transcript:draw(state, (beginnings.of(state)))
   end
   draw_bars()
 end
@@ -206,8 +207,12 @@ local function entry_under_cursor()
   return transcript and transcript.state and (transcript:entry_at(vim.api.nvim_win_get_cursor(0)[1]))
 end
 
---- Shows all that a tool call was given and gave, in a window of its own.
+--- Shows all that a tool call was given and gave, in a window of its own. In an empty chat it does what the line says.
 local function show_detail()
+  local row = transcript and transcript:footer_row(vim.api.nvim_win_get_cursor(0)[1])
+  if row and beginnings.take_row(row) then
+    return
+  end
   local entry = entry_under_cursor()
   if not entry or (entry.kind ~= "tool" and entry.kind ~= "ran") then
     vim.cmd("silent! normal! za")
@@ -360,7 +365,7 @@ local function set_keys(bufnr)
     local entry = entry_under_cursor()
     local open = entry and entry.kind == "permission" and not entry.outcome and not entry.done
     return open and entry.request.permissionId or nil
-  end)
+  end, beginnings.mapped)
 end
 
 -- Windows -----------------------------------------------------------------------------------------------------------
@@ -438,7 +443,7 @@ local function open_windows()
       scrolloff = 0,
     })
     shown:fold_all(view)
-    vim.api.nvim_win_set_cursor(view, { vim.api.nvim_buf_line_count(shown.bufnr), 0 })
+    vim.api.nvim_win_set_cursor(view, { shown.is_start and 1 or vim.api.nvim_buf_line_count(shown.bufnr), 0 })
   end
   local prompt = input_window()
   if not prompt then
@@ -462,6 +467,7 @@ function M.open(callback)
     if err then
       vim.notify("Azimuth: " .. err.message, vim.log.levels.ERROR)
     else
+      beginnings.shown()
       draw_soon()
       require("azimuth.pick").check_models()
     end
@@ -528,6 +534,11 @@ function M.follow()
   if view then
     vim.api.nvim_win_set_cursor(view, { vim.api.nvim_buf_line_count(transcript.bufnr), 0 })
   end
+end
+
+--- Draws soon what is new beside the session.
+function M.redraw()
+  draw_soon()
 end
 
 --- Draws now. For measurements.

@@ -48,6 +48,7 @@ local M = {}
 ---@field error? string
 ---@field usage? azimuth.Usage
 ---@field cost? number
+---@field unpriced? string Of a turn's end: the model, where it is said here that its price is not known.
 ---@field message_id? azimuth.MessageId Of the diff of an edit whose call still arrives.
 ---@field path? string
 ---@field diff? azimuth.LiveDiff
@@ -99,6 +100,7 @@ local M = {}
 ---@field context? { used: integer, limit: integer }
 ---@field usage azimuth.Usage Tokens of all turns.
 ---@field cost number Cost of all turns, as far as it is known.
+---@field unpriced table<string, true> The models of which it was said that their price is not known.
 ---@field index table<string, integer> Where an entry stands, by `kind:id`.
 
 --- The state of a session before its first event.
@@ -128,6 +130,7 @@ function M.new()
     context = nil,
     usage = { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 },
     cost = 0,
+    unpriced = {},
     index = {},
   }
 end
@@ -154,6 +157,22 @@ local function add_usage(into, usage)
   for name in pairs(into) do
     into[name] = into[name] + (usage and usage[name] or 0)
   end
+end
+
+--- The model of a turn that used something, where its price is not known and that was not said yet.
+---@param state azimuth.State
+---@param event azimuth.Event.TurnEnded
+---@return string?
+local function newly_unpriced(state, event)
+  local used, model = 0, state.model
+  for _, tokens in pairs(event.usage or {}) do
+    used = used + tokens
+  end
+  if event.cost or used == 0 or not model or state.unpriced[model] then
+    return nil
+  end
+  state.unpriced[model] = true
+  return model
 end
 
 ---@param state azimuth.State
@@ -544,6 +563,7 @@ function on.turnEnded(state, event, at)
     error = event.error,
     usage = event.usage,
     cost = event.cost,
+    unpriced = newly_unpriced(state, event),
     done = true,
   })
 end

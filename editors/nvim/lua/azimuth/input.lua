@@ -273,6 +273,12 @@ local function set_keys()
   map("n", "q", function()
     require("azimuth.chat").close()
   end, "close the chat")
+  for digit = 1, 9 do
+    local key = tostring(digit)
+    vim.keymap.set("n", key, function()
+      return M.text() == "" and require("azimuth.beginnings").mapped(key) or key
+    end, { buffer = bufnr, expr = true, nowait = true, desc = "Azimuth: begin with what an empty chat offers, or a count" })
+  end
   vim.keymap.set("i", "<Tab>", function()
     return vim.fn.pumvisible() == 1 and "<C-n>" or "<Tab>"
   end, { buffer = bufnr, expr = true, desc = "Azimuth: next completion" })

@@ -146,7 +146,8 @@ end
 --- Maps the keys that answer, for a buffer whose text is not to be changed.
 ---@param bufnr integer
 ---@param which fun(): string? The question that is meant; without one, the oldest.
-function M.set_keys(bufnr, which)
+---@param otherwise? fun(key: string): string? What a digit comes to that answers nothing, if not to a count.
+function M.set_keys(bufnr, which, otherwise)
   --- The question that is meant, unless a key comes too soon for it.
   local function find()
     local wanted = which()
@@ -170,14 +171,11 @@ function M.set_keys(bufnr, which)
     local digit = key:match("%d")
     vim.keymap.set("n", key, function()
       local question = find()
-      if not question then
-        return digit and key or ""
-      end
-      local found = vim.tbl_contains(render.keys(question.request.options), function(choice)
+      local found = question and vim.tbl_contains(render.keys(question.request.options), function(choice)
         return choice.key == key
       end, { predicate = true })
-      if not found then
-        return digit and key or ""
+      if not question or not found then
+        return digit and (otherwise and otherwise(key) or key) or ""
       end
       vim.schedule(function()
         M.answer_key(question, key)

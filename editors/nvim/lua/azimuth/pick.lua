@@ -17,14 +17,6 @@ local function failed(err)
   return err ~= nil
 end
 
----@param at integer Milliseconds since the Unix epoch.
----@return string
-local function when(at)
-  local seconds = math.floor(at / 1000)
-  local today = os.date("%Y-%m-%d") == os.date("%Y-%m-%d", seconds)
-  return os.date(today and "%H:%M" or "%Y-%m-%d", seconds) --[[@as string]]
-end
-
 --- Chooses a session of this project, or of every folder, and opens it.
 ---@param everywhere? boolean
 function M.session(everywhere)
@@ -43,7 +35,7 @@ function M.session(everywhere)
         local mark = session.sessionId == client.session() and "* " or "  "
         local title = session.title ~= "" and text.one_line(session.title, 80) or "(no prompt yet)"
         local cost = session.cost > 0 and ", " .. text.money(session.cost) or ""
-        return ("%s%s (%s%s)"):format(mark, title, when(session.updatedAt), cost)
+        return ("%s%s (%s%s)"):format(mark, title, text.when(session.updatedAt), cost)
       end,
     }, function(session)
       if session then

@@ -293,33 +293,60 @@ function M.question(into, request, plain)
   end
 end
 
-function draw.permission(entry)
-  local into = block()
-  local request = entry.request
-  if not entry.outcome and not entry.done then
-    M.question(into, request)
-    put(into, "")
-    return into
+--- What was answered: its sign, and what was chosen and said.
+---@param request azimuth.PermissionRequest
+---@param outcome azimuth.PermissionOutcome
+---@return string sign
+---@return string group
+---@return string words
+local function answer(request, outcome)
+  if outcome.type ~= "selected" then
+    return "–", "AzimuthDim", outcome.type == "moot" and "Settled otherwise" or "Not answered"
   end
-  local outcome = entry.outcome or { type = "cancelled" }
-  local came = outcome.type == "moot" and "settled otherwise" or "not answered"
-  local allowed = false
-  if outcome.type == "selected" then
-    for _, option in ipairs(request.options) do
-      if option.optionId == outcome.optionId then
-        came = option.name
-        allowed = option.kind == "allow_once" or option.kind == "allow_always"
-      end
+  local words, allowed = outcome.optionId, false
+  for _, option in ipairs(request.options) do
+    if option.optionId == outcome.optionId then
+      words = option.name
+      allowed = option.kind == "allow_once" or option.kind == "allow_always"
     end
   end
-  local sign = allowed and "✓" or "–"
-  put(into, ("%s %s %s"):format(sign, text.one_line(request.title), text.one_line(came)), "AzimuthDim")
   if outcome.message and outcome.message ~= "" then
-    put(into, text.one_line(outcome.message, 400), "AzimuthDim")
+    words = words .. ": " .. outcome.message
   end
+  return allowed and "✓" or "✗", allowed and "AzimuthDone" or "AzimuthFailed", words
+end
+
+--- A line with the answer, and what was asked folded into it. A folded line does not wrap, so the answer comes first.
+---@param into azimuth.Block
+---@param request azimuth.PermissionRequest
+---@param outcome azimuth.PermissionOutcome
+local function answered(into, request, outcome)
+  local sign, group, words = answer(request, outcome)
+  local head = sign .. " " .. text.one_line(words, 400)
+  local what = request.title .. " " .. (text.lines(request.detail)[1] or "")
+  put(into, head .. " · " .. text.one_line(vim.trim(what)))
+  table.insert(into.marks, { row = 0, col = 0, end_col = #sign, group = group })
+  table.insert(into.marks, { row = 0, col = #head, group = "AzimuthDim" })
   if request.detail ~= "" then
     verbatim(into, request.detail)
+  end
+  if request.reason ~= "" then
+    for _, line in ipairs(text.lines(request.reason)) do
+      put(into, line, "AzimuthDim")
+    end
+  end
+  if #into.lines > 1 then
     into.fold = { first = 0, last = #into.lines - 1 }
+  end
+end
+
+function draw.permission(entry)
+  local into = block()
+  if entry.outcome or entry.done then
+    answered(into, entry.request, entry.outcome or { type = "cancelled" })
+  else
+    M.question(into, entry.request)
+    put(into, "")
   end
   return into
 end
@@ -455,6 +482,8 @@ function draw.turn_end(entry)
   end
   if entry.cost and entry.cost > 0 then
     table.insert(parts, text.money(entry.cost))
+  elseif entry.unpriced then
+    table.insert(parts, ("cost unknown: %s has no known price"):format(text.one_line(entry.unpriced, 80)))
   end
   local function tell(group)
     for _, line in ipairs(text.lines(entry.error or "")) do

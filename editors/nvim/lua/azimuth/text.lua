@@ -116,6 +116,15 @@ function M.duration(ms)
   return ("%d min %d s"):format(math.floor(ms / 60000), math.floor(ms / 1000) % 60)
 end
 
+--- The time of today, or another day.
+---@param at integer Milliseconds since the Unix epoch.
+---@return string
+function M.when(at)
+  local seconds = math.floor(at / 1000)
+  local today = os.date("%Y-%m-%d") == os.date("%Y-%m-%d", seconds)
+  return os.date(today and "%H:%M" or "%Y-%m-%d", seconds) --[[@as string]]
+end
+
 ---@param number integer
 ---@return string
 function M.count(number)

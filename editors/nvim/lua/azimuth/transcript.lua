@@ -20,6 +20,7 @@ local RULE = ("─"):rep(300)
 ---@field folds table<integer, { first: integer, last: integer }> Of each entry that has one.
 ---@field footer integer Lines of what stands below the last entry.
 ---@field footer_text string
+---@field is_start boolean Whether it shows what an empty session offers.
 ---@field highlighted? "tree"|"patterns" What highlights the Markdown.
 local Transcript = {}
 Transcript.__index = Transcript
@@ -42,7 +43,7 @@ end
 function Transcript:clear()
   self.state = nil
   self.versions, self.heights, self.folds = {}, {}, {}
-  self.footer, self.footer_text = 0, ""
+  self.footer, self.footer_text, self.is_start = 0, "", false
   vim.bo[self.bufnr].modifiable = true
   vim.api.nvim_buf_clear_namespace(self.bufnr, namespace, 0, -1)
   vim.api.nvim_buf_set_lines(self.bufnr, 0, -1, false, {})
@@ -145,20 +146,23 @@ end
 
 --- Draws the state: entries that changed where they stand, new ones at the end.
 ---@param state azimuth.State
-function Transcript:draw(state)
+---@param start? azimuth.Block What stands below them in a session that is empty.
+function Transcript:draw(state, start)
   if self.state ~= state then
     self:clear()
     self.state = state
   end
   local bufnr = self.bufnr
-  -- Who looks at the end keeps looking at the end.
+  -- Who looks at the end keeps looking at the end; what an empty session offers is looked at from its beginning.
   local following = {}
+  local was_start, is_start = self.is_start and self.footer > 0, start ~= nil
   local count = vim.api.nvim_buf_line_count(bufnr)
   for _, window in ipairs(self:windows()) do
-    if vim.api.nvim_win_get_cursor(window)[1] >= count then
+    if not is_start and (self.is_start or vim.api.nvim_win_get_cursor(window)[1] >= count) then
       table.insert(following, window)
     end
   end
+  self.is_start = is_start
   vim.bo[bufnr].modifiable = true
   ---@type { [1]: integer, [2]: integer, open?: boolean }[]
   local folded = {}
@@ -219,7 +223,7 @@ function Transcript:draw(state)
     end
     row = row + #lines
   end
-  local footer = render.footer(state)
+  local footer = start or render.footer(state)
   local footer_text = table.concat(footer.lines, "\n")
   if footer_text ~= self.footer_text then
     vim.api.nvim_buf_clear_namespace(bufnr, namespace, row, row + self.footer)
@@ -237,6 +241,9 @@ function Transcript:draw(state)
       vim.cmd(("silent! %dfoldopen"):format(place[2] + 1))
     end)
   end
+  for _, window in ipairs(is_start and not was_start and self:windows() or {}) do
+    vim.api.nvim_win_set_cursor(window, { 1, 0 })
+  end
   count = vim.api.nvim_buf_line_count(bufnr)
   for _, window in ipairs(following) do
     vim.api.nvim_win_set_cursor(window, { count, 0 })
@@ -245,6 +252,17 @@ function Transcript:draw(state)
       vim.cmd("normal! zb")
     end)
   end
+end
+
+--- The row, from 0, of what stands below the last entry, at a line, from 1; nil above it.
+---@param line integer
+---@return integer?
+function Transcript:footer_row(line)
+  local above = 0
+  for _, height in ipairs(self.heights) do
+    above = above + height
+  end
+  return line > above and line - above - 1 or nil
 end
 
 --- The entry at a line, from 1, and the row of the entry's first line, from 0.

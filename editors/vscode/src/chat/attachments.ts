@@ -2,8 +2,8 @@
 
 import * as vscode from 'vscode';
 import type { PromptBlock, Range } from '../generated/protocol';
-import { isCommand, linesInWords, mentions } from './mentions';
-import type { Attachment } from './messages';
+import { holdsWord, isCommand, linesInWords, mentions } from './mentions';
+import type { Attachment, SentPrompt } from './messages';
 
 /** The selection of the active editor, if there is one. */
 export function selection(): Attachment | undefined {
@@ -25,8 +25,15 @@ export function file(uri: vscode.Uri): Attachment {
   return { label: labelOf(uri), block: { type: 'file', uri: uri.toString() } };
 }
 
+/** A prompt as if the user had put it together. A file that its text names is not attached beside. */
+export function draftOf(prompt: readonly PromptBlock[]): SentPrompt {
+  const text = prompt.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
+  const attachments = prompt.flatMap((block) => (block.type === 'text' ? [] : [attachment(block)]));
+  return { text, attachments: attachments.filter(({ label }) => !holdsWord(text, `@${label}`)) };
+}
+
 /** A block that is not typed, as something attached. */
-export function attachment(block: Exclude<PromptBlock, { type: 'text' }>): Attachment {
+function attachment(block: Exclude<PromptBlock, { type: 'text' }>): Attachment {
   if (block.type === 'image') return { label: 'image', block };
   return { label: labelOf(vscode.Uri.parse(block.uri), block.type === 'file' ? undefined : block.range), block };
 }

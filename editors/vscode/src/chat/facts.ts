@@ -1,7 +1,7 @@
 // The facts that the chat shows beside the session's events.
 
 import * as vscode from 'vscode';
-import type { ModelListResult, SessionInfo } from '../generated/protocol';
+import type { ModelListResult, PromptBeginningsResult, SessionInfo } from '../generated/protocol';
 import type { Server } from '../server/server';
 import type { Session } from '../session/session';
 import { labelOf } from './attachments';
@@ -12,6 +12,9 @@ export class FactsKeeper implements vscode.Disposable {
   private readonly subscriptions: vscode.Disposable[];
   private sessions: SessionInfo[] = [];
   private models: ModelListResult = { models: [] };
+  private beginnings: PromptBeginningsResult | undefined;
+  /** How often the beginnings were asked for. */
+  private asked = 0;
   private selection: string | undefined;
 
   readonly onChange = this.changed.event;
@@ -31,7 +34,10 @@ export class FactsKeeper implements vscode.Disposable {
       }),
       session.onMode(tell),
       vscode.window.onDidChangeTextEditorSelection(() => this.selectionChanged()),
-      vscode.window.onDidChangeActiveTextEditor(() => this.selectionChanged()),
+      vscode.window.onDidChangeActiveTextEditor(() => {
+        this.selectionChanged();
+        void this.begin();
+      }),
       vscode.workspace.onDidGrantWorkspaceTrust(tell),
       vscode.workspace.onDidChangeWorkspaceFolders(tell),
       vscode.workspace.onDidChangeConfiguration((change) => (change.affectsConfiguration('azimuth') ? tell() : undefined)),
@@ -53,6 +59,7 @@ export class FactsKeeper implements vscode.Disposable {
       folder: (vscode.workspace.workspaceFolders ?? []).length > 0,
       trusted,
       enterSends: configuration.get('chat.enterSends', true),
+      ...(this.beginnings === undefined ? {} : { beginnings: this.beginnings }),
       ...(this.selection === undefined ? {} : { selection: this.selection }),
     };
   }
@@ -60,6 +67,7 @@ export class FactsKeeper implements vscode.Disposable {
   /** Asks the server for its lists again. */
   async refresh(): Promise<void> {
     if (this.server.state.state !== 'running') return;
+    void this.begin();
     try {
       [this.sessions, this.models] = await Promise.all([this.session.list(), this.server.request('azimuth/model/list', {})]);
       this.changed.fire();
@@ -70,6 +78,19 @@ export class FactsKeeper implements vscode.Disposable {
 
   dispose(): void {
     vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+
+  /** Asks what an empty chat can offer at the file that the user has before them. */
+  private async begin(): Promise<void> {
+    // A session has its title from the first prompt on.
+    if (this.server.state.state !== 'running' || (this.session.state?.title ?? '') !== '') return;
+    const asked = (this.asked += 1);
+    const uri = vscode.window.activeTextEditor?.document.uri;
+    const params = uri?.scheme === 'file' ? { uri: uri.toString() } : {};
+    const beginnings = await this.server.request('azimuth/prompt/beginnings', params).catch(() => undefined);
+    if (asked !== this.asked) return;
+    this.beginnings = beginnings;
+    this.changed.fire();
   }
 
   private selectionChanged(): void {

@@ -22,7 +22,7 @@ export type Entry = { key: string; version: number } & (
   | { kind: 'question'; request: PermissionRequest; outcome: PermissionOutcome | undefined }
   | { kind: 'note'; tone: 'info' | 'warning' | 'error'; text: string }
   | { kind: 'command'; command: string; message: string; isError: boolean }
-  | { kind: 'end'; reason: StopReason; error: string | undefined; usage: Usage; cost: number | undefined }
+  | EndEntry
 );
 
 /** A word of the user: what began a turn, was said to it, or had it go on. */
@@ -42,6 +42,17 @@ export interface TurnChange {
   after?: FileImage | undefined;
   /** Whether it is taken back. */
   undone: boolean;
+}
+
+/** The end of a turn. */
+export interface EndEntry {
+  kind: 'end';
+  reason: StopReason;
+  error: string | undefined;
+  usage: Usage;
+  cost: number | undefined;
+  /** The model, where it is said here that its price is not known: once for each. */
+  unpriced?: string;
 }
 
 /** The diff that an edit comes to, while the call for it still arrives. */
@@ -71,6 +82,8 @@ export interface ChatSnapshot {
   lastSeq: number;
   /** What was said before the first of `entries`, last first. */
   saidBefore: string[];
+  /** The models of which it was said that their price is not known. */
+  unpriced: string[];
   /** The session's folders, as URIs. */
   folders: string[];
   accepts: AutoScope | undefined;
@@ -106,6 +119,7 @@ export class Chat {
   /** The words that began turns. */
   private readonly byTurn = new Map<TurnId, Entry & PromptEntry>();
   private readonly diffs = new Set<Entry & DiffEntry>();
+  private readonly unpriced = new Set<string>();
   private saidBefore: string[] = [];
   private changed = new Set<Entry>();
 
@@ -117,13 +131,14 @@ export class Chat {
   }
 
   /** A chat that goes on from where another one stood. */
-  static from({ entries, proposals, queue, saidBefore, terminals, ...rest }: ChatSnapshot): Chat {
+  static from({ entries, proposals, queue, saidBefore, unpriced, terminals, ...rest }: ChatSnapshot): Chat {
     const chat = new Chat();
     Object.assign(chat, rest);
     chat.saidBefore = saidBefore;
     chat.prepend(entries, terminals);
     for (const proposal of proposals) chat.proposals.set(proposal.proposalId, proposal);
     for (const [queueId, blocks] of queue) chat.queue.set(queueId, blocks);
+    for (const known of unpriced) chat.unpriced.add(known);
     return chat;
   }
 
@@ -157,6 +172,7 @@ export class Chat {
       queue: [...queue],
       title, model, scripted, cost, context, runningTurn, doing, lastSeq, folders, accepts,
       saidBefore: saidIn(this.entries.slice(0, from)).slice(0, RECALL),
+      unpriced: [...this.unpriced],
       terminals: [...this.terminals.values()],
     };
   }
@@ -377,8 +393,10 @@ export class Chat {
       }
       this.touch(entry);
     }
+    const says = event.cost === undefined && tokensOf(event.usage) > 0 && !this.unpriced.has(this.model);
+    if (says) this.unpriced.add(this.model);
     this.add(`e${seq}`, {
-      kind: 'end', reason: event.stopReason, error: event.error, usage: event.usage, cost: event.cost,
+      kind: 'end', reason: event.stopReason, error: event.error, usage: event.usage, cost: event.cost, ...(says ? { unpriced: this.model } : {}),
     });
   }
 
@@ -525,6 +543,11 @@ function saidIn(entries: readonly Entry[]): string[] {
 /** The typed text of a prompt. */
 export function textOf(blocks: readonly PromptBlock[]): string {
   return blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n').trim();
+}
+
+/** How many tokens were used, in and out. */
+export function tokensOf({ input, output, cacheRead, cacheWrite }: Usage): number {
+  return input + output + cacheRead + cacheWrite;
 }
 
 /** How many lines hunks add and remove. */

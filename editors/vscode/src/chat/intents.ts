@@ -8,8 +8,8 @@ import type { Session } from '../session/session';
 import { restore } from '../session/undo';
 import type { Terminals } from '../terminal/terminals';
 import { unlinked } from '../text';
-import { file, labelOf, selection, withMentions } from './attachments';
-import type { Attachment, HostMessage, Intent } from './messages';
+import { draftOf, file, labelOf, selection, withMentions } from './attachments';
+import type { Attachment, HostMessage, Intent, SentPrompt } from './messages';
 
 /** What an intent may need beside the session. */
 export interface Hands {
@@ -18,6 +18,8 @@ export interface Hands {
   request: Request;
   tell: (message: HostMessage) => void;
   attach: (attachments: Attachment[]) => Promise<void>;
+  /** Adds to the draft, and shows it. */
+  draft: (prompt: SentPrompt) => Promise<void>;
   terminals: Terminals;
   held: Held;
   openDiff: (proposalId: string, hunkId?: string) => Promise<void>;
@@ -38,7 +40,10 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'send': return settle(intent.promptId, withMentions(intent.blocks).then((blocks) => session.prompt(blocks)), tell);
     case 'steer': return settle(intent.promptId, withMentions(intent.blocks).then((blocks) => session.steer(intent.turnId, blocks)), tell);
     case 'queue': return settle(intent.promptId, withMentions(intent.blocks).then((blocks) => session.enqueue(blocks)), tell);
-    case 'unqueue': return session.dequeue(intent.queueId);
+    case 'unqueue':
+      await session.dequeue(intent.queueId);
+      return hands.draft(draftOf(intent.prompt));
+    case 'draft': return hands.draft(draftOf(intent.prompt));
     case 'continue': return session.prompt([]);
     case 'cancel': return session.cancel(intent.turnId);
     case 'answer': await session.answer(intent.permissionId, intent.optionId, intent.message); return;
@@ -67,6 +72,8 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'pickMode': return run('azimuth.mode.select');
     case 'setMode': return run('azimuth.mode.select', intent.mode);
     case 'setKey': return run('azimuth.key.set');
+    case 'manageTrust': return run('workbench.trust.manage');
+    case 'showServers': return run('azimuth.languageServers.show');
     case 'openFolder': return run('workbench.action.files.openFolder');
     case 'restartServer': return run('azimuth.server.restart');
     case 'openLog': return run('azimuth.log.show');

@@ -4,8 +4,8 @@
 // tells facts that are no events. The webview folds and shows them. It can do nothing by itself: it posts intents, and the host carries them out.
 
 import type {
-  AutoScope, Decision, DecisionTarget, Direction, HunkId, Mode, ModelInfo, PermissionId, PromptBlock, PromptCompleteResult, ProposalId,
-  QueueId, SequencedEvent, SessionId, SessionInfo, TerminalId, TerminalInfo, ToolCallId, TurnId,
+  AutoScope, Decision, DecisionTarget, Direction, HunkId, Mode, ModelInfo, PermissionId, PromptBeginningsResult, PromptBlock, PromptCompleteResult,
+  ProposalId, QueueId, SequencedEvent, SessionId, SessionInfo, TerminalId, TerminalInfo, ToolCallId, TurnId,
 } from '../generated/protocol';
 import type { ChatSnapshot, Entry } from './fold';
 
@@ -92,6 +92,8 @@ export interface Facts {
   trusted: boolean;
   /** Whether Enter sends the prompt; else Ctrl+Enter or Cmd+Enter does. */
   enterSends: boolean;
+  /** How the workspace is set up, and what there is to try at the open file. Asked for while the chat is empty. */
+  beginnings?: PromptBeginningsResult;
   /** What "Attach selection" would attach, such as `main.rs:3-9`; absent where nothing is selected. */
   selection?: string;
 }
@@ -166,8 +168,10 @@ export type Intent =
   | { type: 'steer'; promptId: string; turnId: TurnId; blocks: PromptBlock[] }
   /** A prompt for after the running turn. */
   | { type: 'queue'; promptId: string; blocks: PromptBlock[] }
-  /** Take a waiting prompt back. */
-  | { type: 'unqueue'; queueId: QueueId }
+  /** Take a waiting prompt back into the draft. Answered with `attach`, once it waits no more. */
+  | { type: 'unqueue'; queueId: QueueId; prompt: PromptBlock[] }
+  /** Put a prompt into the draft, to be sent as it is or changed. Answered with `attach`. */
+  | { type: 'draft'; prompt: PromptBlock[] }
   /** Go on after a turn was interrupted or failed. */
   | { type: 'continue' }
   | { type: 'cancel'; turnId?: TurnId }
@@ -209,6 +213,8 @@ export type Intent =
   /** Files that were dropped, as URIs. */
   | { type: 'dropped'; uris: string[] }
   | { type: 'setKey' }
+  | { type: 'manageTrust' }
+  | { type: 'showServers' }
   | { type: 'openFolder' }
   | { type: 'restartServer' }
   | { type: 'openLog' };

@@ -232,6 +232,12 @@ export interface Requests {
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/prompt/complete': { params: PromptCompleteParams; result: PromptCompleteResult };
+  /**
+   * Tells what an empty chat can offer: how the client's workspace is set up, and what to try at a document.
+   *
+   * Errors: `operationFailed`.
+   */
+  'azimuth/prompt/beginnings': { params: PromptBeginningsParams; result: PromptBeginningsResult };
 }
 
 /** Requests from server to client, by method. */
@@ -361,6 +367,14 @@ export type AutoScope =
   | 'session'
   /** In every session of the project, for good. It is kept in the user's data, never in the project. */
   | 'project';
+
+/** A prompt to begin with. */
+export interface Beginning {
+  /** What it does, for people, such as `Explain main.rs`. */
+  title: string;
+  /** The prompt. It can be sent as it is. */
+  prompt: PromptBlock[];
+}
 
 /** How sure it is that a command waits for input. */
 export type Certainty =
@@ -1825,6 +1839,20 @@ export interface Price {
   cacheWrite: number;
 }
 
+/** Parameters of `azimuth/prompt/beginnings`. */
+export interface PromptBeginningsParams {
+  /** The document that the user has before them, if any. */
+  uri?: string;
+}
+
+/** Result of `azimuth/prompt/beginnings`. */
+export interface PromptBeginningsResult {
+  /** How the workspace is set up, and what it lacks; what weighs most comes first. */
+  setup: SetupFact[];
+  /** What to try: about the document where it is one of the workspace's files, else about the project. */
+  beginnings: Beginning[];
+}
+
 /** A piece of the user's prompt. */
 export type PromptBlock =
   | PromptBlockText
@@ -2326,6 +2354,27 @@ export interface SessionRenameParams {
   sessionId: SessionId;
   /** The new title, one line, not empty. */
   title: string;
+}
+
+/** What a fact about the workspace is about. */
+export type SetupAbout =
+  /** The model of new sessions. */
+  | 'model'
+  /** Whether the workspace is trusted. */
+  | 'trust'
+  /** The project's rules for agents. */
+  | 'rules'
+  /** Language servers of our own. */
+  | 'servers';
+
+/** How the workspace is set up, in one respect. */
+export interface SetupFact {
+  /** What it is about, so that a client can offer to see to it. */
+  about: SetupAbout;
+  /** Whether something is missing that the user could mend. */
+  lacks: boolean;
+  /** How it is, for people; one line. */
+  text: string;
 }
 
 /** How grave a notice is. */

@@ -43,7 +43,7 @@ export class Changes {
     refill(this.queued,
       ...[...chat.queue].map(([queueId, blocks]) =>
         h('div', { class: 'row queued' }, h('span', { class: 'dim' }, 'Waits: '), h('span', { class: 'name' }, visible(textOf(blocks))),
-          button('✕', () => this.post({ type: 'unqueue', queueId }), { class: 'icon', 'aria-label': 'Take this prompt back' }))),
+          button('✕', () => this.post({ type: 'unqueue', queueId, prompt: blocks }), { class: 'icon', 'aria-label': 'Take this prompt back into the input', title: 'Take it back into the input' }))),
     );
   }
 

@@ -43,8 +43,10 @@ export function refill(element: HTMLElement, ...children: Child[]): void {
   (now.find((control) => nameOf(control) === name) ?? now[Math.min(at, now.length - 1)])?.focus({ preventScroll: true });
 }
 
+/** What can have the keyboard. What is folded away cannot. */
 function controls(element: HTMLElement): HTMLElement[] {
-  return [...element.querySelectorAll<HTMLElement>('button:not(:disabled), input:not(:disabled), summary, [tabindex]')];
+  const all = [...element.querySelectorAll<HTMLElement>('button:not(:disabled), input:not(:disabled), summary, [tabindex]')];
+  return all.filter((control) => control.closest('details:not([open])') === null || control.matches('summary'));
 }
 
 function nameOf(control: HTMLElement | undefined): string | undefined {

@@ -1,12 +1,12 @@
 // How each entry of the transcript looks. An entry's element is made once and filled anew when the entry changes.
 
-import type { Direction, Location, PermissionRequest, PlanEntry, PromptBlock, Usage } from '../generated/protocol';
+import type { Direction, Location, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock } from '../generated/protocol';
 import { linesInWords } from '../chat/mentions';
 import type { Intent } from '../chat/messages';
 import type { OwnEntry, Ran, ToolEntry } from '../chat/ran';
 import { visible } from '../text';
 import { type Child, button, h, refill } from './dom';
-import { type DiffEntry, type Entry, type PromptEntry, textOf } from '../chat/fold';
+import { type DiffEntry, type EndEntry, type Entry, type PromptEntry, textOf, tokensOf } from '../chat/fold';
 import { LiveDiff } from './diff';
 import { LiveCommand } from './live';
 import { Markdown } from './markdown';
@@ -17,6 +17,8 @@ const RESULT = 4_000;
 const OWN_LINES = 20;
 
 export type Post = (intent: Intent) => void;
+
+type QuestionEntry = Extract<Entry, { kind: 'question' }>;
 
 /** An entry on the screen. */
 export class EntryView {
@@ -73,7 +75,7 @@ export class EntryView {
         element.replaceChildren(h('ol', {}, ...entry.steps.map(step)));
         break;
       case 'question':
-        this.drawQuestion(entry.request, entry.outcome && outcomeInWords(entry));
+        this.drawQuestion(entry);
         break;
       case 'note':
         element.classList.add(entry.tone);
@@ -240,11 +242,16 @@ export class EntryView {
     return this.location({ uri: block.uri, line: block.range.start.line }, linesInWords(block.range));
   }
 
-  private drawQuestion(request: PermissionRequest, outcome: string | undefined): void {
+  private drawQuestion({ request, outcome }: QuestionEntry): void {
+    this.element.classList.add(`about-${request.about}`);
+    this.element.classList.toggle('open', outcome === undefined);
+    if (outcome === undefined) this.drawOpenQuestion(request);
+    else this.drawAnswered(request, outcome);
+  }
+
+  private drawOpenQuestion(request: PermissionRequest): void {
     const { element } = this;
     element.setAttribute('aria-label', `Azimuth asks: ${request.title}`);
-    element.classList.toggle('open', outcome === undefined);
-    element.classList.add(`about-${request.about}`);
     const answers = request.options.map((option) => {
       const answer = button(visible(option.name), () => {
         const said = reason.value.trim();
@@ -255,16 +262,28 @@ export class EntryView {
     });
     const reason = h('input', { type: 'text', class: 'reason', placeholder: 'A word to Azimuth (optional)', 'aria-label': 'A word to Azimuth with your answer' });
     refill(element,
-      h('div', { class: 'question-title' }, request.about === 'outside' && h('span', { class: 'badge' }, 'outside the sandbox'), visible(request.title)),
-      h('pre', { tabindex: 0, 'aria-label': 'What would be done' }, visible(request.detail)),
-      h('div', { class: 'dim' }, visible(request.reason)),
-      ...(outcome === undefined
-        ? [h('div', { class: 'answers', role: 'group', 'aria-label': request.title }, ...answers), reason]
-        : [h('div', { class: 'outcome' }, `→ ${visible(outcome)}`)]),
+      h('div', { class: 'question-title' }, badgeOf(request), visible(request.title)),
+      ...detailOf(request),
+      h('div', { class: 'answers', role: 'group', 'aria-label': request.title }, ...answers), reason,
     );
   }
 
-  private drawEnd(entry: Extract<Entry, { kind: 'end' }>): void {
+  /** A line: the answer, and what it was about. What was asked unfolds below it. */
+  private drawAnswered(request: PermissionRequest, outcome: PermissionOutcome): void {
+    const { allowed, words, message } = answerOf(request, outcome);
+    const said = message === undefined ? words : `${words}: ${message}`;
+    this.element.setAttribute('aria-label', `Azimuth asked: ${request.title}; the answer: ${said}`);
+    const [mark, look, read] = allowed ? ['✓', 'done', 'allowed'] : ['✗', 'refused', 'not allowed'];
+    refill(this.element,
+      h('details', {},
+        h('summary', {},
+          h('span', { class: `mark ${look}`, 'aria-hidden': true }, mark), h('span', { class: 'sr' }, `${read}: `),
+          h('span', { class: 'outcome' }, visible(said)),
+          badgeOf(request), h('span', { class: 'title dim' }, visible(`${request.title} ${firstLine(request.detail)}`.trim()))),
+        ...detailOf(request)));
+  }
+
+  private drawEnd(entry: EndEntry): void {
     const reasons: Record<string, string> = {
       cancelled: 'Cancelled', interrupted: 'Interrupted', error: 'Failed', max_tokens: 'The answer reached its longest length',
       refusal: 'The model refused', max_turn_requests: 'Stopped to ask',
@@ -278,7 +297,7 @@ export class EntryView {
         reason !== undefined && !saysItself && h('span', { class: 'end-reason' }, reason),
         entry.error !== undefined && h('span', {}, visible(entry.error)),
         goesOn && button('Go on', () => this.post({ type: 'continue' })),
-        h('span', { class: 'dim cost' }, costInWords(entry.usage, entry.cost)),
+        h('span', { class: 'dim cost' }, costInWords(entry)),
       ].filter((child) => child !== false),
     );
   }
@@ -302,22 +321,40 @@ function step({ content, status }: PlanEntry): HTMLElement {
   return h('li', { class: status }, h('span', { class: 'mark', 'aria-hidden': true }, mark), h('span', { class: 'sr' }, `${words}: `), visible(content));
 }
 
-function outcomeInWords(entry: Extract<Entry, { kind: 'question' }>): string {
-  const { outcome, request } = entry;
-  if (outcome?.type !== 'selected') return outcome?.type === 'cancelled' ? 'not answered' : 'settled otherwise';
+/** What was answered: whether it allows, in whose words, and what the user said with it. */
+function answerOf(request: PermissionRequest, outcome: PermissionOutcome): { allowed: boolean; words: string; message?: string } {
+  if (outcome.type !== 'selected') return { allowed: false, words: outcome.type === 'cancelled' ? 'Not answered' : 'Settled otherwise' };
   const option = request.options.find((candidate) => candidate.optionId === outcome.optionId);
-  const words = option?.name ?? outcome.optionId;
-  return outcome.message === undefined ? words : `${words}: ${outcome.message}`;
+  const answer = { allowed: option?.kind === 'allow_once' || option?.kind === 'allow_always', words: option?.name ?? outcome.optionId };
+  return outcome.message === undefined ? answer : { ...answer, message: outcome.message };
 }
 
-/** Such as `12,345 tokens (9,000 cached), $0.0123`. */
-export function costInWords(usage: Usage, cost: number | undefined): string {
-  const tokens = usage.input + usage.cacheRead + usage.cacheWrite + usage.output;
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
+}
+
+/** What is asked to happen elsewhere than usual says so. */
+function badgeOf({ about }: PermissionRequest): Child {
+  return about === 'outside' && h('span', { class: 'badge' }, 'outside the sandbox');
+}
+
+/** What would be done, and why it is asked. */
+function detailOf({ detail, reason }: PermissionRequest): Child[] {
+  return [
+    detail !== '' && h('pre', { tabindex: 0, 'aria-label': 'What would be done' }, visible(detail)),
+    reason !== '' && h('div', { class: 'dim' }, visible(reason)),
+  ];
+}
+
+/** Such as `12,345 tokens (9,000 cached), $0.0123`; a price that is not known is said where the entry says so. */
+export function costInWords({ usage, cost, unpriced }: Pick<EndEntry, 'usage' | 'cost' | 'unpriced'>): string {
+  const tokens = tokensOf(usage);
+  if (tokens === 0) return '';
   const cached = usage.cacheRead > 0 ? ` (${usage.cacheRead.toLocaleString('en')} cached)` : '';
-  return `${tokens.toLocaleString('en')} tokens${cached}, ${money(cost)}`;
+  const paid = cost !== undefined ? [money(cost)] : unpriced !== undefined ? [`cost unknown: ${visible(unpriced)} has no known price`] : [];
+  return [`${tokens.toLocaleString('en')} tokens${cached}`, ...paid].join(', ');
 }
 
-export function money(cost: number | undefined): string {
-  if (cost === undefined) return 'cost unknown';
+export function money(cost: number): string {
   return `$${cost.toFixed(cost > 0 && cost < 0.1 ? 4 : 2)}`;
 }

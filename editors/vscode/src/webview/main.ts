@@ -2,6 +2,7 @@
 
 import './chat.css';
 import type { Draft, Facts, HostMessage, Intent } from '../chat/messages';
+import { Beginnings } from './beginnings';
 import { Changes } from './changes';
 import { runningJobs, shortCommand, waitingInWords, waitingTerminals } from '../terminal/state';
 import { visible } from '../text';
@@ -22,6 +23,7 @@ const vscode = acquireVsCodeApi();
 const post = (intent: Intent): void => vscode.postMessage(intent);
 
 const transcript = new Transcript(post);
+const beginnings = new Beginnings(post);
 const changes = new Changes(post);
 const prompt = new Prompt(post, vscode);
 const header = h('header', { class: 'header' });
@@ -38,6 +40,7 @@ let wasRunning = false;
 
 const drawRest = eachFrame(() => {
   const had = document.activeElement;
+  beginnings.draw(chat, facts, sessionId);
   changes.draw(chat);
   prompt.draw();
   drawHeader();
@@ -177,6 +180,7 @@ document.addEventListener('keydown', (event) => {
   if (event.altKey && !event.ctrlKey && /^Digit[1-9]$/.test(event.code) && chat.questions.length > 0) event.preventDefault();
 });
 
+transcript.element.prepend(beginnings.element);
 document.querySelector('#chat')?.append(header, banner, transcript.element, changes.element, prompt.element, said);
 drawHeader();
 post({ type: 'ready' });

@@ -151,9 +151,12 @@ try {
   // The word is in the conversation now, and the prompt still waits for the user to decide.
   await frame.locator('.entry.prompt', { hasText: 'Mind the tests.' }).waitFor();
   assert.match(await waits.innerText(), /and stop when I say/);
+  await page.keyboard.type('A draft,');
   await waits.locator('button').click();
   await waits.waitFor({ state: 'detached' });
-  await text.click();
+  await steps.until('the prompt in the draft', async () => (await text.inputValue()) === 'A draft,\nand stop when I say');
+  await steps.until('the keyboard in the prompt', () => frame.evaluate(() => document.activeElement?.tagName === 'TEXTAREA'));
+  await text.fill('');
   await press('ArrowUp', 'ArrowUp');
   assert.equal(await text.inputValue(), 'Go on for ever.');
   await text.fill('two\nlines');

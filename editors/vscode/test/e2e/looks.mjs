@@ -152,6 +152,10 @@ try {
 console.log(`screenshots: ${shots}`);
 
 async function takeLooks(frame) {
+  await frame.locator('.beginnings button', { hasText: 'Explain greeter.mjs' }).waitFor();
+  await frame.locator('.beginnings button', { hasText: 'What does' }).first().waitFor();
+  await looks('empty');
+
   await steps.choose(world, 'Open Session…', 'What does');
   await frame.locator('.entry.answer', { hasText: 'for the 11th time' }).waitFor();
   await looks('long');

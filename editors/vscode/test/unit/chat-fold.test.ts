@@ -71,6 +71,19 @@ describe('the chat', () => {
     assert.deepEqual(chat.questions, []);
   });
 
+  it('says once for each model that its price is not known, also where the chat goes on elsewhere', () => {
+    const changed = (model: string): Event => ({ type: 'modelChanged', model, scripted: false });
+    const nothing: Event = { ...ended, usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } };
+    const chat = chatOf(changed('a'), started, nothing, started, ended, started, ended, changed('b'), started, ended, started, { ...ended, cost: 0.5 });
+    const said = (): (string | undefined)[] => chat.entries.flatMap((entry) => (entry.kind === 'end' ? [entry.unpriced] : []));
+    assert.deepEqual(said(), [undefined, 'a', undefined, 'b', undefined]);
+    const later = Chat.from(structuredClone(chat.snapshot(1)));
+    later.take({ seq: 13, at: 0, event: started });
+    later.take({ seq: 14, at: 0, event: ended });
+    const last = later.entries.at(-1);
+    assert.ok(last?.kind === 'end' && last.unpriced === undefined);
+  });
+
   it('ends with the turn what the turn had begun', () => {
     const call: Event = {
       type: 'toolCallStarted', turnId: 't', toolCallId: 'c', name: 'shell_run', kind: 'execute', title: 'Running ls', input: {}, locations: [],

@@ -27,6 +27,10 @@ pub enum Workflow {
     Test,
     /// It gets its documentation.
     Document,
+    /// It is looked through for what is wrong in it.
+    Review,
+    /// It is brought up to date with what it is about.
+    Update,
 }
 
 /// What a workflow is about.
@@ -103,12 +107,59 @@ impl Workflow {
                  what it promises, its edge cases and its errors. Leave the tested code as it is; if a test shows a fault \
                  in it, say so. Run the tests if you can."
             ),
+            Self::Review => format!(
+                "Look through {it} for what is wrong: faults, cases that nobody thought of, promises that are not kept. Say \
+                 the gravest first, each with its place, why it is wrong and how it shows. Leave out matters of taste. \
+                 Change nothing."
+            ),
+            Self::Update => format!(
+                "See whether {it} still says what is so: compare it with the project, and propose the smallest edits that \
+                 make it right."
+            ),
             Self::Document => format!(
                 "Document {it} in the way this project documents its code: what it does, what it takes and gives, how it \
                  fails. Change comments only."
             ),
         }
     }
+}
+
+/// What to try at a file of a workspace: how each is called, and its prompt.
+pub fn at_file(uri: &str, name: &str, is_program: bool) -> [(String, Vec<PromptBlock>); 3] {
+    let subject = Subject { uri: uri.to_owned(), range: None, name: None, problems: Vec::new() };
+    let last = if is_program {
+        (Workflow::Test, format!("Write tests for {name}"))
+    } else {
+        (Workflow::Update, format!("Bring {name} up to date"))
+    };
+    let all = [
+        (Workflow::Explain, format!("Explain {name}")),
+        (Workflow::Review, format!("Look for faults in {name}")),
+        last,
+    ];
+    all.map(|(workflow, title)| (title, workflow.prompt(&subject)))
+}
+
+/// What to try where no file is open: how each is called, and its prompt.
+pub fn in_project() -> [(String, Vec<PromptBlock>); 3] {
+    let all = [
+        (
+            "Show me around this project",
+            "Show me around this project: what it is for, what its parts are and how they hang together, where one begins to \
+             read, and how it is built and tested. Name places, so that I can open them. Change nothing.",
+        ),
+        (
+            "Say what was done here last",
+            "Look at what was done in this project last: the last commits, and what is not committed yet. Say what it was for, \
+             and what looks unfinished. Change nothing.",
+        ),
+        (
+            "Find what is worth mending first",
+            "Look for what is worth mending first in this project: tests that fail or are missing, notes of things to do, code \
+             that does not keep its promises. Say the three that matter most, with their places, and why. Change nothing.",
+        ),
+    ];
+    all.map(|(title, text)| (title.to_owned(), vec![PromptBlock::Text { text: text.to_owned() }]))
 }
 
 /// Problems as a quotation, since they are nobody's wishes.

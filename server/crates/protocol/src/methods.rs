@@ -4,6 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::beginnings::{PromptBeginningsParams, PromptBeginningsResult};
 use crate::checkpoint::{
     CheckpointListParams, CheckpointListResult, CheckpointPreviewParams, CheckpointPreviewResult,
     CheckpointRestoreParams, CheckpointRestoreResult,
@@ -205,6 +206,8 @@ requests! {
     ServersRestart = "azimuth/servers/restart", ServersRestartParams => ServersRestartResult, [OperationFailed];
     /// Completes a prompt: slash commands and their arguments after `/`, files after `@`.
     PromptComplete = "azimuth/prompt/complete", PromptCompleteParams => PromptCompleteResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    /// Tells what an empty chat can offer: how the client's workspace is set up, and what to try at a document.
+    PromptBeginnings = "azimuth/prompt/beginnings", PromptBeginningsParams => PromptBeginningsResult, [OperationFailed];
 }
 
 notifications! {

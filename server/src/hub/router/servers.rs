@@ -39,21 +39,23 @@ pub(super) struct Folders {
 impl Folders {
     /// Answers how it stands with the servers.
     pub(super) async fn list(self, reply: Reply<ServersListResult>) {
-        let listed = async {
-            let (roots, trusted) = self.look().await?;
-            let (servers, parts) = (&self.shared.servers, &self.shared.parts);
-            // What lies where commands may write is brought along, too.
-            let (user, folders) = (Arc::clone(&self.config), self.folders.clone());
-            let config = blocking(move || Ok(user.with_projects(&folders))).await?;
-            let policy = confinement::told(parts.own(), &config, &roots, false).await;
-            let held = Confinement { supervisor: parts.supervisor.clone(), policy };
-            let policy = held.policy.clone().filter(|_| held.is_sandboxed());
-            let gate = Arc::new(self.shared.trust.clone());
-            let access = Access { trusted: Arc::new(move || trusted), policy, pass: [].into(), gate };
-            let list = servers.status(&roots, &access).await.into_iter().map(info).collect();
-            Ok(ServersListResult { servers: list, problems: servers.problems(&roots, trusted).await })
-        };
-        let _ = reply.send(listed.await);
+        let _ = reply.send(self.listed().await);
+    }
+
+    /// How it stands with the servers.
+    pub(super) async fn listed(&self) -> Result<ServersListResult, Error> {
+        let (roots, trusted) = self.look().await?;
+        let (servers, parts) = (&self.shared.servers, &self.shared.parts);
+        // What lies where commands may write is brought along, too.
+        let (user, folders) = (Arc::clone(&self.config), self.folders.clone());
+        let config = blocking(move || Ok(user.with_projects(&folders))).await?;
+        let policy = confinement::told(parts.own(), &config, &roots, false).await;
+        let held = Confinement { supervisor: parts.supervisor.clone(), policy };
+        let policy = held.policy.clone().filter(|_| held.is_sandboxed());
+        let gate = Arc::new(self.shared.trust.clone());
+        let access = Access { trusted: Arc::new(move || trusted), policy, pass: [].into(), gate };
+        let list = servers.status(&roots, &access).await.into_iter().map(info).collect();
+        Ok(ServersListResult { servers: list, problems: servers.problems(&roots, trusted).await })
     }
 
     /// Ends servers, so that they start anew.
@@ -75,7 +77,7 @@ impl Folders {
     }
 
     /// Its roots, and whether it is trusted.
-    async fn look(&self) -> Result<(Roots, bool), Error> {
+    pub(super) async fn look(&self) -> Result<(Roots, bool), Error> {
         let (book, folders, word) = (self.shared.trust.clone(), self.folders.clone(), self.word.clone());
         let looked = blocking(move || {
             let decided = Workspace::new(&book, folders.clone()).decided(&word);

@@ -103,6 +103,7 @@ fn files(application: &Application) -> impl Iterator<Item = &Path> {
 
 #[cfg(test)]
 mod tests {
+    use std::slice::from_ref;
     use std::time::{Duration, Instant};
 
     use protocol::ToolCallId;
@@ -134,11 +135,13 @@ mod tests {
         let mut applying = Applying::default();
         let (made, gone, anew) =
             (change("b", None, Some("x")), change("a", Some("b"), None), change("a", None, Some("y")));
-        [&made, &gone, &anew, &change("c", None, Some("z"))].map(|it| applying.push(it.clone()));
+        for change in [&made, &gone, &anew, &change("c", None, Some("z"))] {
+            applying.push(change.clone());
+        }
         assert_eq!(paths(&applying.begin()), ["b", "c"]);
         assert_eq!(paths(&applying.begin()), [""; 0], "each begins once");
         applying.end(&made);
-        assert_eq!(applying.begin(), [gone.clone()]);
+        assert_eq!(applying.begin(), from_ref(&gone));
         assert!(applying.concerns(Path::new("b")), "what is moved there is not gone from its place yet");
         applying.end(&gone);
         assert_eq!(applying.begin(), [anew]);
@@ -151,11 +154,13 @@ mod tests {
         let (made, changed, gone) =
             (change("b", None, Some("x")), change("b", None, Some("y")), change("a", Some("b"), None));
         let (other, last) = (change("a", None, Some("z")), change("d", Some("a"), None));
-        [&made, &changed, &gone, &other, &last].map(|it| applying.push(it.clone()));
-        assert_eq!(applying.begin(), [made.clone()]);
+        for change in [&made, &changed, &gone, &other, &last] {
+            applying.push(change.clone());
+        }
+        assert_eq!(applying.begin(), from_ref(&made));
         applying.end(&made);
         assert_eq!(applying.take_void(&made), [changed, gone]);
-        assert_eq!(applying.begin(), [other.clone()]);
+        assert_eq!(applying.begin(), from_ref(&other));
         assert_eq!(applying.take_void(&other), [last], "and not the one that has begun");
         applying.end(&other);
         assert_eq!(applying.iter().count(), 0);

@@ -101,6 +101,8 @@ pub(super) struct NewTurn {
     pub(super) always: Option<(bool, u64)>,
     /// The rules that are kept for the project, and how often they had been changed here; none where they cannot be read.
     pub(super) grants: Option<(Vec<Rule>, u64)>,
+    /// Which of the project's rules could not be read and why, for the user.
+    pub(super) rules_left_out: Vec<String>,
 }
 
 impl Preparation {
@@ -204,7 +206,7 @@ async fn new_turn(
     let environment = Environment {
         folders: preparation.roots.iter().map(|root| root.path.display().to_string()).collect(),
         platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-        editor: None,
+        editor: preparation.caller.name.as_deref().map(str::to_owned),
         // The day the session began: the prompt's bytes must not change while it runs.
         day: day(info.created_at),
     };
@@ -223,7 +225,8 @@ async fn new_turn(
     let file_blocks = file_mark.as_deref();
     let parts = PromptParts { tools: &offered, mode, environment: &environment, file_blocks, rules: &text };
     let system = agent::prompt::system(&parts);
-    NewTurn { prompt, context, title, model, system, file_mark, form, offered, always, grants }
+    let rules_left_out = rules.problems;
+    NewTurn { prompt, context, title, model, system, file_mark, form, offered, always, grants, rules_left_out }
 }
 
 /// The tools that a model is told of: those of its mode, and of those that edit the ones of its form.

@@ -252,8 +252,7 @@ impl Relay<'_> {
             spools: self.open.spools.clone(),
             news: Box::new(news),
         };
-        let (buffers, trusted) = (Arc::clone(&caller.buffers), caller.trust.said());
-        let mut link = Link::connect(sockets, self.process, ears, buffers, trusted).await?;
+        let mut link = Link::connect(sockets, self.process, ears, caller).await?;
         // From here on the host tells it what happens.
         let params = json!(SessionOpenParams { session_id: self.open.id.clone(), since: NO_EVENT });
         let opened = link.ask_in_time(methods::SessionOpen::METHOD, params).await.ok_or(Ended::Unreachable)?;

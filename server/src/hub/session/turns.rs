@@ -9,6 +9,7 @@ use agent::session::{Answer, Interjection};
 use agent::turn::{Limits, TurnContext, TurnOutcome};
 use agent::user_command;
 use futures_util::FutureExt;
+use protocol::event::Severity;
 use protocol::permission::PermissionRequest;
 use protocol::session::Mode;
 use protocol::terminal::{Done, SandboxMode};
@@ -207,6 +208,7 @@ impl Session {
             model: model.as_ref().map_or_else(String::new, |model| model.info().id.clone()),
             mode,
         });
+        self.tell_of_rules(turn.rules_left_out);
         if let Some(running) = &mut self.turn {
             running.bypasses = mode == Mode::Bypass;
             running.plans = mode == Mode::Plan;
@@ -271,6 +273,14 @@ impl Session {
 }
 
 impl Session {
+    /// Tells the user which rules the model does not have, unless they know.
+    fn tell_of_rules(&mut self, left_out: Vec<String>) {
+        let told = std::mem::replace(&mut self.rules_left_out, left_out.clone());
+        for text in left_out.into_iter().filter(|text| !told.contains(text)) {
+            self.record(Event::Notice { severity: Severity::Warning, text });
+        }
+    }
+
     /// What the running turn asks for.
     pub(super) fn turn_message(&mut self, message: TurnMessage) {
         match message {

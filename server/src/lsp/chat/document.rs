@@ -4,7 +4,6 @@
 //! a comment names the session, so that the conversation goes on when the document is opened again.
 
 use protocol::SessionId;
-use protocol::content::{Position, Range};
 use workspace::review::LineEdit;
 
 /// The line that begins a prompt.
@@ -104,16 +103,6 @@ pub(super) fn lacks(text: &str, turn: &str) -> String {
     }
     let is_other = here.peek().is_some();
     if is_other && turn.clone().any(|line| line.trim_end() == MARK) { format!("\n{MARK}\n\n") } else { rest }
-}
-
-/// The path and the lines of a mention such as `src/a.rs:3-9` or `src/a.rs:3`, the lines from 1; none of one without lines.
-pub(super) fn part(mention: &str) -> Option<(&str, Range)> {
-    let (path, lines) = mention.rsplit_once(':')?;
-    let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
-    let [first, last] = [first, last].map(|line| line.parse::<u32>().ok().filter(|line| *line > 0));
-    let (first, last) = (first?, last?.max(first?));
-    let at = |line| Position { line, character: 0 };
-    Some((path, Range { start: at(first - 1), end: at(last) }))
 }
 
 fn session_of(line: &str) -> Option<SessionId> {
@@ -233,17 +222,6 @@ mod tests {
         assert!(!read("Just a question.\n").is_marked && read(text).is_marked);
         assert_eq!(read("## You\n").prompt.text, "");
         assert_eq!(read("<!-- azimuth session ../../x -->\nhello").session, None);
-    }
-
-    #[test]
-    fn a_part_of_a_file_is_mentioned_by_its_lines() {
-        let lines = |mention| part(mention).map(|(path, range)| (path, range.lines()));
-        assert_eq!(lines("src/a.rs:3-9"), Some(("src/a.rs", [2, 8])));
-        assert_eq!(lines("src/a.rs:3"), Some(("src/a.rs", [2, 2])));
-        assert_eq!(lines("c:/a.rs:9-3"), Some(("c:/a.rs", [8, 8])));
-        for none in ["src/a.rs", "a.rs:0", "a.rs:x", "a.rs:1-", "a.rs:99999999999", ":"] {
-            assert_eq!(lines(none), None, "{none}");
-        }
     }
 
     #[test]

@@ -50,6 +50,11 @@
 ---| "session" # In this session, until the server ends.
 ---| "project" # In every session of the project, for good. It is kept in the user's data, never in the project.
 
+---A prompt to begin with.
+---@class azimuth.Beginning
+---@field title string What it does, for people, such as `Explain main.rs`.
+---@field prompt azimuth.PromptBlock[] The prompt. It can be sent as it is.
+
 ---How sure it is that a command waits for input.
 ---@alias azimuth.Certainty
 ---| "certain" # It was seen to read from the terminal.
@@ -1007,6 +1012,15 @@
 ---@field cacheRead number Input served by the cache.
 ---@field cacheWrite number Input stored to the cache.
 
+---Parameters of `azimuth/prompt/beginnings`.
+---@class azimuth.PromptBeginningsParams
+---@field uri? string The document that the user has before them, if any.
+
+---Result of `azimuth/prompt/beginnings`.
+---@class azimuth.PromptBeginningsResult
+---@field setup azimuth.SetupFact[] How the workspace is set up, and what it lacks; what weighs most comes first.
+---@field beginnings azimuth.Beginning[] What to try: about the document where it is one of the workspace's files, else about the project.
+
 ---Text as typed. Slash commands are looked for in it.
 ---@class azimuth.PromptBlock.Text
 ---@field type "text"
@@ -1327,6 +1341,19 @@
 ---@field sessionId azimuth.SessionId The session.
 ---@field title string The new title, one line, not empty.
 
+---What a fact about the workspace is about.
+---@alias azimuth.SetupAbout
+---| "model" # The model of new sessions.
+---| "trust" # Whether the workspace is trusted.
+---| "rules" # The project's rules for agents.
+---| "servers" # Language servers of our own.
+
+---How the workspace is set up, in one respect.
+---@class azimuth.SetupFact
+---@field about azimuth.SetupAbout What it is about, so that a client can offer to see to it.
+---@field lacks boolean Whether something is missing that the user could mend.
+---@field text string How it is, for people; one line.
+
 ---How grave a notice is.
 ---@alias azimuth.Severity
 ---| "info" # Good to know.
@@ -1636,6 +1663,8 @@ M.requests = {
   servers_restart = "azimuth/servers/restart",
   ---Completes a prompt: slash commands and their arguments after `/`, files after `@`. Params: `azimuth.PromptCompleteParams`. Result: `azimuth.PromptCompleteResult`.
   prompt_complete = "azimuth/prompt/complete",
+  ---Tells what an empty chat can offer: how the client's workspace is set up, and what to try at a document. Params: `azimuth.PromptBeginningsParams`. Result: `azimuth.PromptBeginningsResult`.
+  prompt_beginnings = "azimuth/prompt/beginnings",
 }
 
 ---The names of requests from server to client.

@@ -232,6 +232,15 @@ impl Servers {
         list
     }
 
+    /// The servers for a file in a folder of the workspace, as they would be asked: the name of each, and where its program is not
+    /// found that it is not, and how to get it.
+    pub async fn known_for(&self, folder: PathBuf, file: PathBuf, trusted: bool) -> Vec<(String, Option<String>)> {
+        let known = self.detect(folder, Some(file), trusted).await;
+        let told =
+            |one: Detected| (one.definition.name.clone(), one.program.is_none().then(|| one.definition.missing()));
+        known.into_iter().map(told).collect()
+    }
+
     /// Tries whether a server that does not run can: it is started in a folder, and ended again. Gives its version, if it says
     /// one.
     ///

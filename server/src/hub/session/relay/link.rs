@@ -32,6 +32,7 @@ use workspace::review::LineEdit;
 
 use super::Ended;
 use super::mirror::Mirror;
+use crate::hub::session::Caller;
 use crate::hub::session::terminals::Spools;
 use crate::hub::{DocumentEdit, Editor, EditorError, Error, Feed};
 use crate::sockets::Sockets;
@@ -119,9 +120,9 @@ impl Link {
         sockets: &Sockets,
         process: u32,
         ears: Ears,
-        buffers: Arc<Buffers>,
-        trusted: Option<bool>,
+        caller: &Caller,
     ) -> std::result::Result<Self, Ended> {
+        let buffers = Arc::clone(&caller.buffers);
         let stream = sockets.connect(process).await.map_err(|error| {
             tracing::debug!(process, %error, "the holder of a session cannot be reached");
             Ended::Unreachable
@@ -143,9 +144,12 @@ impl Link {
             },
             "experimental": { "azimuth": ClientCapabilities { panel: true, save: true, text: true, format: true, query: true } },
         });
-        let word = trusted.map(|trusted| json!({ "workspaceTrust": if trusted { "trusted" } else { "restricted" } }));
+        let word = caller
+            .trust
+            .said()
+            .map(|trusted| json!({ "workspaceTrust": if trusted { "trusted" } else { "restricted" } }));
         let params = json!({ "processId": null, "capabilities": capabilities, "initializationOptions": word,
-            "clientInfo": { "name": "azimuth", "version": VERSION } });
+            "clientInfo": caller.name.as_ref().map(|name| json!({ "name": name })) });
         let answer = link.ask_in_time("initialize", params).await.ok_or(Ended::Unreachable)?;
         let answer: Value = serde_json::from_str(answer.get()).unwrap_or_default();
         let version = answer.pointer("/serverInfo/version").and_then(Value::as_str).unwrap_or("unknown");

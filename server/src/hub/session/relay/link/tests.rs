@@ -9,6 +9,8 @@ use workspace::shell::Spool;
 use workspace::text::PositionEncoding::Utf8;
 
 use super::*;
+use crate::hub::ClientId;
+use crate::hub::trust::Word;
 
 const URI: &str = "file:///p/a.txt";
 
@@ -40,10 +42,22 @@ impl Host {
             let (input, output) = listener.accept().await.unwrap().into_split();
             let mut host = Self { input: Bodies { input, read: Vec::new() }, output, _folder: folder };
             let asked = host.next().await;
+            assert_eq!(
+                asked["params"]["clientInfo"],
+                json!({ "name": "Kate 26.11" }),
+                "the host's model is told of it"
+            );
             host.answer(&asked["id"], &json!({ "serverInfo": { "name": "azimuth", "version": VERSION } })).await;
             host
         };
-        let connecting = Link::connect(&sockets, std::process::id(), ears, Arc::clone(buffers), None);
+        let caller = Caller {
+            id: ClientId::next(),
+            name: Some("Kate 26.11".into()),
+            editor: Arc::new(Nobody),
+            buffers: Arc::clone(buffers),
+            trust: Word::default(),
+        };
+        let connecting = Link::connect(&sockets, std::process::id(), ears, &caller);
         let (host, link) = tokio::join!(host, connecting);
         (host, link.ok().unwrap())
     }

@@ -1,0 +1,165 @@
+//! What an empty chat can offer: how the client's workspace is set up, and what to try there.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agent::workflow;
+use protocol::ErrorCode;
+use protocol::beginnings::{Beginning, PromptBeginningsParams, PromptBeginningsResult, SetupAbout, SetupFact};
+use protocol::servers::ServerState;
+use workspace::paths::{self, Roots};
+use workspace::reader::{NoOverlay, Reader};
+use workspace::syntax::Language;
+
+use super::super::feed::blocking;
+use super::super::session::{Caller, default_model};
+use super::super::trust::Workspace;
+use super::super::{Error, Reply};
+use super::servers::Folders;
+
+/// A client's workspace, to begin in.
+pub(super) struct Start {
+    pub(super) folders: Folders,
+    pub(super) caller: Caller,
+}
+
+impl Start {
+    /// Answers what can be offered.
+    pub(super) async fn offer(self, params: PromptBeginningsParams, reply: Reply<PromptBeginningsResult>) {
+        let offered = async {
+            let files = self.files(params.uri).await?;
+            let (model, trust, servers) = tokio::join!(self.model(), self.trust(), self.servers(files.program));
+            let setup = [model].into_iter().chain(trust?).chain(files.rules).chain(servers).collect();
+            Ok(PromptBeginningsResult { setup, beginnings: files.beginnings })
+        };
+        let _ = reply.send(offered.await);
+    }
+
+    async fn model(&self) -> SetupFact {
+        let because = match default_model(&self.folders.shared, &self.folders.config).await {
+            Ok(model) if model.info().available => {
+                return has(SetupAbout::Model, format!("Model: {}", model.info().id));
+            }
+            Ok(model) => {
+                let why = model.info().unavailable_because.clone().unwrap_or_else(|| "it is not available".into());
+                format!("{} cannot be used: {why}", model.info().name)
+            }
+            Err(error) => error.message,
+        };
+        let mut letters = because.chars();
+        let first = letters.next().map(char::to_uppercase).into_iter().flatten();
+        lacks(SetupAbout::Model, first.chain(letters).collect::<String>())
+    }
+
+    /// In a trusted workspace there is nothing to say.
+    async fn trust(&self) -> Result<Option<SetupFact>, Error> {
+        let Folders { shared, folders, word, .. } = &self.folders;
+        let (book, folders, word) = (shared.trust.clone(), folders.clone(), word.clone());
+        let decided = blocking(move || Ok(Workspace::new(&book, folders).decided(&word))).await?;
+        Ok(match decided {
+            Some(true) => None,
+            Some(false) => {
+                Some(lacks(SetupAbout::Trust, "This folder is not trusted: nothing that it brings along runs"))
+            }
+            None => Some(has(SetupAbout::Trust, "You are asked whether you trust this folder when it first matters")),
+        })
+    }
+
+    /// What is said of language servers: of those for the open file, and of those that the user should know of. Where they cannot
+    /// be listed the rest is worth showing.
+    async fn servers(&self, program: Option<Program>) -> Vec<SetupFact> {
+        let (Ok((_, trusted)), Ok(listed)) = (self.folders.look().await, self.folders.listed().await) else {
+            return Vec::new();
+        };
+        let mut facts = Vec::new();
+        if let Some(Program { folder, path, name }) = program {
+            let known = self.folders.shared.servers.known_for(folder, path, trusted).await;
+            let found: Vec<_> =
+                known.iter().filter(|(_, missing)| missing.is_none()).map(|(name, _)| &**name).collect();
+            facts.extend(match (known.first(), found.as_slice()) {
+                (Some((_, Some(missing))), []) => {
+                    let text = format!("Azimuth has no language server of its own for {name}: {missing}");
+                    Some(lacks(SetupAbout::Servers, text))
+                }
+                (_, []) => None,
+                (_, found) => Some(has(SetupAbout::Servers, format!("Language server: {}", found.join(", ")))),
+            });
+        }
+        for server in listed.servers {
+            let what = match server.state {
+                ServerState::Crashed => "ended by itself",
+                ServerState::NotAllowed => "may not start",
+                _ => continue,
+            };
+            let why = server.why.map(|why| format!(": {why}")).unwrap_or_default();
+            facts.push(lacks(SetupAbout::Servers, format!("The language server {} {what}{why}", server.name)));
+        }
+        facts.extend(listed.problems.into_iter().map(|problem| lacks(SetupAbout::Servers, problem)));
+        facts
+    }
+
+    /// What the files come to: what is said of rules, and what there is to try.
+    async fn files(&self, uri: Option<String>) -> Result<Files, Error> {
+        let (folders, buffers) = (self.folders.folders.clone(), Arc::clone(&self.caller.buffers));
+        let looked = tokio::task::spawn_blocking(move || {
+            let roots =
+                Roots::new(folders).map_err(|error| Error::new(ErrorCode::OperationFailed, error.to_string()))?;
+            let reader = Reader::new(buffers, Arc::new(NoOverlay));
+            let path = uri.and_then(|uri| paths::from_uri(&uri).ok()).and_then(|path| roots.check(&path).ok());
+            Ok(look(&roots, &reader, path))
+        });
+        looked.await.unwrap_or_else(|error| Err(Error::new(ErrorCode::OperationFailed, error.to_string())))
+    }
+}
+
+struct Files {
+    rules: Vec<SetupFact>,
+    beginnings: Vec<Beginning>,
+    /// The open file, if it is of a program.
+    program: Option<Program>,
+}
+
+struct Program {
+    /// The folder of the workspace that it is in.
+    folder: PathBuf,
+    path: PathBuf,
+    name: String,
+}
+
+fn look(roots: &Roots, reader: &Reader, path: Option<PathBuf>) -> Files {
+    // What cannot be read is nothing to ask about.
+    let file = path.and_then(|path| reader.read(&path).ok().map(|file| (path, file)));
+    let (prompts, program) = match file {
+        None => (workflow::in_project(), None),
+        Some((path, file)) => {
+            let is_program = Language::of_text(&path, &file.text).is_some_and(Language::is_program);
+            let name = roots.display(&path);
+            let prompts = workflow::at_file(&paths::to_uri(&path), &name, is_program);
+            let root = roots.iter().find(|root| is_program && path.starts_with(&root.path));
+            (prompts, root.map(|root| Program { folder: root.path.clone(), path, name }))
+        }
+    };
+    let beginnings = prompts.into_iter().map(|(title, prompt)| Beginning { title, prompt }).collect();
+    Files { rules: rules(roots, reader), beginnings, program }
+}
+
+fn rules(roots: &Roots, reader: &Reader) -> Vec<SetupFact> {
+    let rules = extend::rules::load(roots, reader);
+    let sources: Vec<_> = rules.blocks.iter().map(|block| block.source.as_str()).collect();
+    let read = match sources.as_slice() {
+        [] if rules.problems.is_empty() => {
+            Some(lacks(SetupAbout::Rules, "No rules: what agents should know of this project can be said in AGENTS.md"))
+        }
+        [] => None,
+        sources => Some(has(SetupAbout::Rules, format!("Rules: {}", sources.join(", ")))),
+    };
+    read.into_iter().chain(rules.problems.into_iter().map(|problem| lacks(SetupAbout::Rules, problem))).collect()
+}
+
+fn has(about: SetupAbout, text: impl Into<String>) -> SetupFact {
+    SetupFact { about, lacks: false, text: text.into() }
+}
+
+fn lacks(about: SetupAbout, text: impl Into<String>) -> SetupFact {
+    SetupFact { about, lacks: true, text: text.into() }
+}

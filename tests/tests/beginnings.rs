@@ -1,0 +1,89 @@
+//! What an empty chat can offer: how the workspace is set up, what it lacks, and what to try at the open file.
+
+use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
+use protocol::PromptBlock;
+use protocol::beginnings::{PromptBeginningsResult, SetupAbout};
+use protocol::methods;
+use protocol::turn::StopReason;
+use serde_json::{Value, json};
+
+async fn beginnings(client: &Client, params: Value) -> PromptBeginningsResult {
+    client.call::<methods::PromptBeginnings>(params).await
+}
+
+fn titles(told: &PromptBeginningsResult) -> Vec<&str> {
+    told.beginnings.iter().map(|beginning| beginning.title.as_str()).collect()
+}
+
+/// What is said of the setup in one respect, with whether something is lacking.
+fn said(told: &PromptBeginningsResult, about: SetupAbout) -> Vec<(bool, &str)> {
+    let facts = told.setup.iter().filter(|fact| fact.about == about);
+    facts.map(|fact| (fact.lacks, fact.text.as_str())).collect()
+}
+
+#[tokio::test]
+async fn an_empty_chat_is_told_how_it_is_set_up_and_three_things_to_try_at_the_open_file() {
+    let model = ModelServer::start([Answer::says("It prints.")]).await;
+    let project = Project::new([
+        ("AGENTS.md", "Use tabs.\n"),
+        ("Cargo.toml", "[package]\nname = \"p\"\n"),
+        ("src/main.rs", "fn main() {}\n"),
+        ("notes.md", "Notes.\n"),
+        // Servers of many languages are for any repository.
+        (".git/HEAD", "ref: refs/heads/main\n"),
+    ]);
+    let setup = Setup::model(&model, Wire::Chat);
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let uri = project.uri("src/main.rs");
+    client.open(&uri);
+    client.replace(&uri, "{}", "{ println!() }");
+    let told = beginnings(&client, json!({ "uri": uri })).await;
+    let named = format!("Model: {}", harness::server::MODEL);
+    assert_eq!(said(&told, SetupAbout::Model), [(false, named.as_str())]);
+    assert_eq!(said(&told, SetupAbout::Rules), [(false, "Rules: AGENTS.md")]);
+    assert!(said(&told, SetupAbout::Trust).is_empty(), "what is trusted needs no word");
+    // Whether it is there is up to the machine.
+    let [(_, server)] = said(&told, SetupAbout::Servers)[..] else { panic!("{told:?}") };
+    assert!(server.contains("rust-analyzer"), "{server}");
+    let of_code = ["Explain src/main.rs", "Look for faults in src/main.rs", "Write tests for src/main.rs"];
+    assert_eq!(titles(&told), of_code);
+    let told_of_notes = beginnings(&client, json!({ "uri": project.uri("notes.md") })).await;
+    assert_eq!(titles(&told_of_notes)[2], "Bring notes.md up to date", "nobody tests a text");
+
+    // Each can be sent as it is.
+    let session = client.new_session().await;
+    let prompt = told.beginnings[0].prompt.clone();
+    assert!(prompt.contains(&PromptBlock::File { uri }), "{prompt:?}");
+    client.call::<methods::TurnStart>(json!({ "sessionId": session, "prompt": prompt })).await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    assert!(model.asked()[0].user_text().contains("println"), "with what is typed and not saved");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn an_empty_chat_is_told_what_is_missing_and_what_to_try_without_a_file() {
+    let huge = "long\n".repeat(300_000);
+    let project = Project::new([("go.mod", "module example.com/m\n"), ("AGENTS.md", huge.as_str())]);
+    let setup = Setup::empty();
+    let profile = Profile { trust: Some("restricted"), ..Profile::panel() };
+    let client = Client::start(&setup, &project, profile).await;
+    for uri in [Value::Null, "file:///etc/hostname".into(), project.uri("none.rs").into(), "untitled:1".into()] {
+        let told = beginnings(&client, json!({ "uri": uri })).await;
+        let [(true, model)] = said(&told, SetupAbout::Model)[..] else { panic!("{told:?}") };
+        assert!(model.contains("model"), "{model}");
+        assert_eq!(
+            said(&told, SetupAbout::Trust),
+            [(true, "This folder is not trusted: nothing that it brings along runs")]
+        );
+        let left_out = "The rules in AGENTS.md were left out: a file of 1500000 bytes is too large for rules.";
+        assert_eq!(said(&told, SetupAbout::Rules), [(true, left_out)]);
+        assert!(said(&told, SetupAbout::Servers).is_empty(), "no file is open that one would be for: {told:?}");
+        assert_eq!(titles(&told)[0], "Show me around this project", "{uri}");
+        assert_eq!(told.beginnings.len(), 3);
+    }
+    project.write("AGENTS.md", "");
+    let told = beginnings(&client, json!({})).await;
+    let [(true, none)] = said(&told, SetupAbout::Rules)[..] else { panic!("{told:?}") };
+    assert!(none.starts_with("No rules: "), "{none}");
+    assert_eq!(client.finish().await, 0);
+}
