@@ -1,7 +1,7 @@
-//! What it costs to ask a language server through us: beside the same server asked directly, on the same project in the
-//! same run.
+//! What it costs to ask a language server through us, with and without the sandbox that it runs in: beside the same server
+//! asked directly, on the same project in the same run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use workspace::lang::brought::Closed;
 use workspace::lang::pool::{Access, Servers, ServersConfig};
 use workspace::paths::Roots;
 use workspace::reader::{NoOverlay, Reader};
+use workspace::shell::sandbox::{Policy, Settings, World};
 
 /// How often each question is asked.
 const TIMES: usize = 200;
@@ -24,14 +25,17 @@ const TIMES: usize = 200;
 const SESSIONS: usize = 10;
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// Measures all, on those projects that are installed.
-pub fn run() {
+/// How often a server is started, in each way.
+const STARTS: usize = 5;
+
+/// Measures all, on those projects that are installed. `binary` holds the servers' processes.
+pub fn run(binary: &Path) {
     for real in [Real::Python, Real::TypeScript, Real::Cpp] {
-        measure(real);
+        measure(real, binary);
     }
 }
 
-fn measure(real: Real) {
+fn measure(real: Real, binary: &Path) {
     let Some(project) = real.project() else { return };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let _inside = runtime.enter();
@@ -49,46 +53,69 @@ fn measure(real: Real) {
     };
     // Whoever is first reads the server's own files from the disk.
     drop(start());
-    let began = Instant::now();
-    let mut direct = start();
-    let cold_theirs = began.elapsed();
-
-    let servers = Servers::new(ServersConfig { path: Some(real::path()), ..ServersConfig::default() });
-    let sessions: Vec<_> = (0..SESSIONS).map(|_| source(&servers, project.folder())).collect();
+    let pool = || {
+        let (path, supervisor) = (Some(real::path()), Some(binary.to_owned()));
+        Servers::new(ServersConfig { path, supervisor, ..ServersConfig::default() })
+    };
+    let policy = in_the_sandbox(project.folder());
     let ask = |session: &Arc<dyn Source>| {
         let LangResult { status, message, .. } = runtime.block_on(session.ask(&query, PATIENCE));
         assert_eq!(status, LangStatus::Ready, "{message:?}");
     };
-    let began = Instant::now();
-    ask(&sessions[0]);
-    let cold_ours = began.elapsed();
+    // They take turns, so that what else the machine does meets all.
+    let (mut cold, mut cold_free, mut cold_theirs) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..STARTS {
+        let began = Instant::now();
+        drop(start());
+        cold_theirs.push(began.elapsed());
+        for (policy, times) in [(&policy, &mut cold), (&None, &mut cold_free)] {
+            let servers = pool();
+            let began = Instant::now();
+            ask(&source(&servers, project.folder(), policy.clone()));
+            times.push(began.elapsed());
+            runtime.block_on(servers.stop());
+        }
+    }
+    let [cold, cold_free, cold_theirs] = [cold, cold_free, cold_theirs].map(crate::median);
     println!(
-        "{:<44} {:>10.2} x    ({:.0} ms and {:.0} ms)",
+        "{:<44} {:>10.2} x    ({:.0} ms; without a sandbox {:.0} ms, asked directly {:.0} ms)",
         format!("lang: first answer, {}", real.program()),
-        cold_ours.as_secs_f64() / cold_theirs.as_secs_f64(),
-        crate::ms(cold_ours),
+        cold.as_secs_f64() / cold_theirs.as_secs_f64(),
+        crate::ms(cold),
+        crate::ms(cold_free),
         crate::ms(cold_theirs)
     );
 
-    // They take turns, so that what else the machine does meets both.
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let (mut direct, servers) = (start(), pool());
+    let sessions = [(); SESSIONS].map(|()| source(&servers, project.folder(), policy.clone()));
+    let free = source(&servers, project.folder(), None);
+    ask(&sessions[0]);
+    ask(&free);
+    let (mut ours, mut free_times, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..TIMES {
         let began = Instant::now();
         direct.ask("textDocument/definition", &params);
         theirs.push(began.elapsed());
-        let began = Instant::now();
-        ask(&sessions[0]);
-        ours.push(began.elapsed());
+        for (session, times) in [(&sessions[0], &mut ours), (&free, &mut free_times)] {
+            let began = Instant::now();
+            ask(session);
+            times.push(began.elapsed());
+        }
     }
-    let (ours, theirs) = (crate::median(ours), crate::median(theirs));
+    let [ours, free_times, theirs] = [ours, free_times, theirs].map(crate::median);
     println!(
-        "{:<44} {:>10.2} ms   (aim 2, or 5 %; {:.2} ms and {:.2} ms)",
+        "{:<44} {:>10.2} ms   (aim 2, or 5 %; {:.2} ms; without a sandbox {:.2} ms, directly {:.2} ms)",
         format!("lang: a question more than asked directly, {}", real.program()),
         crate::ms(ours) - crate::ms(theirs),
         crate::ms(ours),
+        crate::ms(free_times),
         crate::ms(theirs)
     );
 
+    drop(free);
+    runtime.block_on(servers.stop());
+    let servers = pool();
+    let sessions = sessions.map(|_| source(&servers, project.folder(), policy.clone()));
     for session in &sessions {
         ask(session);
     }
@@ -103,8 +130,23 @@ fn measure(real: Real) {
     runtime.block_on(servers.stop());
 }
 
-fn source(servers: &Arc<Servers>, folder: &Path) -> Arc<dyn Source> {
+/// The sandbox that a session in this folder has by default.
+fn in_the_sandbox(folder: &Path) -> Option<Arc<Policy>> {
+    let folders: [PathBuf; 1] = [folder.to_owned()];
+    let environment = |name: &str| std::env::var_os(name);
+    let world = World {
+        folders: &folders,
+        repositories: &[],
+        own: &[],
+        denied: &[],
+        credentials: &[],
+        environment: &environment,
+    };
+    Policy::new(&Settings::default(), &world).map(|policy| Arc::new(policy.resolved()))
+}
+
+fn source(servers: &Arc<Servers>, folder: &Path, policy: Option<Arc<Policy>>) -> Arc<dyn Source> {
     let reader = Reader::new(Arc::<Buffers>::default(), Arc::new(NoOverlay));
-    let access = Access { trusted: Arc::new(|| true), policy: None, pass: [].into(), gate: Arc::new(Closed) };
+    let access = Access { trusted: Arc::new(|| true), policy, pass: [].into(), gate: Arc::new(Closed) };
     servers.source(Roots::new([folder]).expect("a folder"), reader, access)
 }

@@ -37,12 +37,12 @@ fn main() {
     // `cargo bench` passes flags of the standard harness; the only argument here is which part to run.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let runs = |name: &str| wanted.is_empty() || wanted.iter().any(|part| part == name);
-    let with_binary = ["start", "rounds", "tokens", "open", "shell"].map(runs);
+    let with_binary = ["start", "rounds", "tokens", "open", "shell", "lang"].map(runs);
     if with_binary.contains(&true) {
         let binary = build();
         let size = std::fs::metadata(&binary).expect("the binary").len();
         println!("{:<44} {:>10.1} MB   (aim 40)", "release binary", size as f64 / 1e6);
-        let parts = [start, rounds, tokens, open, shell::run];
+        let parts = [start, rounds, tokens, open, shell::run, lang::run];
         parts.iter().zip(with_binary).filter(|(_, wanted)| *wanted).for_each(|(part, _)| part(&binary));
     }
     if runs("search") {
@@ -53,9 +53,6 @@ fn main() {
     }
     if runs("symbols") {
         symbols::run();
-    }
-    if runs("lang") {
-        lang::run();
     }
 }
 
