@@ -357,7 +357,9 @@ mod tests {
         world.buffers.close(&to_uri(&world.path("0.rs"))).unwrap();
         let output = world.call("edit_structural", input("f($A)", "g($A)", &["."])).await.unwrap();
         assert_eq!(output.plan.unwrap().files.len(), 1000);
-        assert!(output.text.ends_with("[the first 40 of 1000 places are shown]"), "{}", output.text);
+        assert!(output.text.contains("\n[the first 40 of 1000 places are shown]\n"), "{}", output.text);
+        // They are open, and none is on disk.
+        assert!(output.text.ends_with("[of 995 more files the text here is the editor's too, and on disk is another]"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Which text of an open file the model is given, where the editor's is not the one on disk: commands see the disk, and an
 //! editor follows what they change there only after a while, or when the user comes back to it.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -72,13 +73,9 @@ fn not_searched(services: &Services, output: &Output) -> String {
 
 /// The files that a result is of, each once.
 fn files(output: &Output) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = Vec::new();
-    for path in output.locations.iter().filter_map(|place| paths::from_uri(&place.uri).ok()) {
-        if !files.contains(&path) {
-            files.push(path);
-        }
-    }
-    files
+    let mut known = HashSet::new();
+    let files = output.locations.iter().filter_map(|place| paths::from_uri(&place.uri).ok());
+    files.filter(|path| known.insert(path.clone())).collect()
 }
 
 /// Says which text a reader of a file is given, in whole lines, where the editor's is not the one on disk. What is merely
