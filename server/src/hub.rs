@@ -132,6 +132,8 @@ impl Hub {
 
 /// A client that connects.
 pub struct Client {
+    /// Whether it is another process's window, which shows sessions of this one.
+    pub is_attached: bool,
     /// Its workspace folders, absolute; the first one is where new sessions start.
     pub folders: Vec<PathBuf>,
     /// The editor's name and version as the model is told them, such as `Neovim 0.12`; none where there is no editor.

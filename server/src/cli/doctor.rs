@@ -297,6 +297,7 @@ impl Report {
 
     /// Rows of two columns, each once, below the last line.
     fn table(&mut self, mut rows: Vec<(String, String)>) -> Result<(), Failure> {
+        rows.sort();
         rows.dedup();
         let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
         for (name, text) in rows {

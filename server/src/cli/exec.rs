@@ -107,6 +107,7 @@ impl Job {
     pub(super) async fn run(mut self, hub: Hub) -> Result<u8, Failure> {
         let (shows, shown) = mpsc::unbounded_channel();
         let connection = hub.connect(Client {
+            is_attached: false,
             folders: vec![self.folder.clone()],
             name: None,
             encoding: PositionEncoding::Utf8,

@@ -179,8 +179,11 @@ impl Router {
 
     fn take(&mut self, Post { client, message }: Post) {
         match (message, client) {
-            (Message::Connected(Client { folders, name, encoding, editor, trusted }, buffers), Some(id)) => {
-                let caller = Caller { id, name, editor, buffers, trust: Word::new(trusted) };
+            (
+                Message::Connected(Client { is_attached, folders, name, encoding, editor, trusted }, buffers),
+                Some(id),
+            ) => {
+                let caller = Caller { id, is_attached, name, editor, buffers, trust: Word::new(trusted) };
                 self.clients.insert(id, Connected { folders, encoding, caller });
             }
             (Message::Disconnected, Some(id)) => self.disconnected(id),

@@ -106,6 +106,8 @@ const AGAIN: Duration = Duration::from_millis(20);
 #[derive(Clone)]
 pub(super) struct Caller {
     pub(super) id: ClientId,
+    /// Whether it is another process's window.
+    pub(super) is_attached: bool,
     /// The name of its editor.
     pub(super) name: Option<Arc<str>>,
     pub(super) editor: Arc<dyn Editor>,
@@ -401,7 +403,7 @@ struct Session {
     /// Back to this task, for the work it begins.
     own: mpsc::UnboundedSender<Own>,
     /// Held for as long as this process is the session's host (design D2).
-    _lock: Box<dyn SessionLock>,
+    lock: Box<dyn SessionLock>,
     log: Log,
     state: State,
     roots: Arc<Roots>,
@@ -499,6 +501,14 @@ struct Question {
     waiting: Option<oneshot::Sender<agent::session::Answer>>,
 }
 
+/// A session that has ended in this process.
+struct Left {
+    /// Whether there is anything in it: as the last of it was recorded.
+    is_used: bool,
+    /// Until it is let go, no other process and no other task has the session.
+    lock: Box<dyn SessionLock>,
+}
+
 impl Session {
     async fn run(mut self, mut inbox: Inbox, mut own: mpsc::UnboundedReceiver<Own>) {
         let mut reported = None;
@@ -540,18 +550,26 @@ impl Session {
             && self.jobs.all().iter().all(|job| !job.is_alive())
     }
 
-    /// Ends the session in this process. One that was not used, and that no other window shows, is not kept.
+    /// Ends the session in this process. One that was not used, and that no other process's window shows, is not kept.
     async fn leave(self, own: mpsc::UnboundedReceiver<Own>) {
         let (store, session) = (Arc::clone(&self.shared.parts.store), self.id.clone());
-        let is_kept = self.state.is_used || self.followers.len() > 1;
-        self.end(own).await;
-        if !is_kept && let Err(error) = blocking(move || store.delete(&session)).await {
+        let is_shown = self.followers.values().any(|follower| follower.is_attached);
+        let Left { is_used, lock } = self.end(own).await;
+        if is_used || is_shown {
+            return;
+        }
+        let delete = move || {
+            let deleted = store.delete(&session);
+            drop(lock);
+            deleted
+        };
+        if let Err(error) = blocking(delete).await {
             tracing::warn!(%error, "a session without a prompt could not be deleted");
         }
     }
 
     /// Ends the session in this process: the turn is cancelled and waited for, and all is stored.
-    async fn end(mut self, mut own: mpsc::UnboundedReceiver<Own>) {
+    async fn end(mut self, mut own: mpsc::UnboundedReceiver<Own>) -> Left {
         // What the turn has said already counts.
         while let Ok(message) = own.try_recv() {
             self.own(message);
@@ -582,6 +600,7 @@ impl Session {
         }
         self.shared.board.put(&self.id, Vec::new());
         self.log.flush().await;
+        Left { is_used: self.state.is_used, lock: self.lock }
     }
 
     async fn delete(mut self, mut inbox: Inbox, own: mpsc::UnboundedReceiver<Own>, reply: Reply<Done>) {
@@ -589,9 +608,14 @@ impl Session {
         for follower in std::mem::take(&mut self.followers).into_values() {
             follower.editor.unfollow(&id);
         }
-        self.end(own).await;
+        let Left { lock, .. } = self.end(own).await;
         let (store, session) = (Arc::clone(&shared.parts.store), id.clone());
-        let deleted = blocking(move || store.delete(&session)).await;
+        let delete = move || {
+            let deleted = store.delete(&session);
+            drop(lock);
+            deleted
+        };
+        let deleted = blocking(delete).await;
         let _ = reply.send(deleted.map(|()| Done {}).map_err(Error::from));
         inbox.close(&Error::not_found("session", &id));
     }

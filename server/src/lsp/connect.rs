@@ -53,6 +53,7 @@ impl Connector {
             reviews: self.hub.board().watch(),
         });
         let connection = Arc::new(self.hub.connect(hub::Client {
+            is_attached: !is_owner,
             folders: folders.clone(),
             name: params.editor_name(),
             encoding: abilities.encoding,

@@ -260,7 +260,7 @@ impl Carrier {
         let (reader, path) = (Arc::clone(&self.reader), document.path.clone());
         let on_disk = tokio::task::spawn_blocking(move || reader.on_disk(&path));
         if let Ok(Some((_, OnDisk::Other(_)))) = on_disk.await {
-            return Err("on disk it is other than in the editor; load it there again, and look at it".into());
+            return Err("on disk it is other than in the editor; save it there or load it again, and look at it".into());
         }
         let deleted = self.keep_file(&document.path).await?;
         if deleted.is_none() {
@@ -280,7 +280,7 @@ impl Carrier {
         let outcome = match (closed, self.reader.buffers().get(&document.path)) {
             (Ok(Ok(last)), _) if last.hash() == document.hash() => ApplyOutcome::Verified,
             (Ok(Ok(last)), _) => {
-                self.put_back(&last).await?;
+                self.put_back(&last, deleted.is_some_and(|deleted| deleted.executable)).await?;
                 return Err(
                     "it was typed into while the editor deleted it; it is there again, with what was typed".into()
                 );
@@ -316,12 +316,21 @@ impl Carrier {
         kept.await.map_err(|error| error.to_string()).flatten()
     }
 
-    /// Makes the file of a document that was closed, with its text.
-    async fn put_back(&self, document: &Arc<Snapshot>) -> Result<(), String> {
-        let (roots, document) = (Arc::clone(&self.roots), Arc::clone(document));
+    /// Makes the file of a document that was closed, with its text, which nobody else has any more.
+    async fn put_back(&self, document: &Arc<Snapshot>, executable: bool) -> Result<(), String> {
+        let (roots, store, document) = (Arc::clone(&self.roots), Arc::clone(&self.store), Arc::clone(document));
         let put = tokio::task::spawn_blocking(move || {
-            let path = still_writable(&roots, &document.path)?;
-            files::create_bytes(&path, document.text.as_bytes(), false).map_err(|error| error.to_string())
+            let text = document.text.as_bytes();
+            let kept = store.put_blob(text);
+            let put = still_writable(&roots, &document.path)
+                .and_then(|path| files::create_bytes(&path, text, executable).map_err(|error| error.to_string()));
+            put.map_err(|error| match kept {
+                Ok(hash) => format!(
+                    "it was typed into while the editor deleted it, and could not be made again: {error}; what was typed is \
+                     kept in Azimuth's data folder as the blob {hash}"
+                ),
+                Err(_) => error,
+            })
         });
         put.await.map_err(|error| error.to_string()).flatten()
     }

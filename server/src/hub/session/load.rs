@@ -226,7 +226,7 @@ pub(super) async fn load(
         terminal,
         last_caller: None,
         given: None,
-        _lock: lock,
+        lock,
         own,
         config,
         state,

@@ -51,6 +51,7 @@ impl Host {
             host
         };
         let caller = Caller {
+            is_attached: false,
             id: ClientId::next(),
             name: Some("Kate 26.11".into()),
             editor: Arc::new(Nobody),
