@@ -85,6 +85,32 @@ async fn a_session_without_a_prompt_is_not_kept_once_it_is_left_and_one_that_was
 }
 
 #[tokio::test]
+async fn a_first_prompt_is_kept_however_soon_its_session_is_closed() {
+    let model = ModelServer::start([]).await;
+    let (setup, project) = (Setup::model(&model, Wire::Anthropic), Project::new([]));
+    let mut kept = 0;
+    for _ in 0..10 {
+        model.then(Answer::says("Hello."));
+        let client = Client::start(&setup, &project, Profile::panel()).await;
+        let session = client.new_session().await;
+        let text = json!([{ "type": "text", "text": "hello" }]);
+        // Both are there before the first is answered.
+        let prompt = client.request("azimuth/turn/start", json!({ "sessionId": session, "prompt": text }));
+        let close = client.request("azimuth/session/close", json!({ "sessionId": session }));
+        let taken = prompt.await;
+        close.await.unwrap();
+        client.waive("azimuth/event");
+        assert_eq!(client.finish().await, 0);
+        let client = Client::start(&setup, &project, Profile::panel()).await;
+        let listed = list(&client, json!({})).await;
+        assert_eq!(ids(&listed).contains(&&session), taken.is_ok(), "{taken:?}: {listed:?}");
+        assert_eq!(client.finish().await, 0);
+        kept += u32::from(taken.is_ok());
+    }
+    assert!(kept > 0, "none was taken");
+}
+
+#[tokio::test]
 async fn a_deleted_session_is_not_found_by_any_request() {
     let (setup, project) = (Setup::empty(), Project::new([]));
     let client = Client::start(&setup, &project, Profile::panel()).await;
