@@ -92,7 +92,7 @@ async fn ask(provider: &Provider, http: &Http) -> Answer {
     let status = response.status();
     let body = read(response, BYTES).await.map_err(|_| "the answer broke off".to_owned())?;
     if !status.is_success() {
-        let said = quote(&words(&body).1, provider.key.as_ref());
+        let said = quote(&words(&body).message, provider.key.as_ref());
         return Err(format!("status {}: {said}", status.as_u16()));
     }
     parse(&body).ok_or_else(|| "the answer is no list of models".to_owned())
