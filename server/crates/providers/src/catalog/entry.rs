@@ -158,6 +158,7 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             .collect(),
         target: Target {
             provider: provider.name.clone(),
+            host: host(&provider.base_url),
             model: known.filter(|model| model.id == plain_id).map_or(plain_id, |model| model.wire_id()).to_owned(),
             dialect: provider.dialect(),
             thinking,

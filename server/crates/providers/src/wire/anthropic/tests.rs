@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::data::Thinking;
 use crate::failure::Fault;
 use crate::wire::testing::{
-    assert_prefixes_are_stable, body, call, conversation, read, request, result, says, target, text,
+    HOST, assert_prefixes_are_stable, body, call, conversation, read, request, result, says, target, text,
 };
 use crate::wire::{Target, Wire};
 
@@ -190,7 +190,8 @@ fn an_answer_is_read_with_its_thinking_calls_and_counts() {
     assert_eq!(response.usage, Usage { input: 12, output: 89, cache_read: 4000, cache_write: 300 });
     let tagged = |fields: Value| {
         let mut fields = fields.as_object().unwrap().clone();
-        fields.extend([("provider".into(), json!("anthropic")), ("model".into(), json!("claude-sonnet-4-5"))]);
+        fields.extend([("provider".into(), json!("anthropic")), ("host".into(), json!(HOST))]);
+        fields.insert("model".into(), json!("claude-sonnet-4-5"));
         Some(Value::Object(fields))
     };
     assert_eq!(
