@@ -379,7 +379,26 @@ async fn a_local_server_is_found_by_itself_and_is_the_default_where_there_is_no_
     ask(&*model).await.1.unwrap();
     let asked = server.asked();
     assert_eq!(asked.len(), 2, "the list is asked for once: {asked:?}");
-    assert_eq!((asked[0].path.as_str(), asked[1].path.as_str()), ("/v1/models", "/v1/chat/completions"));
+    assert_eq!((asked[0].path.as_str(), asked[1].path.as_str()), ("/api/tags", "/v1/chat/completions"));
+}
+
+#[tokio::test]
+async fn whether_a_model_of_ollama_sees_is_what_ollama_says_and_an_old_one_is_known_by_its_name() {
+    let own = r#"{"models":[{"name":"llama4:scout","capabilities":["completion","vision"]},
+        {"name":"gemma3:1b","capabilities":["completion"]}]}"#;
+    let old = r#"{"object":"list","data":[{"id":"qwen3:8b"},{"id":"gemma3:12b"}]}"#;
+    let json = |body: &str| Answer::status(200, body).with_header("content-type", "application/json");
+    for (answers, sees) in [
+        (vec![json(own)], [("ollama/llama4:scout", true), ("ollama/gemma3:1b", false)]),
+        (vec![Answer::status(404, ""), json(old)], [("ollama/qwen3:8b", false), ("ollama/gemma3:12b", true)]),
+    ] {
+        let server = Server::start(answers).await;
+        let mut settings = Settings::from_env(|name| (name == "OLLAMA_HOST").then(|| server.url() + "/v1"));
+        settings.providers.retain(|provider| provider.name == "ollama");
+        let models = Catalog::new(settings).list().await;
+        let seen: Vec<_> = models.iter().map(|model| (model.id.as_str(), model.images)).collect();
+        assert_eq!(seen, sees, "{:?}", server.asked());
+    }
 }
 
 #[tokio::test]

@@ -38,7 +38,12 @@ const SEEING: &[&str] = &[
     "moondream",
     "mistral-small3",
     "mistral-small-3",
+    "llama4",
+    "llama-4",
+    "qwen3.5",
 ];
+/// Those of them that do not: the small ones of their families.
+const BLIND: &[&str] = &["gemma3:1b", "gemma-3-1b", "gemma3:270m", "gemma-3-270m"];
 /// The longest answer of such a model.
 const LONGEST_ANSWER: u64 = 16_384;
 
@@ -168,10 +173,11 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     }
 }
 
-/// Whether a model on this machine sees, by its name: most do not, and their servers do not say.
+/// Whether a model on this machine sees, by its name: most do not, and not every server says.
 fn looks_seeing(id: &str) -> bool {
     let id = id.to_lowercase();
-    SEEING.iter().any(|name| id.contains(name))
+    let is_among = |names: &[&str]| names.iter().any(|name| id.contains(name));
+    is_among(SEEING) && !is_among(BLIND)
 }
 
 /// How a model thinks that is not in the data file. At Anthropic nothing is asked for then, which every model takes; at
