@@ -165,7 +165,7 @@ fn raw(event: &Value) -> Step {
 async fn a_call_that_the_server_cannot_read_is_told_to_the_model_and_does_not_end_the_turn() {
     let failed = json!({ "error": { "message": "Failed to call a function. Please adjust your prompt. See 'failed_generation' \
         for more details.", "type": "invalid_request_error", "code": "tool_use_failed",
-        "failed_generation": "<function=read_file{\"path\": a.txt}</function>", "status_code": 400 } });
+        "failed_generation": "<function=read_file{\"path\": the context window, a.txt}</function>", "status_code": 400 } });
     let refused = Answer::Refused { status: 400, headers: Vec::new(), body: failed.to_string() };
     for failing in [refused, Answer::nothing().text("I look.").step(raw(&failed))] {
         let (tool, input) = reads("a.txt");

@@ -55,7 +55,7 @@ pub enum Wire {
     Chat,
     /// The same as Google has it: calls are signed.
     Gemini,
-    /// The same as Moonshot and DeepSeek have it: no call without the thinking that led to it.
+    /// The same as Moonshot and DeepSeek have it: no answer without the thinking that led to it.
     Moonshot,
     /// The same as OpenRouter has it: thinking comes in signed pieces.
     OpenRouter,

@@ -17,12 +17,7 @@ pub(crate) enum Fault {
     /// It is not the vendor's protocol.
     Garbage(String),
     /// The vendor says that something is wrong.
-    Vendor {
-        /// The vendor's code or type of error; may be empty.
-        code: String,
-        /// What it says.
-        message: String,
-    },
+    Vendor(Words),
     /// It ended too early.
     Incomplete(&'static str),
     /// It does not end: it has more bytes than any answer.
@@ -32,7 +27,30 @@ pub(crate) enum Fault {
     },
 }
 
+/// A vendor's error, in its words.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Words {
+    /// The vendor's code or type of error; may be empty.
+    pub(crate) code: String,
+    /// What it says.
+    pub(crate) message: String,
+    /// What the model had written, where the vendor shows it. It may be about anything, so it tells nothing of the error.
+    pub(crate) written: String,
+}
+
+impl Words {
+    /// An error with this code that says this.
+    pub(crate) fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into(), written: String::new() }
+    }
+}
+
 impl Fault {
+    /// An error of the vendor.
+    pub(crate) fn vendor(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Vendor(Words::new(code, message))
+    }
+
     /// An event that is not what it should be, with its beginning.
     pub(crate) fn garbage(data: &[u8], problem: impl std::fmt::Display) -> Self {
         let start = String::from_utf8_lossy(data.get(..120).unwrap_or(data));
@@ -78,14 +96,13 @@ impl Whose {
                     limit >> 20
                 ),
             ),
-            Fault::Vendor { code, message } => self.said(None, &code, &message),
+            Fault::Vendor(words) => self.said(None, &words),
         }
     }
 
     /// The error of an answer with another status than success. `body` is its beginning.
     pub(crate) fn status(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ModelError {
-        let (code, message) = words(body);
-        let mut failure = self.said(Some(status), &code, &message);
+        let mut failure = self.said(Some(status), &words(body));
         let asked = asked_delay(headers, SystemTime::now());
         match &mut failure.kind {
             ModelErrorKind::RateLimited { retry_after } => *retry_after = asked,
@@ -148,14 +165,15 @@ impl Whose {
     }
 
     /// What a vendor says, by the status if there is one, by its code and by its words.
-    fn said(&self, status: Option<u16>, code: &str, message: &str) -> ModelError {
+    fn said(&self, status: Option<u16>, words: &Words) -> ModelError {
         let Self { provider, model, key_source, .. } = self;
-        let status = status.or_else(|| status_in(code));
-        let kind = kind(status, code, message);
-        let said = match (message.trim(), code) {
-            ("", "") => String::new(),
-            ("", code) => format!(": {}", self.quote(code)),
-            (message, _) => format!(": {}", self.quote(message)),
+        let status = status.or_else(|| status_in(&words.code));
+        let kind = kind(status, &words.code, &words.message);
+        let said = match (words.message.trim(), words.code.as_str(), words.written.as_str()) {
+            ("", "", _) => String::new(),
+            ("", code, "") => format!(": {}", self.quote(code)),
+            (message, _, "") => format!(": {}", self.quote(message)),
+            (message, _, written) => format!(": {}", self.quote(&format!("{message} It wrote: {written}"))),
         };
         let status_words = status.map(|status| format!(" (status {status})")).unwrap_or_default();
         let text = match kind {
@@ -215,6 +233,11 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
     let code = code.to_ascii_lowercase();
     let words = message.to_lowercase();
     let says = |wanted: &[&str]| wanted.iter().any(|wanted| words.contains(wanted) || code.contains(wanted));
+    // Groq's code, and Gemini's reason to end (https://console.groq.com/docs/tool-use, `FinishReason` of npm
+    // `@google/genai`). They leave nothing open.
+    if says(&["tool_use_failed", "malformed_function_call", "unexpected_tool_call"]) {
+        return ModelErrorKind::UnreadableCall;
+    }
     let refused = status.is_none_or(|status| matches!(status, 400 | 413 | 422));
     // Some servers answer 500 to a request that is too long.
     if (refused || status == Some(500)) && says(OVERFLOW) || status == Some(413) {
@@ -222,11 +245,6 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
     }
     if refused && is_orphan_complaint(&words) {
         return ModelErrorKind::OrphanedToolCalls;
-    }
-    // Groq's code, and Gemini's reason to end (https://console.groq.com/docs/tool-use, `FinishReason` of npm
-    // `@google/genai`).
-    if says(&["tool_use_failed", "malformed_function_call", "unexpected_tool_call"]) {
-        return ModelErrorKind::UnreadableCall;
     }
     // Out of money: asking again does not help.
     if says(&["insufficient_quota", "credit balance is too low", "insufficient balance"]) {
@@ -284,8 +302,8 @@ fn is_orphan_complaint(words: &str) -> bool {
     calls && missing.iter().any(|complaint| words.contains(complaint))
 }
 
-/// The code and the words in the body of an error, whichever way the vendor writes it.
-pub(crate) fn words(body: &[u8]) -> (String, String) {
+/// What the body of an error says, whichever way the vendor writes it.
+pub(crate) fn words(body: &[u8]) -> Words {
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
@@ -294,16 +312,13 @@ pub(crate) fn words(body: &[u8]) -> (String, String) {
     let Ok(value) = serde_json::from_slice::<Value>(body) else {
         let plain = String::from_utf8_lossy(body);
         let is_page = plain.trim_start().starts_with('<');
-        return (
-            String::new(),
-            if is_page { "a web page instead of an answer".to_owned() } else { plain.into_owned() },
-        );
+        return Words::new("", if is_page { "a web page instead of an answer".to_owned() } else { plain.into_owned() });
     };
     // Google's servers put the object into a list.
     let value = value.get(0).unwrap_or(&value);
     let inner = value.get("error").filter(|inner| !inner.is_null()).unwrap_or(value);
     if let Value::String(message) = inner {
-        return (String::new(), message.clone());
+        return Words::new("", message);
     }
     let field = |names: &[&str]| {
         names.iter().find_map(|name| inner.get(name).filter(|value| !value.is_null())).map(text).unwrap_or_default()
@@ -313,11 +328,7 @@ pub(crate) fn words(body: &[u8]) -> (String, String) {
         (code, kind) if kind.is_empty() => code,
         (code, kind) => format!("{kind} {code}"),
     };
-    let message = field(&["message", "detail"]);
-    match field(&["failed_generation"]) {
-        generated if generated.is_empty() => (code, message),
-        generated => (code, format!("{message} It wrote: {generated}")),
-    }
+    Words { code, message: field(&["message", "detail"]), written: field(&["failed_generation"]) }
 }
 
 /// How long the vendor asks to wait.

@@ -21,6 +21,9 @@ use crate::{Catalog, Settings};
 
 const KEY: &str = "sk-very-secret-key";
 
+/// What a vendor signs its thinking with.
+const SIGNATURE: &str = "EqQBCg/+";
+
 /// A vendor's wire, and how a server in its stead is set up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Vendor {
@@ -54,6 +57,15 @@ impl Vendor {
             Self::Anthropic => streams::anthropic(),
             Self::Responses => streams::responses(),
             Self::Chat => streams::chat(),
+        }
+    }
+
+    /// An answer with thinking that is signed.
+    fn thinking_stream(self) -> String {
+        match self {
+            Self::Anthropic => streams::anthropic_thinking(SIGNATURE),
+            Self::Responses => streams::responses_thinking(SIGNATURE),
+            Self::Chat => streams::chat_thinking(SIGNATURE),
         }
     }
 
@@ -367,7 +379,59 @@ async fn a_local_server_is_found_by_itself_and_is_the_default_where_there_is_no_
     ask(&*model).await.1.unwrap();
     let asked = server.asked();
     assert_eq!(asked.len(), 2, "the list is asked for once: {asked:?}");
-    assert_eq!((asked[0].path.as_str(), asked[1].path.as_str()), ("/v1/models", "/v1/chat/completions"));
+    assert_eq!((asked[0].path.as_str(), asked[1].path.as_str()), ("/api/tags", "/v1/chat/completions"));
+}
+
+#[tokio::test]
+async fn whether_a_model_of_ollama_sees_is_what_ollama_says_and_an_old_one_is_known_by_its_name() {
+    let own = r#"{"models":[{"name":"llama4:scout","capabilities":["completion","vision"]},
+        {"name":"gemma3:1b","capabilities":["completion"]}]}"#;
+    let old = r#"{"object":"list","data":[{"id":"qwen3:8b"},{"id":"gemma3:12b"}]}"#;
+    let json = |body: &str| Answer::status(200, body).with_header("content-type", "application/json");
+    for (answers, sees) in [
+        (vec![json(own)], [("ollama/llama4:scout", true), ("ollama/gemma3:1b", false)]),
+        (vec![Answer::status(404, ""), json(old)], [("ollama/qwen3:8b", false), ("ollama/gemma3:12b", true)]),
+    ] {
+        let server = Server::start(answers).await;
+        let mut settings = Settings::from_env(|name| (name == "OLLAMA_HOST").then(|| server.url() + "/v1"));
+        settings.providers.retain(|provider| provider.name == "ollama");
+        let models = Catalog::new(settings).list().await;
+        let seen: Vec<_> = models.iter().map(|model| (model.id.as_str(), model.images)).collect();
+        assert_eq!(seen, sees, "{:?}", server.asked());
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_wants_back_goes_to_no_other_server_of_the_same_name() {
+    for vendor in VENDORS {
+        let answers = || vec![Answer::stream(&vendor.thinking_stream()), Answer::stream(&vendor.stream())];
+        let (first, second) = (Server::start(answers()).await, Server::start(answers()).await);
+        let model = vendor.model(&first).await;
+        let thought = ask(&*model).await.1.unwrap().content;
+        let again = |content: Vec<AssistantBlock>| {
+            let mut request = request();
+            let said = [Message::Assistant(content), Message::User(vec![UserBlock::Text("go on".into())])];
+            request.messages.extend(said.map(Arc::new));
+            request
+        };
+        let has_old = |content: &[AssistantBlock]| {
+            let mut content = content.to_vec();
+            for block in &mut content {
+                if let AssistantBlock::Thinking { vendor: Some(vendor), .. } = block {
+                    vendor.as_object_mut().unwrap().remove("host").unwrap();
+                }
+            }
+            content
+        };
+        let sent = async |model: &dyn Model, content: Vec<AssistantBlock>, server: &Server| {
+            drop(model.stream(again(content)).await.unwrap());
+            server.asked().last().unwrap().body.contains(SIGNATURE)
+        };
+        assert!(sent(&*model, thought.clone(), &first).await, "{vendor:?}");
+        let moved = vendor.model(&second).await;
+        assert!(!sent(&*moved, thought.clone(), &second).await, "{vendor:?}");
+        assert!(sent(&*moved, has_old(&thought), &second).await, "{vendor:?}: a log from before the host was kept");
+    }
 }
 
 #[tokio::test]

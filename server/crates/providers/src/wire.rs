@@ -6,8 +6,8 @@
 //!   the other's, up to closing brackets (and Anthropic's cache marks, which cost nothing there). So the vendors'
 //!   caches hit.
 //! - What a vendor wants back (thinking, signatures of calls, ids of its own making) goes back to the model that it came
-//!   from, unchanged and in its place, and to no other: it is tagged with provider and model ([`Target::tag`]), and what
-//!   has another tag is left out. What that is shows by what was sent, and not by the provider's name.
+//!   from, unchanged and in its place, and to no other: it is tagged with provider, host and model ([`Target::tag`]), and
+//!   what has another tag is left out. What that is shows by what was sent, and not by the provider's name.
 //! - A tool's input is the JSON that came in pieces, `{}` if none came. What is not JSON is kept as a string, so that
 //!   the answer is whole and the model can be told of its mistake.
 
@@ -51,6 +51,8 @@ pub enum Wire {
 pub(crate) struct Target {
     /// The provider.
     pub(crate) provider: String,
+    /// Its host and port: the same name may stand for another server tomorrow.
+    pub(crate) host: String,
     /// The model's id on the wire.
     pub(crate) model: String,
     /// Whose Chat Completions its server speaks.
@@ -132,6 +134,7 @@ impl Target {
     /// Tags what the vendor wants back, so that it goes to nobody else.
     fn tag(&self, mut fields: Map<String, Value>) -> Value {
         fields.insert("provider".to_owned(), self.provider.as_str().into());
+        fields.insert("host".to_owned(), self.host.as_str().into());
         fields.insert("model".to_owned(), self.model.as_str().into());
         Value::Object(fields)
     }
@@ -140,7 +143,9 @@ impl Target {
     fn own<'a>(&self, vendor: &'a Option<Value>) -> Option<&'a Map<String, Value>> {
         let fields = vendor.as_ref()?.as_object()?;
         let is = |name: &str, wanted: &str| fields.get(name).and_then(Value::as_str) == Some(wanted);
-        (is("provider", &self.provider) && is("model", &self.model)).then_some(fields)
+        // A log from before the host was kept has none.
+        let is_host = !fields.contains_key("host") || is("host", &self.host);
+        (is("provider", &self.provider) && is_host && is("model", &self.model)).then_some(fields)
     }
 
     /// How many tokens to think, if it is to think.

@@ -38,7 +38,12 @@ const SEEING: &[&str] = &[
     "moondream",
     "mistral-small3",
     "mistral-small-3",
+    "llama4",
+    "llama-4",
+    "qwen3.5",
 ];
+/// Those of them that do not: the small ones of their families.
+const BLIND: &[&str] = &["gemma3:1b", "gemma-3-1b", "gemma3:270m", "gemma-3-270m"];
 /// The longest answer of such a model.
 const LONGEST_ANSWER: u64 = 16_384;
 
@@ -158,6 +163,7 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             .collect(),
         target: Target {
             provider: provider.name.clone(),
+            host: host(&provider.base_url),
             model: known.filter(|model| model.id == plain_id).map_or(plain_id, |model| model.wire_id()).to_owned(),
             dialect: provider.dialect(),
             thinking,
@@ -167,10 +173,11 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     }
 }
 
-/// Whether a model on this machine sees, by its name: most do not, and their servers do not say.
+/// Whether a model on this machine sees, by its name: most do not, and not every server says.
 fn looks_seeing(id: &str) -> bool {
     let id = id.to_lowercase();
-    SEEING.iter().any(|name| id.contains(name))
+    let is_among = |names: &[&str]| names.iter().any(|name| id.contains(name));
+    is_among(SEEING) && !is_among(BLIND)
 }
 
 /// How a model thinks that is not in the data file. At Anthropic nothing is asked for then, which every model takes; at

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use protocol::model::Price;
+use reqwest::Url;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
@@ -79,7 +80,25 @@ impl Listing {
 }
 
 async fn ask(provider: &Provider, http: &Http) -> Answer {
-    let url = endpoint(&provider.base_url, "models")?;
+    // Ollama's own list says what its models can do. Where there is none, it is another server in its place.
+    if provider.is_local
+        && provider.name == "ollama"
+        && let Ok(models) = ask_at(ollama_list(&provider.base_url)?, provider, http).await
+    {
+        return Ok(models);
+    }
+    ask_at(endpoint(&provider.base_url, "models")?, provider, http).await
+}
+
+/// Where Ollama's own list is: beside its `/v1`.
+fn ollama_list(base_url: &str) -> Result<Url, String> {
+    let mut url = endpoint(base_url, "models")?;
+    let path = url.path().trim_end_matches("/v1/models").to_owned();
+    url.set_path(&format!("{path}/api/tags"));
+    Ok(url)
+}
+
+async fn ask_at(url: Url, provider: &Provider, http: &Http) -> Answer {
     let mut get = http.client(&url).await.map_err(|error| error.message)?.get(url);
     if let Some(key) = &provider.key {
         let (name, value) = key_header(provider.wire, key).ok_or("the key holds what no key can hold")?;
@@ -92,7 +111,7 @@ async fn ask(provider: &Provider, http: &Http) -> Answer {
     let status = response.status();
     let body = read(response, BYTES).await.map_err(|_| "the answer broke off".to_owned())?;
     if !status.is_success() {
-        let said = quote(&words(&body).1, provider.key.as_ref());
+        let said = quote(&words(&body).message, provider.key.as_ref());
         return Err(format!("status {}: {said}", status.as_u16()));
     }
     parse(&body).ok_or_else(|| "the answer is no list of models".to_owned())
@@ -111,9 +130,10 @@ fn parse(body: &[u8]) -> Option<Vec<Listed>> {
 fn listed(item: &Value) -> Option<Listed> {
     let id = ["id", "name", "model"].iter().find_map(|name| item.get(name)?.as_str())?;
     let number = |places: &[&str]| places.iter().find_map(|place| item.pointer(place)?.as_u64()).filter(|n| *n > 0);
-    // OpenRouter's, and llama.cpp's.
+    // OpenRouter's.
     let modalities = item.pointer("/architecture/input_modalities").and_then(Value::as_array);
-    let capabilities = item.get("capabilities").and_then(Value::as_array);
+    // A list at Ollama and llama.cpp, an object at Mistral.
+    let capabilities = item.get("capabilities");
     let has =
         |list: &Vec<Value>, names: &[&str]| list.iter().filter_map(Value::as_str).any(|name| names.contains(&name));
     Some(Listed {
@@ -128,9 +148,10 @@ fn listed(item: &Value) -> Option<Listed> {
         ]),
         max_output: number(&["/top_provider/max_completion_tokens", "/max_completion_tokens"]),
         price: item.get("pricing").and_then(price),
-        images: modalities
-            .map(|kinds| has(kinds, &["image"]))
-            .or(capabilities.map(|able| has(able, &["multimodal", "vision"]))),
+        images: modalities.map(|kinds| has(kinds, &["image"])).or_else(|| match capabilities? {
+            Value::Array(able) => Some(has(able, &["multimodal", "vision"])),
+            able => able.get("vision")?.as_bool(),
+        }),
     })
 }
 
@@ -195,6 +216,12 @@ mod tests {
         let able =
             read(r#"{"data":[{"id":"m","capabilities":["completion","multimodal"]},{"id":"n","capabilities":[]}]}"#);
         assert_eq!((able[0].images, able[1].images), (Some(true), Some(false)));
+        let mistral = read(
+            r#"{"data":[{"id":"m","capabilities":{"completion_chat":true,"vision":true}},
+            {"id":"n","capabilities":{"completion_chat":true,"vision":false}},{"id":"o","capabilities":{}}]}"#,
+        );
+        let sees: Vec<_> = mistral.iter().map(|model| model.images).collect();
+        assert_eq!(sees, [Some(true), Some(false), None]);
         let auto = read(r#"{"data":[{"id":"auto","pricing":{"prompt":"-1","completion":"-1"}}]}"#);
         assert_eq!(auto[0].price, None);
     }

@@ -91,8 +91,7 @@ fn an_empty_purse_is_not_asked_again() {
 
 #[test]
 fn errors_within_a_stream_are_judged_by_their_code() {
-    let kind =
-        |code: &str, message: &str| whose().fault(Fault::Vendor { code: code.into(), message: message.into() }).kind;
+    let kind = |code: &str, message: &str| whose().fault(Fault::vendor(code, message)).kind;
     assert_eq!(kind("overloaded_error", "Overloaded"), ModelErrorKind::Transient);
     assert_eq!(kind("api_error", "Internal server error"), ModelErrorKind::Transient);
     assert_eq!(kind("rate_limit_exceeded", "slow down"), ModelErrorKind::RateLimited { retry_after: None });
@@ -102,7 +101,7 @@ fn errors_within_a_stream_are_judged_by_their_code() {
 
 #[test]
 fn a_number_within_a_stream_is_judged_as_a_status() {
-    let kind = |code: &str| whose().fault(Fault::Vendor { code: code.into(), message: "so it is".into() }).kind;
+    let kind = |code: &str| whose().fault(Fault::vendor(code, "so it is")).kind;
     for rejected in ["400", "402", "404", "invalid_request_error 400", "billing_error"] {
         assert_eq!(kind(rejected), ModelErrorKind::Rejected, "{rejected}");
     }
@@ -115,12 +114,19 @@ fn a_number_within_a_stream_is_judged_as_a_status() {
 
 #[test]
 fn a_call_that_a_vendor_could_not_read_is_told_apart_with_what_the_model_wrote() {
-    let body = r#"{"error":{"message":"Failed to call a function.","type":"invalid_request_error","code":"tool_use_failed",
-        "failed_generation":"<function=look>{"}}"#;
-    let (code, message) = words(body.as_bytes());
-    for error in [status(400, body), whose().fault(Fault::Vendor { code, message })] {
-        assert_eq!(error.kind, ModelErrorKind::UnreadableCall);
-        assert!(error.message.contains("<function=look>{"), "{error}");
+    for wrote in ["<function=look>{", "context window", "`tool_use` ids were found without `tool_result` blocks"] {
+        let body = |code: &str| {
+            let error = serde_json::json!({"message": "Failed to call a function.", "type": "invalid_request_error",
+                "code": code, "failed_generation": wrote});
+            serde_json::json!({ "error": error }).to_string()
+        };
+        let failed = body("tool_use_failed");
+        for error in [status(400, &failed), whose().fault(Fault::Vendor(words(failed.as_bytes())))] {
+            assert_eq!(error.kind, ModelErrorKind::UnreadableCall, "{wrote}");
+            assert!(error.message.contains(wrote), "{error}");
+        }
+        let other = body("json_validate_failed");
+        assert_eq!(status(400, &other).kind, ModelErrorKind::Rejected, "{wrote}: the model's words decide nothing");
     }
 }
 
@@ -193,6 +199,6 @@ fn every_shape_of_an_error_body_gives_its_words() {
         r#"[{"error":{"message":"why","code":400}}]"#,
         "why",
     ] {
-        assert_eq!(words(body.as_bytes()).1, "why", "{body}");
+        assert_eq!(words(body.as_bytes()).message, "why", "{body}");
     }
 }

@@ -66,6 +66,55 @@ pub(super) fn chat() -> String {
     format!(": keep-alive\n\n{lines}data: [DONE]\n\n")
 }
 
+/// Thinking that is signed, and a word.
+pub(super) fn anthropic_thinking(signature: &str) -> String {
+    let begin =
+        |index: usize, block: Value| json!({"type": "content_block_start", "index": index, "content_block": block});
+    let delta = |index: usize, delta: Value| json!({"type": "content_block_delta", "index": index, "delta": delta});
+    let events = [
+        json!({"type": "message_start", "message": {"id": "msg_1", "usage": {"input_tokens": 1}}}),
+        begin(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
+        delta(0, json!({"type": "thinking_delta", "thinking": "Hm."})),
+        delta(0, json!({"type": "signature_delta", "signature": signature})),
+        json!({"type": "content_block_stop", "index": 0}),
+        begin(1, json!({"type": "text", "text": ""})),
+        delta(1, json!({"type": "text_delta", "text": "Yes."})),
+        json!({"type": "content_block_stop", "index": 1}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}),
+        json!({"type": "message_stop"}),
+    ];
+    events.into_iter().map(named).collect()
+}
+
+/// The same.
+pub(super) fn responses_thinking(signature: &str) -> String {
+    let thought = json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": signature});
+    let said = json!({"type": "message", "content": [{"type": "output_text", "text": "Yes."}]});
+    let done =
+        |index: usize, item: Value| json!({"type": "response.output_item.done", "output_index": index, "item": item});
+    let events = [
+        json!({"type": "response.created", "response": {"id": "resp_1", "status": "in_progress"}}),
+        done(0, thought),
+        done(1, said),
+        json!({"type": "response.completed", "response": {"id": "resp_1", "status": "completed"}}),
+    ];
+    events.into_iter().map(named).collect()
+}
+
+/// The same.
+pub(super) fn chat_thinking(signature: &str) -> String {
+    let detail = json!({"type": "reasoning.text", "text": "Hm.", "index": 0, "signature": signature});
+    let chunk =
+        |delta: Value, end: Option<&str>| json!({"choices": [{"index": 0, "delta": delta, "finish_reason": end}]});
+    let events = [
+        chunk(json!({"reasoning_details": [detail]}), None),
+        chunk(json!({"content": "Yes."}), None),
+        chunk(json!({}), Some("stop")),
+    ];
+    let lines: String = events.into_iter().map(|event| format!("data: {event}\n\n")).collect();
+    format!("{lines}data: [DONE]\n\n")
+}
+
 fn named(event: Value) -> String {
     format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap())
 }

@@ -11,10 +11,21 @@ use super::{Dialect, Pieces, Target, Wire};
 use crate::data::Thinking;
 use crate::failure::Fault;
 
+/// Where the models are.
+pub(crate) const HOST: &str = "models.example";
+
 /// A model of a provider that speaks the dialect of its name, if there is one.
 pub(crate) fn target(provider: &str, model: &str, thinking: Thinking) -> Target {
     let dialect = Dialect::parse(provider).unwrap_or_default();
-    Target { provider: provider.into(), model: model.into(), dialect, thinking, thinking_tokens: None, bound: false }
+    Target {
+        provider: provider.into(),
+        host: HOST.into(),
+        model: model.into(),
+        dialect,
+        thinking,
+        thinking_tokens: None,
+        bound: false,
+    }
 }
 
 pub(crate) fn request(messages: Vec<Message>) -> Request {

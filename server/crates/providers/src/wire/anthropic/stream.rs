@@ -310,8 +310,7 @@ impl Decode for Decoder {
             }
             Some("message_stop") => self.finish(pieces),
             kind if kind == Some("error") || kind.is_none() && event.error.is_some() => {
-                let (code, message) = words(data);
-                return Err(Fault::Vendor { code, message });
+                return Err(Fault::Vendor(words(data)));
             }
             // Pings, and what the vendor may add: it asks to ignore what is not known.
             Some(_) => {}

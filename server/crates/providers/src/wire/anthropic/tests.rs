@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::data::Thinking;
 use crate::failure::Fault;
 use crate::wire::testing::{
-    assert_prefixes_are_stable, body, call, conversation, read, request, result, says, target, text,
+    HOST, assert_prefixes_are_stable, body, call, conversation, read, request, result, says, target, text,
 };
 use crate::wire::{Target, Wire};
 
@@ -190,7 +190,8 @@ fn an_answer_is_read_with_its_thinking_calls_and_counts() {
     assert_eq!(response.usage, Usage { input: 12, output: 89, cache_read: 4000, cache_write: 300 });
     let tagged = |fields: Value| {
         let mut fields = fields.as_object().unwrap().clone();
-        fields.extend([("provider".into(), json!("anthropic")), ("model".into(), json!("claude-sonnet-4-5"))]);
+        fields.extend([("provider".into(), json!("anthropic")), ("host".into(), json!(HOST))]);
+        fields.insert("model".into(), json!("claude-sonnet-4-5"));
         Some(Value::Object(fields))
     };
     assert_eq!(
@@ -274,7 +275,7 @@ fn reasons_to_stop_are_told_apart() {
 fn an_error_within_the_stream_is_the_vendors_and_nonsense_is_garbage() {
     let error = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
     let fault = read(Wire::Anthropic, &sonnet(), &[opening(), error]).outcome.unwrap_err();
-    assert_eq!(fault, Fault::Vendor { code: "overloaded_error".into(), message: "Overloaded".into() });
+    assert_eq!(fault, Fault::vendor("overloaded_error", "Overloaded"));
     for nonsense in ["{\"type\":", "hello", "[]", "{}"] {
         let fault = read(Wire::Anthropic, &sonnet(), &[json!(nonsense)]).outcome.unwrap_err();
         assert!(matches!(fault, Fault::Garbage(_)), "{nonsense}: {fault:?}");
@@ -379,5 +380,5 @@ fn an_answer_that_comes_at_once_is_read_too() {
     assert_eq!(response.content[1..], [text("Hi"), call("t", "n", json!({"path": "a"}))]);
     assert_eq!((response.stop, response.usage.output), (Stop::ToolUse, 2));
     let bare = json!({"error": {"type": "overloaded_error", "message": "Overloaded"}});
-    assert!(matches!(read(Wire::Anthropic, &sonnet(), &[bare]).outcome, Err(Fault::Vendor { .. })));
+    assert!(matches!(read(Wire::Anthropic, &sonnet(), &[bare]).outcome, Err(Fault::Vendor(_))));
 }

@@ -10,7 +10,7 @@ const MISTRALS: &[&str] = &["mistral", "mixtral", "ministral", "codestral", "dev
 
 /// The vendors' hosts, and their subdomains.
 ///
-/// Moonshot and Xiaomi refuse calls without thinking as DeepSeek does (`thinking is enabled but reasoning_content is
+/// Moonshot and Xiaomi refuse answers without thinking as DeepSeek does (`thinking is enabled but reasoning_content is
 /// missing in assistant tool call message`, github.com/anomalyco/opencode/issues/16318; the flag
 /// `requiresReasoningContentOnAssistantMessages` of npm `@earendil-works/pi-ai` 1.5.2).
 const HOSTS: &[(&str, Dialect)] = &[
@@ -38,7 +38,7 @@ pub enum Dialect {
     OpenAi,
     /// Mistral's.
     Mistral,
-    /// DeepSeek's, Moonshot's and Xiaomi's: every call has the thinking that led to it.
+    /// DeepSeek's, Moonshot's and Xiaomi's: every answer has the thinking that led to it.
     DeepSeek,
     /// Google's for Gemini: every step's first call has a signature.
     Gemini,
@@ -80,7 +80,8 @@ pub(super) struct Wants {
     pub(super) stream_options: bool,
     /// Whether it routes by `prompt_cache_key`.
     pub(super) cache_key: bool,
-    /// Whether it refuses calls without `reasoning_content`, even where the thinking is not known.
+    /// Whether it refuses answers without `reasoning_content`, even where the thinking is not known. DeepSeek looks for it
+    /// in those without calls too, where others have some (github.com/NousResearch/hermes-agent/pull/14941).
     pub(super) thinking: bool,
     /// Whether it refuses a step of calls without a signature, even where none of them is its own.
     pub(super) signature: bool,

@@ -16,6 +16,10 @@ use crate::wire::tool_ids::fit;
 /// What Google documents for calls that are not Gemini's own (ai.google.dev/gemini-api/docs/thought-signatures).
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
+/// What stands for thinking that is not known. Moonshot and DeepSeek take an empty text for none at all, and refuse it;
+/// a blank they take (github.com/theopenco/llmgateway/pull/2093, github.com/NousResearch/hermes-agent/pull/18263).
+const NO_THINKING: &str = " ";
+
 /// The body of a request. The conversation stands last, so that its growth changes nothing before it.
 ///
 /// What the user's side says in a row is one message, since the templates of many local models want roles to
@@ -278,8 +282,8 @@ impl<'a> Writer<'a> {
                 Some(_) | None => {}
             }
         }
-        if self.wants.thinking && !said.tool_calls.is_empty() {
-            said.reasoning_content.get_or_insert_default();
+        if self.wants.thinking {
+            said.reasoning_content.get_or_insert(Cow::Borrowed(NO_THINKING));
         }
     }
 

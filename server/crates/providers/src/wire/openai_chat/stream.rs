@@ -392,8 +392,7 @@ impl Decode for Decoder {
         let chunk: Chunk<'_> = serde_json::from_slice(data).map_err(|problem| Fault::garbage(data, problem))?;
         let is_error = chunk.object.as_deref() == Some("error");
         if is_error || chunk.error.as_ref().is_some_and(|error| !error.is_null()) {
-            let (code, message) = words(data);
-            return Err(Fault::Vendor { code, message });
+            return Err(Fault::Vendor(words(data)));
         }
         // Beside a count of all, later ones replace earlier ones: some servers send one with each chunk.
         let mut counts = chunk.usage.or(chunk.x_groq.and_then(|extra| extra.usage));
@@ -402,8 +401,7 @@ impl Decode for Decoder {
                 continue;
             }
             if let Some(error) = choice.error.filter(|error| !error.is_null()) {
-                let (code, message) = words(error.to_string().as_bytes());
-                return Err(Fault::Vendor { code, message });
+                return Err(Fault::Vendor(words(error.to_string().as_bytes())));
             }
             if let Some(delta) = choice.delta.or(choice.message) {
                 self.add(delta, pieces);
@@ -481,17 +479,14 @@ fn stop(reason: &str) -> Result<Stop, Fault> {
     // Google's server writes `function_call_filter: MALFORMED_FUNCTION_CALL`.
     let reason = reason.to_ascii_lowercase();
     if ["malformed_function_call", "unexpected_tool_call"].iter().any(|name| reason.contains(name)) {
-        let message = "the model wrote a tool call that cannot be read".to_owned();
-        return Err(Fault::Vendor { code: reason, message });
+        return Err(Fault::vendor(reason, "the model wrote a tool call that cannot be read"));
     }
     match reason.as_str() {
         "length" | "max_tokens" | "model_length" => Ok(Stop::MaxTokens),
         reason if reason.starts_with("content_filter") => Ok(Stop::Refusal),
         "refusal" | "safety" => Ok(Stop::Refusal),
         "tool_calls" | "function_call" | "tool_use" => Ok(Stop::ToolUse),
-        "error" | "network_error" => {
-            Err(Fault::Vendor { code: "server_error".to_owned(), message: "the answer ended with an error".to_owned() })
-        }
+        "error" | "network_error" => Err(Fault::vendor("server_error", "the answer ended with an error")),
         _ => Ok(Stop::EndTurn),
     }
 }

@@ -94,8 +94,9 @@ fn each_server_gets_its_dialect() {
     assert_eq!(sent("deepseek")["messages"][2]["reasoning_content"], json!("where?"));
     let foreign = body(WIRE, &server("deepseek"), &request(conversation(&own("ollama"))));
     assert!(!foreign.to_string().contains("where?"), "thinking of another");
-    assert_eq!(foreign["messages"][2]["reasoning_content"], json!(""), "it refuses calls without any");
-    assert_eq!(foreign["messages"][5].get("reasoning_content"), None);
+    let said = foreign["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "assistant");
+    let thinking: Vec<_> = said.map(|message| message["reasoning_content"].clone()).collect();
+    assert_eq!(thinking, [" "; 4], "it refuses calls without any, and takes nothing for none");
     let before = json!({"provider": "deepseek", "model": "qwen3-coder"});
     let old = body(WIRE, &server("deepseek"), &request(conversation(&before)));
     assert_eq!(old["messages"][2]["reasoning_content"], json!("where?"), "a log from before the field was kept");
@@ -272,7 +273,7 @@ fn a_stream_that_ends_early_is_incomplete() {
 #[test]
 fn an_error_within_the_stream_is_the_vendors_and_nonsense_is_garbage() {
     let code = |event: Value| match read(WIRE, &server("x"), &[event]).outcome.unwrap_err() {
-        Fault::Vendor { code, message } => (code, message),
+        Fault::Vendor(words) => (words.code, words.message),
         other => panic!("{other:?}"),
     };
     assert_eq!(
@@ -288,7 +289,7 @@ fn an_error_within_the_stream_is_the_vendors_and_nonsense_is_garbage() {
 fn a_call_that_gemini_could_not_read_is_an_error_and_a_filtered_answer_says_so() {
     let events = [chunk(json!({"content": "I"})), finish("function_call_filter: MALFORMED_FUNCTION_CALL")];
     let fault = read(WIRE, &server("x"), &events).outcome.unwrap_err();
-    assert!(matches!(&fault, Fault::Vendor { code, .. } if code.contains("malformed_function_call")), "{fault:?}");
+    assert!(matches!(&fault, Fault::Vendor(words) if words.code.contains("malformed_function_call")), "{fault:?}");
     let response =
         read(WIRE, &server("x"), &[chunk(json!({"content": "I"})), finish("content_filter")]).outcome.unwrap();
     assert_eq!((response.stop, response.why.unwrap().contains("filter")), (Stop::Refusal, true));
@@ -396,7 +397,7 @@ fn empty_fields_do_not_hide_the_thinking_beside_them() {
 fn an_error_that_is_the_event_itself_is_the_vendors() {
     let event = json!({"object": "error", "message": "no such adapter", "type": "BadRequestError", "code": 400});
     let fault = read(WIRE, &server("x"), &[event, done()]).outcome.unwrap_err();
-    assert!(matches!(&fault, Fault::Vendor { message, .. } if message == "no such adapter"), "{fault:?}");
+    assert!(matches!(&fault, Fault::Vendor(words) if words.message == "no such adapter"), "{fault:?}");
 }
 
 #[test]

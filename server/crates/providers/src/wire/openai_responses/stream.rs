@@ -327,7 +327,7 @@ impl Decode for Decoder {
             Some("error") | None if event.error.is_some() => return Err(vendor(event.error)),
             Some("error") => {
                 let owned = |text: Option<Cow<'_, str>>| text.map(Cow::into_owned).unwrap_or_default();
-                return Err(Fault::Vendor { code: owned(event.code), message: owned(event.message) });
+                return Err(Fault::vendor(owned(event.code), owned(event.message)));
             }
             // Beginnings of parts, events of the vendor's own tools, and what the vendor may add.
             Some(_) => {}
@@ -392,12 +392,12 @@ fn failed(ending: Option<Ending>, pieces: &mut Pieces) -> Fault {
 
 fn vendor(problem: Option<Problem>) -> Fault {
     let Some(Problem { code, kind, message }) = problem else {
-        return Fault::Vendor { code: String::new(), message: "the response failed".to_owned() };
+        return Fault::vendor("", "the response failed");
     };
     let code = match code {
         Value::String(code) => code,
         Value::Number(number) => format!("{kind} {number}"),
         _ => kind,
     };
-    Fault::Vendor { code, message }
+    Fault::vendor(code, message)
 }

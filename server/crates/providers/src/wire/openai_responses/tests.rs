@@ -208,7 +208,7 @@ fn failures_within_the_stream_are_the_vendors_in_both_their_forms() {
         (nested, "invalid_request_error", "bad"),
     ] {
         let fault = read(WIRE, &gpt(), &[event]).outcome.unwrap_err();
-        assert_eq!(fault, Fault::Vendor { code: code.into(), message: message.into() });
+        assert_eq!(fault, Fault::vendor(code, message));
     }
     assert!(matches!(read(WIRE, &gpt(), &[json!("nonsense")]).outcome, Err(Fault::Garbage(_))));
 }
@@ -278,9 +278,9 @@ fn an_answer_that_comes_at_once_is_read_too() {
     whole["status"] = json!("failed");
     whole["error"] = json!({"code": "server_error", "message": "oops"});
     let fault = read(WIRE, &gpt(), &[whole]).outcome.unwrap_err();
-    assert_eq!(fault, Fault::Vendor { code: "server_error".into(), message: "oops".into() });
+    assert_eq!(fault, Fault::vendor("server_error", "oops"));
     let bare = json!({"error": {"type": "invalid_request_error", "message": "bad"}});
-    assert!(matches!(read(WIRE, &gpt(), &[bare]).outcome, Err(Fault::Vendor { .. })));
+    assert!(matches!(read(WIRE, &gpt(), &[bare]).outcome, Err(Fault::Vendor(_))));
 }
 
 #[test]
