@@ -63,6 +63,7 @@ impl Window {
         let screen = Arc::<Screen>::default();
         let folders = vec![project.folder().to_owned()];
         let client = Client {
+            is_attached: false,
             folders,
             name: None,
             encoding: PositionEncoding::Utf8,
