@@ -107,6 +107,7 @@ async fn the_model_is_as_missing_as_it_is_for_a_turn_while_the_configuration_can
     let setup = Setup::empty().with_variable("ANTHROPIC_API_KEY", "sk-ant-1");
     setup.configure("\n[permissions\n");
     let client = Client::start(&setup, &project, Profile::panel()).await;
+    let _: Value = client.notification("window/showMessage").await;
     let told = beginnings(&client, json!({})).await;
     let [(true, why)] = said(&told, SetupAbout::Model)[..] else { panic!("{told:?}") };
     assert!(why.contains("Until it is mended nothing is sent to a model"), "{why}");
