@@ -24,8 +24,12 @@ pub(crate) fn blocks(prompt: String, folders: &[PathBuf], buffers: &Buffers) -> 
         };
         of_file(name).map(|uri| PromptBlock::File { uri }).or_else(of_part)
     });
-    let mut files: Vec<_> = files.collect();
-    files.dedup();
+    let files = files.fold(Vec::new(), |mut files, file| {
+        if !files.contains(&file) {
+            files.push(file);
+        }
+        files
+    });
     let text = Some(prompt).filter(|prompt| !prompt.is_empty()).map(|text| PromptBlock::Text { text });
     text.into_iter().chain(files).collect()
 }
@@ -72,5 +76,17 @@ mod tests {
         for none in ["src/a.rs", "a.rs:0", "a.rs:x", "a.rs:1-", "a.rs:99999999999", ":"] {
             assert_eq!(lines(none), None, "{none}");
         }
+    }
+
+    #[test]
+    fn each_file_is_mentioned_once_wherever_it_is_named_again() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.txt", "b.txt"] {
+            workspace::files::create(&folder.path().join(name), "one\n").unwrap();
+        }
+        let prompt = "@a.txt @b.txt @a.txt @a.txt:1 @b.txt @a.txt:1".to_owned();
+        let blocks = blocks(prompt, &[folder.path().to_owned()], &Buffers::default());
+        let kinds: Vec<_> = blocks.iter().map(|block| matches!(block, PromptBlock::Range { .. })).collect();
+        assert_eq!(kinds, [false, false, false, true], "{blocks:?}");
     }
 }

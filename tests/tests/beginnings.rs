@@ -83,7 +83,33 @@ async fn an_empty_chat_is_told_what_is_missing_and_what_to_try_without_a_file() 
     }
     project.write("AGENTS.md", "");
     let told = beginnings(&client, json!({})).await;
-    let [(true, none)] = said(&told, SetupAbout::Rules)[..] else { panic!("{told:?}") };
+    let [(false, none)] = said(&told, SetupAbout::Rules)[..] else { panic!("no rules are no fault: {told:?}") };
     assert!(none.starts_with("No rules: "), "{none}");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn an_open_file_that_usually_holds_keys_is_not_offered_as_a_prompt() {
+    let project = Project::new([("go.mod", "module example.com/m\n"), (".env", "KEY=1\n"), ("deploy.tf", "a = 1\n")]);
+    std::os::unix::fs::symlink(".env", project.path("link.txt")).unwrap();
+    let setup = Setup::empty();
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    for name in [".env", "link.txt"] {
+        let told = beginnings(&client, json!({ "uri": project.uri(name) })).await;
+        assert_eq!(titles(&told)[0], "Show me around this project", "{name}");
+    }
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn the_model_is_as_missing_as_it_is_for_a_turn_while_the_configuration_cannot_be_read() {
+    let project = Project::new([]);
+    let setup = Setup::empty().with_variable("ANTHROPIC_API_KEY", "sk-ant-1");
+    setup.configure("\n[permissions\n");
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let _: Value = client.notification("window/showMessage").await;
+    let told = beginnings(&client, json!({})).await;
+    let [(true, why)] = said(&told, SetupAbout::Model)[..] else { panic!("{told:?}") };
+    assert!(why.contains("Until it is mended nothing is sent to a model"), "{why}");
     assert_eq!(client.finish().await, 0);
 }

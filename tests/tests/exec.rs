@@ -318,6 +318,71 @@ fn a_file_that_a_prompt_names_by_at_is_put_before_the_model() {
 }
 
 #[test]
+fn a_prompt_from_standard_input_puts_no_file_before_the_model() {
+    let world = World::new();
+    world.write(".env", "KEY=never-sent\n");
+    world.write("notes.txt", "the meeting is at noon\n");
+    std::fs::write(world.folder.path().join("outside.txt"), "outside-never-sent\n").unwrap();
+    let prompt = "Look at @.env, @notes.txt:1-1, @notes.txt and @../outside.txt";
+    for arguments in [&[][..], &["-"]] {
+        let script = world.script(&json!([{ "text": "I see none." }]));
+        let mut command = world.command(harness::binary());
+        let mut run = command
+            .args(["exec", "--script", &script, "--json"])
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        run.stdin.take().unwrap().write_all(prompt.as_bytes()).unwrap();
+        let output = run.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+        let (blocks, context) = sent(&output);
+        assert_eq!(blocks, [json!({ "type": "text", "text": prompt })]);
+        assert_eq!(context, "");
+    }
+}
+
+#[test]
+fn a_prompt_as_an_argument_leaves_out_and_names_what_a_read_would_be_asked_for_or_denied() {
+    let world = World::new();
+    world.write(".env", "KEY=never-sent\n");
+    world.write("plans.txt", "plans-never-sent\n");
+    world.write("notes.txt", "the meeting is at noon\n");
+    std::os::unix::fs::symlink(".env", world.project().join("link.txt")).unwrap();
+    std::fs::write(world.folder.path().join("outside.txt"), "outside-never-sent\n").unwrap();
+    std::fs::write(world.folder.path().join("config.toml"), "[permissions]\ndeny = ['Read(plans.txt)']\n").unwrap();
+    let prompt = "Look at @.env @.env:1 @link.txt @plans.txt @../outside.txt and @notes.txt";
+    let run = |more: &[&str]| {
+        let script = world.script(&json!([{ "text": "I see." }]));
+        let output = world.azimuth(&[&["exec", "--script", &script, "--json"], more, &[prompt]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        (sent(&output).1, told)
+    };
+    for more in [&[][..], &["--yes"]] {
+        let (context, told) = run(more);
+        assert!(context.contains("noon") && !context.contains("never-sent"), "{context}");
+        for name in [".env", "link.txt", "plans.txt"] {
+            assert_eq!(told.matches(&format!("{name} is not put before the model: ")).count(), 1, "{name}: {told}");
+        }
+        assert!(told.contains("Read(plans.txt)"), "by which rule: {told}");
+    }
+    let (context, told) = run(&["--allow", "Read(.env)"]);
+    assert!(context.contains("KEY=never-sent"), "the user's own rule allows it: {context}{told}");
+    assert!(!context.contains("plans-never-sent"), "{context}");
+}
+
+/// The blocks and the context of the turn that a run with `--json` began.
+fn sent(output: &Output) -> (Vec<Value>, String) {
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let mut events = stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["event"].take());
+    let started = events.find(|event| event["type"] == "turnStarted").unwrap();
+    (started["prompt"].as_array().unwrap().clone(), started["context"].as_str().unwrap().to_owned())
+}
+
+#[test]
 fn a_command_of_the_users_own_names_no_file_by_at() {
     let world = World::new();
     world.write("notes.txt", "the meeting is at noon\n");

@@ -358,7 +358,7 @@ async fn the_projects_rules_are_before_the_model() {
 
 #[tokio::test]
 async fn rules_that_could_not_be_read_are_told_to_the_user_once_and_again_when_others_cannot() {
-    let model = ModelServer::start(["One.", "Two.", "Three."].map(Answer::says)).await;
+    let model = ModelServer::start(["One.", "Two.", "Three.", "Four."].map(Answer::says)).await;
     model.may_rewrite();
     let huge = "long\n".repeat(300_000);
     let project = Project::new([("AGENTS.md", huge.as_str()), ("CLAUDE.md", "Be brief.\n")]);
@@ -379,6 +379,44 @@ async fn rules_that_could_not_be_read_are_told_to_the_user_once_and_again_when_o
     assert!(told("Second.").await.is_empty(), "what was told is not told at each turn");
     project.write("CLAUDE.md", &huge.replace("long", "more"));
     assert_eq!(told("Third.").await, [problem.replace("AGENTS", "CLAUDE")], "what is new is told");
+    assert_eq!(client.finish().await, 0);
+
+    // In a session that is opened again it is known.
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    client.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
+    client.prompt(&session, "Fourth.").await;
+    let events = client.until_end(&session, StopReason::EndTurn).await;
+    let again = events.iter().find(|event| matches!(event, Event::Notice { severity: Severity::Warning, .. }));
+    assert_eq!(again, None, "what was told is not told again");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_mentioned_file_that_a_rule_keeps_from_being_read_is_left_out_and_named() {
+    let model = ModelServer::start([Answer::says("I see.")]).await;
+    let project = Project::new([("plans.txt", "never-sent\n"), (".env", "KEY=the-users-own-word\n")]);
+    let setup = Setup::empty();
+    setup.configure(&(Setup::configuration(&model, Wire::Chat) + "[permissions]\ndeny = ['Read(plans.txt)']\n"));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let uri = project.uri("plans.txt");
+    // What is typed there is as little to be read.
+    client.open(&uri);
+    client.replace(&uri, "never-sent", "never-sent either");
+    let session = client.new_session().await;
+    let range = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 1, "character": 0 } });
+    let prompt = json!([
+        { "type": "text", "text": "Compare." },
+        { "type": "file", "uri": uri },
+        { "type": "range", "uri": uri, "range": range },
+        { "type": "file", "uri": project.uri(".env") },
+    ]);
+    client.call::<methods::TurnStart>(json!({ "sessionId": session, "prompt": prompt })).await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    let text = model.asked()[0].user_text();
+    assert!(!text.contains("never-sent"), "{text}");
+    assert_eq!(text.matches("may not be read: ").count(), 2, "{text}");
+    assert!(text.contains("plans.txt") && text.contains("Read(plans.txt)"), "{text}");
+    assert!(text.contains("the-users-own-word"), "a key file that the user mentions is read: {text}");
     assert_eq!(client.finish().await, 0);
 }
 

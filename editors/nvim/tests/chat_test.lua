@@ -97,11 +97,21 @@ end
 
 function T.an_empty_chat_says_what_is_missing_and_how_to_come_by_it()
   chat({}, function(child)
-    child:wait_for("! No rules: ")
+    child:wait_for("✓ No rules: ")
     child:wait_for("! No model")
     support.contains(child:transcript(), ":Azimuth key, or :Azimuth models")
     -- Who is asked for a key says nothing.
   end, { no_model = true, before = "vim.ui.select, vim.ui.input = function() end, function() end" })
+end
+
+function T.an_empty_chat_does_not_go_on_saying_what_is_mended()
+  chat({}, function(child)
+    child:wait_for("✓ Azimuth asks whether you trust this folder")
+    child:command("Azimuth trust no")
+    child:wait_for("! This folder is not trusted")
+    child:command("Azimuth trust yes")
+    child:wait("not table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('azimuth://chat'), 0, -1, false), '\\n'):find('trust', 1, true)")
+  end, { asks_trust = true })
 end
 
 function T.the_model_is_told_that_the_user_is_in_neovim()

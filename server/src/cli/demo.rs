@@ -9,7 +9,7 @@ use std::sync::Arc;
 use agent::model::Model;
 use providers::scripted::Scripted;
 
-use super::exec::Job;
+use super::exec::{Job, Prompt};
 use super::questions::Answerer;
 use super::setup::Setup;
 use super::signals::Signals;
@@ -58,7 +58,7 @@ pub(super) async fn run(args: Demo, log: Option<String>) -> Result<ExitCode, Fai
 
     let signals = Signals::listen().map_err(Failure::new)?;
     let job = Job {
-        prompt: PROMPT.into(),
+        prompt: Prompt { text: PROMPT.into(), piped: false },
         folder: project,
         model: Some(id),
         mode: None,

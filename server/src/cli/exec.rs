@@ -2,13 +2,14 @@
 
 mod watch;
 
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use agent::commands::{self, Command, Invocation};
-use agent::permission::{Rule, Rules, SourcedRule, accepting_rule, weight};
+use agent::permission::{Action, Case, Rule, Rules, SourcedRule, Surroundings, Verdict, accepting_rule, judge, weight};
 use agent::user_command;
 use async_trait::async_trait;
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
@@ -85,14 +86,21 @@ pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Fai
     Ok(ExitCode::from(code?))
 }
 
+/// A prompt, and whose hand it is from.
+pub(super) struct Prompt {
+    pub(super) text: String,
+    /// Whether it was read from standard input: such a text may come from anywhere, and so names no files.
+    pub(super) piped: bool,
+}
+
 /// A prompt to do, and how.
 pub(super) struct Job {
-    pub(super) prompt: String,
+    pub(super) prompt: Prompt,
     pub(super) folder: PathBuf,
     pub(super) model: Option<String>,
     pub(super) mode: Option<Mode>,
     pub(super) resume: Option<SessionId>,
-    /// The rules given, to see whether one accepts an edit.
+    /// The rules given, to see whether one accepts an edit, or keeps a file that the prompt names from being read.
     pub(super) rules: Rules,
     /// Whether the folder is trusted in this run, where it is said.
     pub(super) trusted: Option<bool>,
@@ -198,13 +206,27 @@ impl Job {
 
     /// The prompt, with the files of the current folder that it names. What a command of the user's own names is its own affair.
     async fn blocks(&self, connection: &Connection) -> Vec<PromptBlock> {
-        let (text, folders) = (self.prompt.clone(), [self.folder.clone()]);
+        let text = self.prompt.text.clone();
         let typed = vec![PromptBlock::Text { text: text.clone() }];
-        if user_command::parse(&typed).is_some() {
+        if self.prompt.piped || user_command::parse(&typed).is_some() {
             return typed;
         }
-        let buffers = Arc::clone(connection.buffers());
-        tokio::task::spawn_blocking(move || mentions::blocks(text, &folders, &buffers)).await.unwrap_or(typed)
+        let (folder, buffers) = (self.folder.clone(), Arc::clone(connection.buffers()));
+        let (rules, mode) = (self.rules.clone(), self.mode.unwrap_or_default());
+        let named = tokio::task::spawn_blocking(move || {
+            let mut blocks = mentions::blocks(text, std::slice::from_ref(&folder), &buffers);
+            let mut left_out = BTreeSet::new();
+            blocks.retain(|block| match kept_back(block, &rules, mode, &folder) {
+                Some(words) => {
+                    left_out.insert(words);
+                    false
+                }
+                None => true,
+            });
+            left_out.iter().for_each(|words| complain(words));
+            blocks
+        });
+        named.await.unwrap_or(typed)
     }
 
     /// Makes the session, or opens the one to go on with.
@@ -457,14 +479,36 @@ async fn cancel(connection: &Connection, turn: &mut Watch) -> Result<(), Failure
     ask(connection, |reply| Request::TurnCancel(params, reply)).await.map(drop)
 }
 
+/// Why a file that the prompt names is not put before the model: a rule denies it, or it is one that is asked for, and a script
+/// may have put the name there. Asks the disk.
+fn kept_back(block: &PromptBlock, rules: &Rules, mode: Mode, folder: &Path) -> Option<String> {
+    let (PromptBlock::File { uri } | PromptBlock::Range { uri, .. }) = block else { return None };
+    let named = paths::from_uri(uri).ok()?;
+    let folders = [folder.to_owned()];
+    let reads = [named.clone(), paths::canonical(&named).unwrap_or_else(|_| named.clone())];
+    // What a project's own file allows does not count: nobody has been asked whether it is trusted there.
+    let surroundings = Surroundings { trusted: false, ..Surroundings::default() };
+    let name = |path: &Path| path.strip_prefix(folder).unwrap_or(path).display().to_string();
+    let why = reads.iter().find_map(|path| {
+        let reads = std::slice::from_ref(path);
+        match judge(rules, &Case { tool: "", action: &Action::Read, reads, mode, folders: &folders, surroundings }) {
+            Verdict::Allow { .. } => None,
+            Verdict::Deny { reason } => Some(reason),
+            Verdict::Ask { reason, .. } => Some(format!("{reason} (`--allow 'Read({})'` allows it)", name(path))),
+        }
+    })?;
+    Some(format!("{} is not put before the model: {why}", name(&named)))
+}
+
 /// The prompt: the argument, or standard input where that is asked for or nothing else is there.
-fn prompt(argument: Option<&str>) -> Result<String, Failure> {
+fn prompt(argument: Option<&str>) -> Result<Prompt, Failure> {
     let text = match argument {
         Some("-") => None,
         None if !io::stdin().is_terminal() => None,
         None => return Err(Failure::Usage("there is no prompt: azimuth exec \"what to do\"".into())),
         Some(text) => Some(text.to_owned()),
     };
+    let piped = text.is_none();
     let text = match text {
         Some(text) => text,
         None => {
@@ -494,5 +538,5 @@ fn prompt(argument: Option<&str>) -> Result<String, Failure> {
             "`/trust yes` is not for azimuth exec: `--trust` trusts the folder in one run".into(),
         ));
     }
-    Ok(text)
+    Ok(Prompt { text, piped })
 }

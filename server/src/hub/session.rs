@@ -339,6 +339,21 @@ pub(super) async fn default_model(shared: &Shared, config: &Config) -> Result<Ar
     first.map_err(|error| Error::new(ErrorCode::NotFound, error.to_string()))
 }
 
+/// The model, if it can be asked now; else what to do about it.
+pub(super) fn usable(model: Arc<dyn Model>, config: &Config) -> Result<Arc<dyn Model>, Error> {
+    let info = model.info();
+    if let Some(error) = config.errors.first().filter(|_| config.hosts_unknown && !info.scripted) {
+        let text =
+            format!("{error}. Until it is mended nothing is sent to a model, since it may say which server to use");
+        return Err(Error::new(ErrorCode::OperationFailed, text));
+    }
+    if info.available {
+        return Ok(model);
+    }
+    let why = info.unavailable_because.as_deref().unwrap_or("it is not available");
+    Err(Error::new(ErrorCode::NotFound, format!("{} cannot be used: {why}", info.name)))
+}
+
 /// Answers who opened a session with its events after number `since`, and has those that follow shown.
 fn give_log(
     store: Arc<dyn Store>,
@@ -448,8 +463,6 @@ struct Session {
     halves: Halves,
     /// What the user was last told could not be saved.
     not_saved: Vec<String>,
-    /// What they were last told of rules that could not be read.
-    rules_left_out: Vec<String>,
     /// Accepted hunks on their way.
     applying: Applying,
     /// What is done to documents once accepted hunks are in them.

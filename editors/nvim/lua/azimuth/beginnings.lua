@@ -127,6 +127,11 @@ local function note(bufnr)
   end
 end
 
+--- Whether the workspace is trusted was said.
+function M.trusted()
+  ask()
+end
+
 --- The chat is shown.
 function M.shown()
   local windows = vim.api.nvim_tabpage_list_wins(0)
@@ -145,6 +150,13 @@ end
 
 client.on("sessionSelected", ask)
 client.on("sessionOpened", ask)
+-- What it says of these would be wrong until the chat is opened anew.
+client.on("connection", function(_, event)
+  if event.state == "ready" then
+    ask()
+  end
+end)
+client.on_notification(protocol.notifications.servers_changed, ask)
 vim.api.nvim_create_autocmd("BufEnter", {
   group = vim.api.nvim_create_augroup("azimuth.beginnings", { clear = true }),
   callback = function(args)

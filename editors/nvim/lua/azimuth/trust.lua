@@ -44,6 +44,7 @@ end
 local function set(trusted)
   request(trusted, function(result)
     say(told(result))
+    require("azimuth.beginnings").trusted()
     -- It is kept, but what the editor says at its start counts more.
     if result.trusted ~= trusted and config.values.trust ~= nil then
       say("the setting `trust` of setup() says otherwise, and counts more while it is there.", vim.log.levels.WARN)

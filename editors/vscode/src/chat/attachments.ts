@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { PromptBlock, Range } from '../generated/protocol';
-import { holdsWord, isCommand, linesInWords, mentions } from './mentions';
+import { isCommand, isNamed, linesInWords, mentions } from './mentions';
 import type { Attachment, SentPrompt } from './messages';
 
 /** The selection of the active editor, if there is one. */
@@ -25,11 +25,11 @@ export function file(uri: vscode.Uri): Attachment {
   return { label: labelOf(uri), block: { type: 'file', uri: uri.toString() } };
 }
 
-/** A prompt as if the user had put it together. A file that its text names is not attached beside. */
+/** A prompt as if the user had put it together. A file or part of one that its text names is not attached beside. */
 export function draftOf(prompt: readonly PromptBlock[]): SentPrompt {
   const text = prompt.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
   const attachments = prompt.flatMap((block) => (block.type === 'text' ? [] : [attachment(block)]));
-  return { text, attachments: attachments.filter(({ label }) => !holdsWord(text, `@${label}`)) };
+  return { text, attachments: attachments.filter((attached) => !isNamed(text, attached)) };
 }
 
 /** A block that is not typed, as something attached. */

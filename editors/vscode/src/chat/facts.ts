@@ -5,7 +5,11 @@ import type { ModelListResult, PromptBeginningsResult, SessionInfo } from '../ge
 import type { Server } from '../server/server';
 import type { Session } from '../session/session';
 import { labelOf } from './attachments';
+import { Chat } from './fold';
 import type { Facts } from './messages';
+
+/** Whoever goes through their tabs is asked for once, at the last. */
+const SETTLED_MS = 200;
 
 export class FactsKeeper implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
@@ -15,6 +19,9 @@ export class FactsKeeper implements vscode.Disposable {
   private beginnings: PromptBeginningsResult | undefined;
   /** How often the beginnings were asked for. */
   private asked = 0;
+  private soon: NodeJS.Timeout | undefined;
+  /** Whether a webview shows the chat. */
+  private shown = false;
   private selection: string | undefined;
 
   readonly onChange = this.changed.event;
@@ -36,8 +43,10 @@ export class FactsKeeper implements vscode.Disposable {
       vscode.window.onDidChangeTextEditorSelection(() => this.selectionChanged()),
       vscode.window.onDidChangeActiveTextEditor(() => {
         this.selectionChanged();
-        void this.begin();
+        this.beginSoon();
       }),
+      server.onTrusted(() => this.beginSoon()),
+      server.onLanguageServers(() => this.beginSoon()),
       vscode.workspace.onDidGrantWorkspaceTrust(tell),
       vscode.workspace.onDidChangeWorkspaceFolders(tell),
       vscode.workspace.onDidChangeConfiguration((change) => (change.affectsConfiguration('azimuth') ? tell() : undefined)),
@@ -64,6 +73,12 @@ export class FactsKeeper implements vscode.Disposable {
     };
   }
 
+  /** Says whether a webview shows the chat: what an empty one offers is asked for only there. */
+  show(shown: boolean): void {
+    this.shown = shown;
+    if (!shown) clearTimeout(this.soon);
+  }
+
   /** Asks the server for its lists again. */
   async refresh(): Promise<void> {
     if (this.server.state.state !== 'running') return;
@@ -77,13 +92,19 @@ export class FactsKeeper implements vscode.Disposable {
   }
 
   dispose(): void {
+    clearTimeout(this.soon);
     vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+
+  /** Asks as `begin` does once nothing more changes. */
+  private beginSoon(): void {
+    clearTimeout(this.soon);
+    if (this.shown) this.soon = setTimeout(() => void this.begin(), SETTLED_MS);
   }
 
   /** Asks what an empty chat can offer at the file that the user has before them. */
   private async begin(): Promise<void> {
-    // A session has its title from the first prompt on.
-    if (this.server.state.state !== 'running' || (this.session.state?.title ?? '') !== '') return;
+    if (!this.shown || this.server.state.state !== 'running' || !this.isEmpty()) return;
     const asked = (this.asked += 1);
     const uri = vscode.window.activeTextEditor?.document.uri;
     const params = uri?.scheme === 'file' ? { uri: uri.toString() } : {};
@@ -91,6 +112,11 @@ export class FactsKeeper implements vscode.Disposable {
     if (asked !== this.asked) return;
     this.beginnings = beginnings;
     this.changed.fire();
+  }
+
+  private isEmpty(): boolean {
+    // A session has its title from the first prompt on; one without has few events.
+    return (this.session.state?.title ?? '') === '' && Chat.of(this.session.events).isEmpty;
   }
 
   private selectionChanged(): void {

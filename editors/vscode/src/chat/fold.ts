@@ -123,6 +123,11 @@ export class Chat {
   private saidBefore: string[] = [];
   private changed = new Set<Entry>();
 
+  /** Whether nothing was said. What was only noted is no word. */
+  get isEmpty(): boolean {
+    return this.earlier === 0 && this.queue.size === 0 && this.entries.every((entry) => entry.kind === 'note');
+  }
+
   /** A chat from all events of its session. */
   static of(events: readonly SequencedEvent[]): Chat {
     const chat = new Chat();

@@ -1,6 +1,7 @@
 // The files that a prompt mentions in its text.
 
 import type { Range } from '../generated/protocol';
+import type { Attachment } from './messages';
 
 export interface Mention {
   /** As typed, without `@` and lines. */
@@ -29,10 +30,15 @@ export function linesInWords({ start, end }: Range): string {
   return last === start.line + 1 ? `:${last}` : `:${start.line + 1}-${last}`;
 }
 
-/** Whether a word, which may hold blanks, stands in a text as one. */
+/** Whether a text itself says what is attached. A selection holds its text as it was then, and an image is no file. */
+export function isNamed(text: string, { label, block }: Attachment): boolean {
+  return (block.type === 'file' || block.type === 'range') && holdsWord(text, `@${label}`);
+}
+
+/** Whether a word, which may hold blanks, stands in a text as one. A file with lines behind it is another word. */
 export function holdsWord(text: string, word: string): boolean {
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
-    if (/(?:^|[\s([{"'])$/u.test(text.slice(0, at)) && /^(?:$|[\s.,;:!?)\]}"'])/u.test(text.slice(at + word.length))) return true;
+    if (/(?:^|[\s([{"'])$/u.test(text.slice(0, at)) && /^(?:$|[\s.,;!?)\]}"']|:(?!\d))/u.test(text.slice(at + word.length))) return true;
   }
   return false;
 }

@@ -103,6 +103,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     if (intent.type === 'earlier') return this.tellEarlier(intent.before);
     if (intent.type !== 'ready') return this.carryOut(intent);
     this.ready = true;
+    this.facts.show(true);
     this.tellFacts();
     this.tellSession();
     for (const message of this.later.splice(0)) this.tell(message);
@@ -112,6 +113,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
 
   private gone(): void {
     this.ready = false;
+    this.facts.show(false);
     this.shown.fire(false);
     this.focused(false);
   }

@@ -23,6 +23,7 @@ export class Server implements vscode.Disposable {
   private readonly happened = new vscode.EventEmitter<Notifications['azimuth/event']['params']>();
   private readonly printed = new vscode.EventEmitter<Notifications['azimuth/terminal/output']['params']>();
   private readonly serversChanged = new vscode.EventEmitter<void>();
+  private readonly trusted = new vscode.EventEmitter<void>();
   private readonly promptPut = new vscode.EventEmitter<Notifications['azimuth/prompt/put']['params']>();
   private readonly languages: Languages;
   private readonly subscriptions: vscode.Disposable[];
@@ -37,6 +38,8 @@ export class Server implements vscode.Disposable {
   readonly onTerminalOutput = this.printed.event;
   /** The state of a language server of its own is other than it was. */
   readonly onLanguageServers = this.serversChanged.event;
+  /** The server knows that the workspace is trusted now. */
+  readonly onTrusted = this.trusted.event;
   /** The user has chosen a code action that begins with a prompt. */
   readonly onPromptPut = this.promptPut.event;
 
@@ -142,9 +145,12 @@ export class Server implements vscode.Disposable {
   }
 
   private async tellTrust(): Promise<void> {
-    await this.request('azimuth/workspace/trust', { trusted: true, byEditor: true }).catch((error: unknown) => {
+    try {
+      await this.request('azimuth/workspace/trust', { trusted: true, byEditor: true });
+      this.trusted.fire();
+    } catch (error) {
       this.output.error(`the server was not told that the workspace is trusted: ${messageOf(error)}`);
-    });
+    }
   }
 
   /** The connection closed. Where nobody asked for that, the server crashed, and is started again. */

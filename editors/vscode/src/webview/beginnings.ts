@@ -16,12 +16,11 @@ export class Beginnings {
 
   constructor(private readonly post: Post) {}
 
-  /** Shows them while nothing was said. What was only noted is no word. */
+  /** Shows them while nothing was said. */
   draw(chat: Chat, facts: Facts | undefined, current: SessionId | undefined): void {
-    const isEmpty = chat.earlier === 0 && chat.queue.size === 0 && chat.entries.every((entry) => entry.kind === 'note');
     const { beginnings = [], setup = [] } = facts?.beginnings ?? {};
     const recent = (facts?.sessions ?? []).filter(({ sessionId, title }) => title !== '' && sessionId !== current).slice(0, RECENT);
-    const now = isEmpty && facts?.folder === true ? JSON.stringify([beginnings, recent, setup]) : '';
+    const now = chat.isEmpty && facts?.folder === true ? JSON.stringify([beginnings, recent, setup]) : '';
     if (now === this.shown) return;
     this.shown = now;
     refill(this.element, ...(now === '' ? [] : [
@@ -42,7 +41,7 @@ export class Beginnings {
   }
 
   private fact({ about, lacks, text }: SetupFact): HTMLElement {
-    const [mark, look, words] = lacks ? ['!', 'lacks', 'missing'] : ['✓', 'done', 'there'];
+    const [mark, look, words] = lacks ? ['!', 'lacks', 'to see to'] : ['✓', 'done', 'in order'];
     return h('li', { class: 'fact' },
       h('span', { class: `mark ${look}`, 'aria-hidden': true }, mark), h('span', { class: 'sr' }, `${words}: `),
       h('span', {}, visible(text), ...(lacks ? this.remedies(about) : [])));

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { holdsWord, isCommand, linesInWords, mentions } from '../../src/chat/mentions';
+import { holdsWord, isCommand, isNamed, linesInWords, mentions } from '../../src/chat/mentions';
 
 const range = (first: number, last: number) =>
   ({ start: { line: first - 1, character: 0 }, end: { line: last - 1, character: 2 ** 31 - 1 } });
@@ -26,6 +26,15 @@ describe('a mention', () => {
     assert.ok(holdsWord('Read @my notes.md, please', '@my notes.md'));
     assert.ok(!holdsWord('Read @my notes.mdx', '@my notes.md'));
     assert.ok(holdsWord('@a.rsx @a.rs', '@a.rs'));
+  });
+
+  it('says what a file is, and not what was selected in it', () => {
+    const [uri, lines] = ['file:///a.rs', range(3, 9)];
+    const text = 'Look at @a.rs:3-9 and @b.rs';
+    assert.ok(isNamed(text, { label: 'b.rs', block: { type: 'file', uri } }));
+    assert.ok(isNamed(text, { label: 'a.rs:3-9', block: { type: 'range', uri, range: lines } }));
+    assert.ok(!isNamed(text, { label: 'a.rs:3-9', block: { type: 'selection', uri, range: lines, text: 'as it was' } }));
+    assert.ok(!isNamed(text, { label: 'a.rs', block: { type: 'file', uri } }));
   });
 
   it('is none in a command of the user’s own', () => {

@@ -407,6 +407,14 @@ pub fn may_read(rules: &Rules, folders: &[PathBuf], named: Option<&Path>, path: 
         })
 }
 
+/// The rule that keeps a file from being read whoever asks for it, in words; none where none does. `paths` are its names: as it
+/// was named, and where that leads.
+pub fn denied_reading(rules: &Rules, folders: &[PathBuf], paths: &[&Path]) -> Option<String> {
+    let places = Places::new(folders);
+    let fits = |pattern: &Pattern<'_>| paths.iter().any(|path| pattern.fits_path(path, &places));
+    find(&rules.deny, &case_of_search(folders), fits).map(ToString::to_string)
+}
+
 /// Whether there is a rule by which [`may_read`] may say no.
 pub fn hides_files(rules: &Rules, folders: &[PathBuf]) -> bool {
     let case = case_of_search(folders);

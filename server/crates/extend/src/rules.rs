@@ -32,6 +32,9 @@ pub const MAX_CURSOR_ENTRIES: usize = 5_000;
 /// [`MAX_FILE_BYTES`] of one is taken. Of Cursor's rules no further one is read once this much was.
 pub const MAX_READ_BYTES: u64 = 1 << 20;
 
+/// How many problems are told one by one; the rest are counted.
+const MAX_PROBLEMS: usize = 3;
+
 /// What stands at the end of a text that was cut off.
 const TRUNCATED: &str = "\n[truncated]";
 
@@ -40,7 +43,7 @@ const TRUNCATED: &str = "\n[truncated]";
 pub struct Rules {
     /// The texts, those of the first folder first; never empty ones. The same text is there once.
     pub blocks: Vec<Block>,
-    /// What could not be read and why, in words for the user. Never a reason not to go on.
+    /// What could not be read and why, in words for the user: the first few, and how many more. Never a reason not to go on.
     pub problems: Vec<String>,
 }
 
@@ -55,14 +58,15 @@ pub struct Block {
 
 /// Reads the rules of all the workspace's folders. Blocks.
 pub fn load(roots: &Roots, reader: &Reader) -> Rules {
-    let mut loading = Loading { roots, reader, rules: Rules::default(), seen: BTreeSet::new(), hashes: Vec::new() };
+    let mut loading =
+        Loading { roots, reader, rules: Rules::default(), seen: BTreeSet::new(), hashes: Vec::new(), untold: 0 };
     for root in roots.iter() {
         for name in FILES {
             loading.file(root, name);
         }
         loading.cursor(root);
     }
-    loading.rules
+    loading.finish()
 }
 
 struct Loading<'l> {
@@ -73,6 +77,8 @@ struct Loading<'l> {
     seen: BTreeSet<PathBuf>,
     /// The texts taken, since `CLAUDE.md` is often a copy of `AGENTS.md`.
     hashes: Vec<TextHash>,
+    /// How many problems there are beside those that are told.
+    untold: usize,
 }
 
 impl Loading<'_> {
@@ -171,8 +177,22 @@ impl Loading<'_> {
 
     fn problem(&mut self, path: &Path, error: &dyn std::fmt::Display) {
         let problem = format!("The rules in {} were left out: {error}.", self.roots.display(path));
+        if self.rules.problems.len() == MAX_PROBLEMS {
+            self.untold += 1;
+            return tracing::debug!("{problem}");
+        }
         tracing::warn!("{problem}");
         self.rules.problems.push(problem);
+    }
+
+    fn finish(mut self) -> Rules {
+        let words = match self.untold {
+            0 => None,
+            1 => Some("And 1 more file of rules was left out.".to_owned()),
+            more => Some(format!("And {more} more files of rules were left out.")),
+        };
+        self.rules.problems.extend(words);
+        self.rules
     }
 
     fn add(&mut self, path: &Path, text: String) {
@@ -311,6 +331,23 @@ mod tests {
         assert_eq!(rules.problems.len(), 2);
         assert!(rules.problems[0].starts_with("The rules in AGENTS.md were left out: "), "{:?}", rules.problems);
         assert!(rules.problems[0].contains("outside the workspace"), "{:?}", rules.problems);
+    }
+
+    #[test]
+    fn many_problems_are_summed_up() {
+        let world = World::new(&[("secret.mdc", "secret"), ("project/AGENTS.md", "Use tabs.")]);
+        std::fs::create_dir_all(world.path("project/.cursor/rules")).unwrap();
+        let link = |number: usize| {
+            symlink(world.path("secret.mdc"), world.path(&format!("project/.cursor/rules/{number:03}.mdc"))).unwrap();
+        };
+        (0..MAX_PROBLEMS).for_each(link);
+        let told = world.load(&["project"]).problems;
+        assert!(told.len() == MAX_PROBLEMS && told.iter().all(|problem| problem.contains("outside")), "{told:?}");
+        (MAX_PROBLEMS..MAX_CURSOR_FILES).for_each(link);
+        let rules = world.load(&["project"]);
+        assert_eq!(rules.problems.len(), MAX_PROBLEMS + 1);
+        assert_eq!(rules.problems.last().unwrap(), "And 497 more files of rules were left out.");
+        assert_eq!(blocks(&rules), [("AGENTS.md", "Use tabs.")], "what can be read is");
     }
 
     #[test]

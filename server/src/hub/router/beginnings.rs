@@ -12,7 +12,7 @@ use workspace::reader::{NoOverlay, Reader};
 use workspace::syntax::Language;
 
 use super::super::feed::blocking;
-use super::super::session::{Caller, default_model};
+use super::super::session::{Caller, default_model, usable};
 use super::super::trust::Workspace;
 use super::super::{Error, Reply};
 use super::servers::Folders;
@@ -36,14 +36,9 @@ impl Start {
     }
 
     async fn model(&self) -> SetupFact {
-        let because = match default_model(&self.folders.shared, &self.folders.config).await {
-            Ok(model) if model.info().available => {
-                return has(SetupAbout::Model, format!("Model: {}", model.info().id));
-            }
-            Ok(model) => {
-                let why = model.info().unavailable_because.clone().unwrap_or_else(|| "it is not available".into());
-                format!("{} cannot be used: {why}", model.info().name)
-            }
+        let model = default_model(&self.folders.shared, &self.folders.config).await;
+        let because = match model.and_then(|model| usable(model, &self.folders.config)) {
+            Ok(model) => return has(SetupAbout::Model, format!("Model: {}", model.info().id)),
             Err(error) => error.message,
         };
         let mut letters = because.chars();
@@ -61,7 +56,10 @@ impl Start {
             Some(false) => {
                 Some(lacks(SetupAbout::Trust, "This folder is not trusted: nothing that it brings along runs"))
             }
-            None => Some(has(SetupAbout::Trust, "You are asked whether you trust this folder when it first matters")),
+            None => Some(has(
+                SetupAbout::Trust,
+                "Azimuth asks whether you trust this folder before it runs anything from it",
+            )),
         })
     }
 
@@ -105,8 +103,10 @@ impl Start {
             let roots =
                 Roots::new(folders).map_err(|error| Error::new(ErrorCode::OperationFailed, error.to_string()))?;
             let reader = Reader::new(buffers, Arc::new(NoOverlay));
-            let path = uri.and_then(|uri| paths::from_uri(&uri).ok()).and_then(|path| roots.check(&path).ok());
-            Ok(look(&roots, &reader, path))
+            let named = uri.and_then(|uri| paths::from_uri(&uri).ok());
+            // A prompt that can be sent as it is puts no keys before the model.
+            let path = named.filter(|path| !paths::is_for_keys(path)).and_then(|path| roots.check(&path).ok());
+            Ok(look(&roots, &reader, path.filter(|path| !paths::is_for_keys(path))))
         });
         looked.await.unwrap_or_else(|error| Err(Error::new(ErrorCode::OperationFailed, error.to_string())))
     }
@@ -148,7 +148,7 @@ fn rules(roots: &Roots, reader: &Reader) -> Vec<SetupFact> {
     let sources: Vec<_> = rules.blocks.iter().map(|block| block.source.as_str()).collect();
     let read = match sources.as_slice() {
         [] if rules.problems.is_empty() => {
-            Some(lacks(SetupAbout::Rules, "No rules: what agents should know of this project can be said in AGENTS.md"))
+            Some(has(SetupAbout::Rules, "No rules: what agents should know of this project can be said in AGENTS.md"))
         }
         [] => None,
         sources => Some(has(SetupAbout::Rules, format!("Rules: {}", sources.join(", ")))),

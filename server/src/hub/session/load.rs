@@ -192,7 +192,6 @@ pub(super) async fn load(
         review: Review::default(),
         settling: Vec::new(),
         not_saved: Vec::new(),
-        rules_left_out: Vec::new(),
         halves: Halves::default(),
         applying: Applying::default(),
         formatting: Formatting::default(),

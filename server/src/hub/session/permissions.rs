@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use agent::permission::{self, Rule, SourcedRule};
+use agent::permission::{self, Rule, Rules, SourcedRule};
 use agent::session::GrantScope;
 use agent::store::{Store, StoreError};
 use protocol::event::Severity;
@@ -124,6 +124,11 @@ impl Session {
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
     }
 
+    /// The rules in force.
+    pub(super) fn rules_in_force(&self) -> Arc<Rules> {
+        Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Keeps a rule that the user granted, here at once and, for a project, in the store for later.
     pub(super) fn grant(&mut self, rule: Rule, scope: GrantScope, done: oneshot::Sender<()>) {
         let granted = match scope {
@@ -197,7 +202,7 @@ impl Session {
 
     /// The rules in force, in the order of their precedence.
     fn list_permissions(&self, trusted: bool) -> PermissionListResult {
-        let rules = Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner));
+        let rules = self.rules_in_force();
         let effects =
             [(RuleEffect::Deny, &rules.deny), (RuleEffect::Ask, &rules.ask), (RuleEffect::Allow, &rules.allow)];
         let all = effects.into_iter().flat_map(|(effect, rules)| rules.iter().map(move |rule| (effect, rule)));

@@ -8,20 +8,20 @@ use std::sync::Arc;
 use agent::commands::{self, Invocation};
 use agent::edit::EditForm;
 use agent::model::{Model, ToolSpec};
-use agent::permission::Rule;
+use agent::permission::{Rule, Rules, denied_reading};
 use agent::prompt::{Environment, PromptParts};
 use agent::tool::Tool;
 use protocol::content::Range;
 use protocol::review::AutoScope;
 use protocol::session::{Mode, SessionInfo};
 use protocol::turn::{TurnQueueParams, TurnStartResult};
-use protocol::{ErrorCode, Event, PromptBlock, SessionId, TurnId};
+use protocol::{Event, PromptBlock, SessionId, TurnId};
 use tokio::sync::oneshot;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 use workspace::shell::Shell;
 
-use super::{Caller, GivenAnswer, accepting, default_model, file_mark, permissions, resolve_model};
+use super::{Caller, GivenAnswer, accepting, default_model, file_mark, permissions, resolve_model, usable};
 use crate::config::Config;
 use crate::hub::feed::blocking;
 use crate::hub::router::{Message, Post, Shared};
@@ -43,6 +43,8 @@ pub(super) struct Preparation {
     pub(super) config: Arc<Config>,
     pub(super) roots: Arc<Roots>,
     pub(super) reader: Arc<Reader>,
+    /// The rules in force.
+    pub(super) rules: Arc<Rules>,
     pub(super) tools: Arc<[Arc<dyn Tool>]>,
     pub(super) shell: Arc<Shell>,
     pub(super) info: SessionInfo,
@@ -193,7 +195,7 @@ async fn new_turn(
     };
     let model = model.and_then(|model| usable(model, &preparation.config));
     let title = agent::title::from_prompt(&prompt);
-    let context = expand(reader, roots, &prompt).await;
+    let context = expand(reader, roots, &preparation.rules, &prompt).await;
     let (store, project) = (Arc::clone(&shared.parts.store), preparation.project());
     let kept =
         blocking(move || Ok((accepting::of_project(&*store, &project)?, permissions::granted(&*store, &project)?)));
@@ -236,79 +238,90 @@ fn offered(tools: &[Arc<dyn Tool>], mode: Mode, form: EditForm, also: &[String])
     offered.iter().filter(|tool| is_shown(&tool.name)).cloned().collect()
 }
 
-/// The model, if it can be asked now; else what to do about it.
-fn usable(model: Arc<dyn Model>, config: &Config) -> Result<Arc<dyn Model>, Error> {
-    let info = model.info();
-    if let Some(error) = config.errors.first().filter(|_| config.hosts_unknown && !info.scripted) {
-        let text =
-            format!("{error}. Until it is mended nothing is sent to a model, since it may say which server to use");
-        return Err(Error::new(ErrorCode::OperationFailed, text));
-    }
-    if info.available {
-        return Ok(model);
-    }
-    let why = info.unavailable_because.as_deref().unwrap_or("it is not available");
-    Err(Error::new(ErrorCode::NotFound, format!("{} cannot be used: {why}", info.name)))
-}
-
 /// What a prompt's mentions come to, as the model reads it. Empty where it mentions nothing.
-pub(super) async fn expand(reader: &Arc<Reader>, roots: &Arc<Roots>, prompt: &[PromptBlock]) -> String {
+pub(super) async fn expand(
+    reader: &Arc<Reader>,
+    roots: &Arc<Roots>,
+    rules: &Arc<Rules>,
+    prompt: &[PromptBlock],
+) -> String {
     if prompt.iter().all(|block| matches!(block, PromptBlock::Text { .. } | PromptBlock::Image { .. })) {
         return String::new();
     }
-    let (reader, roots, prompt) = (Arc::clone(reader), Arc::clone(roots), prompt.to_vec());
+    let (reader, roots, rules, prompt) = (Arc::clone(reader), Arc::clone(roots), Arc::clone(rules), prompt.to_vec());
     let expanded = tokio::task::spawn_blocking(move || {
-        let mut context = String::new();
+        let mut mentions = Mentions { reader: &reader, roots: &roots, rules: &rules, context: String::new() };
         for block in &prompt {
             match block {
-                PromptBlock::File { uri } => file(&mut context, &reader, &roots, uri),
-                PromptBlock::Range { uri, range } => part(&mut context, &reader, &roots, uri, *range),
-                PromptBlock::Selection { uri, range, text } => {
-                    let place = lines_of(*range);
-                    section(&mut context, &name(&roots, uri), &format!(" {place}, selected"), cut(text, RANGE_BYTES));
-                }
+                PromptBlock::File { uri } => mentions.file(uri),
+                PromptBlock::Range { uri, range } => mentions.part(uri, *range),
+                PromptBlock::Selection { uri, range, text } => mentions.selection(uri, *range, text),
                 PromptBlock::Text { .. } | PromptBlock::Image { .. } => {}
             }
         }
-        context
+        mentions.context
     });
     expanded.await.unwrap_or_default()
 }
 
-fn file(context: &mut String, reader: &Reader, roots: &Roots, uri: &str) {
-    let name = name(roots, uri);
-    compared(context, reader, roots, uri);
-    let text = match read(reader, roots, uri) {
-        Ok(text) => text,
-        Err(problem) => return section(context, &name, "", &format!("({problem})")),
-    };
-    let lines = text.lines().count();
-    if lines <= WHOLE_LINES && text.len() <= WHOLE_BYTES {
-        return section(context, &name, "", &text);
-    }
-    let end = text.match_indices('\n').nth(PREVIEW_LINES - 1).map_or(text.len(), |(index, _)| index + 1);
-    let preview = cut(text.get(..end).unwrap_or(&text), PREVIEW_BYTES);
-    let shown = preview.lines().count();
-    section(context, &name, &format!(" (the first {shown} of {lines} lines)"), preview);
+struct Mentions<'m> {
+    reader: &'m Reader,
+    roots: &'m Roots,
+    rules: &'m Rules,
+    /// What they come to so far.
+    context: String,
 }
 
-fn part(context: &mut String, reader: &Reader, roots: &Roots, uri: &str, range: Range) {
-    let (name, place) = (name(roots, uri), lines_of(range));
-    compared(context, reader, roots, uri);
-    match read(reader, roots, uri) {
-        Ok(text) => {
-            let [start, end] = range.lines().map(|line| line as usize);
-            let lines: Vec<_> = text.lines().skip(start).take(end.saturating_sub(start) + 1).collect();
-            section(context, &name, &format!(" {place}"), cut(&lines.join("\n"), RANGE_BYTES));
+impl Mentions<'_> {
+    fn file(&mut self, uri: &str) {
+        let name = self.name(uri);
+        let text = match self.read(uri) {
+            Ok(text) => text,
+            Err(problem) => return section(&mut self.context, &name, "", &format!("({problem})")),
+        };
+        let lines = text.lines().count();
+        if lines <= WHOLE_LINES && text.len() <= WHOLE_BYTES {
+            return section(&mut self.context, &name, "", &text);
         }
-        Err(problem) => section(context, &name, &format!(" {place}"), &format!("({problem})")),
+        let end = text.match_indices('\n').nth(PREVIEW_LINES - 1).map_or(text.len(), |(index, _)| index + 1);
+        let preview = cut(text.get(..end).unwrap_or(&text), PREVIEW_BYTES);
+        let shown = preview.lines().count();
+        section(&mut self.context, &name, &format!(" (the first {shown} of {lines} lines)"), preview);
     }
-}
 
-/// Says which text follows, where the disk has another.
-fn compared(context: &mut String, reader: &Reader, roots: &Roots, uri: &str) {
-    let path = paths::from_uri(uri).ok().and_then(|path| roots.check(&path).ok());
-    context.extend(path.and_then(|path| tools::compare_with_disk(reader, roots, &path, true)));
+    fn part(&mut self, uri: &str, range: Range) {
+        let (name, place) = (self.name(uri), format!(" {}", lines_of(range)));
+        match self.read(uri) {
+            Ok(text) => {
+                let [start, end] = range.lines().map(|line| line as usize);
+                let lines: Vec<_> = text.lines().skip(start).take(end.saturating_sub(start) + 1).collect();
+                section(&mut self.context, &name, &place, cut(&lines.join("\n"), RANGE_BYTES));
+            }
+            Err(problem) => section(&mut self.context, &name, &place, &format!("({problem})")),
+        }
+    }
+
+    /// What the editor took along is the user's own word, and nothing is read for it.
+    fn selection(&mut self, uri: &str, range: Range, text: &str) {
+        let (name, place) = (self.name(uri), lines_of(range));
+        section(&mut self.context, &name, &format!(" {place}, selected"), cut(text, RANGE_BYTES));
+    }
+
+    fn name(&self, uri: &str) -> String {
+        paths::from_uri(uri).map_or_else(|_| uri.into(), |path| self.roots.display(&path))
+    }
+
+    /// The text of a file that may be read. Says before it which text that is, where the disk has another.
+    fn read(&mut self, uri: &str) -> Result<String, String> {
+        let named: PathBuf = paths::from_uri(uri).map_err(|error| error.to_string())?;
+        let path = self.roots.check(&named).map_err(|error| error.to_string())?;
+        let folders: Vec<_> = self.roots.iter().map(|root| root.path.clone()).collect();
+        if let Some(rule) = denied_reading(self.rules, &folders, &[&named, &path]) {
+            return Err(format!("it may not be read: {rule}"));
+        }
+        self.context.extend(tools::compare_with_disk(self.reader, self.roots, &path, true));
+        self.reader.read(&path).map(|file| file.text.to_string()).map_err(|error| error.to_string())
+    }
 }
 
 fn section(context: &mut String, name: &str, place: &str, text: &str) {
@@ -317,16 +330,6 @@ fn section(context: &mut String, name: &str, place: &str, text: &str) {
     let fence = "`".repeat(longest.max(2) + 1);
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let _ = writeln!(context, "{name}{place}:\n{fence}\n{text}{end}{fence}");
-}
-
-fn name(roots: &Roots, uri: &str) -> String {
-    paths::from_uri(uri).map_or_else(|_| uri.into(), |path| roots.display(&path))
-}
-
-fn read(reader: &Reader, roots: &Roots, uri: &str) -> Result<String, String> {
-    let path: PathBuf = paths::from_uri(uri).map_err(|error| error.to_string())?;
-    let path = roots.check(&path).map_err(|error| error.to_string())?;
-    reader.read(&path).map(|file| file.text.to_string()).map_err(|error| error.to_string())
 }
 
 /// Lines are counted from 1 for people and models.
@@ -388,8 +391,9 @@ mod tests {
         workspace::files::create(&root.join("a.txt"), "one\ntwo\nthree\n").unwrap();
         let roots = Roots::new([&root]).unwrap();
         let reader = Reader::new(Arc::default(), Arc::new(workspace::reader::NoOverlay));
-        let mut context = String::new();
-        part(&mut context, &reader, &roots, &paths::to_uri(&root.join("a.txt")), range((0, 0), (2, 0)));
-        assert_eq!(context, "a.txt lines 1-2:\n```\none\ntwo\n```\n");
+        let (rules, context) = (Rules::default(), String::new());
+        let mut mentions = Mentions { reader: &reader, roots: &roots, rules: &rules, context };
+        mentions.part(&paths::to_uri(&root.join("a.txt")), range((0, 0), (2, 0)));
+        assert_eq!(mentions.context, "a.txt lines 1-2:\n```\none\ntwo\n```\n");
     }
 }

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use agent::history::History;
 use protocol::checkpoint::FileImage;
 use protocol::content::Usage;
+use protocol::event::Severity;
 use protocol::permission::{PermissionOutcome, PermissionRequest};
 use protocol::review::{AutoScope, Decision, HunkState, Proposal};
 use protocol::session::{Mode, SessionInfo};
@@ -65,6 +66,8 @@ pub(super) struct State {
     pub(super) questions: BTreeMap<PermissionId, PermissionRequest>,
     /// The prompts that wait.
     pub(super) queue: VecDeque<(QueueId, Vec<PromptBlock>)>,
+    /// What the user was warned of.
+    pub(super) warned: BTreeSet<String>,
     /// The user's own commands that have not ended.
     pub(super) user_commands: BTreeSet<ToolCallId>,
     /// What turns did to files.
@@ -127,6 +130,7 @@ impl State {
             Event::ModelChanged { model, .. } => self.model = Some(model.clone()),
             Event::AcceptEditsChanged { on, scope } => self.accept_edits = (*on, *scope),
             Event::ModeChanged { mode } => self.mode = *mode,
+            Event::Notice { severity: Severity::Warning, text } => drop(self.warned.insert(text.clone())),
             Event::TurnStarted { turn_id, .. } => {
                 self.last_turn = Some(turn_id.clone());
                 self.open_turn = Some(OpenTurn { id: turn_id.clone(), usage: Usage::default(), cost: Some(0.0) });

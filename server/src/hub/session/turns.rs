@@ -128,6 +128,7 @@ impl Session {
             said: self.accepting.said(),
             grants_changed: self.grants.changed(),
             reader: self.reader.clone(),
+            rules: self.rules_in_force(),
             trust: self.trust.clone(),
             caller,
             turn: id,
@@ -273,11 +274,12 @@ impl Session {
 }
 
 impl Session {
-    /// Tells the user which rules the model does not have, unless they know.
+    /// Tells the user which rules the model does not have, once in a session.
     fn tell_of_rules(&mut self, left_out: Vec<String>) {
-        let told = std::mem::replace(&mut self.rules_left_out, left_out.clone());
-        for text in left_out.into_iter().filter(|text| !told.contains(text)) {
-            self.record(Event::Notice { severity: Severity::Warning, text });
+        for text in left_out {
+            if !self.state.warned.contains(&text) {
+                self.record(Event::Notice { severity: Severity::Warning, text });
+            }
         }
     }
 
@@ -383,9 +385,10 @@ impl Session {
         self.record(Event::PromptQueued { queue_id: queue_id.clone(), prompt: params.prompt.clone() });
         user_command::unescape(&mut params.prompt);
         let (own, reader, roots) = (self.own.clone(), Arc::clone(&self.reader), Arc::clone(&self.roots));
+        let rules = self.rules_in_force();
         self.begun += 1;
         tokio::spawn(async move {
-            let context = prepare::expand(&reader, &roots, &params.prompt).await;
+            let context = prepare::expand(&reader, &roots, &rules, &params.prompt).await;
             let steer = Interjection::Steer { prompt: params.prompt, context };
             let _ = own.send(Own::Steered(params.expected_turn_id, queue_id, steer, reply));
         });

@@ -87,7 +87,7 @@ function M.draw(start)
     blocks.put(into, "")
   end
   if count > 0 then
-    blocks.put(into, "Its number chooses a line, here or in the empty prompt after <Esc>.", "AzimuthDim")
+    blocks.put(into, "Type a number to choose a line, here or in the empty prompt after <Esc>.", "AzimuthDim")
   end
   return into, keys, rows
 end
