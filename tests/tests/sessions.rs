@@ -108,6 +108,14 @@ async fn a_first_prompt_is_kept_however_soon_its_session_is_closed() {
         kept += u32::from(taken.is_ok());
     }
     assert!(kept > 0, "none was taken");
+    // What was closed too soon to ask for its answer leaves that to another.
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    while model.asked().len() < 10 {
+        client.prompt(&session, "Hello.").await;
+        client.until_end(&session, StopReason::EndTurn).await;
+    }
+    assert_eq!(client.finish().await, 0);
 }
 
 #[tokio::test]
