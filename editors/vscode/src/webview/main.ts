@@ -56,6 +56,8 @@ window.addEventListener('message', ({ data }: MessageEvent<HostMessage>) => {
       questions = chat.questions.length;
       waiting = waitingTerminals(chat.terminals).length;
       wasRunning = chat.runningTurn !== undefined;
+      // What goes away above the entries later would look like the user's scrolling up.
+      beginnings.draw(chat, facts, sessionId);
       transcript.open(chat);
       prompt.open(chat, sessionId);
       break;
