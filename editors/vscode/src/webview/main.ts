@@ -38,15 +38,20 @@ let questions = 0;
 let waiting = 0;
 let wasRunning = false;
 
-const drawRest = eachFrame(() => {
-  const had = document.activeElement;
+const drawRest = eachFrame(() => keepFocus(() => {
   beginnings.draw(chat, facts, sessionId);
   changes.draw(chat);
   prompt.draw();
   drawHeader();
   announce();
+}));
+
+/** Draws; the prompt takes the keyboard from what goes away by that. */
+function keepFocus(draw: () => void): void {
+  const had = document.activeElement;
+  draw();
   if (had?.isConnected === false && document.hasFocus() && document.activeElement === document.body) prompt.focus();
-});
+}
 
 window.addEventListener('message', ({ data }: MessageEvent<HostMessage>) => {
   switch (data.type) {
@@ -57,7 +62,7 @@ window.addEventListener('message', ({ data }: MessageEvent<HostMessage>) => {
       waiting = waitingTerminals(chat.terminals).length;
       wasRunning = chat.runningTurn !== undefined;
       // What goes away above the entries later would look like the user's scrolling up.
-      beginnings.draw(chat, facts, sessionId);
+      keepFocus(() => beginnings.draw(chat, facts, sessionId));
       transcript.open(chat);
       prompt.open(chat, sessionId);
       break;
