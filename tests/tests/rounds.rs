@@ -144,7 +144,7 @@ async fn what_is_read_of_an_open_file_after_a_command_says_which_text_is_the_edi
     world.turn().await;
     let asked = world.model.asked();
     let results = asked.last().expect("a request").last_results();
-    let other = "[a.txt is here as in the user's editor. On disk it is other: the editor has not followed what a command or \
+    let other = "[a.txt is here as in the user's editor. On disk it has another text: the editor has not followed what a command or \
                  another program made of it, or it opened text that was never saved. Commands see the disk, and edits \
                  change what the editor has. From the editor's text to the disk's:]\n";
     for (at, result) in results.iter().enumerate().take(4) {

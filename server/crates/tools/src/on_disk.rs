@@ -47,7 +47,7 @@ fn notes(services: &Services, output: &Output, reads: bool) -> String {
     let mut text: String = notes.iter().take(MOST).map(String::as_str).collect();
     if notes.len() > MOST {
         let more = counted(notes.len() - MOST, "more file");
-        text.push_str(&format!("[of {more} the text here is the editor's too, and on disk is another]\n"));
+        text.push_str(&format!("[of {more} the text here is the editor's too, and the disk has another]\n"));
     }
     text
 }
@@ -97,14 +97,14 @@ pub fn note(reader: &Reader, roots: &Roots, path: &Path, reads: bool) -> Option<
         }
         OnDisk::Other(text) => {
             let words = format!(
-                "[{name} is here as in the user's editor. On disk it is other: the editor has not followed what a command or \
+                "[{name} is here as in the user's editor. On disk it has another text: the editor has not followed what a command or \
                  another program made of it, or it opened text that was never saved. Commands see the disk, and edits \
                  change what the editor has."
             );
             let diff = diff(Some(&here), Some(&text), &name);
             match diff.len() <= LONGEST_DIFF {
                 true => format!("{words} From the editor's text to the disk's:]\n{diff}\n"),
-                false => format!("{words} The two differ in much]\n"),
+                false => format!("{words} They differ too much to be shown here]\n"),
             }
         }
     })
