@@ -155,16 +155,17 @@ once_more() {
   outcome "$result" $((EPOCHSECONDS - began)) "$name" "$(shown "$first"), $(shown "$log")"
 }
 
-# Runs a command with its output in a log, and shows it. Leaves `status`, and `overdue` where it was ended because so many
-# seconds were over. What it left running is ended, so that it takes no time from what comes next.
+# Runs a command with its output in a log, and shows it. Leaves `status`, `overdue` if it was ended because so many seconds
+# were over, and `processor`, the seconds that it and what it waited for kept the processors. What it left running is ended,
+# so that it takes no time from what comes next.
 attempt() {
   local log=$1 seconds=$2 process
   shift 2
-  status=0 overdue=
+  status=0 overdue='' processor=''
   : >"$log"
   # A process group of its own. The log is a file and no pipe, which a process that stays behind would hold open.
   set -m
-  "$@" >"$log" 2>&1 </dev/null &
+  { TIMEFORMAT='%0U %0S' && time "$@" 2>&1; } >"$log" 2>"$log.processor" </dev/null &
   process=$!
   attempted=$process
   set +m
@@ -182,6 +183,8 @@ attempt() {
   wait "$process" || status=$?
   end_attempt
   [ -z "$overdue" ] || status=124
+  processor=$(awk 'NF == 2 { sum = $1 + $2 } END { print sum }' "$log.processor")
+  rm -f -- "$log.processor"
 }
 
 end_attempt() {
@@ -197,9 +200,10 @@ end_attempt() {
   kill -KILL -- "-$group" 2>/dev/null || return 0
 }
 
-# A line of the list: what came of it, after how many seconds, its name, and what else is to be known.
+# A line of the list: what came of it, after how many seconds, its name, what else is to be known, and what the last attempt
+# took of the processors.
 outcome() {
-  printf '%s\t%s\t%s\t%s\n' "$@" >>"$AZIMUTH_STEPS/outcomes"
+  printf '%s\t%s\t%s\t%s\t%s\n' "$@" "${processor:-}" >>"$AZIMUTH_STEPS/outcomes"
 }
 
 # How many failed or were not run since so many outcomes.
@@ -223,8 +227,8 @@ shown() {
 
 tell() {
   local bad=$1 seconds=$((EPOCHSECONDS - AZIMUTH_BEGAN)) flaky
-  printf '\nWhat it took:\n'
-  awk -F '\t' '$1 != "not run" { printf "%6d s  %s\n", $2, $3 }' "$AZIMUTH_STEPS/outcomes"
+  printf '\nWhat it took, and how long that kept a processor:\n'
+  awk -F '\t' '$1 != "not run" { printf "%6d s %6d s  %s\n", $2, $5, $3 }' "$AZIMUTH_STEPS/outcomes"
   cat "$AZIMUTH_STEPS/remarks"
   flaky=$(awk -F '\t' '$1 == "flaky" { printf "  %s\n      %s\n", $3, $4 }' "$AZIMUTH_STEPS/outcomes")
   if [ -n "$flaky" ]; then
