@@ -3,7 +3,8 @@
 //! language server asked directly, and commands beside `bash -c` and `script`.
 //!
 //! `cargo bench -p e2e` builds the release binary and measures it as an editor would see it, over standard input and
-//! output, with an instant model on loopback. Nothing here asserts a time; it reports what it finds.
+//! output, with an instant model on loopback. If `AZIMUTH_BIN` names a binary, such as an older one to compare with, that one
+//! is measured instead. Nothing here asserts a time; it reports what it finds.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark makes its files and starts the program itself")]
 
@@ -39,7 +40,7 @@ fn main() {
     let runs = |name: &str| wanted.is_empty() || wanted.iter().any(|part| part == name);
     let with_binary = ["start", "rounds", "tokens", "open", "shell", "lang"].map(runs);
     if with_binary.contains(&true) {
-        let binary = build();
+        let binary = std::env::var_os("AZIMUTH_BIN").map_or_else(build, PathBuf::from);
         let size = std::fs::metadata(&binary).expect("the binary").len();
         println!("{:<44} {:>10.1} MB   (aim 40)", "release binary", size as f64 / 1e6);
         let parts = [start, rounds, tokens, open, shell::run, lang::run];
