@@ -4,6 +4,8 @@
 #   steps_begin NAME                  # of the script, for its last lines
 #   step [OPTION...] COMMAND...       # a command or a function; what it prints is shown, and kept in a log
 #   story [OPTION...] COMMAND...      # a step that is run once more where it fails; if it passes then, it is flaky
+#   beside NAME FUNCTION              # runs a function of such steps beside what follows, up to `together`
+#   together                          # waits for what runs beside, and shows what it printed
 #   remark TEXT                       # a line for the end
 #   steps_end                         # says how it went, and exits
 #
@@ -15,6 +17,8 @@
 #   --each COMMAND    where the step fails, COMMAND LOG STATUS prints a line for each test that failed: its name, a tab, and
 #                     the shell command that runs it alone, which may be a function. These are run once more, one after the
 #                     other. Where it prints nothing, such as after an error of the compiler, the step as a whole has failed.
+#
+# A second attempt is alone: what fails while something runs beside it is run once more by `together`.
 #
 # A script of this kind that another calls, by `part`, adds to the same list and has what was given; the outer one tells it
 # all. `AZIMUTH_STEPS` is the folder that they share.
@@ -33,12 +37,14 @@ steps_begin() {
     export AZIMUTH_STEPS=$PWD/tests/artifacts/steps AZIMUTH_BEGAN=$EPOCHSECONDS
     rm -rf -- "$AZIMUTH_STEPS"
     mkdir -p -- "$AZIMUTH_STEPS"
-    (cd -- "$AZIMUTH_STEPS" && touch outcomes given remarks && echo 0 >again)
+    (cd -- "$AZIMUTH_STEPS" && touch outcomes given remarks put-off && echo 0 >again)
   fi
   # Of these outcomes none is this script's own.
   steps_before=$(wc -l <"$AZIMUTH_STEPS/outcomes")
-  attempted='' shower=''
-  trap 'end_attempt; exit 130' INT TERM
+  attempted='' shower='' processor=''
+  # The process groups that run beside, and by each its name and its log.
+  declare -gA beside_names=() beside_logs=()
+  trap 'end_all; exit 130' INT TERM
 }
 
 story() {
@@ -59,6 +65,7 @@ step() {
     shift 2
   done
   [ -n "$name" ] || name=$*
+  processor=''
   local thing
   for thing in $needs; do
     if ! given "$thing"; then
@@ -91,11 +98,10 @@ step() {
     outcome tests $((EPOCHSECONDS - began)) "$name" ''
     local test command
     while IFS=$'\t' read -r test command; do
-      once_more "$test" "$log" $EPOCHSECONDS eval "$command"
+      once_more '' "$test" "$log" 0 eval "$command"
     done <<<"$failures"
   elif [ -n "$again" ] && [ -z "$overdue" ]; then
-    once_more "$name" "$log" "$began" "$@"
-    [ "$status" != 0 ] || give "$gives"
+    once_more "$gives" "$name" "$log" $((EPOCHSECONDS - began)) "$@"
   else
     outcome failed $((EPOCHSECONDS - began)) "$name" "$(shown "$log")"
   fi
@@ -109,6 +115,43 @@ part() {
   if [ "$status" != 0 ] && [ "$(count_bad "$before")" = 0 ]; then
     outcome failed 0 "$*" "it ended with $status, and not by one of its steps"
   fi
+}
+
+beside() {
+  local name=$1 function=$2 log
+  log=$(new_log "beside $name")
+  export AZIMUTH_PUT_OFF=yes
+  # A process group of its own, so that it can be ended with the scripts that it calls.
+  set -m
+  (
+    set +m
+    beside_names=()
+    trap 'end_attempt; exit 130' INT TERM
+    "$function"
+  ) >"$log" 2>&1 </dev/null &
+  set +m
+  beside_names[$!]=$name
+  beside_logs[$!]=$log
+}
+
+together() {
+  local group status
+  for group in $(printf '%s\n' "${!beside_names[@]}" | sort -n); do
+    status=0
+    wait "$group" || status=$?
+    printf '\n== beside the others: %s\n' "${beside_names[$group]}"
+    cat -- "${beside_logs[$group]}"
+    if [ "$status" != 0 ]; then
+      outcome failed 0 "${beside_names[$group]}" "it ended with $status, and not by one of its steps"
+    fi
+  done
+  beside_names=() beside_logs=()
+  unset AZIMUTH_PUT_OFF
+  local line
+  while IFS= read -r line; do
+    eval "once_more $line"
+  done <"$AZIMUTH_STEPS/put-off"
+  : >"$AZIMUTH_STEPS/put-off"
 }
 
 remark() {
@@ -134,25 +177,32 @@ given() {
   grep -qxF -- "$1" "$AZIMUTH_STEPS/given"
 }
 
-# Runs what failed a second time: its name, its first log, when it began, and the command. Leaves `status`.
+# Runs what failed a second time: what it gives, its name, its first log, how many seconds that took, and the command.
 once_more() {
-  local name=$1 first=$2 began=$3 spare log left
-  shift 3
+  if [ -n "${AZIMUTH_PUT_OFF:-}" ]; then
+    printf '%s\n' "${*@Q}" >>"$AZIMUTH_STEPS/put-off"
+    return 0
+  fi
+  local gives=$1 name=$2 first=$3 seconds=$4 spare log left
+  shift 4
   spare=$((AZIMUTH_AGAIN_SECONDS - $(<"$AZIMUTH_STEPS/again")))
   left=$((AZIMUTH_BEGAN + AZIMUTH_RUN_SECONDS - EPOCHSECONDS))
   [ "$left" -ge "$spare" ] || spare=$left
   if [ "$spare" -lt 1 ]; then
-    outcome failed $((EPOCHSECONDS - began)) "$name" "$(shown "$first"); the time to run it again was over"
+    outcome failed "$seconds" "$name" "$(shown "$first"); the time to run it again was over"
     return 0
   fi
   log=$(new_log "$name again")
   printf '\n== once more: %s\n' "$name"
-  local again=$EPOCHSECONDS
+  local began=$EPOCHSECONDS
   attempt "$log" "$spare" "$@"
-  echo $((AZIMUTH_AGAIN_SECONDS - spare + EPOCHSECONDS - again)) >"$AZIMUTH_STEPS/again"
+  echo $((AZIMUTH_AGAIN_SECONDS - spare + EPOCHSECONDS - began)) >"$AZIMUTH_STEPS/again"
   local result=failed
-  [ "$status" != 0 ] || result=flaky
-  outcome "$result" $((EPOCHSECONDS - began)) "$name" "$(shown "$first"), $(shown "$log")"
+  if [ "$status" = 0 ]; then
+    result=flaky
+    give "$gives"
+  fi
+  outcome "$result" $((seconds + EPOCHSECONDS - began)) "$name" "$(shown "$first"), $(shown "$log")"
 }
 
 # Runs a command with its output in a log, and shows it. Leaves `status`, `overdue` if it was ended because so many seconds
@@ -185,6 +235,14 @@ attempt() {
   [ -z "$overdue" ] || status=124
   processor=$(awk 'NF == 2 { sum = $1 + $2 } END { print sum }' "$log.processor")
   rm -f -- "$log.processor"
+}
+
+end_all() {
+  local group
+  for group in "${!beside_names[@]}"; do
+    kill -TERM -- "-$group" 2>/dev/null || true
+  done
+  end_attempt
 }
 
 end_attempt() {
