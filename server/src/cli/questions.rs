@@ -216,13 +216,15 @@ fn is_refusal(kind: PermissionOptionKind) -> bool {
 /// left alone at the end.
 fn lines() -> mpsc::UnboundedReceiver<String> {
     let (sender, lines) = mpsc::unbounded_channel();
-    std::thread::spawn(move || {
+    let read = move || {
         for line in io::stdin().lock().lines() {
             let Ok(line) = line else { return };
             if sender.send(line).is_err() {
                 return;
             }
         }
-    });
+    };
+    // If the system gives no more threads, it is as if the input had ended.
+    let _ = std::thread::Builder::new().spawn(read);
     lines
 }

@@ -432,12 +432,16 @@ fn list(search: &Search, until: Instant) -> Result<(Vec<Met>, bool), NotRemember
     let paths = thread::scope(|scope| {
         let (cancel, (walked, has_walked)) = (CancellationToken::new(), mpsc::channel::<()>());
         let clock = cancel.clone();
-        scope.spawn(move || {
+        let wait = move || {
             let left = until.saturating_duration_since(Instant::now());
             if has_walked.recv_timeout(left) == Err(mpsc::RecvTimeoutError::Timeout) {
                 clock.cancel();
             }
-        });
+        };
+        // Without a clock it might take any time.
+        if thread::Builder::new().spawn_scoped(scope, wait).is_err() {
+            cancel.cancel();
+        }
         let files = search.files(&Scope::default(), &cancel);
         drop(walked);
         files

@@ -71,18 +71,17 @@ pub(super) fn files<T: Send>(
         done(&mut state);
         (state, unreadable)
     };
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
-        for ended in threads {
-            match ended.join() {
-                Ok((state, unreadable)) => {
-                    walked.states.push(state);
-                    walked.unreadable += unreadable;
-                }
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
+    let ended: Vec<_> = thread::scope(|scope| {
+        // A system that gives no more threads is searched by fewer; this one is there in any case.
+        let others: Vec<_> = (1..threads).map_while(|_| thread::Builder::new().spawn_scoped(scope, run).ok()).collect();
+        let own = run();
+        let others = others.into_iter().map(|other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        std::iter::once(own).chain(others).collect()
     });
+    for (state, unreadable) in ended {
+        walked.states.push(state);
+        walked.unreadable += unreadable;
+    }
     if cancel.is_cancelled() { Err(SearchError::Cancelled) } else { Ok(walked) }
 }
 

@@ -245,10 +245,12 @@ fn git(program: Option<&Path>, arguments: &[&str], folder: &Path) -> Result<Opti
     };
     let Some(mut output) = git.stdout.take() else { return Ok(None) };
     let (sender, answer) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
+    let read = move || {
         let mut bytes = Vec::new();
         let _ = sender.send(output.read_to_end(&mut bytes).is_ok().then_some(bytes));
-    });
+    };
+    // If the system gives no more threads, the sender is gone, and git is silent.
+    let _ = std::thread::Builder::new().spawn(read);
     let until = Instant::now() + PATIENCE;
     let answer = answer.recv_timeout(until.saturating_duration_since(Instant::now()));
     if answer.is_err() {
