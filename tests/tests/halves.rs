@@ -5,7 +5,7 @@
 
 use harness::window::Window;
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
-use protocol::event::{ApplyOutcome, Severity};
+use protocol::event::{ApplyOutcome, SeenOccasion, Severity};
 use protocol::review::{HunkState, Proposal};
 use protocol::turn::StopReason;
 use protocol::{Event, SessionId, methods};
@@ -374,5 +374,197 @@ async fn a_moved_file_stays_where_the_user_put_another_at_its_new_place_while_az
             world.decide("reject", &["old.txt"]).await;
         }
         world.finish().await;
+    }
+}
+
+/// A window whose editor deletes no files and has `old.txt` open, with a call that moves it and changes two others, of which
+/// nothing is accepted yet.
+async fn with_a_third_file(setup: &Setup, model: &ModelServer, project: &Project) -> (Window, SessionId) {
+    let deletes_none = Profile::panel().with("/workspace/workspaceEdit/resourceOperations", json!([]));
+    let window = Window::open(setup, project, deletes_none).await;
+    window.open(&project.uri("old.txt"));
+    let session = window.new_session().await;
+    let others =
+        "*** Update File: third.txt\n@@\n-third\n+changed third\n*** Update File: fourth.txt\n@@\n-fourth\n+4\n";
+    model.then(patch(Answer::nothing(), &format!("{MOVE}{others}")));
+    model.then(Answer::says("Done."));
+    window.prompt(&session, "Change the files.").await;
+    window.until_end(&session, StopReason::EndTurn).await;
+    (window, session)
+}
+
+/// Lets edits of files that no editor has open go on, up to this one; but `third.txt` stays on its way.
+async fn let_go_on(window: &Window, last: &str) {
+    loop {
+        let asked = window.asked("azimuth/editor/text").await;
+        let uri = asked.params["uri"].as_str().unwrap().to_owned();
+        if !uri.ends_with("third.txt") {
+            asked.answer(json!({ "text": null }));
+        }
+        if uri.ends_with(last) {
+            return;
+        }
+    }
+}
+
+/// Kills the window while the edit of `third.txt` is on its way, and has it arrive.
+async fn killed_before_the_third_file(window: Window, project: &Project) {
+    window.kill().await;
+    project.write("third.txt", "changed third\n");
+}
+
+/// How often the user was told of a half made call, and the model, once the session is opened again and given a prompt.
+async fn told_after_a_restart(
+    setup: &Setup,
+    model: &ModelServer,
+    project: &Project,
+    session: &SessionId,
+) -> [usize; 2] {
+    let window = Window::open(setup, project, Profile::panel()).await;
+    window.call::<methods::SessionOpen>(json!({ "sessionId": session, "since": 0 })).await;
+    model.then(Answer::says("I see."));
+    window.prompt(session, "And?").await;
+    window.until_end(session, StopReason::EndTurn).await;
+    let opened = window.call::<methods::SessionOpen>(json!({ "sessionId": session, "since": 0 })).await;
+    let user = opened.events.iter().filter(|event| is_said(&event.event, "made only in part")).count();
+    let is_note = |event: &Event| matches!(event, Event::Noted { text, .. } if text.contains("made only in part"));
+    let noted = opened.events.iter().filter(|event| is_note(&event.event)).count();
+    window.close().await;
+    [user, noted]
+}
+
+#[tokio::test]
+async fn a_half_made_call_of_which_was_told_is_not_told_again_where_another_file_of_it_arrives_around_a_kill() {
+    let (setup, model) = (Setup::empty(), ModelServer::start([]).await);
+    configure(&setup, &model, "");
+    model.may_rewrite();
+    let project = Project::new([("old.txt", "old\n"), ("third.txt", "third\n"), ("fourth.txt", "fourth\n")]);
+    let (window, session) = with_a_third_file(&setup, &model, &project).await;
+    decide(&window, &session, "accept", &["new.txt", "old.txt"]).await;
+    let is_note = |event: &Event| matches!(event, Event::Noted { text, .. } if text.contains("made only in part"));
+    window.until(&session, "the note", is_note).await;
+    window.hold("azimuth/editor/text");
+    decide(&window, &session, "accept", &["third.txt"]).await;
+    let_go_on(&window, "third.txt").await;
+    killed_before_the_third_file(window, &project).await;
+    assert_eq!(told_after_a_restart(&setup, &model, &project, &session).await, [1, 1]);
+    assert_eq!(told_after_a_restart(&setup, &model, &project, &session).await, [1, 1]);
+}
+
+#[tokio::test]
+async fn a_half_made_call_is_told_where_its_last_file_arrives_between_a_kill_and_the_restart() {
+    let (setup, model) = (Setup::empty(), ModelServer::start([]).await);
+    configure(&setup, &model, "");
+    model.may_rewrite();
+    let project = Project::new([("old.txt", "old\n"), ("third.txt", "third\n"), ("fourth.txt", "fourth\n")]);
+    let (window, session) = with_a_third_file(&setup, &model, &project).await;
+    window.hold("azimuth/editor/text");
+    decide(&window, &session, "accept", &["new.txt"]).await;
+    let_go_on(&window, "new.txt").await;
+    let applied = |event: &Event| matches!(event, Event::EditApplied { .. });
+    window.until(&session, "the edit", applied).await;
+    decide(&window, &session, "accept", &["third.txt", "old.txt"]).await;
+    window.until(&session, "the failure", applied).await;
+    // Nothing was told of it yet, since the third file is on its way. The model hears of the decisions meanwhile.
+    decide(&window, &session, "accept", &["fourth.txt"]).await;
+    let_go_on(&window, "fourth.txt").await;
+    window.until(&session, "the note", |event| matches!(event, Event::Noted { .. })).await;
+    killed_before_the_third_file(window, &project).await;
+    assert_eq!(told_after_a_restart(&setup, &model, &project, &session).await, [1, 1]);
+    assert_eq!(told_after_a_restart(&setup, &model, &project, &session).await, [1, 1]);
+}
+
+/// Accepts the new place of a moved file, and ends the server.
+async fn moved_in_part() -> (Setup, ModelServer, Project, SessionId) {
+    let world = World::new("").await;
+    world.model.may_rewrite();
+    world.turn(&[MOVE]).await;
+    world.decide("accept", &["new.txt"]).await;
+    world.until_applied().await;
+    let World { setup, model, project, client, session } = world;
+    client.waive("azimuth/event");
+    assert_eq!(client.finish().await, 0);
+    (setup, model, project, session)
+}
+
+async fn opened_again(setup: Setup, model: ModelServer, project: Project, session: SessionId) -> World {
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    client.call::<methods::SessionOpen>(json!({ "sessionId": session, "since": 0 })).await;
+    World { setup, model, project, client, session }
+}
+
+#[tokio::test]
+async fn what_was_found_at_a_restart_holds_after_the_next_one() {
+    let (setup, model, project, session) = moved_in_part().await;
+    project.write("new.txt", "the user's own\n");
+    let world = opened_again(setup, model, project, session).await;
+    world.turn(&["*** Update File: new.txt\n@@\n-the user's own\n+further\n"]).await;
+    world.decide("accept", &["new.txt"]).await;
+    world.until_applied().await;
+    let World { setup, model, project, client, session } = world;
+    client.waive("azimuth/event");
+    assert_eq!(client.finish().await, 0);
+
+    let world = opened_again(setup, model, project, session).await;
+    world.decide("accept", &["old.txt"]).await;
+    let reason = world.until_failed("old.txt").await;
+    assert!(reason.contains("where another text is by now"), "{reason}");
+    assert_eq!(world.project.read("old.txt"), "old\n");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_moved_file_goes_also_after_a_restart_where_the_user_wrote_on_at_its_new_place() {
+    let world = World::new("").await;
+    world.turn(&[MOVE]).await;
+    world.decide("accept", &["new.txt"]).await;
+    world.until_applied().await;
+    let new = world.project.uri("new.txt");
+    world.client.open(&new);
+    world.client.replace(&new, "changed", "changed, and by the user too");
+    world.client.save(&new);
+    let seen = |event: &Event| matches!(event, Event::FileSeen { occasion: SeenOccasion::Save, .. });
+    world.client.until(&world.session, "the save", seen).await;
+    let World { setup, model, project, client, session } = world;
+    client.waive("azimuth/event");
+    assert_eq!(client.finish().await, 0);
+
+    let world = opened_again(setup, model, project, session).await;
+    world.decide("accept", &["old.txt"]).await;
+    world.until_applied().await;
+    assert!(!world.project.path("old.txt").exists());
+    assert_eq!(world.project.read("new.txt"), "changed, and by the user too\n");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_file_whose_deletion_a_kill_cut_off_comes_back_byte_for_byte() {
+    const BYTES: &str = "\u{feff}old\r\nlast\r\n";
+    for is_open in [true, false] {
+        let (setup, model) = (Setup::empty(), ModelServer::start([]).await);
+        configure(&setup, &model, "");
+        let project = Project::new([("old.txt", BYTES)]);
+        let window = Window::open(&setup, &project, Profile::panel()).await;
+        if is_open {
+            window.open(&project.uri("old.txt"));
+        }
+        let session = window.new_session().await;
+        model.then(patch(Answer::nothing(), "*** Delete File: old.txt\n"));
+        model.then(Answer::says("Done."));
+        window.prompt(&session, "Delete it.").await;
+        window.until_end(&session, StopReason::EndTurn).await;
+        window.hold("workspace/applyEdit");
+        decide(&window, &session, "accept", &["old.txt"]).await;
+        let seen = |event: &Event| matches!(event, Event::FileSeen { occasion: SeenOccasion::Deletion, .. });
+        window.until(&session, "the look at the file", seen).await;
+        window.kill().await;
+        // It has gone, and nobody heard of it; where the kill came before that, it goes now.
+        let _ = std::fs::remove_file(project.path("old.txt"));
+
+        let window = Window::open(&setup, &project, Profile::panel()).await;
+        window.call::<methods::SessionOpen>(json!({ "sessionId": session, "since": 0 })).await;
+        window.call::<methods::CheckpointUndo>(json!({ "sessionId": session })).await;
+        assert_eq!(std::fs::read(project.path("old.txt")).unwrap(), BYTES.as_bytes(), "open: {is_open}");
+        window.close().await;
     }
 }

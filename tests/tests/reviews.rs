@@ -544,6 +544,30 @@ async fn a_file_of_the_users_that_the_agent_never_touched_is_asked_about_too() {
 }
 
 #[tokio::test]
+async fn what_a_command_made_of_a_file_is_not_taken_for_the_users_unsaved_text_in_a_document_that_is_behind() {
+    for was_saved in [false, true] {
+        let world = World::rejected(Profile::panel()).await;
+        if was_saved {
+            world.client.replace(&world.uri, "two", "my own two");
+            world.client.save(&world.uri);
+        }
+        command(&world, "echo zero > a.txt").await;
+        result(&world).await;
+        command(&world, SEE).await;
+        let seen = result(&world).await;
+        assert!(seen.starts_with("zero\n") && !seen.contains("unsaved"), "{seen}");
+        assert_eq!(world.project.read("a.txt"), "zero\n", "nor is it saved over it");
+        // What is typed into it is the user's own again.
+        world.client.replace(&world.uri, "three", "my own three");
+        command(&world, SEE).await;
+        let question = asked(&world, "Save your own changes").await;
+        world.client.choose(&world.session, &question, "run_without").await;
+        result(&world).await;
+        world.finish().await;
+    }
+}
+
+#[tokio::test]
 async fn a_command_that_changes_a_file_with_pending_hunks_moves_them() {
     let world = World::new(Profile::panel(), false, &[("four", "4")]).await;
     command(&world, "sed -i '1i zero' a.txt").await;

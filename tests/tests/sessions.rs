@@ -1,13 +1,16 @@
 //! Sessions as a user handles them: named, found, closed, opened again, deleted; their models; what is completed in a
 //! prompt, and the slash commands in it.
 
+use agent::store::Store;
 use harness::model::Said;
+use harness::window::Window;
 use harness::{Answer, Client, Gate, ModelServer, Profile, Project, Setup, Wire, project};
 use protocol::event::Severity;
 use protocol::session::{CompletionKind, Mode, PromptCompleteResult, SessionInfo};
 use protocol::turn::{StopReason, TurnStartResult};
 use protocol::{Event, SessionId, methods};
 use serde_json::{Value, json};
+use store::SqliteStore;
 
 const NOT_FOUND: i64 = -32010;
 
@@ -81,6 +84,86 @@ async fn a_session_without_a_prompt_is_not_kept_once_it_is_left_and_one_that_was
     assert!(ids(&listed).contains(&&named) && ids(&listed).contains(&&used), "{listed:?}");
     is_gone(&client, &left).await;
     is_gone(&client, &closed).await;
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_conversation_that_was_asked_for_is_kept_through_restarts_though_nothing_was_said_in_it() {
+    let model = ModelServer::start([Answer::says("Hello.")]).await;
+    let (setup, project) = (Setup::model(&model, Wire::Anthropic), Project::new([]));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let old = client.new_session().await;
+    let asked_for = say(&client, &old, "/new").await.switch_to.expect("another session");
+    client.waive("azimuth/event");
+    assert_eq!(client.finish().await, 0);
+    for _ in 0..2 {
+        let client = Client::start(&setup, &project, Profile::panel()).await;
+        client.waive("azimuth/event");
+        assert!(ids(&list(&client, json!({})).await).contains(&&asked_for));
+        client.call::<methods::SessionOpen>(json!({ "sessionId": asked_for, "since": 0 })).await;
+        assert_eq!(client.finish().await, 0);
+    }
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    client.call::<methods::SessionOpen>(json!({ "sessionId": asked_for, "since": 0 })).await;
+    client.prompt(&asked_for, "Hello.").await;
+    client.until_end(&asked_for, StopReason::EndTurn).await;
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_session_without_a_prompt_that_a_killed_server_left_is_not_listed_by_the_next_one() {
+    let model = ModelServer::start([Answer::says("Hello.")]).await;
+    let (setup, project) = (Setup::empty(), Project::new([]));
+    // What a session begins with is no use of it.
+    setup.configure(&("accept_edits = true\n".to_owned() + &Setup::configuration(&model, Wire::Anthropic)));
+    let window = Window::open(&setup, &project, Profile::panel()).await;
+    let used = window.new_session().await;
+    window.prompt(&used, "Hello.").await;
+    window.until_end(&used, StopReason::EndTurn).await;
+    let asked_for = say(&window, &used, "/new").await.switch_to.expect("another session");
+    let chosen = window.new_session().await;
+    window.call::<methods::SessionMode>(json!({ "sessionId": chosen, "mode": "ask" })).await;
+    let new = window.call::<methods::SessionNew>(json!({ "mode": "plan" })).await.session.session_id;
+    let begun = |event: &Event| matches!(event, Event::AcceptEditsChanged { .. });
+    for session in [&asked_for, &new] {
+        window.until(session, "its beginning", begun).await;
+    }
+    window.until(&chosen, "the mode", |event| *event == Event::ModeChanged { mode: Mode::Ask }).await;
+    window.kill().await;
+
+    // A window whose server ended so can open again what it shows.
+    let window = Window::open(&setup, &project, Profile::panel()).await;
+    window.call::<methods::SessionOpen>(json!({ "sessionId": new, "since": 0 })).await;
+    assert!(ids(&list(&window, json!({})).await).contains(&&new));
+    window.kill().await;
+
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    client.waive("azimuth/event");
+    let listed = list(&client, json!({})).await;
+    let mut there = ids(&listed);
+    there.sort();
+    let mut kept = [&used, &asked_for, &chosen];
+    kept.sort();
+    assert_eq!(there, kept);
+    is_gone(&client, &new).await;
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_session_of_an_older_version_opens_and_is_listed_though_its_log_says_nothing_of_who_wanted_it() {
+    let model = ModelServer::start([Answer::says("Hello.")]).await;
+    let (setup, project) = (Setup::model(&model, Wire::Anthropic), Project::new([]));
+    let session = SessionId::from("abc123");
+    let store = SqliteStore::open(&setup.data_folder()).unwrap();
+    store.create(&session, &[project.uri("")]).unwrap();
+    let begun = json!({ "type": "sessionStarted", "folders": [project.uri("")] });
+    store.append(&session, vec![(1, serde_json::from_value(begun).unwrap())], true).unwrap();
+    drop(store);
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    assert_eq!(ids(&list(&client, json!({ "everywhere": true })).await), [&session]);
+    client.call::<methods::SessionOpen>(json!({ "sessionId": session, "since": 0 })).await;
+    client.prompt(&session, "Hello.").await;
+    client.until_end(&session, StopReason::EndTurn).await;
     assert_eq!(client.finish().await, 0);
 }
 

@@ -263,6 +263,7 @@ fn is_durable(event: &Event) -> bool {
             | Event::EditApplied { .. }
             | Event::Formatted { .. }
             | Event::FilesChanged { .. }
+            | Event::FileSeen { .. }
             | Event::CheckpointRestored { .. }
     )
 }

@@ -5,6 +5,7 @@
 mod beginnings;
 mod begun;
 mod servers;
+mod unused;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,9 +16,9 @@ use agent::store::{SessionFilter, StoreError};
 use futures_util::FutureExt;
 use protocol::model::{ModelListResult, ModelSelectResult};
 use protocol::permission::{WorkspaceTrustParams, WorkspaceTrustResult};
-use protocol::session::{Mode, SessionListParams, SessionListResult, SessionNewParams, SessionNewResult};
+use protocol::session::{Mode, SessionInfo, SessionListParams, SessionListResult, SessionNewParams, SessionNewResult};
 use protocol::{ErrorCode, SessionId};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OnceCell, mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 use workspace::buffers::{BufferError, Buffers, Snapshot};
 use workspace::lang::pool::{Servers, ServersConfig};
@@ -92,6 +93,26 @@ pub(super) struct Shared {
     /// Language servers of our own.
     pub(super) servers: Arc<Servers>,
     pub(super) router: mpsc::WeakUnboundedSender<Post>,
+    /// Set once the sessions are gone that killed processes left without a prompt.
+    forgotten: Arc<OnceCell<()>>,
+}
+
+impl Shared {
+    /// Sessions, the last used first.
+    ///
+    /// Before they are listed for the first time, those are deleted that killed processes left without a prompt; not as the
+    /// process begins, so that a window whose server was killed can open the one again that it shows.
+    pub(super) async fn list(&self, filter: SessionFilter) -> Result<Vec<SessionInfo>, StoreError> {
+        let store = Arc::clone(&self.parts.store);
+        let forget = async {
+            let store = Arc::clone(&store);
+            if let Err(error) = blocking(move || unused::forget(&*store)).await {
+                tracing::warn!(%error, "sessions without a prompt could not be deleted");
+            }
+        };
+        self.forgotten.get_or_init(|| forget).await;
+        blocking(move || store.list(&filter)).await
+    }
 }
 
 /// Starts the router.
@@ -104,7 +125,8 @@ pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
         supervisor: parts.supervisor.clone(),
         ..ServersConfig::default()
     });
-    let shared = Shared { board, trust, servers, router: posts.downgrade(), parts: Arc::new(parts) };
+    let (router, forgotten) = (posts.downgrade(), Arc::default());
+    let shared = Shared { board, trust, servers, router, parts: Arc::new(parts), forgotten };
     tokio::spawn(servers::watch(Arc::clone(&shared.servers), posts.downgrade()));
     let config = Arc::clone(&shared.parts.config);
     let router = Router {
@@ -489,9 +511,9 @@ impl Router {
         };
         let limit = params.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(LIST).clamp(1, 1000);
         let filter = SessionFilter { folders, query: params.query, limit };
-        let store = Arc::clone(&self.shared.parts.store);
+        let shared = self.shared.clone();
         tokio::spawn(async move {
-            let sessions = blocking(move || store.list(&filter)).await;
+            let sessions = shared.list(filter).await;
             let _ = reply.send(sessions.map(|sessions| SessionListResult { sessions }).map_err(Error::from));
         });
     }

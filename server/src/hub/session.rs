@@ -20,7 +20,7 @@ mod file_mark;
 mod formatting;
 mod halves;
 mod lang;
-mod load;
+pub(super) mod load;
 mod overlay;
 mod parts;
 mod permissions;
@@ -49,7 +49,8 @@ use agent::permission::Rules;
 use agent::session::Interjection;
 use agent::store::{SessionLock, Store, StoreError};
 use agent::tool::Tool;
-use protocol::checkpoint::Direction;
+use protocol::checkpoint::{Direction, FileImage};
+use protocol::event::SeenOccasion;
 use protocol::model::ModelSelectResult;
 use protocol::permission::{PermissionAbout, PermissionAnswerResult, PermissionOutcome, PermissionRequest};
 use protocol::review::ReviewResult;
@@ -166,6 +167,10 @@ enum Own {
     PlanRead(ToolCallId, EditPlan, Vec<Option<Arc<str>>>, oneshot::Sender<Result<Proposed, EditRefused>>),
     /// A word to the turn is ready.
     Steered(TurnId, QueueId, Interjection, Reply<Done>),
+    /// A plan is refused, with the texts of its files as they are now.
+    PlanRefused(Vec<(PathBuf, Option<Arc<str>>)>, EditRefused, oneshot::Sender<Result<Proposed, EditRefused>>),
+    /// What a file is that is about to be deleted; it waits until that is stored.
+    Deleting(String, FileImage, oneshot::Sender<()>),
     /// A file that has pending hunks was read anew: its text, none where it is gone.
     BaseRead(PathBuf, Option<Arc<str>>),
     /// The files that have pending hunks were read after a command.
@@ -647,6 +652,7 @@ impl Session {
                 }
                 if self.home.as_ref().is_some_and(|home| home.id == client) {
                     self.text_changed(&path);
+                    self.saved_where_moved_to(&path);
                 }
             }
             Message::FilesChanged(paths) => {
@@ -689,6 +695,18 @@ impl Session {
             Own::Applied(applied) => self.applied(*applied),
             Own::FormatAnswered(answered) => self.format_answered(*answered),
             Own::PlanRead(call, plan, bases, reply) => self.plan_read(&call, plan, bases, reply),
+            Own::PlanRefused(texts, error, reply) => {
+                texts.iter().for_each(|(path, text)| self.base_read(path, text.as_deref()));
+                let _ = reply.send(Err(error));
+            }
+            Own::Deleting(uri, now, stored) => {
+                self.record(Event::FileSeen { uri, now: Some(now), occasion: SeenOccasion::Deletion });
+                let log = self.log.clone();
+                tokio::spawn(async move {
+                    log.flush().await;
+                    let _ = stored.send(());
+                });
+            }
             Own::Steered(turn, queue_id, steer, reply) => self.steered(&turn, queue_id, steer, reply),
             Own::BaseRead(path, text) => self.base_read(&path, text.as_deref()),
             Own::ReadAfterCommand(after, reply) => self.read_after_command(*after, reply),

@@ -648,6 +648,7 @@ export type Event =
   | EventUserCommandStarted
   | EventUserCommandEnded
   | EventFilesChanged
+  | EventFileSeen
   | EventCheckpointRestored
   | EventNotice
   | EventContextTrimmed
@@ -659,6 +660,10 @@ export interface EventSessionStarted {
   type: 'sessionStarted';
   /** Its folders, as URIs. */
   folders: string[];
+  /** How many of the next changes of its model and mode only say what it begins with. */
+  beginsWith: number;
+  /** Whether the user asked for it by a command, so that it is kept even if nothing is said in it. Absent in logs of older versions. */
+  askedFor?: boolean;
 }
 
 /** The session has a new title. */
@@ -1038,6 +1043,17 @@ export interface EventFilesChanged {
   files: ChangedFile[];
   /** The call that ran it; absent where it was not while a command ran. */
   toolCallId?: ToolCallId;
+}
+
+/** What a file is was looked at where nobody could tell it later. */
+export interface EventFileSeen {
+  type: 'fileSeen';
+  /** The file. */
+  uri: string;
+  /** When it was looked at. */
+  occasion: SeenOccasion;
+  /** What it is; absent where there is no file. */
+  now?: FileImage;
 }
 
 /** What turns did to files was taken back, or put again. Part of the model's context. */
@@ -2169,6 +2185,15 @@ export type SandboxMode =
   | 'workspace_write'
   /** Whatever the user may do: no sandbox. */
   | 'full';
+
+/** When a file was looked at. */
+export type SeenOccasion =
+  /** An accepted edit is about to delete it. */
+  | 'deletion'
+  /** It was saved in the editor, after an edit had made it to which another file is still to be moved. */
+  | 'save'
+  /** The session was opened by another process, and the file is not as it was left. */
+  | 'restart';
 
 /** An event with its place in the session. */
 export interface SequencedEvent {

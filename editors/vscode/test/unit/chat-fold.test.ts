@@ -133,7 +133,7 @@ describe('the chat', () => {
 
   const applied = (turnId: string, uri: string): Event =>
     ({ type: 'editApplied', proposalId: 'p', hunkIds: [], uri, outcome: { type: 'verified' }, turnId, before: 'a', after: 'b' });
-  const folder: Event = { type: 'sessionStarted', folders: ['file:///p'] };
+  const folder: Event = { type: 'sessionStarted', folders: ['file:///p'], beginsWith: 0 };
   const filesOf = (chat: Chat, at: number): unknown => {
     const entry = chat.entries[at];
     if (entry?.kind !== 'prompt') return undefined;

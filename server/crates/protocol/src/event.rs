@@ -49,6 +49,13 @@ pub enum Event {
     SessionStarted {
         /// Its folders, as URIs.
         folders: Vec<String>,
+        /// Whether the user asked for it by a command, so that it is kept even if nothing is said in it. Absent in logs of
+        /// older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked_for: Option<bool>,
+        /// How many of the next changes of its model and mode only say what it begins with.
+        #[serde(default)]
+        begins_with: u32,
     },
     /// The session has a new title.
     TitleChanged {
@@ -388,6 +395,16 @@ pub enum Event {
         /// The files, sorted by URI.
         files: Vec<ChangedFile>,
     },
+    /// What a file is was looked at where nobody could tell it later.
+    FileSeen {
+        /// The file.
+        uri: String,
+        /// What it is; absent where there is no file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        now: Option<FileImage>,
+        /// When it was looked at.
+        occasion: SeenOccasion,
+    },
     /// What turns did to files was taken back, or put again. Part of the model's context.
     CheckpointRestored {
         /// Which way.
@@ -449,6 +466,18 @@ pub enum Severity {
     Warning,
     /// Something failed.
     Error,
+}
+
+/// When a file was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SeenOccasion {
+    /// An accepted edit is about to delete it.
+    Deletion,
+    /// It was saved in the editor, after an edit had made it to which another file is still to be moved.
+    Save,
+    /// The session was opened by another process, and the file is not as it was left.
+    Restart,
 }
 
 /// How applying an edit went.

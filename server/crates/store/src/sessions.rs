@@ -2,6 +2,7 @@
 
 use agent::store::{SessionFilter, StoreError};
 use protocol::checkpoint::FileImage;
+use protocol::event::SeenOccasion;
 use protocol::session::{Mode, SessionInfo};
 use protocol::{Event, SequencedEvent, SessionId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -39,7 +40,7 @@ pub(crate) fn blank(session: &SessionId, folders: &[String], at: u64) -> Session
 pub(crate) fn apply(info: &mut SessionInfo, at: u64, event: &Event) {
     info.updated_at = info.updated_at.max(at);
     match event {
-        Event::SessionStarted { folders } => {
+        Event::SessionStarted { folders, .. } => {
             info.folders.clone_from(folders);
             info.created_at = at;
         }
@@ -165,6 +166,8 @@ fn blobs_of(event: &Event) -> Vec<&String> {
         }
         Event::Formatted { before, after, .. } => hashes.extend([before, after]),
         Event::FilesChanged { files, .. } => images.extend(files.iter().flat_map(|file| [&file.before, &file.after])),
+        // It is kept, so that the deletion can be undone.
+        Event::FileSeen { now, occasion: SeenOccasion::Deletion, .. } => images.push(now),
         Event::CheckpointRestored { files, .. } => {
             images.extend(files.iter().flat_map(|file| &file.steps).flat_map(|step| [&step.from, &step.to]));
         }

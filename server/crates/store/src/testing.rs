@@ -21,7 +21,9 @@ pub(crate) fn session(store: &SqliteStore, id: &str) -> SessionId {
     let session = SessionId::from(id);
     let folders = vec!["file:///project".to_owned()];
     store.create(&session, &folders).unwrap();
-    store.append(&session, vec![(1, Event::SessionStarted { folders })], false).unwrap();
+    store
+        .append(&session, vec![(1, Event::SessionStarted { folders, asked_for: None, begins_with: 0 })], false)
+        .unwrap();
     session
 }
 

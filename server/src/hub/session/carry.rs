@@ -9,6 +9,7 @@ use agent::edit::TextHash;
 use agent::store::{Store, StoreError};
 use protocol::checkpoint::FileImage;
 use protocol::event::ApplyOutcome;
+use tokio::sync::{mpsc, oneshot};
 use workspace::buffers::{Buffers, Open, Snapshot};
 use workspace::files::{self, FileError, Whole};
 use workspace::paths::{self, Roots};
@@ -16,6 +17,7 @@ use workspace::reader::{OnDisk, ReadError, Reader};
 use workspace::review::{Application, Coming, LineEdit, to_line_edits, with_mark};
 use workspace::text::{hash, hash_bytes, is_blank};
 
+use super::Own;
 use crate::hub::feed::blocking;
 use crate::hub::{DocumentEdit, Editor};
 
@@ -114,6 +116,9 @@ pub(super) struct Carrier {
     pub(super) editor: Option<Arc<dyn Editor>>,
     /// The documents of all who follow the session.
     pub(super) others: Arc<[Arc<Buffers>]>,
+    /// The session, where its log is to say what a file is before that is deleted: should the process end right after it,
+    /// nobody else could tell.
+    pub(super) before_deletion: Option<mpsc::UnboundedSender<Own>>,
 }
 
 impl Carrier {
@@ -271,6 +276,9 @@ impl Carrier {
         if !editor.deletes() {
             return Err("it is open in the editor; close it there to have it deleted".into());
         }
+        if let Some(image) = deleted.as_ref().filter(|_| was_clean) {
+            self.about_to_delete(&document.path, image).await;
+        }
         let closing = self.reader.buffers().closing(&document.path);
         editor.delete(&document.uri, document.version).await.map_err(|error| error.to_string())?;
         let closed = tokio::time::timeout(VERIFY, closing).await;
@@ -316,6 +324,14 @@ impl Carrier {
         kept.await.map_err(|error| error.to_string()).flatten()
     }
 
+    /// Has the log say what a file is, which is kept, before it is deleted.
+    async fn about_to_delete(&self, path: &Path, image: &FileImage) {
+        let Some(session) = &self.before_deletion else { return };
+        let (stored, is_stored) = oneshot::channel();
+        let _ = session.send(Own::Deleting(paths::to_uri(path), image.clone(), stored));
+        let _ = is_stored.await;
+    }
+
     /// Makes the file of a document that was closed, with its text, which nobody else has any more.
     async fn put_back(&self, document: &Arc<Snapshot>, executable: bool) -> Result<(), String> {
         let (roots, store, document) = (Arc::clone(&self.roots), Arc::clone(&self.store), Arc::clone(document));
@@ -337,6 +353,12 @@ impl Carrier {
 
     /// Writes, makes or deletes a file that no editor holds.
     async fn on_disk(&self, change: &Change, before: Option<String>) -> Carried {
+        if change.target_text.is_none()
+            && self.before_deletion.is_some()
+            && let Ok(Some(image)) = self.keep_file(&change.path).await
+        {
+            self.about_to_delete(&change.path, &image).await;
+        }
         let (roots, store, change) = (Arc::clone(&self.roots), Arc::clone(&self.store), change.clone());
         let written = tokio::task::spawn_blocking(move || write(&roots, &*store, &change));
         match written.await {
@@ -468,6 +490,7 @@ mod tests {
             roots: Arc::new(Roots::new([&root]).unwrap()),
             editor: None,
             others: Arc::default(),
+            before_deletion: None,
         };
         let text: Arc<str> = "one\ntwo\n".into();
         let delete = Change {

@@ -314,8 +314,7 @@ async fn models(preparation: &Preparation) -> String {
 
 async fn conversations(preparation: &Preparation) -> Result<String, String> {
     let filter = SessionFilter { folders: preparation.info.folders.clone(), query: None, limit: LIST };
-    let store = Arc::clone(&preparation.shared.parts.store);
-    let sessions = blocking(move || store.list(&filter)).await.map_err(|error| error.to_string())?;
+    let sessions = preparation.shared.list(filter).await.map_err(|error| error.to_string())?;
     let mut text = String::new();
     for session in &sessions {
         let minutes = feed::now().saturating_sub(session.updated_at) / 60_000;

@@ -10,7 +10,6 @@ use workspace::paths;
 
 use super::Session;
 use crate::hub::Reply;
-use crate::hub::feed::blocking;
 
 /// How many sessions are offered.
 const SESSIONS: usize = 20;
@@ -31,9 +30,8 @@ impl Session {
                     choices.models = usable.map(|model| Choice { value: model.id, detail: model.name }).collect();
                 }
                 TokenKind::Argument(spec) if spec.name == "resume" => {
-                    let store = Arc::clone(&shared.parts.store);
                     let filter = SessionFilter { folders, query: None, limit: SESSIONS };
-                    let sessions = blocking(move || store.list(&filter)).await.unwrap_or_default();
+                    let sessions = shared.list(filter).await.unwrap_or_default();
                     let choice = |session: protocol::session::SessionInfo| Choice {
                         value: session.session_id.to_string(),
                         detail: session.title,

@@ -1,12 +1,13 @@
 //! Calls of which only a part was made. Each file is changed as a whole or not at all, but of several files of a call one
 //! may fail before or after another has succeeded; then the user is told, and the model.
 //!
-//! What is made and what failed is in the log, and `parts` is its fold. So it does not matter in which order they come,
-//! nor whether the process ends in between.
+//! What is made and what failed is in the log, and `parts` is its fold; of whom was told what, [`Told`] is. So it does not
+//! matter in which order they come, nor whether the process ends in between.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
+use protocol::checkpoint::FileImage;
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::review::{HunkState, Proposal};
 use protocol::{Event, HunkId, ToolCallId};
@@ -15,9 +16,15 @@ use workspace::review::{Application, Note, Review, has_landed};
 use workspace::text::hash;
 
 use super::Session;
+use super::state::State;
 
 /// At most so many files are named in one message.
 const MOST_FILES: usize = 8;
+/// What a notice to the user begins with, a note to the model, and what stands in a call's result: by these words the log
+/// tells who was told.
+const FOR_USER: &str = "An edit was made only in part. ";
+const FOR_MODEL: &str = "Your edit was accepted, but made only in part. ";
+const IN_RESULT: &str = "so the edit was made only in part: ";
 /// Why accepted hunks are not in their file after a restart.
 const CUT_OFF: &str = "Azimuth ended before it was changed";
 
@@ -30,13 +37,23 @@ pub(super) struct Settling {
     failures: Vec<String>,
 }
 
-/// What was told of calls of which only a part was made.
+/// A hunk that failed, with a call that is half made by it.
+type Part = (ToolCallId, HunkId);
+
+/// Who was told of calls of which only a part was made, as the log tells it.
+#[derive(Default)]
+pub(super) struct Told {
+    user: HashSet<Part>,
+    model: HashSet<Part>,
+}
+
+/// What the model is to be told of calls of which only a part was made.
 #[derive(Default)]
 pub(super) struct Halves {
-    /// The hunks that failed and were told of, each with the call that is half made by it.
-    told: HashSet<(ToolCallId, HunkId)>,
-    /// What the model is to be told.
+    /// In words.
     news: Vec<String>,
+    /// What is in these, or in a call's result, and not in the log yet.
+    on_its_way: HashSet<Part>,
 }
 
 /// A part of a call that was accepted and is not made.
@@ -50,7 +67,7 @@ struct Unmade<'s> {
 }
 
 /// A call of which a part is made and a part is not, in words.
-struct Half {
+pub(super) struct Half {
     call: ToolCallId,
     made: String,
     failures: String,
@@ -110,35 +127,31 @@ impl Session {
     pub(super) fn not_made(&mut self, application: &Application, reason: &str) {
         let failure = format!("{}: {reason}", self.roots.display(&application.path));
         self.settling.iter_mut().for_each(|it| it.failed(&application.calls, &failure));
-        self.halves.told.retain(|(_, hunk)| !application.hunk_ids.contains(hunk));
+        self.halves.on_its_way.retain(|(_, hunk)| !application.hunk_ids.contains(hunk));
     }
 
     /// Tells of the calls of which a part is made and a part is not, once nothing is on its way.
     pub(super) fn tell_halves(&mut self) {
-        let untold = |half: &Half| !half.parts().all(|part| self.halves.told.contains(&part));
-        let halves: Vec<_> = self.halves().into_iter().filter(untold).collect();
-        let mut said = BTreeSet::new();
-        for half in &halves {
-            self.halves.told.extend(half.parts());
-            let text = half.for_user();
-            if said.insert(text.clone()) {
-                self.record(Event::Notice { severity: Severity::Warning, text });
-            }
+        let halves = self.state.halves();
+        let told = &self.state.told;
+        let has_heard = |part: &Part| told.model.contains(part) || self.halves.on_its_way.contains(part);
+        let for_user: BTreeSet<_> =
+            halves.iter().filter(|it| !it.parts().all(|part| told.user.contains(&part))).map(Half::for_user).collect();
+        let for_model: Vec<_> = halves.iter().filter(|it| !it.parts().all(|part| has_heard(&part))).collect();
+        for text in for_user {
+            self.record(Event::Notice { severity: Severity::Warning, text });
+        }
+        for half in &for_model {
+            self.halves.on_its_way.extend(half.parts());
             match self.settling.iter_mut().find(|it| it.call.as_ref() == Some(&half.call)) {
                 Some(it) => it.failures.push(half.for_its_result()),
                 None if self.halves.news.contains(&half.for_model()) => {}
                 None => self.halves.news.push(half.for_model()),
             }
         }
-        if !halves.is_empty() {
+        if !for_model.is_empty() {
             self.note_between_turns();
         }
-    }
-
-    /// What is half made was told by the process that ended.
-    pub(super) fn halves_are_told(&mut self) {
-        let parts: Vec<_> = self.halves().iter().flat_map(Half::parts).collect();
-        self.halves.told.extend(parts);
     }
 
     /// Puts into the log what became of the hunks that were on their way when a process ended, as far as that is sure;
@@ -157,6 +170,10 @@ impl Session {
                 continue;
             }
             let turn_id = self.state.checkpoints.last_of(&calls.concat()).cloned();
+            // What was deleted is known as it was looked at just before.
+            let is_it = |image: &FileImage| Some(&image.hash) == seen.base_hash.as_ref();
+            let deleted = self.state.deleting.get(&seen.uri).filter(|image| landed == Some(None) && is_it(image));
+            let deleted = deleted.cloned().map(Box::new);
             let (before, after, outcome) = match landed {
                 Some(after) => (seen.base_hash, after, ApplyOutcome::Verified),
                 None => (None, None, ApplyOutcome::Failed { reason: CUT_OFF.into() }),
@@ -168,18 +185,43 @@ impl Session {
                 uri: seen.uri,
                 before,
                 after,
-                deleted: None,
+                deleted,
                 outcome,
             });
         }
     }
+}
 
+impl Told {
+    /// Takes in the next event; `halves` gives the calls that are half made before it.
+    pub(super) fn apply(&mut self, event: &Event, halves: impl Fn() -> Vec<Half>) {
+        match event {
+            Event::Notice { text, .. } if text.starts_with(FOR_USER) => {
+                self.user.extend(halves().iter().flat_map(Half::parts));
+            }
+            Event::Noted { text, .. } if text.starts_with(FOR_MODEL) => self.model.extend(self.user.iter().cloned()),
+            Event::ToolCallEnded { result, .. } if result.text.contains(IN_RESULT) => {
+                let of_call = self.user.iter().filter(|(call, _)| *call == result.tool_call_id);
+                self.model.extend(of_call.cloned());
+            }
+            // It failed anew, if it was told of before.
+            Event::EditApplied { hunk_ids, outcome: ApplyOutcome::Failed { .. }, .. } => {
+                for told in [&mut self.user, &mut self.model] {
+                    told.retain(|(_, hunk)| !hunk_ids.contains(hunk));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl State {
     /// The calls of which a part is made and a part is not.
-    fn halves(&self) -> Vec<Half> {
-        let parts = &self.state.checkpoints.parts;
+    pub(super) fn halves(&self) -> Vec<Half> {
+        let parts = &self.checkpoints.parts;
         let mut unmade: BTreeMap<&ToolCallId, Vec<Unmade<'_>>> = BTreeMap::new();
         for (proposal, failed) in parts.failed() {
-            let Some(proposal) = self.state.proposals.get(proposal).filter(|proposal| !proposal.landed) else {
+            let Some(proposal) = self.proposals.get(proposal).filter(|proposal| !proposal.landed) else {
                 continue;
             };
             for hunk in &proposal.hunks {
@@ -201,8 +243,10 @@ impl Session {
 
 impl Half {
     fn of(call: &ToolCallId, made: &BTreeSet<String>, unmade: &[Unmade<'_>]) -> Self {
-        let is_missing = |file: &str| unmade.iter().any(|part| part.file == file);
-        let made = made.iter().map(|file| if is_missing(file) { format!("a part of {file}") } else { file.clone() });
+        let missing: HashSet<_> = unmade.iter().map(|part| part.file).collect();
+        let made = made
+            .iter()
+            .map(|file| if missing.contains(file.as_str()) { format!("a part of {file}") } else { file.clone() });
         let failures: BTreeSet<_> = unmade.iter().map(|part| format!("{}: {}", part.file, part.reason)).collect();
         let conflicted: BTreeSet<_> =
             unmade.iter().filter(|part| part.conflicted).map(|part| part.file.to_owned()).collect();
@@ -217,13 +261,13 @@ impl Half {
     }
 
     /// What is missing of it.
-    fn parts(&self) -> impl Iterator<Item = (ToolCallId, HunkId)> {
+    fn parts(&self) -> impl Iterator<Item = Part> {
         self.hunks.iter().map(|hunk| (self.call.clone(), hunk.clone()))
     }
 
     fn for_user(&self) -> String {
         let Self { made, failures, conflicted, .. } = self;
-        let mut text = format!("An edit was made only in part. It is in {made}, and not in {failures}");
+        let mut text = format!("{FOR_USER}It is in {made}, and not in {failures}");
         if self.waits {
             text += ". What is missing stays in the review, for you to decide";
         }
@@ -237,12 +281,12 @@ impl Half {
     fn for_model(&self) -> String {
         let Self { made, failures, .. } = self;
         let advice = self.advice();
-        format!("Your edit was accepted, but made only in part. It is in {made}, and not in {failures}. {advice}")
+        format!("{FOR_MODEL}It is in {made}, and not in {failures}. {advice}")
     }
 
     /// For the model in the call's result, behind the failures.
     fn for_its_result(&self) -> String {
-        format!("so the edit was made only in part: it is in {}. {}", self.made, self.advice())
+        format!("{IN_RESULT}it is in {}. {}", self.made, self.advice())
     }
 
     fn advice(&self) -> String {

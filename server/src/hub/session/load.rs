@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use agent::permission::{self, Rules};
 use agent::store::{SessionLock, Store, StoreError};
-use protocol::event::Severity;
+use protocol::checkpoint::FileImage;
+use protocol::event::{SeenOccasion, Severity};
 use protocol::terminal::{SandboxMode, Typist};
 use protocol::{ErrorCode, Event, SessionId, TerminalId, ToolCallId};
 use tokio::sync::mpsc;
@@ -252,6 +253,13 @@ pub(super) async fn load(
     Ok((session, inbox))
 }
 
+/// Whether nobody would miss a session of the store, as its log is now. Blocks.
+pub(in crate::hub) fn is_unused(store: &dyn Store, session: &SessionId) -> Result<bool, StoreError> {
+    let mut state = State::default();
+    fold(store, session, &mut state)?;
+    Ok(state.is_unused())
+}
+
 /// Takes the session's log into its state, in pages, since a log may be long. Gives the number of its last event.
 fn fold(store: &dyn Store, session: &SessionId, state: &mut State) -> Result<u64, StoreError> {
     let mut last = 0;
@@ -369,18 +377,19 @@ impl Session {
     /// The first events of a new session.
     async fn begin(&mut self, new: NewSession) -> Result<(), Error> {
         let folders = new.folders.iter().map(|folder| paths::to_uri(folder)).collect();
-        self.state.created_at = now();
-        self.record(Event::SessionStarted { folders });
+        let mut settings = Vec::new();
         if let Some(name) = new.model {
             let model = super::resolve_model(&self.shared, &name).await?;
             let info = model.info();
-            self.record(Event::ModelChanged { model: info.id.clone(), scripted: info.scripted });
+            settings.push(Event::ModelChanged { model: info.id.clone(), scripted: info.scripted });
         }
         if new.mode != self.state.mode {
-            self.record(Event::ModeChanged { mode: new.mode });
+            settings.push(Event::ModeChanged { mode: new.mode });
         }
-        // What it begins with is no use of it.
-        self.state.is_used = new.is_asked_for;
+        self.state.created_at = now();
+        let begins_with = u32::try_from(settings.len()).unwrap_or(u32::MAX);
+        self.record(Event::SessionStarted { folders, asked_for: Some(new.is_asked_for), begins_with });
+        settings.into_iter().for_each(|event| self.record(event));
         Ok(())
     }
 
@@ -413,9 +422,8 @@ impl Session {
         self.end_lost_user_commands();
         self.terminals_left().await;
         self.queue = self.state.queue.clone();
-        match self.state.untold() {
-            Some(text) => self.record(Event::Noted { turn_id: self.state.last_turn(), text }),
-            None => self.halves_are_told(),
+        if let Some(text) = self.state.untold() {
+            self.record(Event::Noted { turn_id: self.state.last_turn(), text });
         }
         let proposals: Vec<_> = self.state.proposals.values().cloned().collect();
         if proposals.is_empty() {
@@ -440,7 +448,10 @@ impl Session {
         self.end_cut_off(cut_off, &review);
         self.review_restored(review);
         for (uri, text) in places {
-            self.state.checkpoints.parts.found(&uri, text.as_ref().map(|hash| hash.0.as_str()));
+            if self.state.checkpoints.parts.is_other(&uri, text.as_ref().map(|hash| hash.0.as_str())) {
+                let now = text.map(|hash| FileImage::text(&hash.0));
+                self.record(Event::FileSeen { uri, now, occasion: SeenOccasion::Restart });
+            }
         }
         self.tell_halves();
     }

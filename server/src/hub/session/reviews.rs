@@ -1,7 +1,7 @@
 //! Pending edits: from a plan to a proposal, from a decision into the document, and what becomes of them when the
 //! document changes meanwhile (design D4). The rules are `workspace::review`'s; here they meet the editor and the disk.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use std::sync::Arc;
 use agent::edit::{EditPlan, EditRefused, Proposed, TextHash};
 use agent::session::{Answer, Unsettled};
 use futures_util::FutureExt;
-use protocol::event::{ApplyOutcome, Severity};
+use protocol::checkpoint::FileImage;
+use protocol::event::{ApplyOutcome, SeenOccasion, Severity};
 use protocol::permission::{PermissionAbout, PermissionOutcome};
 use protocol::review::{
     Decision, DecisionTarget, HunkState, ReviewChangeParams, ReviewCommentParams, ReviewDecideParams, ReviewResult,
@@ -19,7 +20,6 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use workspace::buffers::{Buffers, Open, Snapshot};
 use workspace::paths::{self, Roots};
-use workspace::reader::Reader;
 use workspace::review::{Application, Base, DecideError, Note, Review};
 use workspace::text::hash;
 
@@ -86,7 +86,7 @@ impl Session {
             return;
         }
         let before = self.review.clone();
-        let texts: Vec<_> = plan.files.iter().map(|file| file.path.clone()).zip(bases.iter().cloned()).collect();
+        let paths: Vec<_> = plan.files.iter().map(|file| file.path.clone()).collect();
         let wanted: Vec<_> = plan
             .files
             .iter()
@@ -119,10 +119,7 @@ impl Session {
                 }
                 Err(error) => {
                     self.review = before;
-                    // The model reads the files as they are before it tries again.
-                    texts.iter().for_each(|(path, text)| self.base_read(path, text.as_deref()));
-                    let _ = reply.send(Err(error));
-                    return;
+                    return self.refuse_plan(paths, error, reply);
                 }
             }
         }
@@ -147,6 +144,21 @@ impl Session {
         } else {
             let _ = reply.send(Ok(proposed));
         }
+    }
+
+    /// Refuses a plan once its files are read again: the model reads them as they are before it tries again, and what was
+    /// read for the plan may be older than what the session has heard of them since.
+    fn refuse_plan(
+        &self,
+        paths: Vec<PathBuf>,
+        error: EditRefused,
+        reply: oneshot::Sender<Result<Proposed, EditRefused>>,
+    ) {
+        let (reader, own) = (Arc::clone(&self.reader), self.own.clone());
+        tokio::task::spawn_blocking(move || {
+            let texts = paths.into_iter().filter_map(|path| base(&reader, &path).ok().map(|text| (path, text)));
+            let _ = own.send(Own::PlanRefused(texts.collect(), error, reply));
+        });
     }
 
     pub(super) fn decide(&mut self, params: ReviewDecideParams) -> Result<ReviewResult, Error> {
@@ -236,7 +248,8 @@ impl Session {
 
     /// Puts hunks into their document: through the editor where it has the file open, else on disk.
     fn carry(&self, application: Application) {
-        let (carrier, own, exactly) = (self.carrier(), self.own.clone(), self.exactly(&application));
+        let (own, exactly) = (self.own.clone(), self.exactly(&application));
+        let carrier = Carrier { before_deletion: Some(self.own.clone()), ..self.carrier() };
         let home = self.home.as_ref().map(|home| home.id);
         let new_place = application.moved_to.clone().map(|path| NewPlace {
             made: application.calls.last().is_some_and(|call| self.has_arrived(&path, call)),
@@ -269,6 +282,23 @@ impl Session {
             roots: Arc::clone(&self.roots),
             editor: self.home_editor(),
             others: self.followers.values().map(|follower| Arc::clone(&follower.buffers)).collect(),
+            before_deletion: None,
+        }
+    }
+
+    /// Where a file was made to which another is still to be moved, what the user makes of it is not another's text, after a
+    /// restart either: so it is put on record when they save it.
+    pub(super) fn saved_where_moved_to(&mut self, path: &Path) {
+        let uri = paths::to_uri(path);
+        let Open::Yes(document) = self.reader.buffers().get(path) else { return };
+        let parts = &self.state.checkpoints.parts;
+        let is_saved = document.saved_version == Some(document.version);
+        if !is_saved || !parts.is_other(&uri, Some(&document.hash().0)) {
+            return;
+        }
+        if self.state.proposals.values().any(|waits| waits.moved_to.as_ref() == Some(&uri)) {
+            let now = Some(FileImage::text(&document.hash().0));
+            self.record(Event::FileSeen { uri, now, occasion: SeenOccasion::Save });
         }
     }
 
@@ -556,9 +586,9 @@ impl Session {
                 unsettled.pending_files.push(proposal.path);
             }
         }
-        let (reader, roots, ours) = (Arc::clone(&self.reader), Arc::clone(&self.roots), self.ours.clone());
+        let (documents, roots, ours) = (self.unsaved(), Arc::clone(&self.roots), self.ours.clone());
         tokio::task::spawn_blocking(move || {
-            for buffer in unsaved(&reader, &roots) {
+            for buffer in documents() {
                 let display = roots.display(&buffer.path);
                 let whose = if is_ours(&ours, &buffer) { &mut unsettled.ours } else { &mut unsettled.own };
                 whose.push(display);
@@ -569,12 +599,11 @@ impl Session {
 
     /// Saves buffers through the editor: those with nothing unsaved but our edits, and with `own` the others too.
     pub(super) fn save(&mut self, own: bool, done: oneshot::Sender<Vec<String>>) {
-        let (reader, roots, ours) = (Arc::clone(&self.reader), Arc::clone(&self.roots), self.ours.clone());
+        let (documents, ours) = (self.unsaved(), self.ours.clone());
         let (saver, session) = (self.saver(), self.own.clone());
         tokio::spawn(async move {
             let wanted = tokio::task::spawn_blocking(move || {
-                let unsaved = unsaved(&reader, &roots).into_iter();
-                unsaved.filter(|buffer| own || is_ours(&ours, buffer)).collect::<Vec<_>>()
+                documents().into_iter().filter(|buffer| own || is_ours(&ours, buffer)).collect::<Vec<_>>()
             });
             let failures = saver.save(&wanted.await.unwrap_or_default(), own).await;
             let failures = failures.into_iter().map(|failure| failure.to_string()).collect();
@@ -591,6 +620,27 @@ impl Session {
         }
         self.not_saved.clone_from(&failures);
         let _ = done.send(failures);
+    }
+
+    /// The project's documents with text that is not saved, for who looks for them, which blocks. One that the editor has
+    /// not changed since it was on disk, and that a command or another program changed there, holds nothing of the user's.
+    fn unsaved(&self) -> impl FnOnce() -> Vec<Arc<Snapshot>> + Send + 'static {
+        let (reader, roots) = (Arc::clone(&self.reader), Arc::clone(&self.roots));
+        let is_left_behind = |buffer: &Snapshot| match buffer.saved_version {
+            Some(saved) => saved == buffer.version,
+            // An editor can open a document with text that is not saved; what others found in its file was there.
+            None => buffer.version == buffer.opened_version && self.state.has_changed(&buffer.path, buffer.hash()),
+        };
+        let left_behind = reader.buffers().all().into_iter().filter(|buffer| is_left_behind(buffer));
+        let left_behind: HashSet<_> = left_behind.map(|buffer| (buffer.path.clone(), buffer.version)).collect();
+        move || {
+            let is_one = |buffer: &Arc<Snapshot>| {
+                !is_chat(&buffer.uri)
+                    && roots.check(&buffer.path).is_ok()
+                    && !left_behind.contains(&(buffer.path.clone(), buffer.version))
+            };
+            reader.unsaved().into_iter().filter(is_one).collect()
+        }
     }
 
     /// Who saves documents, as things are now.
@@ -674,12 +724,6 @@ fn not_decided(error: DecideError) -> Error {
             Error::new(ErrorCode::OperationFailed, error.to_string())
         }
     }
-}
-
-/// The project's documents with unsaved text. Blocks.
-fn unsaved(reader: &Reader, roots: &Roots) -> Vec<Arc<Snapshot>> {
-    let inside = |buffer: &Arc<Snapshot>| !is_chat(&buffer.uri) && roots.check(&buffer.path).is_ok();
-    reader.unsaved().into_iter().filter(inside).collect()
 }
 
 /// Whether a buffer holds nothing unsaved but our accepted edits.

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::Path;
 use std::time::SystemTime;
 
+use agent::edit::TextHash;
 use agent::history::History;
 use protocol::checkpoint::FileImage;
 use protocol::content::Usage;
-use protocol::event::Severity;
+use protocol::event::{SeenOccasion, Severity};
 use protocol::permission::{PermissionOutcome, PermissionRequest};
 use protocol::review::{AutoScope, Decision, HunkState, Proposal};
 use protocol::session::{Mode, SessionInfo};
@@ -19,6 +20,7 @@ use workspace::shell::jobs::{MOST_ENDED, number as job_number};
 use workspace::text::hash;
 
 use super::checkpoints::Checkpoints;
+use super::halves::Told;
 use super::terminals;
 use super::trusting;
 use crate::hub::feed::now;
@@ -41,8 +43,12 @@ pub(super) struct State {
     pub(super) cost: f64,
     pub(super) created_at: u64,
     pub(super) updated_at: u64,
-    /// Whether the user has given it a prompt, a command, a name or settings of its own.
+    /// Whether the user has asked for it by a command, or given it a prompt, a command, a name, a model or a mode of its own.
     pub(super) is_used: bool,
+    /// Whether its log says that the user did not ask for it; those of older versions say nothing of it.
+    is_not_asked_for: bool,
+    /// How many of the next changes of its model and mode only say what it begins with.
+    begins_with: u32,
     /// The turn that has begun and not ended.
     pub(super) open_turn: Option<OpenTurn>,
     /// When the last turn ended.
@@ -72,6 +78,10 @@ pub(super) struct State {
     pub(super) user_commands: BTreeSet<ToolCallId>,
     /// What turns did to files.
     pub(super) checkpoints: Checkpoints,
+    /// Who was told of calls of which only a part was made.
+    pub(super) told: Told,
+    /// What files were that an accepted edit was about to delete, by URI.
+    pub(super) deleting: HashMap<String, FileImage>,
     /// The proposals with undecided hunks, as last said.
     pub(super) proposals: BTreeMap<ProposalId, Proposal>,
     /// The terminals, as last said; of jobs that ended the last ones.
@@ -112,20 +122,16 @@ impl State {
     pub(super) fn apply(&mut self, event: &Event) {
         self.history.apply(event);
         self.checkpoints.apply(event);
+        let mut told = std::mem::take(&mut self.told);
+        told.apply(event, || self.halves());
+        self.told = told;
         self.updated_at = now();
-        self.is_used |= matches!(
-            event,
-            Event::TurnStarted { .. }
-                | Event::PromptQueued { .. }
-                | Event::CommandExecuted { .. }
-                | Event::UserCommandStarted { .. }
-                | Event::TitleChanged { .. }
-                | Event::ModelChanged { .. }
-                | Event::ModeChanged { .. }
-                | Event::AcceptEditsChanged { .. }
-        );
+        self.is_used |= self.is_use(event);
         match event {
-            Event::SessionStarted { folders } => self.folders.clone_from(folders),
+            Event::SessionStarted { folders, asked_for, begins_with } => {
+                self.folders.clone_from(folders);
+                (self.is_not_asked_for, self.begins_with) = (*asked_for == Some(false), *begins_with);
+            }
             Event::TitleChanged { title } => self.title.clone_from(title),
             Event::ModelChanged { model, .. } => self.model = Some(model.clone()),
             Event::AcceptEditsChanged { on, scope } => self.accept_edits = (*on, *scope),
@@ -212,6 +218,10 @@ impl State {
                 let file = path.file_name().unwrap_or_default().to_string_lossy();
                 self.untold.push(format!("and the editor formatted {file} then"));
             }
+            Event::FileSeen { uri, now: Some(now), occasion: SeenOccasion::Deletion } => {
+                self.deleting.insert(uri.clone(), now.clone());
+            }
+            Event::EditApplied { uri, .. } => drop(self.deleting.remove(uri)),
             Event::ProposalChanged { proposal } => {
                 let path = (proposal.path.clone(), proposal.landed);
                 self.paths.insert(proposal.proposal_id.clone(), path);
@@ -226,9 +236,40 @@ impl State {
         }
     }
 
+    /// Whether an event makes the session one that is kept. What it begins with is no use of it, and whether edits are
+    /// accepted as they come is said anew by each process.
+    fn is_use(&mut self, event: &Event) -> bool {
+        match event {
+            Event::SessionStarted { asked_for, .. } => *asked_for == Some(true),
+            Event::ModelChanged { .. } | Event::ModeChanged { .. } if self.begins_with > 0 => {
+                self.begins_with -= 1;
+                false
+            }
+            Event::ModelChanged { .. }
+            | Event::ModeChanged { .. }
+            | Event::TurnStarted { .. }
+            | Event::PromptQueued { .. }
+            | Event::CommandExecuted { .. }
+            | Event::UserCommandStarted { .. }
+            | Event::TitleChanged { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// Whether nobody would miss it: nothing was said in it, and nobody asked for it. Of an older version's log that is not
+    /// known.
+    pub(super) fn is_unused(&self) -> bool {
+        self.is_not_asked_for && !self.is_used
+    }
+
     /// What a file was beyond this text when others changed it, if they did, and what it became; none if they deleted it.
     pub(super) fn changed(&self, path: &Path, text: &str) -> Option<&(FileImage, Option<FileImage>)> {
         self.changed.get(&(paths::to_uri(path), hash(text).0))
+    }
+
+    /// Whether others changed a file when it had the text with this hash.
+    pub(super) fn has_changed(&self, path: &Path, text: &TextHash) -> bool {
+        self.changed.contains_key(&(paths::to_uri(path), text.0.clone()))
     }
 
     /// Who changed something by these calls, in words for the model.

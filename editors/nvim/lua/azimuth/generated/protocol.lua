@@ -205,6 +205,8 @@
 ---@class azimuth.Event.SessionStarted
 ---@field type "sessionStarted"
 ---@field folders string[] Its folders, as URIs.
+---@field beginsWith integer How many of the next changes of its model and mode only say what it begins with.
+---@field askedFor? boolean Whether the user asked for it by a command, so that it is kept even if nothing is said in it. Absent in logs of older versions.
 
 ---The session has a new title.
 ---@class azimuth.Event.TitleChanged
@@ -445,6 +447,13 @@
 ---@field files azimuth.ChangedFile[] The files, sorted by URI.
 ---@field toolCallId? azimuth.ToolCallId The call that ran it; absent where it was not while a command ran.
 
+---What a file is was looked at where nobody could tell it later.
+---@class azimuth.Event.FileSeen
+---@field type "fileSeen"
+---@field uri string The file.
+---@field occasion azimuth.SeenOccasion When it was looked at.
+---@field now? azimuth.FileImage What it is; absent where there is no file.
+
 ---What turns did to files was taken back, or put again. Part of the model's context.
 ---@class azimuth.Event.CheckpointRestored
 ---@field type "checkpointRestored"
@@ -516,6 +525,7 @@
 ---| azimuth.Event.UserCommandStarted
 ---| azimuth.Event.UserCommandEnded
 ---| azimuth.Event.FilesChanged
+---| azimuth.Event.FileSeen
 ---| azimuth.Event.CheckpointRestored
 ---| azimuth.Event.Notice
 ---| azimuth.Event.ContextTrimmed
@@ -1225,6 +1235,12 @@
 ---| "read_only" # Read the workspace, the system and toolchains; write nothing but temporary files.
 ---| "workspace_write" # As `read_only`, and write in the workspace, temporary folders and package caches.
 ---| "full" # Whatever the user may do: no sandbox.
+
+---When a file was looked at.
+---@alias azimuth.SeenOccasion
+---| "deletion" # An accepted edit is about to delete it.
+---| "save" # It was saved in the editor, after an edit had made it to which another file is still to be moved.
+---| "restart" # The session was opened by another process, and the file is not as it was left.
 
 ---An event with its place in the session.
 ---@class azimuth.SequencedEvent

@@ -514,6 +514,7 @@ enum DocumentChange {
     },
     Operation {
         kind: String,
+        uri: String,
     },
 }
 
@@ -537,7 +538,10 @@ impl ApplyEdit {
         let Versioned { uri, version } = text_document;
         match (changes.next(), changes.next()) {
             (None, _) => {}
-            (Some(DocumentChange::Operation { kind }), None) if kind == "delete" => {
+            // What has no version of its own is checked by the document beside it, so it has to be that one's.
+            (Some(DocumentChange::Operation { kind, uri: deleted }), None)
+                if kind == "delete" && deleted == uri && edits.is_empty() =>
+            {
                 return Some(Wanted::Deletion { uri, version });
             }
             _ => return None,

@@ -163,3 +163,19 @@ async fn a_host_that_is_stopped_is_waited_for_no_longer_than_said_and_others_can
     }
     assert_eq!(again.await.unwrap().get(), ids[1].to_string());
 }
+
+#[test]
+fn a_file_is_deleted_only_by_an_edit_of_its_own_document() {
+    let wanted = |deleted: &str, edits: Value| {
+        let document = json!({ "textDocument": { "uri": URI, "version": 3 }, "edits": edits });
+        let params = json!({ "edit": { "documentChanges": [document, { "kind": "delete", "uri": deleted }] } });
+        let params = serde_json::value::to_raw_value(&params).unwrap();
+        typed::<ApplyEdit>(Some(&params)).and_then(ApplyEdit::into_wanted)
+    };
+    let is_it = |wanted: &Option<Wanted>| matches!(wanted, Some(Wanted::Deletion { uri, version: 3 }) if uri == URI);
+    assert!(is_it(&wanted(URI, json!([]))));
+    assert!(wanted("file:///p/b.txt", json!([])).is_none());
+    let place = json!({ "line": 0, "character": 0 });
+    let edit = json!([{ "range": { "start": place, "end": place }, "newText": "x" }]);
+    assert!(wanted(URI, edit).is_none());
+}
