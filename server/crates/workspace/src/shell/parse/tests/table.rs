@@ -46,7 +46,7 @@ fn judged_by(rules: &Rules, line: &str, mode: Mode, surroundings: Surroundings) 
 /// Files that usually hold keys in the project, each with whether an ignore file names it.
 fn keys(files: &[(&str, bool)]) -> KeyFiles {
     let found = files.iter().map(|(file, ignored)| (Path::new(FOLDER).join(file), *ignored)).collect();
-    KeyFiles { found, is_cut_short: false }
+    KeyFiles { found, ..KeyFiles::default() }
 }
 
 fn judged_among(keys: &KeyFiles, rules: &Rules, line: &str, mode: Mode, surroundings: Surroundings) -> Verdict {
@@ -286,6 +286,38 @@ fn a_rule_is_looked_for_in_many_words_in_no_time() {
     // Where the time grew with the square of the words, the first of them alone took longer.
     let took = used() - began;
     assert!(took < Duration::from_secs(5), "it took {took:?}");
+}
+
+#[test]
+fn a_comparison_of_folders_is_asked_where_a_link_in_one_leads_to_a_file_with_keys_or_away() {
+    let at = |name: &str| Path::new(FOLDER).join(name);
+    let links = [(at("a/settings"), at(".env")), (at("b/out"), PathBuf::from("/home/user/letter"))];
+    let keys = KeyFiles { links: links.into(), ..KeyFiles::default() };
+    let reason = |line| match judged_among(&keys, &Rules::default(), line, Mode::Agent, SURROUNDINGS[0]) {
+        Verdict::Ask { reason, .. } => reason,
+        verdict => format!("{verdict:?}"),
+    };
+    for (line, link) in [
+        ("diff a c", "a/settings"),
+        ("diff c b", "b/out"),
+        ("diff --from-file=b c", "b/out"),
+        ("diff -q . c", "a/settings"),
+        ("diff a/ c/ | head", "a/settings"),
+    ] {
+        assert!(reason(line).contains(&format!("what {link} leads to")), "{line}: {}", reason(line));
+    }
+    for line in ["diff c d", "diff a.txt b.txt", "ls a b", "grep -rn KEY a", "rg KEY b"] {
+        let verdict = judged_among(&keys, &Rules::default(), line, Mode::Agent, SURROUNDINGS[0]);
+        assert!(matches!(verdict, Verdict::Allow { .. }), "{line}: {verdict:?}");
+    }
+    for line in
+        ["diff -r c d", "cp -rL a c", "grep -R KEY c", "rg -L KEY", "find -L c -exec cat {} +", "diff --recursive c d"]
+    {
+        for mode in MODES {
+            let verdict = judged_among(&keys, &Rules::default(), line, mode, SURROUNDINGS[0]);
+            assert!(!matches!(verdict, Verdict::Allow { .. }), "{line} in mode {mode:?}");
+        }
+    }
 }
 
 #[test]
