@@ -110,7 +110,10 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, asked: &Asked<'_>) -> Verdic
         return Verdict::Deny { reason: rule.to_string() };
     }
     if let Some(rule) = line.find_perhaps(&rules.deny, commands) {
-        let reason = format!("{rule} may be about it");
+        let reason = match parsed {
+            ShellLine::Unparsable { reason } => format!("{rule} may be about it: {reason}"),
+            ShellLine::Commands(_) => format!("{rule} may be about it"),
+        };
         return match case.mode {
             // Nobody would be asked.
             Mode::Bypass => Verdict::Deny { reason: format!("{reason}, and nothing is asked in mode `bypass`") },
@@ -608,6 +611,7 @@ fn forms(command: &SimpleCommand) -> Vec<Vec<Word>> {
                 words.push(Word::Unknown("(what it reads)".to_owned()));
             }
             // Which words are the wrapper's own is not for us to know: each that could be a name is tried.
+            let words: Vec<_> = words.iter().map(unquoted).collect();
             forms.extend((1..words.len().min(8)).filter_map(|from| words.get(from..).map(<[Word]>::to_vec)));
         } else if INTERPRETERS.contains(&bare) {
             for word in words.iter().skip(1) {
@@ -619,13 +623,21 @@ fn forms(command: &SimpleCommand) -> Vec<Vec<Word>> {
                 letters.is_some_and(|letters| letters.contains('c'))
             });
             let unknown = words.iter().skip(1).filter(|word| is_told && spellings::is_expanded(word));
-            forms.extend(unknown.map(|word| vec![word.clone()]));
+            forms.extend(unknown.map(|word| vec![unquoted(word)]));
             if bare == "eval" {
-                forms.extend(words.get(1..).map(<[Word]>::to_vec));
+                forms.extend(words.get(1..).map(|words| words.iter().map(unquoted).collect()));
             }
         }
     }
     forms
+}
+
+/// A word as code, or as one that a program may take apart: in quotes it is one word for the shell alone.
+fn unquoted(word: &Word) -> Word {
+    match word {
+        Word::Unknown(text) if spellings::is_expanded(word) => Word::Unknown(text.replace('"', "")),
+        word => word.clone(),
+    }
 }
 
 /// The same, and each without the options that stand before what it is told to do.
@@ -731,11 +743,13 @@ fn guess_open(text: &str, wanted: &[&str]) -> Vec<SimpleCommand> {
         is_expanded(word) || (spellings::is_glob(word) && wanted.iter().any(could_be))
     };
     let word = |word: &str| match word.replace(['"', '\'', '\\'], "") {
-        word if is_open(&word) => Word::Unknown(word),
-        word => Word::Known(word),
+        plain if is_open(&plain) && word == format!("\"{plain}\"") => Word::Unknown(word.to_owned()),
+        plain if is_open(&plain) => Word::Unknown(plain),
+        plain => Word::Known(plain),
     };
     let sets = |word: &str| word.split_once('=').is_some_and(|(name, _)| !name.is_empty() && !is_expanded(name));
     let whole = spellings::without_substitutions(text);
+    let text = spellings::without_braces(text);
     // Each as one word, and what is in it.
     let pieces = whole.split([';', '|', '&', '\n', '(', ')']);
     let inner = text.split([';', '|', '&', '\n', '(', ')', '{', '}', '`']);

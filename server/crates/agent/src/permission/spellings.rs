@@ -285,6 +285,20 @@ pub(super) fn without_substitutions(text: &str) -> String {
     plain + rest
 }
 
+/// A text with `$name` in the place of each `${name}`.
+pub(super) fn without_braces(text: &str) -> String {
+    let mut pieces = text.split("${");
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        match piece.split_once('}').filter(|(name, _)| is_name(name)) {
+            Some((name, behind)) => plain.extend(["$", name, behind]),
+            None => plain.extend(["${", piece]),
+        }
+    }
+    plain
+}
+
 /// What stands behind the bracket that closes the one that a text begins with.
 fn behind_closed(text: &str, open: char) -> &str {
     let close = if open == '{' { '}' } else { ')' };

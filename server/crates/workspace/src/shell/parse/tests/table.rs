@@ -231,6 +231,34 @@ fn what_a_rule_denies_leaves_all_else_to_itself() {
 }
 
 #[test]
+fn a_program_that_only_the_shell_knows_is_denied_where_it_could_be_the_one_of_a_rule() {
+    let sourced = |rule: &str| SourcedRule {
+        rule: rule.parse().unwrap(),
+        origin: RuleOrigin::User,
+        source: "your config.toml".to_owned(),
+    };
+    let deny = ["Shell(git push:*)", "Shell(npm publish)", "Shell(npm run deploy *)"];
+    let rules = Rules { deny: deny.map(sourced).into(), allow: vec![sourced("Shell")], ..Rules::default() };
+    for line in [
+        "\"$CC\" x.c",
+        "\"$CC\" -O2 -c x.c -o x.o",
+        "\"$PYTHON\" -m pytest -q",
+        "\"${CARGO}\" test --workspace",
+        "cd x && \"$MAKE\" check",
+        "\"$NODE\"",
+    ] {
+        let verdict = judged_by(&rules, line, Mode::Bypass, SURROUNDINGS[0]);
+        assert!(matches!(verdict, Verdict::Allow { .. }), "`{line}` came to {verdict:?}");
+    }
+    // Without quotes it may be several words, which an earlier line has put there.
+    for line in ["$CC x.c", "$CC -c x.c", "\"$X\" push", "\"$X\" run deploy x", "\"$X\" $Y"] {
+        let verdict = judged_by(&rules, line, Mode::Bypass, SURROUNDINGS[0]);
+        let Verdict::Deny { reason } = verdict else { panic!("`{line}` came to {verdict:?}") };
+        assert!(reason.contains("the name of a command is known only when it runs"), "`{line}`: {reason}");
+    }
+}
+
+#[test]
 fn what_cannot_change_what_the_agent_may_do_is_not_said_to() {
     let says_so = |line: &str| match judged(line, Mode::Agent, SURROUNDINGS[0]) {
         Verdict::Ask { reason, .. } => reason.contains(FOR_A_PERSON),
