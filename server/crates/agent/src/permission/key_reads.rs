@@ -30,7 +30,7 @@ pub(super) fn looks_around(parsed: &ShellLine) -> bool {
     commands.iter().any(|command| {
         let is_glob = |word: &Word| matches!(word, Word::Unknown(_)) && argument(word).is_some();
         let Some((Word::Known(name), rest)) = command.words.split_first() else { return false };
-        let arguments = rest.iter().map(argument).collect::<Option<Vec<_>>>();
+        let arguments = read_only::arguments(name, rest);
         let is_written = arguments.iter().flatten().any(|word| word.contains(['*', '?', '[']));
         rest.iter().any(is_glob) || is_written || arguments.is_some_and(|arguments| search(name, &arguments).is_some())
     })
@@ -47,7 +47,7 @@ pub(super) fn shown_by(command: &SimpleCommand, places: &Places<'_>, keys: &KeyF
     if read_only::only_names(&command.words) || SHOW_NAMES.contains(&name.as_str()) {
         return None;
     }
-    let arguments = rest.iter().map(argument).collect::<Option<Vec<_>>>()?;
+    let arguments = read_only::arguments(name, rest)?;
     let looked_at = files_among(name, &arguments);
     let by_name = looked_at.iter().find(|text| is_named(text, places));
     by_name

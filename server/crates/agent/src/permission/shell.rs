@@ -13,23 +13,6 @@ use super::{
 };
 use super::{always, destructive, file_commands, key_reads, places, project, read_only, spellings};
 
-/// Variables that may be set before any command: they change how it talks, not what it does.
-const HARMLESS_VARIABLES: &[&str] = &[
-    "CARGO_TERM_COLOR",
-    "CI",
-    "CLICOLOR",
-    "COLUMNS",
-    "FORCE_COLOR",
-    "LANG",
-    "LC_ALL",
-    "LINES",
-    "NO_COLOR",
-    "RUST_BACKTRACE",
-    "RUST_LOG",
-    "TERM",
-    "TZ",
-];
-
 /// Programs that run the command in their arguments.
 const WRAPPERS: &[&str] = &[
     "builtin",
@@ -455,10 +438,12 @@ impl Line<'_> {
     fn reads(&self, command: &SimpleCommand) -> bool {
         let quiet = command.redirects.iter().all(|redirect| match &redirect.target {
             Word::Known(target) => is_harmless(target) || (!redirect.writes && self.places.holds(target)),
-            Word::Unknown(_) => false,
+            // What it prints there another command reads, which is judged by itself.
+            Word::Unknown(target) => !redirect.writes && read_only::is_pipe(target),
         });
         let known_variables = command.assignments.iter().all(|text| matches!(assignment(text), Word::Known(_)));
-        let set = known_variables && (is_harmlessly_set(command) || is_counter(command));
+        let set =
+            known_variables && (is_harmlessly_set(command) || is_counter(command) || splits_what_is_read(command));
         quiet
             && (set || is_loop(command, &self.places))
             && (self.case.surroundings.trusted || !self.goes_into_git(command))
@@ -513,7 +498,7 @@ fn is_covered(pattern: &Pattern<'_>, command: &SimpleCommand) -> bool {
 fn is_harmlessly_set(command: &SimpleCommand) -> bool {
     command.assignments.iter().all(|text| {
         let name = text.split(['=', '+']).next().unwrap_or_default();
-        HARMLESS_VARIABLES.contains(&name)
+        read_only::HARMLESS_VARIABLES.contains(&name)
     })
 }
 
@@ -528,6 +513,12 @@ fn is_counter(command: &SimpleCommand) -> bool {
     command.words.is_empty() && command.assignments.iter().all(counts)
 }
 
+/// Whether a command is a `read` that is only told where to split what it reads.
+fn splits_what_is_read(command: &SimpleCommand) -> bool {
+    matches!(command.words.first(), Some(Word::Known(name)) if name == "read")
+        && command.assignments.iter().all(|text| text.starts_with("IFS="))
+}
+
 /// How the value of a loop's variable begins.
 const EACH_OF: &str = "(each of ";
 
@@ -538,8 +529,6 @@ fn is_letter(name: &str) -> bool {
 /// Whether this is a loop that goes through plain words, and names of files in the workspace, by a name that no program goes
 /// by.
 fn is_loop(command: &SimpleCommand, places: &Places<'_>) -> bool {
-    const NAMES: &[&str] = &["crate", "dir", "file", "item", "key", "line", "name", "number", "path", "test", "word"];
-    let is_name = |name: &str| NAMES.contains(&name) || is_letter(name);
     let stay = |words: &str| words.split(' ').filter(|word| word.contains('*')).all(|glob| stays(glob, places));
     let are_plain = |words: &str| words.chars().all(|c| c.is_ascii_alphanumeric() || " ._/,{}*-".contains(c));
     let counts = |words: &str| {
@@ -550,7 +539,7 @@ fn is_loop(command: &SimpleCommand, places: &Places<'_>) -> bool {
     let Some((name, value)) = set.split_once('=') else { return false };
     let Some(words) = value.strip_prefix(EACH_OF).and_then(|words| words.strip_suffix(')')) else { return false };
     command.words.is_empty()
-        && is_name(name)
+        && read_only::is_lines_own(name)
         && ((are_plain(words) && !words.contains("--") && stay(words)) || counts(words))
 }
 
