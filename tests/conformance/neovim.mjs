@@ -1,14 +1,47 @@
-// The driver of a real Neovim: keys go in by its socket, and what it shows is read from its buffers and windows.
-import { execFile, spawn } from 'node:child_process';
+// The driver of a real Neovim: keys go in by a socket, and what it shows is read from its buffers and windows. All goes over
+// one connection: `nvim --remote-send` and `--remote-expr` start a Neovim for each key and each look, which on a busy machine
+// takes longer than what is measured.
+import { spawn } from 'node:child_process';
 import fs from 'node:fs';
+import net from 'node:net';
 import path from 'node:path';
-import { promisify } from 'node:util';
+import { createInterface } from 'node:readline';
 import { until } from '../../editors/vscode/test/e2e/steps.mjs';
 import { file } from './story.mjs';
 
-const run = promisify(execFile);
 const plugin = path.resolve(import.meta.dirname, '../../editors/nvim');
 let windows = 0;
+
+/** Answers each line of a connection: keys are taken as if they were typed, and of Lua it says what it returns. */
+const answering = (socket) => `
+  local server = vim.uv.new_pipe(false)
+  server:bind(${JSON.stringify(socket)})
+  server:listen(8, function()
+    local peer, rest = vim.uv.new_pipe(false), ""
+    server:accept(peer)
+    local function answer(id, ok, value)
+      peer:write(vim.json.encode({ id = id, ok = ok, value = value == nil and vim.NIL or value }) .. "\\n")
+    end
+    peer:read_start(function(_, data)
+      if not data then
+        return peer:close()
+      end
+      rest = rest .. data
+      while rest:find("\\n") do
+        local line, behind = rest:match("^(.-)\\n(.*)$")
+        rest = behind
+        local asked = vim.json.decode(line)
+        if asked.keys then
+          vim.api.nvim_input(asked.keys)
+          answer(asked.id, true)
+        else
+          vim.schedule(function()
+            answer(asked.id, pcall(assert(loadstring(asked.lua))))
+          end)
+        end
+      end
+    end)
+  end)`;
 
 export class Neovim {
   static terminal = true;
@@ -27,13 +60,23 @@ export class Neovim {
       vim.g.mapleader = " "
       vim.opt.runtimepath:prepend(${JSON.stringify(plugin)})
       require("azimuth").setup({ cmd = { ${JSON.stringify(this.server)}, "lsp" }, trust = true })
-      vim.cmd("runtime plugin/azimuth.lua")`);
-    this.process = spawn(this.program, ['--clean', '--headless', '--listen', this.socket, '-c', `luafile ${init}`], { cwd: project, env, stdio: 'ignore' });
-    await until('the socket of Neovim', () => fs.existsSync(this.socket));
+      vim.cmd("runtime plugin/azimuth.lua")${answering(this.socket)}`);
+    this.process = spawn(this.program, ['--clean', '--headless', '-c', `luafile ${init}`], { cwd: project, env, stdio: 'ignore' });
+    this.peer = await until('the socket of Neovim', () => connected(this.socket));
+    this.waiting = new Map();
+    createInterface({ input: this.peer }).on('line', (line) => {
+      const { id, ok, value } = JSON.parse(line);
+      const { resolve, reject } = this.waiting.get(id);
+      this.waiting.delete(id);
+      if (ok) resolve(value ?? undefined);
+      else reject(new Error(value));
+    });
+    this.peer.on('close', () => this.waiting.forEach(({ reject }) => reject(new Error('Neovim has ended'))));
   }
 
   async stop() {
     await this.second?.stop();
+    this.peer?.destroy();
     this.process.kill('SIGKILL');
   }
 
@@ -164,15 +207,32 @@ export class Neovim {
   }
 
   async keys(keys) {
-    await run(this.program, ['--server', this.socket, '--remote-send', keys], { env: this.world.env });
+    await this.ask({ keys });
   }
 
   /** What a piece of Lua returns. */
   async lua(code) {
-    const expression = `json_encode(luaeval('(function() ${code.replaceAll("'", "''")} end)()'))`;
-    const { stdout } = await run(this.program, ['--server', this.socket, '--remote-expr', expression], { env: this.world.env });
-    return JSON.parse(stdout) ?? undefined;
+    return this.ask({ lua: code });
   }
+
+  ask(what) {
+    const id = ++asked;
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject });
+      this.peer.write(`${JSON.stringify({ id, ...what })}\n`);
+    });
+  }
+}
+
+let asked = 0;
+
+/** A connection to a socket, once there is one. */
+function connected(socket) {
+  return new Promise((resolve) => {
+    const peer = net.createConnection(socket);
+    peer.once('connect', () => resolve(peer));
+    peer.on('error', () => resolve(undefined));
+  });
 }
 
 /** The process of this name that a process has started. */

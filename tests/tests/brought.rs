@@ -494,22 +494,33 @@ async fn where_the_supervisor_of_a_language_server_cannot_see_what_is_left_it_sa
     assert!(told.contains("could not see in /proc which processes were left"), "{told}");
 }
 
-/// What a daemon does that asks the server as an editor would, says what it hears, and stays.
+/// A program that shows the key of the data folder, asks the server as an editor would, says what it hears, and stays so long.
 const ATTACHES: &str = r#"
-import json, socket, sys, time
+import hashlib, json, os, secrets, socket, sys, time
 
+path, key, seconds = sys.argv[1:]
 heard = b""
 try:
     end = socket.socket(socket.AF_UNIX)
-    end.connect(sys.argv[1])
+    end.settimeout(20)
+    end.connect(path)
+    ours = secrets.token_hex(32)
+    end.sendall(ours.encode())
+    theirs = b""
+    while len(theirs) < 128:
+        more = end.recv(128 - len(theirs))
+        if not more: raise OSError("closed")
+        theirs += more
+    said = f"azimuth client\n{key}\n{ours}\n{theirs[:64].decode()}"
+    end.sendall(hashlib.sha256(said.encode()).hexdigest().encode())
     ask = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}})
     end.sendall(f"Content-Length: {len(ask)}\r\n\r\n{ask}".encode())
-    heard = end.recv(4000)
+    heard = theirs + end.recv(4000)
 except OSError:
     pass
 with open("heard.new", "wb") as file: file.write(b"heard: " + heard)
 os.rename("heard.new", "heard")
-time.sleep(600)
+time.sleep(float(seconds))
 "#;
 
 #[tokio::test]
@@ -520,16 +531,27 @@ async fn what_a_language_server_leaves_behind_is_no_editor_and_ends_with_us() {
     }
     let Some(world) = World::new(Whose::Users).await else { return };
     let socket = std::fs::read_dir(world.setup.home().join("azimuth")).unwrap().next().unwrap().unwrap().path();
+    // As if it had come by the key, so that only what it is keeps it out.
+    let key = std::fs::read_to_string(world.setup.data_folder().join("socket.key")).unwrap();
     world.project.write("attaches.py", &format!("{}{ATTACHES}", daemon::BEGINNING));
     let (program, folder) = (world.home.join("tools/bin/leaky"), world.project.folder().display());
     let script = format!(
-        "#!/bin/sh\ncd {folder}\npython3 attaches.py {}\nuntil [ -e heard ]; do sleep 0.05; done\n",
+        "#!/bin/sh\ncd {folder}\npython3 attaches.py {} {key} 600\nuntil [ -e heard ]; do sleep 0.05; done\n",
         socket.display()
     );
     std::fs::write(&program, script).unwrap();
     world.begin().await;
     world.told().await;
     assert_eq!(world.project.read("heard"), "heard: ");
+
+    // The same from outside the sandbox is answered.
+    let outside = TempDir::new().unwrap();
+    let mut same = tokio::process::Command::new("python3");
+    same.args(["-c", ATTACHES]).arg(&socket).args([&key, "0"]).current_dir(outside.path()).kill_on_drop(true);
+    assert!(same.status().await.unwrap().success());
+    let heard = std::fs::read_to_string(outside.path().join("heard")).unwrap();
+    assert!(heard.contains("\"capabilities\""), "{heard}");
+
     world.window.kill().await;
     daemon::until_gone(world.project.folder(), "with the server killed").await;
 }

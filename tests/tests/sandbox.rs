@@ -615,6 +615,62 @@ async fn what_a_rule_denies_outside_the_workspace_no_program_reads() {
     world.window.close().await;
 }
 
+/// A program, and what it is made of, as toolchains have it in a folder of their own. It prints a word.
+fn install(prefix: &Path, program: &str, library: &str) {
+    for (file, text) in
+        [(program, format!("#!/bin/sh\n. {}/{library}\n", prefix.display())), (library, "echo installed\n".into())]
+    {
+        std::fs::create_dir_all(prefix.join(file).parent().unwrap()).unwrap();
+        std::fs::write(prefix.join(file), text).unwrap();
+    }
+    std::fs::set_permissions(prefix.join(program), PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+fn first_in_path(folder: &Path) -> Vec<(&'static str, String)> {
+    vec![("PATH", format!("{}:{}", folder.display(), std::env::var("PATH").unwrap()))]
+}
+
+#[tokio::test]
+async fn who_denies_the_home_folder_runs_the_programs_of_toolchains_in_it_and_keeps_the_files() {
+    let installed = |project: &Path| {
+        let toolchain = project.parent().unwrap().join(".nvm");
+        install(&toolchain, "versions/node/v1/bin/installed", "versions/node/v1/lib/words.sh");
+        std::fs::write(project.parent().unwrap().join(".gitconfig"), "[user]\nname = Ada\n").unwrap();
+        first_in_path(&toolchain.join("versions/node/v1/bin"))
+    };
+    let rule = "sandbox_read = [\"~/beside\"]\npermissions.deny = [\"Read(~/**)\"]";
+    let Some(world) = World::with(User::Same, rule, installed).await else { return };
+    assert!(world.works("installed").await.starts_with("installed\n"));
+    for file in ["letter.txt", "../.gitconfig"] {
+        world.project.write("reads.sh", &format!("cat ../beside/{file}\n"));
+        world.refuses("sh reads.sh", "cannot be read in it").await;
+    }
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn a_program_of_homebrew_finds_what_it_is_made_of() {
+    let installed = |project: &Path| {
+        let prefix = project.parent().unwrap().join(".linuxbrew");
+        install(&prefix, "Cellar/words/1.0/bin/installed", "opt/words/lib/words.sh");
+        std::fs::create_dir_all(prefix.join("Cellar/words/1.0/lib")).unwrap();
+        std::fs::rename(prefix.join("opt/words/lib/words.sh"), prefix.join("Cellar/words/1.0/lib/words.sh")).unwrap();
+        std::fs::remove_dir_all(prefix.join("opt/words")).unwrap();
+        std::fs::create_dir_all(prefix.join("bin")).unwrap();
+        for (to, link) in [("../Cellar/words/1.0/bin/installed", "bin/installed"), ("../Cellar/words/1.0", "opt/words")]
+        {
+            std::os::unix::fs::symlink(to, prefix.join(link)).unwrap();
+        }
+        std::fs::create_dir_all(prefix.join("var/words")).unwrap();
+        std::fs::write(prefix.join("var/words/data"), SECRET).unwrap();
+        first_in_path(&prefix.join("bin"))
+    };
+    let Some(world) = World::with(User::Same, "", installed).await else { return };
+    assert!(world.works("installed").await.starts_with("installed\n"));
+    world.refuses("cat ../.linuxbrew/var/words/data", "cannot be read in it").await;
+    world.window.close().await;
+}
+
 #[tokio::test]
 async fn ordinary_work_goes_on_in_the_sandbox() {
     let Some(world) = World::new(User::Same, "").await else { return };

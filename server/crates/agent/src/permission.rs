@@ -52,6 +52,7 @@ mod project;
 mod questions;
 mod read_only;
 mod rule;
+mod sed;
 mod shell;
 mod spellings;
 #[cfg(test)]

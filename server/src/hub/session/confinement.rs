@@ -54,19 +54,24 @@ struct Plan {
 
 /// The places outside the workspace that rules keep from being read by their whole names, with all that is in them. In the
 /// workspace, wherever links lead, a command makes new files beside what it must not read, which a sandbox cannot tell apart.
-/// Blocks.
+/// The home folder counts, by its own name, also where the workspace lies in it: of what is read there by default the workspace
+/// is none. Blocks.
 fn denied(rules: &Rules, folders: &[PathBuf], home: Option<&Path>) -> Vec<PathBuf> {
     let about_reading = rules.deny.iter().filter(|sourced| sourced.rule.tool.eq_ignore_ascii_case("read"));
     let folders: Vec<PathBuf> = folders.iter().map(|folder| sandbox::resolved(folder)).collect();
     let places = about_reading.filter_map(|sourced| {
         let pattern = sourced.rule.pattern.as_deref()?;
         let place = pattern.strip_suffix("/**").or_else(|| pattern.strip_suffix("/*")).unwrap_or(pattern);
-        let place = match place.strip_prefix("~/") {
-            Some(below) => home?.join(below),
+        let place = match place.strip_prefix('~') {
+            Some("" | "/") => home?.to_owned(),
+            Some(below) => home?.join(below.strip_prefix('/')?),
             None => PathBuf::from(place),
         };
         let is_whole = place.is_absolute() && !place.to_string_lossy().contains('*');
         let place = is_whole.then(|| sandbox::resolved(&place))?;
+        if let Some(home) = home.filter(|home| sandbox::resolved(home).starts_with(&place)) {
+            return Some(home.to_owned());
+        }
         let is_meant = |folder: &PathBuf| folder.starts_with(&place) || place.starts_with(folder);
         (!folders.iter().any(is_meant)).then_some(place)
     });
@@ -107,11 +112,12 @@ impl Plan {
         let denied = denied(&self.rules, &self.folders, home.as_deref());
         // By both names they are found in what is granted.
         let own: Vec<PathBuf> = self.own.iter().flat_map(|path| [sandbox::resolved(path), path.clone()]).collect();
-        let kept: Vec<PathBuf> = own.iter().cloned().chain(home).collect();
+        let kept: Vec<PathBuf> = own.iter().cloned().chain(home.clone()).collect();
         let repositories = sandbox::repositories(&self.folders, &kept);
         let is_closed = |path: &Path| {
             let place = sandbox::resolved(path);
-            own.iter().chain(&denied).any(|closed| place.starts_with(closed))
+            let is_home = |denied: &&PathBuf| home.as_deref().is_some_and(|home| home.starts_with(denied));
+            own.iter().chain(denied.iter().filter(|denied| !is_home(denied))).any(|closed| place.starts_with(closed))
         };
         credentials.retain(|path| !is_closed(path));
         let (folders, repositories, environment) = (self.folders.as_slice(), repositories.as_slice(), &variable);
@@ -147,6 +153,9 @@ mod tests {
             ("read(~/.config/foo)", "/home/ada/.config/foo"),
             ("Read(/opt/keys/*)", "/opt/keys"),
             ("Read(/opt/key.pem)", "/opt/key.pem"),
+            ("Read(~/**)", "/home/ada"),
+            ("Read(~)", "/home/ada"),
+            ("Read(/home/**)", "/home/ada"),
         ] {
             assert_eq!(found(rule), [PathBuf::from(place)], "{rule}");
         }
@@ -155,7 +164,7 @@ mod tests {
             "Read(/opt/*.pem)",
             "Read(/home/ada/project/.env)",
             "Read(/**)",
-            "Read(/home/**)",
+            "Read(~eve/**)",
             "Edit(/opt/x)",
         ] {
             assert!(found(rule).is_empty(), "{rule}");

@@ -15,6 +15,8 @@ use super::{ShellLine, SimpleCommand, Word};
 pub struct KeyFiles {
     /// Each with whether ignore files leave it out.
     pub found: BTreeMap<PathBuf, bool>,
+    /// Links there that lead to such a file, or out of where one looked; each with where it leads.
+    pub links: BTreeMap<PathBuf, PathBuf>,
     /// Whether not all could be looked at, so that there may be others.
     pub is_cut_short: bool,
 }
@@ -28,7 +30,7 @@ pub(super) fn looks_around(parsed: &ShellLine) -> bool {
     commands.iter().any(|command| {
         let is_glob = |word: &Word| matches!(word, Word::Unknown(_)) && argument(word).is_some();
         let Some((Word::Known(name), rest)) = command.words.split_first() else { return false };
-        let arguments = rest.iter().map(argument).collect::<Option<Vec<_>>>();
+        let arguments = read_only::arguments(name, rest);
         let is_written = arguments.iter().flatten().any(|word| word.contains(['*', '?', '[']));
         rest.iter().any(is_glob) || is_written || arguments.is_some_and(|arguments| search(name, &arguments).is_some())
     })
@@ -45,7 +47,7 @@ pub(super) fn shown_by(command: &SimpleCommand, places: &Places<'_>, keys: &KeyF
     if read_only::only_names(&command.words) || SHOW_NAMES.contains(&name.as_str()) {
         return None;
     }
-    let arguments = rest.iter().map(argument).collect::<Option<Vec<_>>>()?;
+    let arguments = read_only::arguments(name, rest)?;
     let looked_at = files_among(name, &arguments);
     let by_name = looked_at.iter().find(|text| is_named(text, places));
     by_name
@@ -138,6 +140,17 @@ fn below(name: &str, arguments: &[&str], places: &Places<'_>, keys: &KeyFiles) -
             && search.filter.lets(path)
             && places.relatives(path).any(is_read_by_leave)
     };
+    let is_shown = |led_to: &Path| {
+        let is_inside = led_to.to_str().is_some_and(|path| places.holds(path));
+        !is_inside || places.relatives(led_to).any(is_read_by_leave)
+    };
+    let mut links =
+        keys.links.iter().filter(|(link, _)| folders.iter().any(|folder| link.starts_with(literal(folder))));
+    if search.follows
+        && let Some((link, _)) = links.find(|(_, led_to)| is_shown(led_to))
+    {
+        return Some(format!("what {} leads to", shown(link, places)));
+    }
     let met = keys.found.iter().find(|(path, ignored)| meets(path, **ignored)).map(|(path, _)| shown(path, places));
     let unknown = keys.is_cut_short && search.filter.is_open();
     met.or_else(|| unknown.then(|| "one of the files that there are too many of to look at".to_owned()))
@@ -156,6 +169,8 @@ struct Search<'a> {
     everywhere: bool,
     hidden: bool,
     ignored: bool,
+    /// What links lead to that lie there.
+    follows: bool,
     filter: Filter<'a>,
 }
 
@@ -197,7 +212,7 @@ fn search<'a>(name: &str, arguments: &[&'a str]) -> Option<Search<'a>> {
         ("diff", _) => {
             let folders = arguments.iter().map(|word| word.split_once('=').map_or(*word, |(_, value)| value));
             let folders = folders.filter(|word| !word.starts_with('-')).collect();
-            Some(Search { folders, hidden: true, ignored: true, ..Search::default() })
+            Some(Search { folders, hidden: true, ignored: true, follows: true, ..Search::default() })
         }
         _ => None,
     }
@@ -220,7 +235,7 @@ fn grep<'a>(flags: &Flags<'a>) -> Option<Search<'a>> {
     let recursive = flags.may_have(&["r", "--recursive"]) || directories;
     let without = flags.sure_values(&["--exclude"]);
     let filter = Filter { only: flags.sure_values(&["--include"]), without, sources: false };
-    recursive.then(|| Search { folders: folders(flags), hidden: true, ignored: true, filter, everywhere: false })
+    recursive.then(|| Search { folders: folders(flags), hidden: true, ignored: true, filter, ..Search::default() })
 }
 
 fn ripgrep<'a>(flags: &Flags<'a>) -> Option<Search<'a>> {
@@ -262,7 +277,7 @@ fn ripgrep<'a>(flags: &Flags<'a>) -> Option<Search<'a>> {
     let sources = !flags.may_begin("--type-add") && !sure.is_empty() && types.iter().all(|kind| SOURCES.contains(kind));
     let hidden = hidden || named || (!types.is_empty() && !sources);
     let filter = Filter { only, without, sources };
-    Some(Search { folders: folders(flags), hidden, ignored: ignored || named, filter, everywhere: false })
+    Some(Search { folders: folders(flags), hidden, ignored: ignored || named, filter, ..Search::default() })
 }
 
 fn git<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
@@ -339,5 +354,5 @@ fn git<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
     let is_object = names_all && !flags.is_open && !objects.is_empty() && objects.iter().all(|(_, word)| is_path(word));
     let everywhere = folders.is_empty() || folders.iter().any(|path| path.starts_with(':'));
     let ignored = flags.may_have(&["--no-index", "--untracked", "--no-exclude-standard"]);
-    (shows && !is_object).then_some(Search { folders, everywhere, hidden: true, ignored, filter })
+    (shows && !is_object).then_some(Search { folders, everywhere, hidden: true, ignored, filter, follows: false })
 }

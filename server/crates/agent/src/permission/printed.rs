@@ -48,11 +48,11 @@ const HARMLESS: &[&str] = &[
     "VISUAL",
 ];
 
-/// Whether this is `echo` or `printf`, and all that is not known of its words may be printed.
+/// Whether this is `echo` or `printf`, or what takes a path apart and looks at no file, and all that is not known of its words may be printed.
 pub(super) fn is_harmless(name: &str, words: &[Word]) -> bool {
     let tells = words.iter().all(|word| argument(word).is_some() || is_printable(word));
     match (name, words) {
-        ("echo", _) => tells,
+        ("basename" | "dirname" | "echo", _) => tells,
         // Its first word can be an option that sets a variable, and a format can set one too.
         ("printf", [Word::Known(format), ..]) => {
             let mut known = words.iter().filter_map(argument);
@@ -74,7 +74,7 @@ fn is_printable(word: &Word) -> bool {
     let within = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).filter(|within| !within.contains('"'));
     // Without quotes around all of it, a glob tells names from anywhere, and other quotes stand for something else.
     let strange: &[char] = if within.is_some() { &['`', '\\'] } else { &['*', '?', '[', '`', '~', '\\', '\''] };
-    let text = within.unwrap_or(text);
+    let text = without_sums(within.unwrap_or(text));
     if text.replace("$?", "").contains(strange) {
         return false;
     }
@@ -85,6 +85,20 @@ fn is_printable(word: &Word) -> bool {
     let begins_plainly = pieces.next().is_some_and(|first| within.is_some() || !first.contains('{'));
     // An empty piece is of `$$`, or a `$` that stands for itself.
     begins_plainly && pieces.all(|piece| piece.is_empty() || is_expanded_harmlessly(piece, within.is_some()))
+}
+
+/// A text with a number in the place of each sum of numbers: `$((3 * 4))`.
+fn without_sums(text: &str) -> String {
+    let mut pieces = text.split("$((");
+    let mut made = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let is_sum = |sum: &str| sum.chars().all(|c| c.is_ascii_digit() || " +-*/%".contains(c));
+        match piece.split_once("))").filter(|(sum, _)| is_sum(sum)) {
+            Some((_, behind)) => made.extend(["0", behind]),
+            None => made.extend(["$((", piece]),
+        }
+    }
+    made
 }
 
 /// Whether what follows a `$` begins with a variable that may be printed, or with a command that is judged by itself.

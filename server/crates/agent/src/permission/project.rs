@@ -37,9 +37,23 @@ pub(super) fn own_command(command: &SimpleCommand, places: &Places<'_>) -> Optio
     if !set || !reads || !places.is_in_workspace() {
         return None;
     }
-    let words = command.words.iter().map(argument).collect::<Option<Vec<_>>>()?;
+    let counted: Vec<Word> = command.words.iter().map(with_processors).collect();
+    let words = counted.iter().map(argument).collect::<Option<Vec<_>>>()?;
     let arguments = Arguments { words: &words, places };
     is_own(&arguments).then(|| arguments.name())
+}
+
+/// A word that says how many jobs there are to be, with a number where it asks for that of the processors: `-j$(nproc)`.
+fn with_processors(word: &Word) -> Word {
+    let Word::Unknown(text) = word else { return word.clone() };
+    let plain = text.replace('"', "").replace("$(nproc)", "2");
+    let number =
+        ["-j", "--jobs=", "--parallel="].iter().find_map(|option| plain.strip_prefix(option)).unwrap_or(&plain);
+    if text.contains("$(nproc)") && number.bytes().all(|byte| byte.is_ascii_digit()) {
+        Word::Known(plain)
+    } else {
+        word.clone()
+    }
 }
 
 /// An argument's text, where what it becomes has no other commands or variables in it. A glob becomes names of files.

@@ -196,6 +196,15 @@ impl<'a> Pattern<'a> {
             return self.fits_words(words);
         };
         let wanted = self.first_words();
+        if let ([_, second, ..], [program, rest @ ..]) = (wanted.as_slice(), words)
+            && is_one_word(program)
+        {
+            // Whatever program it is, the next word that is wanted stands behind it.
+            return rest.iter().any(|word| match word {
+                Word::Known(text) => text.contains(second),
+                Word::Unknown(_) => true,
+            });
+        }
         wanted.iter().zip(words.iter().take(known)).all(|(wanted, word)| is(word, wanted))
     }
 
@@ -243,6 +252,13 @@ impl<'a> Pattern<'a> {
             }
         })
     }
+}
+
+/// Whether a word that is known only when it runs is one word then, and no command with its arguments: a variable in quotes.
+fn is_one_word(word: &Word) -> bool {
+    let Word::Unknown(text) = word else { return false };
+    let within = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    within.is_some_and(|within| !within.is_empty() && !within.contains(['"', '@', '\\']))
 }
 
 fn is(word: &Word, wanted: &str) -> bool {

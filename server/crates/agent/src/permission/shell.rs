@@ -13,23 +13,6 @@ use super::{
 };
 use super::{always, destructive, file_commands, key_reads, places, project, read_only, spellings};
 
-/// Variables that may be set before any command: they change how it talks, not what it does.
-const HARMLESS_VARIABLES: &[&str] = &[
-    "CARGO_TERM_COLOR",
-    "CI",
-    "CLICOLOR",
-    "COLUMNS",
-    "FORCE_COLOR",
-    "LANG",
-    "LC_ALL",
-    "LINES",
-    "NO_COLOR",
-    "RUST_BACKTRACE",
-    "RUST_LOG",
-    "TERM",
-    "TZ",
-];
-
 /// Programs that run the command in their arguments.
 const WRAPPERS: &[&str] = &[
     "builtin",
@@ -110,7 +93,10 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, asked: &Asked<'_>) -> Verdic
         return Verdict::Deny { reason: rule.to_string() };
     }
     if let Some(rule) = line.find_perhaps(&rules.deny, commands) {
-        let reason = format!("{rule} may be about it");
+        let reason = match parsed {
+            ShellLine::Unparsable { reason } => format!("{rule} may be about it: {reason}"),
+            ShellLine::Commands(_) => format!("{rule} may be about it"),
+        };
         return match case.mode {
             // Nobody would be asked.
             Mode::Bypass => Verdict::Deny { reason: format!("{reason}, and nothing is asked in mode `bypass`") },
@@ -452,10 +438,12 @@ impl Line<'_> {
     fn reads(&self, command: &SimpleCommand) -> bool {
         let quiet = command.redirects.iter().all(|redirect| match &redirect.target {
             Word::Known(target) => is_harmless(target) || (!redirect.writes && self.places.holds(target)),
-            Word::Unknown(_) => false,
+            // What it prints there another command reads, which is judged by itself.
+            Word::Unknown(target) => !redirect.writes && read_only::is_pipe(target),
         });
         let known_variables = command.assignments.iter().all(|text| matches!(assignment(text), Word::Known(_)));
-        let set = known_variables && (is_harmlessly_set(command) || is_counter(command));
+        let set =
+            known_variables && (is_harmlessly_set(command) || is_counter(command) || splits_what_is_read(command));
         quiet
             && (set || is_loop(command, &self.places))
             && (self.case.surroundings.trusted || !self.goes_into_git(command))
@@ -510,7 +498,7 @@ fn is_covered(pattern: &Pattern<'_>, command: &SimpleCommand) -> bool {
 fn is_harmlessly_set(command: &SimpleCommand) -> bool {
     command.assignments.iter().all(|text| {
         let name = text.split(['=', '+']).next().unwrap_or_default();
-        HARMLESS_VARIABLES.contains(&name)
+        read_only::HARMLESS_VARIABLES.contains(&name)
     })
 }
 
@@ -525,6 +513,12 @@ fn is_counter(command: &SimpleCommand) -> bool {
     command.words.is_empty() && command.assignments.iter().all(counts)
 }
 
+/// Whether a command is a `read` that is only told where to split what it reads.
+fn splits_what_is_read(command: &SimpleCommand) -> bool {
+    matches!(command.words.first(), Some(Word::Known(name)) if name == "read")
+        && command.assignments.iter().all(|text| text.starts_with("IFS="))
+}
+
 /// How the value of a loop's variable begins.
 const EACH_OF: &str = "(each of ";
 
@@ -535,8 +529,6 @@ fn is_letter(name: &str) -> bool {
 /// Whether this is a loop that goes through plain words, and names of files in the workspace, by a name that no program goes
 /// by.
 fn is_loop(command: &SimpleCommand, places: &Places<'_>) -> bool {
-    const NAMES: &[&str] = &["crate", "dir", "file", "item", "key", "line", "name", "number", "path", "test", "word"];
-    let is_name = |name: &str| NAMES.contains(&name) || is_letter(name);
     let stay = |words: &str| words.split(' ').filter(|word| word.contains('*')).all(|glob| stays(glob, places));
     let are_plain = |words: &str| words.chars().all(|c| c.is_ascii_alphanumeric() || " ._/,{}*-".contains(c));
     let counts = |words: &str| {
@@ -547,7 +539,7 @@ fn is_loop(command: &SimpleCommand, places: &Places<'_>) -> bool {
     let Some((name, value)) = set.split_once('=') else { return false };
     let Some(words) = value.strip_prefix(EACH_OF).and_then(|words| words.strip_suffix(')')) else { return false };
     command.words.is_empty()
-        && is_name(name)
+        && read_only::is_lines_own(name)
         && ((are_plain(words) && !words.contains("--") && stay(words)) || counts(words))
 }
 
@@ -608,6 +600,7 @@ fn forms(command: &SimpleCommand) -> Vec<Vec<Word>> {
                 words.push(Word::Unknown("(what it reads)".to_owned()));
             }
             // Which words are the wrapper's own is not for us to know: each that could be a name is tried.
+            let words: Vec<_> = words.iter().map(unquoted).collect();
             forms.extend((1..words.len().min(8)).filter_map(|from| words.get(from..).map(<[Word]>::to_vec)));
         } else if INTERPRETERS.contains(&bare) {
             for word in words.iter().skip(1) {
@@ -619,13 +612,21 @@ fn forms(command: &SimpleCommand) -> Vec<Vec<Word>> {
                 letters.is_some_and(|letters| letters.contains('c'))
             });
             let unknown = words.iter().skip(1).filter(|word| is_told && spellings::is_expanded(word));
-            forms.extend(unknown.map(|word| vec![word.clone()]));
+            forms.extend(unknown.map(|word| vec![unquoted(word)]));
             if bare == "eval" {
-                forms.extend(words.get(1..).map(<[Word]>::to_vec));
+                forms.extend(words.get(1..).map(|words| words.iter().map(unquoted).collect()));
             }
         }
     }
     forms
+}
+
+/// A word as code, or as one that a program may take apart: in quotes it is one word for the shell alone.
+fn unquoted(word: &Word) -> Word {
+    match word {
+        Word::Unknown(text) if spellings::is_expanded(word) => Word::Unknown(text.replace('"', "")),
+        word => word.clone(),
+    }
 }
 
 /// The same, and each without the options that stand before what it is told to do.
@@ -731,11 +732,13 @@ fn guess_open(text: &str, wanted: &[&str]) -> Vec<SimpleCommand> {
         is_expanded(word) || (spellings::is_glob(word) && wanted.iter().any(could_be))
     };
     let word = |word: &str| match word.replace(['"', '\'', '\\'], "") {
-        word if is_open(&word) => Word::Unknown(word),
-        word => Word::Known(word),
+        plain if is_open(&plain) && word == format!("\"{plain}\"") => Word::Unknown(word.to_owned()),
+        plain if is_open(&plain) => Word::Unknown(plain),
+        plain => Word::Known(plain),
     };
     let sets = |word: &str| word.split_once('=').is_some_and(|(name, _)| !name.is_empty() && !is_expanded(name));
     let whole = spellings::without_substitutions(text);
+    let text = spellings::without_braces(text);
     // Each as one word, and what is in it.
     let pieces = whole.split([';', '|', '&', '\n', '(', ')']);
     let inner = text.split([';', '|', '&', '\n', '(', ')', '{', '}', '`']);

@@ -285,6 +285,20 @@ pub(super) fn without_substitutions(text: &str) -> String {
     plain + rest
 }
 
+/// A text with `$name` in the place of each `${name}`.
+pub(super) fn without_braces(text: &str) -> String {
+    let mut pieces = text.split("${");
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        match piece.split_once('}').filter(|(name, _)| is_name(name)) {
+            Some((name, behind)) => plain.extend(["$", name, behind]),
+            None => plain.extend(["${", piece]),
+        }
+    }
+    plain
+}
+
 /// What stands behind the bracket that closes the one that a text begins with.
 fn behind_closed(text: &str, open: char) -> &str {
     let close = if open == '{' { '}' } else { ')' };
@@ -456,7 +470,18 @@ pub(super) fn goes_through(command: &SimpleCommand, pattern: &str) -> bool {
     // What is hidden these leave out, unless they are told not to.
     let is_hidden = pattern.rsplit('/').next().is_some_and(|last| last.starts_with('.'));
     if matches!(name, "rg" | "fd" | "ag") && is_hidden {
-        return has(&['.', 'u', 'H'], &["hidden", "no-ignore", "unrestricted"]);
+        // By a link of another name they come upon it, too.
+        return has(&['.', 'u', 'H', 'L'], &["hidden", "no-ignore", "unrestricted", "follow"]);
+    }
+    // It goes through two folders without being told to; what has an ending is mostly a file.
+    if name == "diff" {
+        let is_folder = |word: &&&str| {
+            let last = word.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            !word.starts_with('-') && (word.ends_with('/') || !last.trim_start_matches('.').contains('.'))
+        };
+        if arguments.iter().filter(is_folder).count() > 1 {
+            return true;
+        }
     }
     GOES_THROUGH.contains(&name)
         || (MAY_GO_THROUGH.contains(&name) && has(&['r', 'R', 'a'], &["recursive", "dereference-recursive", "archive"]))

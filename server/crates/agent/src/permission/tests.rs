@@ -200,7 +200,7 @@ fn reading_commands_that_can_do_more_are_asked() {
             "sed -n 'w' file",
             "sed -n 1e file",
             "sed -i s/a/b/ file",
-            "sed s/a/b/ file",
+            "sed s/a/b/e file",
             "git diff --output=x",
             "git diff --ext-diff",
             "git grep -Ovi x",
@@ -253,7 +253,7 @@ fn reading_outside_the_workspace_is_asked() {
             "cat $FILE",
             "cat $HOME/x",
             "echo $ANTHROPIC_API_KEY",
-            "ls *",
+            "sort *",
         ],
     );
     let outside = shell_in(&Rules::default(), "cat passwd", parse("cat passwd"), "/etc");
@@ -263,7 +263,8 @@ fn reading_outside_the_workspace_is_asked() {
 #[test]
 fn what_a_link_leads_to_counts_as_named() {
     let judged = |rules: &Rules, line: &str, led_to: &str| {
-        let links = Links::from([(PathBuf::from("/ws/docs/x"), vec![PathBuf::from(led_to)])]);
+        let led_to = vec![PathBuf::from(led_to)];
+        let links = Links::from(["/ws/docs/x", "/ws/*", "/ws/*.md"].map(|path| (PathBuf::from(path), led_to.clone())));
         let action = Action::Execute {
             line: line.to_owned(),
             parsed: parse(line),
@@ -284,7 +285,15 @@ fn what_a_link_leads_to_counts_as_named() {
         word(&judge(rules, &case))
     };
     let none = Rules::default();
-    for line in ["cat docs/x", "cd docs && cat x", "sort < docs/x", "ls docs/x", "cd docs && diff --from-file=x a"] {
+    for line in [
+        "cat docs/x",
+        "cd docs && cat x",
+        "sort < docs/x",
+        "ls docs/x",
+        "cd docs && diff --from-file=x a",
+        "cat *",
+        "wc -l *.md",
+    ] {
         assert_eq!(judged(&none, line, "/home/me/.ssh/id_rsa"), "ask", "{line}");
         assert_eq!(judged(&none, line, "/ws/other"), "allow", "{line}");
     }

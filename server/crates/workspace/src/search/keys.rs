@@ -14,17 +14,21 @@ const MOST: usize = 200_000;
 const LONGEST: Duration = Duration::from_secs(2);
 
 /// The files below these folders that usually hold keys, whatever ignore files say of them, but for those in what package
-/// managers and builds fill (`node_modules`, `target`). Links are not followed. Blocks.
+/// managers and builds fill (`node_modules`, `target`). Links are not followed, but told where they lead to such a file, or
+/// out of the folders. Blocks.
 pub fn key_files(folders: &[PathBuf]) -> KeyFiles {
     let mut keys = KeyFiles::default();
     let outermost = |folder: &&PathBuf| !folders.iter().any(|other| other != *folder && folder.starts_with(other));
     // A walk of the folder around it does not follow a link, and a command that names the link does.
     let outermost = |folder: &&PathBuf| folder.is_symlink() || outermost(folder);
+    let inside: Vec<_> = folders.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
     let until = Instant::now() + LONGEST;
     let mut looked_at = 0;
     for folder in folders.iter().filter(outermost) {
-        let found = below(folder, &mut looked_at, until);
+        let (found, links) = below(folder, &mut looked_at, until);
         keys.is_cut_short |= looked_at > MOST || Instant::now() > until;
+        let is_told = |led_to: &Path| is_for_keys(led_to) || !inside.iter().any(|folder| led_to.starts_with(folder));
+        keys.links.extend(links.into_iter().filter(|(_, led_to)| is_told(led_to)));
         if found.is_empty() {
             continue;
         }
@@ -37,26 +41,30 @@ pub fn key_files(folders: &[PathBuf]) -> KeyFiles {
     keys
 }
 
-fn below(folder: &Path, looked_at: &mut usize, until: Instant) -> Vec<PathBuf> {
+/// The files, and all links that lead somewhere.
+fn below(folder: &Path, looked_at: &mut usize, until: Instant) -> (Vec<PathBuf>, Vec<(PathBuf, PathBuf)>) {
     let wanted = |entry: &DirEntry| {
         let name = entry.file_name();
         entry.depth() == 0 || !(name == "target" || ALWAYS_IGNORED.iter().any(|ignored| name == *ignored))
     };
     let walk = WalkBuilder::new(folder).standard_filters(false).follow_links(false).filter_entry(wanted).build();
-    let mut found = Vec::new();
+    let (mut found, mut links) = (Vec::new(), Vec::new());
     for entry in walk.flatten() {
         *looked_at += 1;
         if *looked_at > MOST || Instant::now() > until {
             break;
         }
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        if entry.path_is_symlink() && entry.depth() > 0 {
+            links.extend(entry.path().canonicalize().map(|led_to| (entry.path().to_owned(), led_to)));
+        }
         if !is_folder
             && entry.path().strip_prefix(folder).is_ok_and(|below| is_for_keys(below) || is_for_keys(entry.path()))
         {
             found.push(entry.into_path());
         }
     }
-    found
+    (found, links)
 }
 
 #[cfg(test)]
@@ -80,5 +88,27 @@ mod tests {
         let expected = [(top.join(".env"), true), (top.join("config/secrets.yaml"), false)];
         assert_eq!(keys.found.into_iter().collect::<Vec<_>>(), expected);
         assert!(!keys.is_cut_short);
+    }
+
+    #[test]
+    fn links_are_told_that_lead_to_such_a_file_or_out_of_the_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        for file in ["project/.env", "project/src/a.rs", "project/b/other", "other/letter"] {
+            fs::create_dir_all(top.join(file).parent().unwrap()).unwrap();
+            fs::write(top.join(file), "A=1\n").unwrap();
+        }
+        for (to, link) in [
+            ("project/.env", "project/b/settings"),
+            ("project/src/a.rs", "project/b/plain"),
+            ("other/letter", "project/b/out"),
+            ("nowhere", "project/b/gone"),
+        ] {
+            std::os::unix::fs::symlink(top.join(to), top.join(link)).unwrap();
+        }
+        let keys = key_files(&[top.join("project")]);
+        let expected = [("project/b/out", "other/letter"), ("project/b/settings", "project/.env")];
+        let expected = expected.map(|(link, to)| (top.join(link), top.join(to)));
+        assert_eq!(keys.links.into_iter().collect::<Vec<_>>(), expected);
     }
 }

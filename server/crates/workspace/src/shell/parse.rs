@@ -6,8 +6,8 @@
 //! never allowed by itself.
 //!
 //! Wrappers that only change how a command runs (`time`, `timeout`, `env`, `xargs`, `bash -c '…'` and the like) are
-//! taken off, and what they run is listed instead. The body of a `for` is listed once for each of its words. A redirection
-//! of a whole construct is listed with the construct's last command; one without a command is listed as a command without
+//! taken off, and what they run is listed instead. The body of a `for` is listed once for each of its words, and in that of a
+//! `while read` its variables stand for what is read. A redirection of a whole construct is listed with the construct's last command; one without a command is listed as a command without
 //! words.
 //!
 //! Reading order: `guards` (texts that grammar and shell could read differently), [`parse`] and its walk over the
@@ -120,6 +120,7 @@ impl Walk<'_> {
             "redirected_statement" => walk.redirected(node),
             "test_command" => walk.test(node),
             "for_statement" => walk.for_each(node),
+            "while_statement" => walk.while_reading(node),
             "case_statement" | "case_item" => walk.case(node),
             "function_definition" => walk.function(node),
             "compound_statement" if children(node).next().is_some_and(|first| first.kind() != "{") => {
@@ -133,7 +134,6 @@ impl Walk<'_> {
             | "if_statement"
             | "elif_clause"
             | "else_clause"
-            | "while_statement"
             | "negated_command"
             | "command_substitution" => walk.statements(node),
             kind => Err(Unclear(format!("it has a {}", kind.replace('_', " ")))),

@@ -171,6 +171,19 @@ impl Stamp {
     }
 }
 
+/// The time as files are dated by it. On Linux their clock moves in steps of some milliseconds, so that a file that is written
+/// now may be dated before what the finer clock says.
+fn file_time() -> SystemTime {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::time::{ClockId, clock_gettime};
+        let time = Duration::try_from(clock_gettime(ClockId::RealtimeCoarse));
+        time.map_or_else(|_| SystemTime::now(), |time| SystemTime::UNIX_EPOCH + time)
+    }
+    #[cfg(not(target_os = "linux"))]
+    SystemTime::now()
+}
+
 impl Documents {
     pub(super) fn new(capabilities: &Value, resend_options: &Map<String, Value>) -> Self {
         let sync = capabilities.get("textDocumentSync");
@@ -225,7 +238,7 @@ impl Documents {
     /// What the server sees, when it is asked about this file.
     pub(super) fn sent(&self, asked: Option<&Path>) -> Sent {
         let open = self.open.iter().map(|(path, document)| (path.clone(), document.synced.clone()));
-        Sent { text: asked.and_then(|path| self.get(path)), open: open.collect(), at: Some(SystemTime::now()) }
+        Sent { text: asked.and_then(|path| self.get(path)), open: open.collect(), at: Some(file_time()) }
     }
 
     pub(super) fn mirrored(&self) -> HashMap<PathBuf, Stamp> {
@@ -411,5 +424,24 @@ impl Documents {
     fn is_another_world(&mut self, now: Instant) {
         self.world += 1;
         self.last_new_text = Some(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "a test makes its files itself")]
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_written_after_a_question_is_not_dated_before_it() {
+        let folder = tempfile::tempdir().unwrap();
+        for round in 0..200 {
+            // Of one whose date somebody has looked at, newer kernels take the finer clock.
+            let path = folder.path().join(round.to_string());
+            let asked = file_time();
+            std::fs::write(&path, "").unwrap();
+            assert!(!Stamp::of(&path).unwrap().is_before(asked), "round {round}");
+        }
     }
 }

@@ -4,7 +4,8 @@
 use agent::permission::Word;
 use tree_sitter::Node;
 
-use super::{Unclear, Walk};
+use super::wrappers::is_variable;
+use super::{Unclear, Walk, children};
 
 /// A line's loops go through so many rounds at most; where they would go through more, a variable's value is not known.
 const MOST: usize = 64;
@@ -16,6 +17,9 @@ const MOST_BYTES: usize = 256 << 10;
 /// Programs that take no word after `--` for an option.
 const END_OPTIONS: &[&str] =
     &["cat", "du", "file", "grep", "head", "ls", "md5sum", "nl", "sha256sum", "sort", "stat", "tail", "wc"];
+
+/// What stands for the variables that a `read` sets: what a command prints that is judged where it stands.
+const READ: &str = "$(what is read)";
 
 /// A loop that is gone through.
 pub(super) struct Round {
@@ -40,6 +44,42 @@ impl Walk<'_> {
         });
         self.repeats = before;
         done
+    }
+
+    /// `while` and `until`. In the body of a `while read …` what it reads stands in the place of its variables: with each round
+    /// they have been set anew, and by nothing else.
+    pub(super) fn while_reading(&mut self, node: Node<'_>) -> Result<(), Unclear> {
+        let mut parts = children(node).filter(Node::is_named);
+        let condition = parts.next().filter(|_| children(node).next().is_some_and(|first| first.kind() == "while"));
+        // A text given in the line may be any variable's.
+        let names =
+            condition.filter(|_| !self.source.contains("<<")).and_then(|it| self.read_names(it)).unwrap_or_default();
+        let is_body = |part: &Node<'_>| part.kind() == "do_group";
+        for part in children(node).filter(Node::is_named) {
+            let count = if is_body(&part) { names.len() } else { 0 };
+            self.rounds.extend(
+                names.iter().take(count).map(|name| Round { name: name.clone(), word: Word::Unknown(READ.to_owned()) }),
+            );
+            let done = self.statement(part);
+            self.rounds.truncate(self.rounds.len() - count);
+            done?;
+        }
+        Ok(())
+    }
+
+    /// The variables that a command sets which is nothing but a plain `read`. None where more in the line could set them.
+    fn read_names(&self, command: Node<'_>) -> Option<Vec<String>> {
+        let parts = children(command).filter(|part| part.kind() != "variable_assignment");
+        let words: Vec<_> = parts.map(|part| (part.kind(), part.start_byte(), self.text(part).to_owned())).collect();
+        let [("command_name", _, read), rest @ ..] = words.as_slice() else { return None };
+        let names = rest.iter().skip_while(|(_, _, word)| word == "-r");
+        let is_set_here = |(kind, at, name): &(&str, usize, String)| {
+            *kind == "word" && is_variable(name) && is_set_only_at(self.source, name, *at)
+        };
+        let is_read = command.kind() == "command" && read == "read";
+        let names: Vec<_> = names.collect();
+        (is_read && names.iter().all(|word| is_set_here(word)))
+            .then(|| names.iter().map(|(_, _, name)| name.clone()).collect())
     }
 
     /// The value of `$f` or `${f}` in this round, where it is a plain word: it stays one word, in quotes or without.
@@ -74,7 +114,9 @@ impl Walk<'_> {
             return Ok(Word::Unknown(word));
         }
         let mut text = within.unwrap_or(written).to_owned();
-        if within.is_none() && self.word_of(written).is_none() {
+        // Without quotes what is read is split, and its globs are files.
+        let is_split = |word: &Word| matches!(word, Word::Unknown(text) if text == READ);
+        if within.is_none() && self.word_of(written).is_none_or(is_split) {
             return Ok(Word::Unknown(written.to_owned()));
         }
         for at in 0..self.rounds.len() {
@@ -129,13 +171,18 @@ fn replaced(text: &str, name: &str, word: &str) -> String {
     made
 }
 
-/// The numbers of `{1..5}`, or the word.
+/// The numbers of `{1..5}`, `$(seq 5)` or `$(seq 1 5)`, or the word.
 fn in_range(word: Word) -> Vec<Word> {
     let range = match &word {
-        Word::Unknown(text) => text.strip_prefix('{').and_then(|text| text.strip_suffix('}')),
+        Word::Unknown(text) => {
+            let braces = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+            let told = text.strip_prefix("$(seq ").and_then(|text| text.strip_suffix(')'));
+            let told = told.map(|told| told.split_once(' ').unwrap_or(("1", told)));
+            braces.and_then(|range| range.split_once("..")).or(told)
+        }
         Word::Known(_) => None,
     };
-    let numbers = range.and_then(|range| range.split_once("..")).and_then(|(first, last)| {
+    let numbers = range.and_then(|(first, last)| {
         let is_plain = |text: &str| !text.starts_with(['0', '+', '-']) || text == "0";
         let [first, last] = [first, last].map(|text| text.parse::<usize>().ok().filter(|_| is_plain(text)));
         let (first, last) = (first?, last?);
@@ -149,6 +196,18 @@ fn in_range(word: Word) -> Vec<Word> {
 
 /// Whether a line sets a variable by one `for` alone: beside that its name stands only behind a `$`, or is an option's letter.
 fn is_set_once(source: &str, name: &str) -> bool {
+    is_set_once_by(source, name, |at| {
+        let before = source.get(..at).unwrap_or_default();
+        before.trim_end_matches([' ', '\t']).ends_with("for") && before.ends_with([' ', '\t'])
+    })
+}
+
+/// The same by the word that stands there alone.
+fn is_set_only_at(source: &str, name: &str, place: usize) -> bool {
+    is_set_once_by(source, name, |at| at == place)
+}
+
+fn is_set_once_by(source: &str, name: &str, sets: impl Fn(usize) -> bool) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut loops = 0;
     source.match_indices(name).all(|(at, _)| {
@@ -158,7 +217,7 @@ fn is_set_once(source: &str, name: &str) -> bool {
         }
         let is_used = before.ends_with('$') || (before.ends_with("${") && after.starts_with('}'));
         let is_option = before.ends_with(" -");
-        let is_loop = before.trim_end_matches([' ', '\t']).ends_with("for") && before.ends_with([' ', '\t']);
+        let is_loop = sets(at);
         loops += usize::from(is_loop);
         is_used || is_option || is_loop
     }) && loops == 1

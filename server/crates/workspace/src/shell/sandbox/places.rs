@@ -76,8 +76,8 @@ const SYSTEM_SECRETS: &[&str] = &[
     "/etc/wpa_supplicant",
 ];
 
-/// What is read in the home folder beside [`SETTINGS`]: how programs show things, and toolchains that live there.
-const HOME: &[&str] = &[
+/// What is read in the home folder beside [`SETTINGS`]: how programs show things.
+const PREFERENCES: &[&str] = &[
     ".config/fontconfig",
     ".editorconfig",
     ".gitattributes",
@@ -87,7 +87,10 @@ const HOME: &[&str] = &[
     ".lesskey",
     ".terminfo",
     ".tool-versions",
-    // Toolchains and what they install.
+];
+
+/// Toolchains that live in the home folder, and what they install. They are no files of the user's own.
+const TOOLCHAINS: &[&str] = &[
     ".asdf",
     ".bun",
     ".cabal/bin",
@@ -313,6 +316,10 @@ const DEVICES: &[&str] =
 /// Where all terminals are: those that programs make, and those of others. Landlock cannot tell them apart.
 const TERMINALS: &str = "/dev/pts";
 
+/// What programs of Homebrew need, in the folder that its `bin` lies in, where all are links. Of its settings (`etc`) only the
+/// certificates.
+const OF_HOMEBREW: &[&str] = &["Cellar", "Frameworks", "Homebrew", "etc/ca-certificates", "etc/openssl@3", "opt"];
+
 /// Beside a folder with programs, what these need.
 pub(super) const BESIDE_PROGRAMS: &[&str] = &["include", "lib", "lib64", "libexec", "share", "node_modules"];
 
@@ -321,8 +328,12 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
     let dirs = Dirs { home: home.as_deref(), environment: world.environment };
     let holds_home = |folder: &Path| holds(folder, home.as_deref());
 
+    // Who denies the home folder as a whole means the files in it, and not the programs that are installed there.
+    let (of_home, denied): (Vec<_>, Vec<_>) = world.denied.iter().partition(|path| holds_home(path));
+    let is_denied = |path: &Path| of_home.iter().any(|denied| path.starts_with(denied));
     // Whatever else the user opens, these stay closed.
-    let closed: Vec<PathBuf> = world.own.iter().chain(world.denied).filter(|path| is_plain(path)).cloned().collect();
+    let closed = world.own.iter().chain(denied).filter(|path| is_plain(path));
+    let closed: Vec<PathBuf> = closed.cloned().collect();
     let mut hidden = closed.clone();
     // The repository that the user works in is no credential, though it may be that of their settings.
     let is_workspaces = |path: &Path| path.ends_with(".git") && world.folders.iter().any(|it| path.starts_with(it));
@@ -333,7 +344,9 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
     hidden.extend(["credentials", "credentials.toml"].iter().filter_map(|it| dirs.find(&format!("$CARGO_HOME/{it}"))));
 
     let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
-    read.extend(HOME.iter().chain(SETTINGS).chain(DOWNLOADS).filter_map(|name| dirs.find(name)));
+    read.extend(TOOLCHAINS.iter().chain(DOWNLOADS).filter_map(|name| dirs.find(name)));
+    let settings_of_programs = PREFERENCES.iter().chain(SETTINGS).filter_map(|name| dirs.find(name));
+    read.extend(settings_of_programs.filter(|path| !is_denied(path)));
     let homes = [
         "$CARGO_HOME",
         "$RUSTUP_HOME",
@@ -351,6 +364,10 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
         let is_local = |parent: &Path| home.as_deref().is_some_and(|home| parent == home.join(".local"));
         if let Some(parent) = folder.parent().filter(|parent| !holds_home(parent) && !is_local(parent)) {
             read.extend(BESIDE_PROGRAMS.iter().map(|name| parent.join(name)));
+            let is_named = parent.file_name().is_some_and(|name| name == ".linuxbrew" || name == "homebrew");
+            if is_named || path_in((world.environment)("HOMEBREW_PREFIX").as_deref()).as_deref() == Some(parent) {
+                read.extend(OF_HOMEBREW.iter().map(|name| parent.join(name)));
+            }
         }
         read.push(folder);
     }
@@ -373,7 +390,10 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
     }
 
     // What the user names is meant, whatever it holds.
-    let named = |texts: &[String]| texts.iter().filter_map(|text| dirs.named(text)).collect::<Vec<_>>();
+    let named = |texts: &[String]| {
+        let named = texts.iter().filter_map(|text| dirs.named(text));
+        named.filter(|path| !is_denied(path)).collect::<Vec<_>>()
+    };
     let (also_read, also_write) = (named(&settings.read), named(&settings.write));
     hidden.retain(|hidden| {
         closed.contains(hidden) || !also_read.iter().chain(&also_write).any(|named| hidden.starts_with(named))

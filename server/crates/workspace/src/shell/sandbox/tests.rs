@@ -3,13 +3,18 @@ use std::collections::{BTreeSet, HashMap};
 use super::*;
 
 fn policy(settings: &Settings, more: &[(&str, &str)]) -> Policy {
+    let denied = ["/home/ada/temporary/kept", "/home/ada/.config/kept"];
+    policy_with(settings, more, &denied)
+}
+
+fn policy_with(settings: &Settings, more: &[(&str, &str)], denied: &[&str]) -> Policy {
     let known = [("HOME", "/home/ada"), ("PATH", "/usr/bin:/home/ada/tools/node/bin:relative:/home/ada")];
     let environment: HashMap<_, _> = known.iter().chain(more).copied().collect();
     let world = World {
         folders: &[PathBuf::from("/home/ada/project")],
         repositories: &[PathBuf::from("/home/ada/main/.git")],
         own: &[PathBuf::from("/home/ada/.local/share/azimuth"), PathBuf::from("/home/ada/.config/azimuth")],
-        denied: &[PathBuf::from("/home/ada/temporary/kept"), PathBuf::from("/home/ada/.config/kept")],
+        denied: &denied.iter().map(PathBuf::from).collect::<Vec<_>>(),
         credentials: &[PathBuf::from("/home/ada/.cargo/config.toml")],
         environment: &|name| environment.get(name).map(OsString::from),
     };
@@ -196,6 +201,72 @@ fn what_a_rule_denies_is_not_opened_by_name_and_closes_no_folder_for_temporary_f
     assert!(may(&beside, Use::Write, "/home/ada/temporary/x"));
     let ours = [("TMPDIR", "/home/ada/.local/share")];
     assert!(!may(&policy(&settings, &ours), Use::Write, "/home/ada/.local/share/x"), "it holds our data");
+}
+
+#[test]
+fn who_denies_the_home_folder_keeps_the_files_in_it_and_not_the_toolchains_and_the_workspace() {
+    let settings = Settings {
+        read: vec!["~/letters".into()],
+        write: vec!["~/data".into(), "/srv/x".into()],
+        ..Settings::default()
+    };
+    let policy = policy_with(&settings, &[], &["/home/ada"]);
+    for path in [
+        "/home/ada/.cargo/bin/cargo",
+        "/home/ada/.rustup/toolchains/x/bin/rustc",
+        "/home/ada/.nvm/versions/node/v22/bin/node",
+        "/home/ada/tools/node/bin/node",
+        "/home/ada/.local/bin/uv",
+        "/home/ada/.npm/_cacache/x",
+        "/home/ada/project/src/main.rs",
+        "/home/ada/main/.git/objects/x",
+        "/srv/x/y",
+        "/usr/bin/ls",
+    ] {
+        assert!(may(&policy, Use::Read, path), "{path}");
+    }
+    assert!(may(&policy, Use::Write, "/home/ada/project/new") && may(&policy, Use::Write, "/home/ada/.npm/x"));
+    for path in [
+        "/home/ada/letter.txt",
+        "/home/ada/letters/one",
+        "/home/ada/data/x",
+        "/home/ada/.gitconfig",
+        "/home/ada/.vimrc",
+        "/home/ada/.config/git/config",
+        "/home/ada/.inputrc",
+        "/home/ada/.ssh/id_ed25519",
+        "/home/ada/.cargo/credentials.toml",
+        "/home/ada/.cargo/config.toml",
+    ] {
+        assert!(!may(&policy, Use::Read, path), "{path}");
+    }
+    // One that names a toolchain means it.
+    let policy = policy_with(&settings, &[], &["/home/ada/.rustup"]);
+    assert!(
+        !may(&policy, Use::Read, "/home/ada/.rustup/toolchains/x") && may(&policy, Use::Read, "/home/ada/.gitconfig")
+    );
+}
+
+#[test]
+fn what_programs_of_homebrew_are_made_of_is_read() {
+    let reads = |more: &[(&str, &str)], path: &str| may(&policy(&Settings::default(), more), Use::Read, path);
+    for (prefix, named) in
+        [("/home/linuxbrew/.linuxbrew", None), ("/home/ada/.linuxbrew", None), ("/srv/brew", Some("/srv/brew"))]
+    {
+        let path = format!("/usr/bin:{prefix}/bin:{prefix}/sbin");
+        let mut more = vec![("PATH", path.as_str())];
+        more.extend(named.map(|named| ("HOMEBREW_PREFIX", named)));
+        for file in ["bin/jq", "Cellar/jq/1.7/bin/jq", "opt/openssl@3/lib/x", "lib/x", "etc/openssl@3/cert.pem"] {
+            assert!(reads(&more, &format!("{prefix}/{file}")), "{prefix}/{file}");
+        }
+        for file in ["etc/my.cnf", "var/postgres/x", "letters"] {
+            assert!(!reads(&more, &format!("{prefix}/{file}")), "{prefix}/{file}");
+        }
+    }
+    assert!(
+        !reads(&[("PATH", "/srv/other/bin")], "/srv/other/opt/x"),
+        "what is not Homebrew's may keep anything there"
+    );
 }
 
 #[test]

@@ -147,6 +147,9 @@ def request(message):
         at = answers["root"].removeprefix("file://") + "/at-" + method.split("/")[-1]
         open(at, "w").close()
         time.sleep(0.7)
+        # Who has something to do meanwhile says when it is done.
+        while os.path.exists(answers["root"].removeprefix("file://") + "/hold"):
+            time.sleep(0.01)
         os.remove(at)
     if behaviour == "fickle" and not answers.get(method):
         answers[method] = True

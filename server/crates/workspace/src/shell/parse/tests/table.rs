@@ -46,7 +46,7 @@ fn judged_by(rules: &Rules, line: &str, mode: Mode, surroundings: Surroundings) 
 /// Files that usually hold keys in the project, each with whether an ignore file names it.
 fn keys(files: &[(&str, bool)]) -> KeyFiles {
     let found = files.iter().map(|(file, ignored)| (Path::new(FOLDER).join(file), *ignored)).collect();
-    KeyFiles { found, is_cut_short: false }
+    KeyFiles { found, ..KeyFiles::default() }
 }
 
 fn judged_among(keys: &KeyFiles, rules: &Rules, line: &str, mode: Mode, surroundings: Surroundings) -> Verdict {
@@ -231,6 +231,34 @@ fn what_a_rule_denies_leaves_all_else_to_itself() {
 }
 
 #[test]
+fn a_program_that_only_the_shell_knows_is_denied_where_it_could_be_the_one_of_a_rule() {
+    let sourced = |rule: &str| SourcedRule {
+        rule: rule.parse().unwrap(),
+        origin: RuleOrigin::User,
+        source: "your config.toml".to_owned(),
+    };
+    let deny = ["Shell(git push:*)", "Shell(npm publish)", "Shell(npm run deploy *)"];
+    let rules = Rules { deny: deny.map(sourced).into(), allow: vec![sourced("Shell")], ..Rules::default() };
+    for line in [
+        "\"$CC\" x.c",
+        "\"$CC\" -O2 -c x.c -o x.o",
+        "\"$PYTHON\" -m pytest -q",
+        "\"${CARGO}\" test --workspace",
+        "cd x && \"$MAKE\" check",
+        "\"$NODE\"",
+    ] {
+        let verdict = judged_by(&rules, line, Mode::Bypass, SURROUNDINGS[0]);
+        assert!(matches!(verdict, Verdict::Allow { .. }), "`{line}` came to {verdict:?}");
+    }
+    // Without quotes it may be several words, which an earlier line has put there.
+    for line in ["$CC x.c", "$CC -c x.c", "\"$X\" push", "\"$X\" run deploy x", "\"$X\" $Y"] {
+        let verdict = judged_by(&rules, line, Mode::Bypass, SURROUNDINGS[0]);
+        let Verdict::Deny { reason } = verdict else { panic!("`{line}` came to {verdict:?}") };
+        assert!(reason.contains("the name of a command is known only when it runs"), "`{line}`: {reason}");
+    }
+}
+
+#[test]
 fn what_cannot_change_what_the_agent_may_do_is_not_said_to() {
     let says_so = |line: &str| match judged(line, Mode::Agent, SURROUNDINGS[0]) {
         Verdict::Ask { reason, .. } => reason.contains(FOR_A_PERSON),
@@ -289,6 +317,38 @@ fn a_rule_is_looked_for_in_many_words_in_no_time() {
 }
 
 #[test]
+fn a_comparison_of_folders_is_asked_where_a_link_in_one_leads_to_a_file_with_keys_or_away() {
+    let at = |name: &str| Path::new(FOLDER).join(name);
+    let links = [(at("a/settings"), at(".env")), (at("b/out"), PathBuf::from("/home/user/letter"))];
+    let keys = KeyFiles { links: links.into(), ..KeyFiles::default() };
+    let reason = |line| match judged_among(&keys, &Rules::default(), line, Mode::Agent, SURROUNDINGS[0]) {
+        Verdict::Ask { reason, .. } => reason,
+        verdict => format!("{verdict:?}"),
+    };
+    for (line, link) in [
+        ("diff a c", "a/settings"),
+        ("diff c b", "b/out"),
+        ("diff --from-file=b c", "b/out"),
+        ("diff -q . c", "a/settings"),
+        ("diff a/ c/ | head", "a/settings"),
+    ] {
+        assert!(reason(line).contains(&format!("what {link} leads to")), "{line}: {}", reason(line));
+    }
+    for line in ["diff c d", "diff a.txt b.txt", "ls a b", "grep -rn KEY a", "rg KEY b"] {
+        let verdict = judged_among(&keys, &Rules::default(), line, Mode::Agent, SURROUNDINGS[0]);
+        assert!(matches!(verdict, Verdict::Allow { .. }), "{line}: {verdict:?}");
+    }
+    for line in
+        ["diff -r c d", "cp -rL a c", "grep -R KEY c", "rg -L KEY", "find -L c -exec cat {} +", "diff --recursive c d"]
+    {
+        for mode in MODES {
+            let verdict = judged_among(&keys, &Rules::default(), line, mode, SURROUNDINGS[0]);
+            assert!(!matches!(verdict, Verdict::Allow { .. }), "{line} in mode {mode:?}");
+        }
+    }
+}
+
+#[test]
 fn what_shows_files_that_it_does_not_name_is_asked_where_not_all_could_be_looked_at() {
     let cut_short = KeyFiles { is_cut_short: true, ..KeyFiles::default() };
     let is_asked = |line| {
@@ -332,6 +392,20 @@ fn nine_of_ten_lines_that_developers_run_need_no_question() {
     assert!(of_all(asked.len()) <= 0.05, "{message}: too many are set aside");
     // Seen with `--no-capture`, and where the test fails.
     eprintln!("{message}: {questions:#?}");
+}
+
+#[test]
+fn what_is_run_every_day_needs_no_question() {
+    let entries = table("everyday.jsonl");
+    let line = |entry: &Value| entry["line"].as_str().unwrap().to_owned();
+    let (asked, unasked): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| !runs_unasked(&line(entry)));
+    // Seen with `--no-capture`, and where the test fails.
+    eprintln!("{} of {} need no question", unasked.len(), entries.len());
+    let unknown: Vec<_> = asked.iter().filter(|entry| entry["asked"].is_null()).map(|entry| line(entry)).collect();
+    assert!(unknown.is_empty(), "{} are asked: {unknown:#?}", unknown.len());
+    let known: Vec<_> = unasked.iter().filter(|entry| !entry["asked"].is_null()).map(|entry| line(entry)).collect();
+    assert!(known.is_empty(), "these run unasked and have a reason to be asked: {known:#?}");
+    assert!(asked.len() * 10 <= entries.len(), "{} are asked", asked.len());
 }
 
 #[test]
