@@ -1,6 +1,7 @@
 //! From a prompt as it was sent to one that can become a turn: its slash commands are executed, its mentions are read,
 //! the model is found and the system prompt made. All of it happens beside the session's task.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -48,6 +49,8 @@ pub(super) struct Preparation {
     pub(super) tools: Arc<[Arc<dyn Tool>]>,
     pub(super) shell: Arc<Shell>,
     pub(super) info: SessionInfo,
+    /// The models of turns whose cost is not known.
+    pub(super) unpriced: BTreeSet<String>,
     /// Whether edits are accepted as they come, and for how long.
     pub(super) accept_edits: (bool, AutoScope),
     /// How often it was said here whether they are in the whole project.

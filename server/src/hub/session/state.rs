@@ -39,6 +39,8 @@ pub(super) struct State {
     pub(super) accept_edits: (bool, AutoScope),
     pub(super) usage: Usage,
     pub(super) cost: f64,
+    /// The models of turns whose cost is not known.
+    pub(super) unpriced: BTreeSet<String>,
     pub(super) created_at: u64,
     pub(super) updated_at: u64,
     /// Whether the user has given it a prompt, a command, a name or settings of its own.
@@ -146,6 +148,9 @@ impl State {
                 self.turn_ended = Some(SystemTime::now());
                 self.usage += *usage;
                 self.cost += cost.unwrap_or_default();
+                if cost.is_none() && *usage != Usage::default() {
+                    self.unpriced.insert(self.model.clone().unwrap_or_default());
+                }
             }
             Event::UserCommandStarted { tool_call_id, .. } => drop(self.user_commands.insert(tool_call_id.clone())),
             Event::UserCommandEnded { tool_call_id, .. } => drop(self.user_commands.remove(tool_call_id)),

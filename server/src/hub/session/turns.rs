@@ -124,6 +124,7 @@ impl Session {
             tools: Arc::clone(&self.tools),
             shell: Arc::clone(&self.shell),
             info: self.info(),
+            unpriced: self.state.unpriced.clone(),
             accept_edits: self.state.accept_edits,
             said: self.accepting.said(),
             grants_changed: self.grants.changed(),
