@@ -212,10 +212,12 @@ impl State {
                     self.changed.insert(key, (before.clone(), file.after.clone()));
                 }
             }
-            Event::Formatted { uri, .. } => {
+            Event::Formatted { uri, by, .. } => {
                 let path = paths::from_uri(uri).unwrap_or_default();
                 let file = path.file_name().unwrap_or_default().to_string_lossy();
-                self.untold.push(format!("and the editor formatted {file} then"));
+                // Of our own language servers the name is known.
+                let by = by.as_deref().unwrap_or("the editor");
+                self.untold.push(format!("and {by} formatted {file} then"));
             }
             Event::ProposalChanged { proposal } => {
                 let path = (proposal.path.clone(), proposal.landed);
@@ -278,4 +280,28 @@ pub(super) fn short(command: &str) -> String {
     let short: String = line.chars().take(LONGEST_COMMAND).collect();
     let rest = if short.len() < command.len() { "…" } else { "" };
     format!("{short}{rest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_model_was_not_told_of_formatting_names_who_formatted() {
+        let formatted = |by: Option<&str>| Event::Formatted {
+            turn_id: None,
+            uri: "file:///p/a.txt".into(),
+            before: "b".into(),
+            after: "a".into(),
+            added: 1,
+            removed: 1,
+            by: by.map(Into::into),
+        };
+        for (by, who) in [(Some("rust-analyzer"), "rust-analyzer"), (None, "the editor")] {
+            let mut state = State::default();
+            state.apply(&formatted(by));
+            let told = state.untold().unwrap();
+            assert!(told.contains(&format!("and {who} formatted a.txt then")), "{told}");
+        }
+    }
 }
