@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use agent::store::Store;
 use harness::process::Process;
 use harness::vendor::{Instant as Instantly, Vendor};
-use harness::window::Window;
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use protocol::checkpoint::{
     CheckpointFile, CheckpointListResult, CheckpointPreviewResult, CheckpointRestoreResult, CheckpointState,
@@ -523,37 +522,6 @@ async fn the_accepted_deletion_of_an_open_file_leaves_its_text_where_the_editor_
     world.turn(&[replace("a.txt", "one", "1")]).await;
     assert_eq!((world.client.text(&uri).as_str(), world.project.read("a.txt").as_str()), ("1\ntwo\n", "one\ntwo\n"));
     world.finish().await;
-}
-
-#[tokio::test]
-async fn a_deleted_file_comes_back_although_another_window_shows_its_last_text() {
-    let model = ModelServer::start([]).await;
-    let setup = Setup::empty();
-    setup.configure(&format!("accept_edits = true\n{}", Setup::configuration(&model, Wire::Anthropic)));
-    let project = Project::new(FILES);
-    let windows = [
-        Window::open(&setup, &project, Profile::panel()).await,
-        Window::open(&setup, &project, Profile::panel()).await,
-    ];
-    let session = windows[0].new_session().await;
-    for window in &windows {
-        window.open(&project.uri("a.txt"));
-        window.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
-    }
-    model.then(Answer::calls("edit_delete_file", json!({ "path": "a.txt" })));
-    model.then(Answer::says("Done."));
-    windows[0].prompt(&session, "Delete it.").await;
-    windows[0].until_end(&session, StopReason::EndTurn).await;
-    assert!(!project.path("a.txt").exists() && !windows[0].is_open(&project.uri("a.txt")));
-    let undone = windows[0].call::<methods::CheckpointUndo>(json!({ "sessionId": session })).await;
-    assert_eq!(outcomes(&undone), ["a.txt: done"]);
-    assert_eq!(
-        (project.read("a.txt"), windows[1].text(&project.uri("a.txt"))),
-        ("one\ntwo\n".into(), "one\ntwo\n".into())
-    );
-    for window in windows {
-        window.close().await;
-    }
 }
 
 #[tokio::test]

@@ -438,10 +438,8 @@ pub(super) fn base(reader: &Reader, path: &Path) -> Result<Option<Arc<str>>, Rea
 /// Whether an editor has the file open with a text that the change was not made for.
 fn has_another_text(buffers: &Buffers, change: &Change) -> bool {
     match buffers.get(&change.path) {
-        // An empty document is how an editor shows a file that is not there, or the text that it was deleted with.
-        Open::Yes(snapshot) if change.base_hash.is_none() => {
-            !snapshot.may_be_no_file() && change.target_text.as_deref().map(hash).as_ref() != Some(snapshot.hash())
-        }
+        // An empty document is how an editor shows a file that is not there, or one with the text that it was deleted with.
+        Open::Yes(snapshot) if change.base_hash.is_none() => !snapshot.may_be_no_file(),
         Open::Yes(snapshot) => Some(snapshot.hash()) != change.base_hash.as_ref(),
         Open::OutOfSync => true,
         Open::No => false,
