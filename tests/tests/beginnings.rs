@@ -2,7 +2,8 @@
 
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use protocol::PromptBlock;
-use protocol::beginnings::{PromptBeginningsResult, SetupAbout};
+use protocol::beginnings::SetupState::{InOrder, Lacks, Neutral};
+use protocol::beginnings::{PromptBeginningsResult, SetupAbout, SetupState};
 use protocol::methods;
 use protocol::turn::StopReason;
 use serde_json::{Value, json};
@@ -15,10 +16,10 @@ fn titles(told: &PromptBeginningsResult) -> Vec<&str> {
     told.beginnings.iter().map(|beginning| beginning.title.as_str()).collect()
 }
 
-/// What is said of the setup in one respect, with whether something is lacking.
-fn said(told: &PromptBeginningsResult, about: SetupAbout) -> Vec<(bool, &str)> {
+/// What is said of the setup in one respect, and whether that is well.
+fn said(told: &PromptBeginningsResult, about: SetupAbout) -> Vec<(SetupState, &str)> {
     let facts = told.setup.iter().filter(|fact| fact.about == about);
-    facts.map(|fact| (fact.lacks, fact.text.as_str())).collect()
+    facts.map(|fact| (fact.state, fact.text.as_str())).collect()
 }
 
 #[tokio::test]
@@ -39,8 +40,8 @@ async fn an_empty_chat_is_told_how_it_is_set_up_and_three_things_to_try_at_the_o
     client.replace(&uri, "{}", "{ println!() }");
     let told = beginnings(&client, json!({ "uri": uri })).await;
     let named = format!("Model: {}", harness::server::MODEL);
-    assert_eq!(said(&told, SetupAbout::Model), [(false, named.as_str())]);
-    assert_eq!(said(&told, SetupAbout::Rules), [(false, "Rules: AGENTS.md")]);
+    assert_eq!(said(&told, SetupAbout::Model), [(InOrder, named.as_str())]);
+    assert_eq!(said(&told, SetupAbout::Rules), [(InOrder, "Rules: AGENTS.md")]);
     assert!(said(&told, SetupAbout::Trust).is_empty(), "what is trusted needs no word");
     // Whether it is there is up to the machine.
     let [(_, server)] = said(&told, SetupAbout::Servers)[..] else { panic!("{told:?}") };
@@ -69,21 +70,21 @@ async fn an_empty_chat_is_told_what_is_missing_and_what_to_try_without_a_file() 
     let client = Client::start(&setup, &project, profile).await;
     for uri in [Value::Null, "file:///etc/hostname".into(), project.uri("none.rs").into(), "untitled:1".into()] {
         let told = beginnings(&client, json!({ "uri": uri })).await;
-        let [(true, model)] = said(&told, SetupAbout::Model)[..] else { panic!("{told:?}") };
+        let [(Lacks, model)] = said(&told, SetupAbout::Model)[..] else { panic!("{told:?}") };
         assert!(model.contains("model"), "{model}");
         assert_eq!(
             said(&told, SetupAbout::Trust),
-            [(true, "This folder is not trusted: nothing that it brings along runs")]
+            [(Lacks, "This folder is not trusted: nothing that it brings along runs")]
         );
         let left_out = "The rules in AGENTS.md were left out: a file of 1500000 bytes is too large for rules.";
-        assert_eq!(said(&told, SetupAbout::Rules), [(true, left_out)]);
+        assert_eq!(said(&told, SetupAbout::Rules), [(Lacks, left_out)]);
         assert!(said(&told, SetupAbout::Servers).is_empty(), "no file is open that one would be for: {told:?}");
         assert_eq!(titles(&told)[0], "Show me around this project", "{uri}");
         assert_eq!(told.beginnings.len(), 3);
     }
     project.write("AGENTS.md", "");
     let told = beginnings(&client, json!({})).await;
-    let [(false, none)] = said(&told, SetupAbout::Rules)[..] else { panic!("no rules are no fault: {told:?}") };
+    let [(Neutral, none)] = said(&told, SetupAbout::Rules)[..] else { panic!("no rules are no fault: {told:?}") };
     assert!(none.starts_with("No rules: "), "{none}");
     assert_eq!(client.finish().await, 0);
 }
@@ -109,7 +110,7 @@ async fn the_model_is_as_missing_as_it_is_for_a_turn_while_the_configuration_can
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let _: Value = client.notification("window/showMessage").await;
     let told = beginnings(&client, json!({})).await;
-    let [(true, why)] = said(&told, SetupAbout::Model)[..] else { panic!("{told:?}") };
+    let [(Lacks, why)] = said(&told, SetupAbout::Model)[..] else { panic!("{told:?}") };
     assert!(why.contains("Until it is mended nothing is sent to a model"), "{why}");
     assert_eq!(client.finish().await, 0);
 }

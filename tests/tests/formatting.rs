@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use harness::client::Timing;
 use harness::window::Window;
@@ -407,6 +408,61 @@ async fn a_silent_formatter_is_waited_for_no_longer_than_said_and_by_nobody_else
     held.answer(json!({ "text": tidy(&TEXT.replace("two", "2  2"), &[]) }));
     world.heard().await;
     assert_eq!(world.text(), TEXT.replace("two", "2  2"), "it came too late");
+    world.finish().await;
+}
+
+/// How often the user was told that something is not formatted.
+fn told(events: &[Event]) -> usize {
+    events.iter().filter(|it| matches!(it, Event::Notice { text, .. } if text.contains("was not formatted"))).count()
+}
+
+#[tokio::test]
+async fn an_editor_whose_formatter_was_silent_holds_up_the_next_edit_for_a_second_and_not_for_ten() {
+    let world = World::new(panel(), "format_edits = \"file\"").await;
+    world.client.hold(FORMAT);
+    world.edits(&[("two", "2  2")]).await;
+    world.accept(&[0]).await;
+    let notice = world.until_notice().await;
+    assert!(notice.contains("the editor did not answer in time"), "{notice}");
+    assert!(notice.contains("the editor is waited for only 1 second from now on, until it answers"), "{notice}");
+    let first = world.client.asked(FORMAT).await;
+    world.edits(&[("five", "5  5")]).await;
+    let began = Instant::now();
+    world.accept(&[0]).await;
+    world.until_applied().await;
+    let events = world.settled().await;
+    assert!(began.elapsed() < Duration::from_secs(8), "it was waited for as long as the first time");
+    assert_eq!(told(&events), 0, "it was said already: {events:?}");
+    let second = world.client.asked(FORMAT).await;
+    [first, second].into_iter().for_each(|late| late.answer(json!({})));
+    // What answers is taken as before.
+    world.edits(&[("six", "6  6")]).await;
+    world.accept(&[0]).await;
+    let third = world.client.asked(FORMAT).await;
+    third.answer(json!({ "text": tidy(&world.text(), &[]), "by": "tidy" }));
+    world.until_formatted().await;
+    assert_eq!(world.text(), TEXT.replace("two", "2 2").replace("five", "5 5").replace("six", "6 6"));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_language_server_that_never_formats_is_said_once_by_its_name() {
+    let world = World::new(panel(), "format_edits = \"lines\"").await;
+    world.install_server("formats-never");
+    world.client.close(&world.uri);
+    world.edits(&[("two", "2  2")]).await;
+    world.accept(&[0]).await;
+    let notice = world.until_notice().await;
+    assert!(
+        notice.contains("nasty: it did not answer in time. It is as the edit left it. nasty is waited for"),
+        "{notice}"
+    );
+    world.edits(&[("five", "5  5")]).await;
+    world.accept(&[0]).await;
+    world.until_applied().await;
+    let events = world.settled().await;
+    assert_eq!(told(&events), 0, "{events:?}");
+    assert_eq!(world.project.read("asked-to-format"), "xx", "it may answer by now");
     world.finish().await;
 }
 

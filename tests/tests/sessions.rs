@@ -499,6 +499,7 @@ async fn commands_are_executed_and_the_model_never_hears_of_them() {
         assert!(help.contains(name.usage), "{help}");
     }
     let costs = command("/costs").await;
+    assert!(costs.starts_with("this conversation: cost unknown: `test/model-2` has no known price ("), "{costs}");
     assert!(
         costs.contains("80 tokens in") && costs.contains("20 from the cache") && costs.contains("10 out"),
         "{costs}"

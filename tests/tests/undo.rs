@@ -447,7 +447,7 @@ async fn a_made_file_that_changed_on_disk_under_the_editor_is_not_deleted() {
 }
 
 #[tokio::test]
-async fn a_made_file_that_only_the_editor_has_is_emptied_there_and_so_is_one_that_the_editor_keeps_open() {
+async fn a_made_file_that_only_the_editor_has_is_emptied_there() {
     let world = World::new(Profile::panel()).await;
     let uri = world.project.uri("new.txt");
     world.client.open_with(&uri, "");
@@ -457,14 +457,70 @@ async fn a_made_file_that_only_the_editor_has_is_emptied_there_and_so_is_one_tha
     assert_eq!((world.client.text(&uri).as_str(), world.project.path("new.txt").exists()), ("", false));
 
     world.redo(json!({})).await;
-    world.client.save(&uri);
-    let (project, path) = (world.client.text(&uri), world.project.path("new.txt"));
-    assert_eq!((project.as_str(), path.exists()), ("new\n", true));
-    // An editor that deletes the file, and leaves the document open.
+    assert_eq!(world.client.text(&uri), "new\n");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_document_that_the_editor_keeps_of_a_deleted_file_keeps_its_text_and_is_no_file_until_it_is_there_again() {
+    let world = World::new(Profile::panel()).await;
+    let (_, uri) = made_and_open(&world).await;
+    let path = world.project.path("new.txt");
+    let (text, version) = ("new\nfile\n", world.client.version(&uri));
     world.client.keep_deleted_open();
+    for _ in 0..2 {
+        assert_eq!(outcomes(&world.undo(json!({})).await), ["new.txt: done"]);
+        assert_eq!((world.client.text(&uri).as_str(), path.exists()), (text, false));
+        assert_eq!(world.files().await[0].state, CheckpointState::Undone);
+        assert_eq!(outcomes(&world.redo(json!({})).await), ["new.txt: done"]);
+        assert_eq!((world.client.text(&uri).as_str(), world.project.read("new.txt").as_str()), (text, text));
+    }
+    assert_eq!(world.client.version(&uri), version, "the editor has nothing to save");
+
+    // Neither does the model find it meanwhile, and it may make another there.
+    world.undo(json!({})).await;
+    world.model.then(Answer::calls("read_file", json!({ "path": "new.txt" })));
+    world.turn(&[("edit_create_file", json!({ "path": "new.txt", "content": "another\n" }))]).await;
+    assert_eq!((world.client.text(&uri).as_str(), world.project.read("new.txt").as_str()), ("another\n", "another\n"));
+    let asked = world.model.asked();
+    let results: Vec<_> = asked.iter().flat_map(|asked| asked.last_results()).collect();
+    assert!(results.iter().any(|result| result.contains("new.txt does not exist")), "{results:?}");
     assert_eq!(outcomes(&world.undo(json!({})).await), ["new.txt: done"]);
-    assert_eq!((world.client.text(&uri).as_str(), path.exists()), ("", false));
-    assert_eq!(world.files().await[0].state, CheckpointState::Undone);
+    assert!(!path.exists());
+
+    // What is typed there since is the user's, and nothing is written over it.
+    world.client.replace(&uri, "another", "mine");
+    assert_eq!(outcomes(&world.redo(json!({})).await), ["new.txt: left, it was changed since"]);
+    assert_eq!((world.client.text(&uri).as_str(), path.exists()), ("mine\n", false));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_document_of_a_file_that_others_deleted_is_not_emptied_by_an_undo() {
+    let world = World::new(Profile::panel()).await;
+    let (_, uri) = made_and_open(&world).await;
+    std::fs::remove_file(world.project.path("new.txt")).unwrap();
+    assert_eq!(outcomes(&world.undo(json!({})).await), ["new.txt: done"]);
+    assert_eq!(world.client.text(&uri), "new\nfile\n");
+    assert_eq!(outcomes(&world.redo(json!({})).await), ["new.txt: done"]);
+    assert_eq!(world.project.read("new.txt"), "new\nfile\n");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn the_accepted_deletion_of_an_open_file_leaves_its_text_where_the_editor_keeps_it_and_can_be_undone() {
+    let world = World::new(Profile::panel()).await;
+    let uri = world.project.uri("a.txt");
+    world.client.open(&uri);
+    world.client.keep_deleted_open();
+    world.turn(&[("edit_delete_file", json!({ "path": "a.txt" }))]).await;
+    let path = world.project.path("a.txt");
+    assert_eq!((world.client.text(&uri).as_str(), path.exists()), ("one\ntwo\n", false));
+    assert_eq!(outcomes(&world.undo(json!({})).await), ["a.txt: done"]);
+    assert_eq!((world.client.text(&uri).as_str(), world.project.read("a.txt").as_str()), ("one\ntwo\n", "one\ntwo\n"));
+    // An edit of it is the editor's again.
+    world.turn(&[replace("a.txt", "one", "1")]).await;
+    assert_eq!((world.client.text(&uri).as_str(), world.project.read("a.txt").as_str()), ("1\ntwo\n", "one\ntwo\n"));
     world.finish().await;
 }
 

@@ -97,16 +97,40 @@ end
 
 function T.an_empty_chat_says_what_is_missing_and_how_to_come_by_it()
   chat({}, function(child)
-    child:wait_for("✓ No rules: ")
+    child:wait_for("· No rules: ")
     child:wait_for("! No model")
     support.contains(child:transcript(), ":Azimuth key, or :Azimuth models")
     -- Who is asked for a key says nothing.
   end, { no_model = true, before = "vim.ui.select, vim.ui.input = function() end, function() end" })
 end
 
+function T.an_empty_chat_asks_once_what_to_try_for_all_files_that_are_only_passed()
+  chat({}, function(child)
+    child:wait_for("Show me around this project")
+    child:command("topleft vsplit src/temperature.sh")
+    child:wait_for("Explain src/temperature.sh")
+    child:lua([[(function()
+      local client = require("azimuth.client")
+      local request = client.request
+      _G.asked = {}
+      client.request = function(method, params, ...)
+        if method == "azimuth/prompt/beginnings" then
+          table.insert(_G.asked, vim.fs.basename(vim.uri_to_fname(params.uri)))
+        end
+        return request(method, params, ...)
+      end
+    end)()]])
+    for _, name in ipairs({ "one.sh", "two.sh", "three.sh", "four.sh" }) do
+      child:command("edit " .. name)
+    end
+    child:wait_for("Explain four.sh")
+    support.equal(child:lua("return _G.asked"), { "four.sh" })
+  end, { files = { ["one.sh"] = "a\n", ["two.sh"] = "b\n", ["three.sh"] = "c\n", ["four.sh"] = "d\n" } })
+end
+
 function T.an_empty_chat_does_not_go_on_saying_what_is_mended()
   chat({}, function(child)
-    child:wait_for("✓ Azimuth asks whether you trust this folder")
+    child:wait_for("· Azimuth asks whether you trust this folder")
     child:command("Azimuth trust no")
     child:wait_for("! This folder is not trusted")
     child:command("Azimuth trust yes")

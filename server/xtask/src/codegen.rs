@@ -20,6 +20,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use model::Protocol;
+use protocol::turn::StopReason;
 
 /// The command that writes the generated files.
 pub const COMMAND: &str = "cargo run -p xtask -- codegen";
@@ -28,6 +29,9 @@ const SCHEMA: &str = "docs/protocol.schema.json";
 const TYPESCRIPT: &str = "editors/vscode/src/generated/protocol.ts";
 const LUA: &str = "editors/nvim/lua/azimuth/generated/protocol.lua";
 const DOCUMENT: &str = "docs/protocol.md";
+
+/// What clients are told of [`said_by_error`].
+const SAID_BY_ERROR: &str = "The reasons that `turnEnded` says as a whole in its `error`, so that no words are added.";
 
 /// Why the files could not be generated.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +69,12 @@ pub enum Error {
     /// Two types would get the same name.
     #[error("two types are called {0}")]
     SameName(String),
+}
+
+/// The names of [`StopReason::SAID_BY_ERROR`].
+fn said_by_error() -> Vec<String> {
+    let name = |reason| Some(serde_json::to_value(reason).ok()?.as_str()?.to_owned());
+    StopReason::SAID_BY_ERROR.iter().filter_map(name).collect()
 }
 
 /// The root of the project this program was built in.

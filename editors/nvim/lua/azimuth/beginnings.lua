@@ -11,6 +11,11 @@ local RECENT = 5
 
 ---@type azimuth.Start
 local start = { setup = {}, beginnings = {}, sessions = {} }
+--- For so long the user stays with a file before it is asked what to try there, in milliseconds: who steps through files
+--- passes many.
+local STAYS = 200
+--- How often another file was entered.
+local entered = 0
 --- How often it was asked for: an answer that comes late is of no use.
 local asked = 0
 --- The file that the user had before them last.
@@ -123,7 +128,13 @@ end
 local function note(bufnr)
   if bufnr ~= file and client.is_document(bufnr) then
     file = bufnr
-    ask()
+    entered = entered + 1
+    local mine = entered
+    vim.defer_fn(function()
+      if mine == entered then
+        ask()
+      end
+    end, STAYS)
   end
 end
 

@@ -5,6 +5,7 @@
 local blocks = require("azimuth.render.block")
 local commands = require("azimuth.render.commands")
 local live_diff = require("azimuth.live_diff")
+local protocol = require("azimuth.generated.protocol")
 local text = require("azimuth.text")
 
 local M = {}
@@ -473,7 +474,7 @@ local ends = {
 function draw.turn_end(entry)
   local into = block()
   local how = ends[entry.stop_reason] or { "Ended: " .. tostring(entry.stop_reason), "AzimuthWarning" }
-  local says_itself = entry.error and entry.error ~= "" and (entry.stop_reason == "max_tokens" or entry.stop_reason == "refusal")
+  local says_itself = entry.error and entry.error ~= "" and protocol.said_by_error[entry.stop_reason]
   local parts = says_itself and {} or { how[1] }
   local usage = entry.usage
   if usage and usage.input + usage.output + usage.cacheRead + usage.cacheWrite > 0 then

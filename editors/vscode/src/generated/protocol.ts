@@ -301,6 +301,9 @@ export const errorCodes = {
 /** The name of an error. */
 export type ErrorName = keyof typeof errorCodes;
 
+/** The reasons that `turnEnded` says as a whole in its `error`, so that no words are added. */
+export const saidByError: readonly StopReason[] = ['max_tokens', 'refusal'];
+
 /** How applying an edit went. */
 export type ApplyOutcome =
   | ApplyOutcomeVerified
@@ -2396,11 +2399,20 @@ export type SetupAbout =
 export interface SetupFact {
   /** What it is about, so that a client can offer to see to it. */
   about: SetupAbout;
-  /** Whether something is missing that the user could mend. */
-  lacks: boolean;
+  /** Whether that is well. */
+  state: SetupState;
   /** How it is, for people; one line. */
   text: string;
 }
+
+/** Whether a fact about the workspace is well. */
+export type SetupState =
+  /** It is there, and works. */
+  | 'inOrder'
+  /** Something is missing that the user could mend. */
+  | 'lacks'
+  /** It is good to know, and neither. */
+  | 'neutral';
 
 /** How grave a notice is. */
 export type Severity =

@@ -1,7 +1,7 @@
 // A notice when the agent asks or ends and the user looks elsewhere.
 
 import * as vscode from 'vscode';
-import type { PermissionRequest, StopReason, TerminalInfo, Waiting } from '../generated/protocol';
+import { type PermissionRequest, saidByError, type StopReason, type TerminalInfo, type Waiting } from '../generated/protocol';
 import { messageOf } from '../server/requests';
 import { shortCommand, waitingInWords, waitingTerminals } from '../terminal/state';
 import { unlinked } from '../text';
@@ -68,7 +68,7 @@ export class Notices implements vscode.Disposable {
 
   private async tellEnd(reason: StopReason, error: string | undefined): Promise<void> {
     const title = this.session.state?.title ?? '';
-    const saysItself = error !== undefined && (reason === 'max_tokens' || reason === 'refusal');
+    const saysItself = error !== undefined && saidByError.includes(reason);
     const how = saysItself ? error : `${words[reason] ?? 'the turn ended.'}${error === undefined ? '' : ` ${error}`}`;
     const text = `Azimuth${title === '' ? '' : ` (${title})`}: ${how}`;
     const tell = reason === 'error' ? vscode.window.showErrorMessage : vscode.window.showInformationMessage;

@@ -40,11 +40,11 @@ export class Beginnings {
       h('span', { class: 'dim' }, dayOf(updatedAt)));
   }
 
-  private fact({ about, lacks, text }: SetupFact): HTMLElement {
-    const [mark, look, words] = lacks ? ['!', 'lacks', 'to see to'] : ['✓', 'done', 'in order'];
+  private fact({ about, state, text }: SetupFact): HTMLElement {
+    const [mark, look, words] = ({ inOrder: ['✓', 'done', 'in order'], lacks: ['!', 'lacks', 'to see to'], neutral: ['·', 'dim', 'to know'] } as const)[state];
     return h('li', { class: 'fact' },
       h('span', { class: `mark ${look}`, 'aria-hidden': true }, mark), h('span', { class: 'sr' }, `${words}: `),
-      h('span', {}, visible(text), ...(lacks ? this.remedies(about) : [])));
+      h('span', {}, visible(text), ...(state === 'lacks' ? this.remedies(about) : [])));
   }
 
   /** What can be done about something that lacks. */

@@ -1,6 +1,6 @@
 // How each entry of the transcript looks. An entry's element is made once and filled anew when the entry changes.
 
-import type { Direction, Location, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock } from '../generated/protocol';
+import { type Direction, type Location, type PermissionOutcome, type PermissionRequest, type PlanEntry, type PromptBlock, saidByError } from '../generated/protocol';
 import { linesInWords } from '../chat/mentions';
 import type { Intent } from '../chat/messages';
 import type { OwnEntry, Ran, ToolEntry } from '../chat/ran';
@@ -289,7 +289,7 @@ export class EntryView {
       refusal: 'The model refused', max_turn_requests: 'Stopped to ask',
     };
     const reason = reasons[entry.reason];
-    const saysItself = entry.error !== undefined && (entry.reason === 'max_tokens' || entry.reason === 'refusal');
+    const saysItself = entry.error !== undefined && saidByError.includes(entry.reason);
     const goesOn = entry.reason === 'interrupted' || entry.reason === 'error';
     this.element.classList.toggle('error', entry.reason === 'error');
     this.element.replaceChildren(

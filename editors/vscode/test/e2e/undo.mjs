@@ -145,6 +145,52 @@ try {
   await shot('to-here');
   await steps.noSeriousFault(frame, 'after an undo');
   told('"Undo to here" takes back all later turns too, with what their commands changed');
+
+  // Files that are open, one of them with text that is not saved.
+  const tab = (name) => page.locator('.tabs-container .tab', { hasText: name });
+  await steps.openFile(world, 'three.rs');
+  await steps.openFile(world, 'two.rs');
+  const unsaved = `static MINE: u8 = 7;\n${mine(before)}`;
+  await steps.typeAtStart(world, 'static MINE: u8 = 7;\n');
+  assert.equal(await steps.bufferText(world), unsaved);
+  model.add({ calls: ['two.rs', 'three.rs'].map((file) => ({ tool: 'edit_delete_file', input: { path: file } })) }, { text: 'Two deletions are proposed.' });
+  await steps.ask(world, 'Delete both.');
+  await steps.pendingHunks(world, 2);
+  await shot('to-delete');
+  await steps.azimuth(world, 'Accept All Hunks');
+  await steps.pendingHunks(world, 0);
+  await steps.until('both files gone', () => !['two.rs', 'three.rs'].some((name) => fs.existsSync(at(name))));
+  for (const name of ['two.rs', 'three.rs']) await tab(name).waitFor({ state: 'detached' });
+  await shot('deleted');
+  await frame.locator('.entry.prompt', { hasText: 'Delete both.' }).getByRole('button', { name: 'Undo', exact: true }).click();
+  await row('two.rs').waitFor();
+  await page.keyboard.press('Enter');
+  await frame.locator('.entry.files', { hasText: 'Taken back: 2 files.' }).waitFor();
+  assert.deepEqual([read('two.rs'), read('three.rs')], [unsaved, before]);
+  await steps.openFile(world, 'two.rs');
+  assert.equal(await steps.bufferText(world), unsaved);
+  await shot('there-again');
+  told('the accepted deletion of open files closes their tabs, and an undo brings them back, with what was not saved');
+
+  // One that another program deletes stays open in VS Code, struck through, and keeps its text when its deletion is accepted.
+  await steps.openFile(world, 'three.rs');
+  fs.rmSync(at('three.rs'));
+  await page.locator('.tab .monaco-icon-label.strikethrough, .tab .label-name.strikethrough, .tab .strikethrough', { hasText: 'three.rs' }).first().waitFor();
+  model.add({ calls: [{ tool: 'edit_delete_file', input: { path: 'three.rs' } }] }, { text: 'It is proposed.' });
+  await steps.ask(world, 'Delete that one too.');
+  await steps.pendingHunks(world, 1);
+  await steps.azimuth(world, 'Accept All Hunks');
+  await steps.pendingHunks(world, 0);
+  await steps.status(world, /ready/);
+  await tab('three.rs').click();
+  assert.equal(await steps.bufferText(world), before, 'its text is the user\u2019s to close');
+  await shot('struck-through');
+  await frame.locator('.entry.prompt', { hasText: 'Delete that one too.' }).getByRole('button', { name: 'Undo', exact: true }).click();
+  await row('three.rs').waitFor();
+  await page.keyboard.press('Enter');
+  await frame.locator('.entry.files', { hasText: 'Taken back: 1 file.' }).last().waitFor();
+  assert.equal(read('three.rs'), before);
+  told('a struck-through file keeps its text when its deletion is accepted, and an undo makes the file again');
 } catch (error) {
   await shot('failure').catch(() => {});
   throw error;

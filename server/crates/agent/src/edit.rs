@@ -17,12 +17,24 @@ pub enum EditForm {
 }
 
 impl EditForm {
-    /// The form for a model, by its id: OpenAI trains its models on patches; the others do well with replacing.
+    /// The form for a model, by its id: OpenAI trains its models on patches, from GPT-4.1 and o3 on; the others do well with
+    /// replacing.
     pub fn usual(model: &str) -> Self {
-        let name = model.rsplit('/').next().unwrap_or(model);
-        let is_trained = |family: &&str| name.starts_with(*family) || name.contains("codex");
-        if ["gpt-5", "gpt-4.1", "o3", "o4"].iter().any(is_trained) { Self::Patch } else { Self::Replace }
+        let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
+        let gpt = name.strip_prefix("gpt-").and_then(version).is_some_and(|version| version >= (4, 1));
+        let o = name.strip_prefix('o').and_then(version).is_some_and(|version| version >= (3, 0));
+        if gpt || o || name.contains("codex") { Self::Patch } else { Self::Replace }
     }
+}
+
+/// The version that a name begins with: digits, perhaps a point and more digits, and no letter after them.
+fn version(name: &str) -> Option<(u32, u32)> {
+    let end = name.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(name.len());
+    if name[end..].starts_with(|c: char| c.is_alphabetic()) {
+        return None;
+    }
+    let (major, minor) = name[..end].split_once('.').unwrap_or((&name[..end], "0"));
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 /// New texts for files, planned against texts that were read. Nothing is changed by a plan.
@@ -88,11 +100,44 @@ mod tests {
 
     #[test]
     fn models_edit_in_the_form_of_their_family() {
-        for model in ["openai/gpt-5.1", "gpt-5-codex", "openrouter/openai/gpt-5-mini", "openai/o3", "local/codex-mini"]
-        {
+        let patching = [
+            "openai/gpt-5.1",
+            "gpt-5-codex",
+            "openrouter/openai/gpt-5-mini",
+            "openai/o3",
+            "local/codex-mini",
+            "gpt-4.1-mini",
+            "o4-mini",
+            // Those that are to come belong to their family.
+            "openai/gpt-6.1-sol-2026-01-02",
+            "openai/gpt-6",
+            "gpt-10-pro",
+            "azure/GPT-6",
+            "openai/o5-pro",
+        ];
+        for model in patching {
             assert_eq!(EditForm::usual(model), EditForm::Patch, "{model}");
         }
-        for model in ["anthropic/claude-sonnet-4-5", "ollama/qwen3-coder:30b", "openai/gpt-4o", "scripted/demo", ""] {
+        let replacing = [
+            "anthropic/claude-sonnet-4-5",
+            "ollama/qwen3-coder:30b",
+            "openai/gpt-4o",
+            "openai/gpt-4-turbo",
+            "openai/gpt-4",
+            "gpt-3.5-turbo",
+            "openai/gpt-oss-120b",
+            "openai/o1",
+            "mistral/open-mistral-7b",
+            "olmo-3",
+            "o",
+            "gpt-",
+            "gpt-5x",
+            "gpt-.5",
+            "gpt-99999999999",
+            "scripted/demo",
+            "",
+        ];
+        for model in replacing {
             assert_eq!(EditForm::usual(model), EditForm::Replace, "{model}");
         }
     }

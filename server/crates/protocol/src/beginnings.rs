@@ -30,10 +30,22 @@ pub struct PromptBeginningsResult {
 pub struct SetupFact {
     /// What it is about, so that a client can offer to see to it.
     pub about: SetupAbout,
-    /// Whether something is missing that the user could mend.
-    pub lacks: bool,
+    /// Whether that is well.
+    pub state: SetupState,
     /// How it is, for people; one line.
     pub text: String,
+}
+
+/// Whether a fact about the workspace is well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SetupState {
+    /// It is there, and works.
+    InOrder,
+    /// Something is missing that the user could mend.
+    Lacks,
+    /// It is good to know, and neither.
+    Neutral,
 }
 
 /// What a fact about the workspace is about.

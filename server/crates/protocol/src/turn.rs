@@ -114,3 +114,8 @@ pub enum StopReason {
     /// The server ended, or the client that started the turn left. It can be gone on with.
     Interrupted,
 }
+
+impl StopReason {
+    /// The reasons that `turnEnded` says as a whole in its `error`, so that a client adds no words of its own.
+    pub const SAID_BY_ERROR: &[Self] = &[Self::MaxTokens, Self::Refusal];
+}

@@ -402,6 +402,39 @@ async fn whether_a_model_of_ollama_sees_is_what_ollama_says_and_an_old_one_is_kn
 }
 
 #[tokio::test]
+async fn whether_a_model_of_lm_studio_sees_is_what_it_says_in_its_own_list_and_an_old_one_is_known_by_its_name() {
+    let list = r#"{"object":"list","data":[{"id":"a/finetune","object":"model"},{"id":"b/gemma-3-12b-text-only"},
+        {"id":"c/qwen3-vl"}]}"#;
+    let new = r#"{"models":[{"type":"llm","key":"a/finetune","max_context_length":131072,
+        "loaded_instances":[{"id":"a/finetune","config":{"context_length":8192}}],
+        "capabilities":{"vision":true,"trained_for_tool_use":true}},
+        {"type":"llm","key":"b/gemma-3-12b-text-only","max_context_length":32000,"loaded_instances":[],
+        "capabilities":{"vision":false,"trained_for_tool_use":false}},
+        {"type":"llm","key":"d/not-offered","max_context_length":4096},{"type":"embedding","key":"nomic-embed"}]}"#;
+    let old = r#"{"object":"list","data":[{"id":"a/finetune","type":"vlm","max_context_length":131072,
+        "loaded_context_length":8192},{"id":"b/gemma-3-12b-text-only","type":"llm","max_context_length":32000,
+        "capabilities":["tool_use"]}]}"#;
+    let json = |body: &str| Answer::status(200, body).with_header("content-type", "application/json");
+    // Of a place that it does not know it says so with the status 200.
+    let unknown = || json(r#"{"error":"Unexpected endpoint or method. (GET /api/v1/models)"}"#);
+    let names = ["lm-studio/a/finetune", "lm-studio/b/gemma-3-12b-text-only", "lm-studio/c/qwen3-vl"];
+    for (answers, known) in [
+        (vec![json(list), json(new)], [(8192, true), (32_000, false), (32_768, true)]),
+        (vec![json(list), unknown(), json(old)], [(8192, true), (32_000, false), (32_768, true)]),
+        (vec![json(list), unknown(), unknown()], [(32_768, false), (32_768, true), (32_768, true)]),
+    ] {
+        let server = Server::start(answers).await;
+        let mut settings = Settings::from_env(|_| None);
+        settings.providers.retain(|provider| provider.name == "lm-studio");
+        settings.providers[0].base_url = server.url() + "/v1";
+        let models = Catalog::new(settings).list().await;
+        let told: Vec<_> = models.iter().map(|it| (it.id.as_str(), (it.context_tokens, it.images))).collect();
+        let expected: Vec<_> = names.into_iter().zip(known).collect();
+        assert_eq!(told, expected, "{:?}", server.asked());
+    }
+}
+
+#[tokio::test]
 async fn what_a_server_wants_back_goes_to_no_other_server_of_the_same_name() {
     for vendor in VENDORS {
         let answers = || vec![Answer::stream(&vendor.thinking_stream()), Answer::stream(&vendor.stream())];

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent::tool::{Access, Output, Tool};
+use workspace::buffers::Open;
 use workspace::paths::{self, Roots};
 use workspace::reader::{OnDisk, Reader};
 use workspace::review::diff;
+use workspace::seen::{Seen, Telling};
 
 use crate::after::after;
 use crate::{Services, counted};
@@ -17,6 +19,8 @@ use crate::{Services, counted};
 const LONGEST_DIFF: usize = 4_000;
 /// So many files are named at most.
 const MOST: usize = 5;
+/// So many files are compared for one call at most.
+const MOST_COMPARED: usize = 100;
 
 /// The same tool, whose result says of each open file in it where the disk has another text.
 pub(crate) fn compared(tool: Arc<dyn Tool>, services: &Services) -> Arc<dyn Tool> {
@@ -42,11 +46,21 @@ pub(crate) fn compared(tool: Arc<dyn Tool>, services: &Services) -> Arc<dyn Tool
 
 /// What is said of the files of a result, in whole lines.
 fn notes(services: &Services, output: &Output, reads: bool) -> String {
-    let notes: Vec<_> =
-        files(output).iter().filter_map(|path| note(&services.reader, &services.roots, path, reads)).collect();
-    let mut text: String = notes.iter().take(MOST).map(String::as_str).collect();
-    if notes.len() > MOST {
-        let more = counted(notes.len() - MOST, "more file");
+    let Services { reader, roots, seen, .. } = services;
+    let mut text = String::new();
+    let (mut named, mut more) = (0, 0);
+    for path in files(output).iter().filter(|path| is_open(reader, path)).take(MOST_COMPARED) {
+        if named < MOST {
+            if let Some(note) = note(reader, roots, seen, path, reads) {
+                text.push_str(&note);
+                named += 1;
+            }
+        } else if let Some((_, on_disk)) = reader.on_disk(path) {
+            more += usize::from(reads || on_disk != OnDisk::Saved);
+        }
+    }
+    if more > 0 {
+        let more = counted(more, "more file");
         text.push_str(&format!("[of {more} the text here is the editor's too, and the disk has another]\n"));
     }
     text
@@ -54,14 +68,17 @@ fn notes(services: &Services, output: &Output, reads: bool) -> String {
 
 /// Names the files whose text on disk was not searched, and that were not found by what the editor has of them either.
 fn not_searched(services: &Services, output: &Output) -> String {
-    let found = files(output);
-    let is_other = |path: &Path| matches!(services.reader.on_disk(path), Some((_, OnDisk::Other(_))));
-    let open = services.reader.buffers().all().into_iter().map(|document| document.path.clone());
-    let is_left = |path: &PathBuf| services.roots.check(path).is_ok() && services.search.shows(path);
-    let names: Vec<_> = open
-        .filter(|path| !found.contains(path) && is_left(path) && is_other(path))
-        .map(|path| services.roots.display(&path))
-        .collect();
+    let Services { reader, roots, search, seen, .. } = services;
+    let found: HashSet<_> = files(output).into_iter().collect();
+    let open = reader.buffers().all().into_iter().map(|document| document.path.clone());
+    let is_left = |path: &PathBuf| roots.check(path).is_ok() && search.shows(path);
+    let is_news = |path: &PathBuf| match reader.on_disk(path) {
+        Some((here, other @ OnDisk::Other(_))) => seen.is_news(path, Some((&here, &other)), Telling::Searched),
+        _ => false,
+    };
+    // The names are sorted, so that each search compares the same ones.
+    let compared = open.filter(|path| !found.contains(path) && is_left(path)).take(MOST_COMPARED);
+    let names: Vec<_> = compared.filter(is_news).take(MOST).map(|path| roots.display(&path)).collect();
     match names.is_empty() {
         true => String::new(),
         false => {
@@ -71,6 +88,10 @@ fn not_searched(services: &Services, output: &Output) -> String {
     }
 }
 
+fn is_open(reader: &Reader, path: &Path) -> bool {
+    matches!(reader.buffers().get(path), Open::Yes(_))
+}
+
 /// The files that a result is of, each once.
 fn files(output: &Output) -> Vec<PathBuf> {
     let mut known = HashSet::new();
@@ -78,13 +99,19 @@ fn files(output: &Output) -> Vec<PathBuf> {
     files.filter(|path| known.insert(path.clone())).collect()
 }
 
-/// Says which text a reader of a file is given, in whole lines, where the editor's is not the one on disk. What is merely
-/// not saved is said only to one that `reads`. Blocks.
-pub fn note(reader: &Reader, roots: &Roots, path: &Path, reads: bool) -> Option<String> {
+/// Says which text a reader of a file is given, in whole lines, where the editor's is not the one on disk; once for each
+/// state of both. What is merely not saved is said only to one that `reads`. Blocks.
+pub fn note(reader: &Reader, roots: &Roots, seen: &Seen, path: &Path, reads: bool) -> Option<String> {
     let name = roots.display(path);
-    let (here, on_disk) = reader.on_disk(path)?;
+    let telling = if reads { Telling::Read } else { Telling::Edited };
+    let Some((here, on_disk)) = reader.on_disk(path) else {
+        seen.is_news(path, None, telling);
+        return None;
+    };
+    if (on_disk == OnDisk::Saved && !reads) || !seen.is_news(path, Some((&here, &on_disk)), telling) {
+        return None;
+    }
     Some(match on_disk {
-        OnDisk::Saved if !reads => return None,
         OnDisk::Saved => {
             format!(
                 "[{name} is here as in the user's editor, with changes that are not saved; the disk is without them]\n"

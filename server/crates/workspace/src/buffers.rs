@@ -54,6 +54,8 @@ pub struct Snapshot {
     pub opened_version: i32,
     /// The text that the editor opened it with, or saved last.
     pub(crate) last_saved: Arc<str>,
+    /// Whether its file was deleted with this text in it, and the editor keeps the document.
+    is_gone: bool,
     derived: Arc<Derived>,
 }
 
@@ -193,6 +195,7 @@ impl Buffers {
             text,
             saved_version: None,
             opened_version: version,
+            is_gone: false,
             derived: Arc::new(Derived::new()),
         });
         let mut documents = self.write();
@@ -255,7 +258,7 @@ impl Buffers {
         let result = match result {
             Ok(Applied { text, lines, moves }) => {
                 let derived = Arc::new(old.derived.after(lines, moves));
-                let snapshot = Snapshot { version, text, derived, ..Snapshot::clone(&old) };
+                let snapshot = Snapshot { version, text, derived, is_gone: false, ..Snapshot::clone(&old) };
                 *document = Document { snapshot: Arc::new(snapshot), in_sync: true };
                 Ok(document.snapshot.clone())
             }
@@ -281,6 +284,7 @@ impl Buffers {
         };
         let mut snapshot = Snapshot::clone(&document.snapshot);
         snapshot.saved_version = Some(snapshot.version);
+        snapshot.is_gone = false;
         if let Some(text) = text {
             if text != &*snapshot.text {
                 snapshot.text = text.into();
@@ -293,6 +297,20 @@ impl Buffers {
         let snapshot = document.snapshot.clone();
         self.announce(documents);
         Ok(snapshot)
+    }
+
+    /// Notes whether the file of a document was deleted, so that what the editor goes on showing is of no file, or is there
+    /// again. A deletion is forgotten once the document is changed, saved or opened anew. Gives whether the document is
+    /// open with this text.
+    pub fn set_gone(&self, document: &Snapshot, is_gone: bool) -> bool {
+        let mut documents = self.write();
+        let Some(known) = documents.by_uri.get_mut(&document.uri) else { return false };
+        if !known.in_sync || known.snapshot.text_id() != document.text_id() {
+            return false;
+        }
+        known.snapshot = Arc::new(Snapshot { is_gone, ..Snapshot::clone(&known.snapshot) });
+        self.announce(documents);
+        true
     }
 
     /// Closes a document; the file's text is that on disk again. Gives the file, as in [`Snapshot::path`].
@@ -449,6 +467,21 @@ impl Snapshot {
     /// Whether there is nothing in it, as where an editor shows a file that is not on disk.
     pub fn is_blank(&self) -> bool {
         text::is_blank(self.normal())
+    }
+
+    /// Whether its file was deleted, and the editor shows its last text still ([`Buffers::set_gone`]).
+    pub fn is_gone(&self) -> bool {
+        self.is_gone
+    }
+
+    /// Whether it can be what an editor shows of a file that is not there.
+    pub fn may_be_no_file(&self) -> bool {
+        self.is_gone || self.is_blank()
+    }
+
+    /// Whether nothing was changed in it since it was opened or saved.
+    pub fn is_as_saved(&self) -> bool {
+        self.text == self.last_saved
     }
 
     /// The name of the text.

@@ -125,22 +125,29 @@ impl Reader {
     }
 
     /// The file as the user has it: without what is pending. A file that is not on disk and that an editor shows as an
-    /// empty document is not there. Blocks where the disk is asked.
+    /// empty document, or with the text that it was deleted with, is not there. Blocks where the disk is asked.
     ///
     /// # Errors
     /// As [`Reader::read`], but never [`ReadError::Deleted`].
     pub fn base(&self, path: &Path) -> Result<FileText, ReadError> {
-        match self.buffers().get(path) {
-            Open::Yes(snapshot)
-                if snapshot.is_blank() && matches!(files::read(path), Err(FileError::NotFound { .. })) =>
-            {
-                Err(FileError::NotFound { path: path.to_owned() }.into())
+        let buffers = self.buffers();
+        match buffers.get(path) {
+            Open::Yes(snapshot) => {
+                if snapshot.may_be_no_file() {
+                    if let Err(error @ FileError::NotFound { .. }) = files::read(path) {
+                        return Err(error.into());
+                    }
+                    // Somebody has made it again.
+                    if snapshot.is_gone() {
+                        buffers.set_gone(&snapshot, false);
+                    }
+                }
+                Ok(FileText {
+                    text: snapshot.normal().clone(),
+                    hash: snapshot.hash().clone(),
+                    source: Source::Buffer { version: snapshot.version },
+                })
             }
-            Open::Yes(snapshot) => Ok(FileText {
-                text: snapshot.normal().clone(),
-                hash: snapshot.hash().clone(),
-                source: Source::Buffer { version: snapshot.version },
-            }),
             Open::OutOfSync => Err(ReadError::OutOfSync { path: path.to_owned() }),
             Open::No => {
                 let text = files::read(path)?.text;
@@ -155,8 +162,8 @@ impl Reader {
     pub fn unsaved(&self) -> Vec<Arc<Snapshot>> {
         let differs = |open: &Arc<Snapshot>| match files::read(&open.path) {
             Ok(disk) => text::hash(&disk.text) != *open.hash(),
-            // A new document that nothing was written into has nothing to lose.
-            Err(FileError::NotFound { .. }) => !open.is_blank(),
+            // A new document that nothing was written into has nothing to lose, nor has one that was to be deleted.
+            Err(FileError::NotFound { .. }) => !open.may_be_no_file(),
             Err(_) => open.saved_version.unwrap_or(open.opened_version) != open.version,
         };
         self.buffers().all().into_iter().filter(differs).collect()
@@ -172,7 +179,7 @@ impl Reader {
                 hash if hash == text::hash(&open.last_saved) => OnDisk::Saved,
                 _ => OnDisk::Other(disk.text),
             },
-            Err(FileError::NotFound { .. }) if !open.is_blank() => OnDisk::None,
+            Err(FileError::NotFound { .. }) if !open.may_be_no_file() => OnDisk::None,
             Err(_) => return None,
         };
         Some((Arc::clone(open.normal()), on_disk))
@@ -207,6 +214,7 @@ impl Reader {
     /// What stands over the disk: open documents, and over those what is pending.
     pub(crate) fn over_disk(&self) -> HashMap<PathBuf, OverDisk> {
         let open = self.buffers().files().into_iter().map(|(path, document)| match document {
+            Some(document) if document.is_gone() && self.base(&path).is_err() => (path, OverDisk::Deleted),
             Some(document) => (path, OverDisk::Text(document.normal().clone())),
             None => (path, OverDisk::Unknown),
         });
@@ -223,7 +231,7 @@ impl Reader {
 pub(crate) enum OverDisk {
     /// This normal text.
     Text(Arc<str>),
-    /// It is proposed to be deleted.
+    /// It is proposed to be deleted, or was deleted and an editor shows it still.
     Deleted,
     /// An editor's text, which is not known.
     Unknown,
@@ -353,6 +361,31 @@ mod tests {
         assert_eq!(unsaved(), [world.path("latin1.txt")]);
         world.buffers.save(&uri, None).unwrap();
         assert!(unsaved().is_empty());
+    }
+
+    #[test]
+    fn a_document_that_an_editor_keeps_of_a_deleted_file_is_no_file_until_it_changes_or_the_file_is_made_again() {
+        let world = World::new();
+        let is_there = |name: &str| world.reader(&[]).base(&world.path(name)).is_ok();
+        let gone = |name: &str| {
+            world.open(name, "text\n");
+            let document = world.buffers.by_uri(&paths::to_uri(&world.path(name))).unwrap();
+            assert!(world.buffers.set_gone(&document, true) && !is_there(name), "{name}");
+            assert!(world.reader(&[]).unsaved().is_empty(), "there is nothing to lose");
+            let over = world.reader(&[]).over_disk();
+            assert!(matches!(over.get(&world.path(name)), Some(OverDisk::Deleted)), "it is not searched");
+            document
+        };
+        let document = gone("typed.rs");
+        let typed = crate::buffers::Change { range: None, text: "mine\n".into() };
+        world.buffers.change(&document.uri, 8, &[typed], text::PositionEncoding::Utf8).unwrap();
+        assert!(is_there("typed.rs") && world.reader(&[]).unsaved().len() == 1, "what is typed is the user's");
+        assert!(!world.buffers.set_gone(&document, true), "the news of an earlier text comes too late");
+        world.buffers.close(&document.uri).unwrap();
+
+        let document = gone("made.rs");
+        files::create(&world.path("made.rs"), "text\n").unwrap();
+        assert!(is_there("made.rs") && !world.buffers.by_uri(&document.uri).unwrap().is_gone());
     }
 
     #[test]

@@ -6,14 +6,43 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agent::edit::TextHash;
 
-use crate::reader::{ReadError, Reader};
+use crate::reader::{OnDisk, ReadError, Reader};
+use crate::text;
 
 /// So many files are kept in mind; of more, those that were seen last.
 const REMEMBERED: usize = 200;
 
 /// The files that the model has read or edited in a session, and what they were then. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Seen(Arc<Mutex<Vec<File>>>);
+pub struct Seen(Arc<Mutex<Vec<File>>>, Arc<Mutex<Vec<Difference>>>);
+
+/// What the model was told last of a file whose text in the editor is not that on disk.
+#[derive(Debug, PartialEq, Eq)]
+struct Difference {
+    path: PathBuf,
+    here: TextHash,
+    disk: Disk,
+    /// Whether it was only told that the disk's text was not searched.
+    only_named: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Disk {
+    Saved,
+    Other(TextHash),
+    None,
+}
+
+/// On what occasion the model is told of a difference between an editor's text and the disk's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Telling {
+    /// It is given the editor's text.
+    Read,
+    /// It has edited that, and knows what it did.
+    Edited,
+    /// The disk's text was not searched.
+    Searched,
+}
 
 #[derive(Clone, Debug)]
 struct File {
@@ -49,6 +78,37 @@ impl Seen {
     pub fn is_current(&self, path: &Path, hash: &TextHash) -> bool {
         let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         files.iter().any(|file| file.path == path && file.hash.as_ref() == Some(hash) && !file.only_told)
+    }
+
+    /// Whether the model was not told yet that a file is this text in the editor and that on disk. It counts as told then.
+    /// None for a file of which both are the same, so that the next difference is news whatever was told before.
+    pub fn is_news(&self, path: &Path, difference: Option<(&str, &OnDisk)>, telling: Telling) -> bool {
+        let mut told = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = told.iter().position(|it| it.path == path).map(|at| told.remove(at));
+        let Some((here, on_disk)) = difference else { return false };
+        let disk = match on_disk {
+            OnDisk::Saved => Disk::Saved,
+            OnDisk::Other(text) => Disk::Other(text::hash(text)),
+            OnDisk::None => Disk::None,
+        };
+        let here = text::hash(here);
+        let is_known = before.as_ref().is_some_and(|before| {
+            before.disk == disk
+                && match telling {
+                    Telling::Read => !before.only_named && before.here == here,
+                    // What it made of the editor's text it knows.
+                    Telling::Edited => !before.only_named,
+                    Telling::Searched => before.here == here,
+                }
+        });
+        let only_named = match is_known {
+            true => before.is_some_and(|before| before.only_named),
+            false => telling == Telling::Searched,
+        };
+        told.push(Difference { path: path.to_owned(), here, disk, only_named });
+        let excess = told.len().saturating_sub(REMEMBERED);
+        told.drain(..excess);
+        !is_known
     }
 
     /// The files that would now be read differently, sorted by path. Each is given once, until it is seen again or
@@ -128,6 +188,28 @@ mod tests {
         seen.note(&path, Some(hash("three\n")));
         seen.edited(&path, Some(&hash("three\n")), Some(hash("four\n")));
         assert!(seen.is_current(&path, &hash("four\n")));
+    }
+
+    #[test]
+    fn a_difference_between_editor_and_disk_is_news_once_for_each_state_of_both() {
+        let (seen, path) = (Seen::default(), Path::new("/a"));
+        let other = |text: &str| OnDisk::Other(text.into());
+        let is_news = |here: &str, disk: &OnDisk, telling| seen.is_news(path, Some((here, disk)), telling);
+        assert!(is_news("one", &other("x"), Telling::Searched) && !is_news("one", &other("x"), Telling::Searched));
+        assert!(is_news("one", &other("x"), Telling::Read), "a search says only that there is one");
+        for telling in [Telling::Read, Telling::Searched, Telling::Edited] {
+            assert!(!is_news("one", &other("x"), telling), "{telling:?}");
+        }
+        assert!(!is_news("two", &other("x"), Telling::Edited) && !is_news("two", &other("x"), Telling::Read));
+        assert!(is_news("three", &other("x"), Telling::Read), "the user typed");
+        assert!(is_news("three", &other("y"), Telling::Read) && is_news("three", &OnDisk::None, Telling::Edited));
+        assert!(is_news("three", &OnDisk::Saved, Telling::Read));
+        assert!(!seen.is_news(path, None, Telling::Read));
+        assert!(is_news("three", &OnDisk::Saved, Telling::Read), "it was gone meanwhile");
+        for number in 0..REMEMBERED {
+            seen.is_news(Path::new(&number.to_string()), Some(("a", &OnDisk::None)), Telling::Read);
+        }
+        assert!(is_news("three", &OnDisk::Saved, Telling::Read), "only so many are kept in mind");
     }
 
     #[test]

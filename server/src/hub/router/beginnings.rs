@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use agent::workflow;
 use protocol::ErrorCode;
-use protocol::beginnings::{Beginning, PromptBeginningsParams, PromptBeginningsResult, SetupAbout, SetupFact};
+use protocol::beginnings::{
+    Beginning, PromptBeginningsParams, PromptBeginningsResult, SetupAbout, SetupFact, SetupState,
+};
 use protocol::servers::ServerState;
 use workspace::paths::{self, Roots};
 use workspace::reader::{NoOverlay, Reader};
@@ -56,7 +58,7 @@ impl Start {
             Some(false) => {
                 Some(lacks(SetupAbout::Trust, "This folder is not trusted: nothing that it brings along runs"))
             }
-            None => Some(has(
+            None => Some(notes(
                 SetupAbout::Trust,
                 "Azimuth asks whether you trust this folder before it runs anything from it",
             )),
@@ -148,7 +150,7 @@ fn rules(roots: &Roots, reader: &Reader) -> Vec<SetupFact> {
     let sources: Vec<_> = rules.blocks.iter().map(|block| block.source.as_str()).collect();
     let read = match sources.as_slice() {
         [] if rules.problems.is_empty() => {
-            Some(has(SetupAbout::Rules, "No rules: what agents should know of this project can be said in AGENTS.md"))
+            Some(notes(SetupAbout::Rules, "No rules: what agents should know of this project can be said in AGENTS.md"))
         }
         [] => None,
         sources => Some(has(SetupAbout::Rules, format!("Rules: {}", sources.join(", ")))),
@@ -157,9 +159,13 @@ fn rules(roots: &Roots, reader: &Reader) -> Vec<SetupFact> {
 }
 
 fn has(about: SetupAbout, text: impl Into<String>) -> SetupFact {
-    SetupFact { about, lacks: false, text: text.into() }
+    SetupFact { about, state: SetupState::InOrder, text: text.into() }
+}
+
+fn notes(about: SetupAbout, text: impl Into<String>) -> SetupFact {
+    SetupFact { about, state: SetupState::Neutral, text: text.into() }
 }
 
 fn lacks(about: SetupAbout, text: impl Into<String>) -> SetupFact {
-    SetupFact { about, lacks: true, text: text.into() }
+    SetupFact { about, state: SetupState::Lacks, text: text.into() }
 }

@@ -137,6 +137,9 @@ impl Carrier {
             }
         };
         match self.reader.buffers().get(&change.path) {
+            Open::Yes(snapshot) if snapshot.is_gone() && change.base_hash.is_none() => {
+                self.make_again(&snapshot, change).await.unwrap_or_else(Carried::failed)
+            }
             Open::Yes(snapshot) => {
                 let carried = self.through_editor(&snapshot, change).await.unwrap_or_else(Carried::failed);
                 Carried { before, ..carried }
@@ -225,6 +228,29 @@ impl Carrier {
         Ok(Carried { outcome, was_clean, ..Carried::nothing() })
     }
 
+    /// Makes a deleted file again that the editor shows still: on disk as it is to be, since the editor would not save a
+    /// document that nothing has changed in.
+    async fn make_again(&self, document: &Arc<Snapshot>, change: &Change) -> Result<Carried, String> {
+        let Some(target) = &change.target_text else { return Ok(Carried::nothing()) };
+        if self.others.iter().any(|buffers| has_another_text(buffers, change)) {
+            return Err(IN_ANOTHER_WINDOW.into());
+        }
+        let expected = hash(target);
+        if expected != *document.hash() {
+            let editor = self.editor.as_deref().ok_or("no editor is there to change the open document")?;
+            let edits = to_line_edits(document.normal(), target);
+            let outcome = self.edit(editor, document, edits, |shown| hash(shown) == expected).await?;
+            // The editor has it, so that it can be saved there if the disk refuses.
+            let written = self.on_disk(change, None).await.written;
+            return Ok(Carried { outcome, written, ..Carried::nothing() });
+        }
+        let carried = self.on_disk(change, None).await;
+        if carried.outcome == ApplyOutcome::Verified {
+            self.reader.buffers().set_gone(document, false);
+        }
+        Ok(carried)
+    }
+
     /// Sends an edit of an open document and waits for the document to show it; `applied: true` alone proves nothing.
     async fn edit(
         &self,
@@ -268,6 +294,10 @@ impl Carrier {
             return Err("on disk it is other than in the editor; save it there or load it again, and look at it".into());
         }
         let deleted = self.keep_file(&document.path).await?;
+        if deleted.is_none() && document.is_as_saved() && self.reader.buffers().set_gone(document, true) {
+            // Others have deleted it, and what the editor does with its document is the editor's to say.
+            return Ok(Carried { was_clean, ..Carried::nothing() });
+        }
         if deleted.is_none() {
             // There is only the document, and an empty one is how an editor shows a file that is not there.
             let outcome = self.empty(editor, document).await?;
@@ -294,8 +324,10 @@ impl Carrier {
                 );
             }
             (_, Open::No) => ApplyOutcome::Verified,
-            // Not every editor closes the document with it.
-            (_, Open::Yes(now)) if now.hash() == document.hash() => self.empty(editor, &now).await?,
+            // Not every editor closes the document with it. An empty one could be saved, and the file be there again.
+            (_, Open::Yes(now)) if now.hash() == document.hash() && self.reader.buffers().set_gone(&now, true) => {
+                ApplyOutcome::Verified
+            }
             (_, Open::Yes(_) | Open::OutOfSync) => {
                 let reason = "it was typed into while the editor deleted it; the editor has what was typed, not saved";
                 return Err(reason.into());
@@ -428,8 +460,8 @@ pub(super) fn base(reader: &Reader, path: &Path) -> Result<Option<Arc<str>>, Rea
 /// Whether an editor has the file open with a text that the change was not made for.
 fn has_another_text(buffers: &Buffers, change: &Change) -> bool {
     match buffers.get(&change.path) {
-        // An empty document is how an editor shows a file that is not there.
-        Open::Yes(snapshot) if change.base_hash.is_none() => !snapshot.is_blank(),
+        // An empty document is how an editor shows a file that is not there, or one with the text that it was deleted with.
+        Open::Yes(snapshot) if change.base_hash.is_none() => !snapshot.may_be_no_file(),
         Open::Yes(snapshot) => Some(snapshot.hash()) != change.base_hash.as_ref(),
         Open::OutOfSync => true,
         Open::No => false,

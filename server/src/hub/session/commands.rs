@@ -326,13 +326,17 @@ async fn conversations(preparation: &Preparation) -> Result<String, String> {
 fn costs(preparation: &Preparation) -> String {
     let info = &preparation.info;
     let usage = info.usage;
+    let models: Vec<_> = preparation.unpriced.iter().map(|model| format!("`{model}`")).collect();
+    let have = if models.len() == 1 { "has" } else { "have" };
+    let (known, unknown) = (format_cost(info.cost), format!("{} {have} no known price", models.join(", ")));
+    let cost = match (models.is_empty(), info.cost > 0.0) {
+        (true, _) => known,
+        (false, true) => format!("{known} and more, which is unknown: {unknown}"),
+        (false, false) => format!("cost unknown: {unknown}"),
+    };
     format!(
-        "this conversation: {} ({} tokens in, {} from the cache, {} written to it, {} out)",
-        format_cost(info.cost),
-        usage.input,
-        usage.cache_read,
-        usage.cache_write,
-        usage.output,
+        "this conversation: {cost} ({} tokens in, {} from the cache, {} written to it, {} out)",
+        usage.input, usage.cache_read, usage.cache_write, usage.output,
     )
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use protocol::editor::{EditorFormatParams, EditorFormatResult, LineRange};
 use protocol::event::{ApplyOutcome, Severity};
-use protocol::lang::{LangAnswer, LangChange, LangQuery, LangStatus};
+use protocol::lang::{LangAnswer, LangChange, LangQuery, LangResult, LangStatus};
 use protocol::{Event, TurnId};
 use workspace::buffers::{Open, Snapshot};
 use workspace::lang::{Source, edited};
@@ -31,6 +31,9 @@ const LONGEST_DIFF: usize = 4000;
 /// So long a language server of our own may take, as long as an editor.
 const WITHIN: Duration = Duration::from_secs(10);
 
+/// How long the editor's formatter of a language is waited for that did not answer in time the last time.
+const WITHIN_IF_LATE: Duration = Duration::from_secs(1);
+
 /// A formatter's name is shown up to so many characters.
 const LONGEST_NAME: usize = 80;
 
@@ -47,6 +50,10 @@ pub(super) struct Formatting {
     news: Vec<String>,
     /// Whether the user was told that a file could not be formatted.
     failure_told: bool,
+    /// The languages whose formatter in the editor did not answer in time when it was last asked.
+    late_languages: HashSet<Arc<str>>,
+    /// The formatters of which the user was told that they did not answer in time.
+    late_told: HashSet<String>,
     /// Whether the user was told that a document could not be saved.
     unsaved_told: bool,
 }
@@ -103,6 +110,20 @@ enum NoAnswer {
     /// A language server of our own could not, in words.
     #[error("{0}")]
     Server(String),
+    /// A language server of our own did not answer in time.
+    #[error("{message}")]
+    LateServer { name: String, message: String },
+}
+
+impl NoAnswer {
+    /// Who did not answer in time.
+    fn late(&self) -> Option<&str> {
+        match self {
+            Self::Editor(EditorError::TimedOut) => Some("the editor"),
+            Self::LateServer { name, .. } => Some(name),
+            Self::Editor(_) | Self::Server(_) => None,
+        }
+    }
 }
 
 impl Formatting {
@@ -120,6 +141,7 @@ impl Formatting {
     /// texts of the same files. What is on its way into a document goes on.
     pub(super) fn leave(&mut self) {
         self.give_up();
+        self.late_languages.clear();
         self.unsaved.clear();
     }
 
@@ -203,6 +225,7 @@ impl Session {
             return;
         }
         let editor = self.home_editor().filter(|_| document.is_some());
+        let is_late = document.as_ref().is_some_and(|it| self.formatting.late_languages.contains(&it.language_id));
         let asked = Arc::new(Asked { path: path.clone(), document, text });
         self.formatting.running.insert(path, Run { edited, asked: Arc::clone(&asked), answer: None });
         let (own, servers, reader) = (self.own.clone(), Arc::clone(&self.own_servers), Arc::clone(&self.reader));
@@ -210,7 +233,14 @@ impl Session {
             let by_editor = match (&asked.document, editor) {
                 (Some(document), Some(editor)) => {
                     let (uri, version) = (document.uri.to_string(), document.version);
-                    Some(editor.format(EditorFormatParams { uri, version, lines: lines.clone() }).await)
+                    let answer = editor.format(EditorFormatParams { uri, version, lines: lines.clone() });
+                    Some(match is_late {
+                        true => {
+                            let answer = tokio::time::timeout(WITHIN_IF_LATE, answer).await;
+                            answer.unwrap_or(Err(EditorError::TimedOut))
+                        }
+                        false => answer.await,
+                    })
                 }
                 _ => None,
             };
@@ -239,6 +269,13 @@ impl Session {
         let Answered { asked, answer, on_disk } = answered;
         let is_it = |run: &mut Run| run.answer.is_none() && Arc::ptr_eq(&run.asked, &asked);
         let run = self.formatting.running.get_mut(&asked.path).is_some_and(is_it);
+        if let Some(document) = &asked.document {
+            let language = Arc::clone(&document.language_id);
+            match answer {
+                Err(NoAnswer::Editor(EditorError::TimedOut)) => self.formatting.late_languages.insert(language),
+                _ => self.formatting.late_languages.remove(&language),
+            };
+        }
         let Some(run) = run.then(|| self.formatting.running.remove(&asked.path)).flatten() else { return };
         self.put_formatted(run, answer, on_disk);
         self.settle();
@@ -265,7 +302,12 @@ impl Session {
         let answer = match answer {
             Ok(answer) => answer,
             Err(NoAnswer::Editor(EditorError::Gone)) => return,
-            Err(error) => return self.not_formatted(&file, &error.to_string()),
+            Err(error) => {
+                return match error.late() {
+                    Some(who) => self.late(who, &file, &error),
+                    None => self.not_formatted(&file, &error.to_string()),
+                };
+            }
         };
         let Some(text) = answer.text else { return };
         let Some(now) = document.as_ref().map(|document| Arc::clone(document.normal())).or(on_disk) else { return };
@@ -341,6 +383,20 @@ impl Session {
         format!("{said} It made these changes; edit the text as it is now:\n{diff}")
     }
 
+    /// Tells the user, once of each formatter, that it did not answer in time.
+    fn late(&mut self, who: &str, file: &str, reason: &NoAnswer) {
+        tracing::info!(file, %reason, "not formatted");
+        if self.formatting.late_told.insert(who.to_owned()) {
+            let text = format!(
+                "{file} was not formatted after the edit: {reason}. It is as the edit left it. {who} is waited for only \
+                 {} second from now on, until it answers. This is said once; the setting `format_edits` says what is \
+                 formatted",
+                WITHIN_IF_LATE.as_secs()
+            );
+            self.record(Event::Notice { severity: Severity::Warning, text });
+        }
+    }
+
     /// Tells the user, once, that a file could not be formatted.
     fn not_formatted(&mut self, file: &str, reason: &str) {
         tracing::info!(file, reason, "not formatted");
@@ -396,7 +452,11 @@ async fn by_server(servers: &dyn Source, asked: &Asked, lines: Vec<LineRange>) -
     let failed = |words: &str| NoAnswer::Server(result.message.clone().unwrap_or_else(|| words.to_owned()));
     let changes = match (result.status, &result.answer) {
         (LangStatus::NoServer | LangStatus::Unsupported | LangStatus::Unseen, _) => return Ok(nothing),
-        (LangStatus::TimedOut, _) => return Err(failed("the language server did not answer in time")),
+        (LangStatus::TimedOut, _) => {
+            let name = names(&result).unwrap_or_else(|| "the language server".to_owned());
+            let message = result.message.clone().unwrap_or_else(|| format!("{name} did not answer in time"));
+            return Err(NoAnswer::LateServer { name, message });
+        }
         (LangStatus::Ready | LangStatus::Indexing | LangStatus::Partial, LangAnswer::Edit { changes }) => changes,
         _ => return Err(failed("the language server could not")),
     };
@@ -412,9 +472,14 @@ async fn by_server(servers: &dyn Source, asked: &Asked, lines: Vec<LineRange>) -
             _ => return Ok(nothing),
         }
     }
-    let names: Vec<_> = result.servers.iter().map(|server| server.name.as_str()).collect();
     // Where the edits for several places overlap, they are of texts that differ, and none of them is taken.
-    Ok(EditorFormatResult { text: edited(&asked.text, &edits), by: Some(names.join(", ")).filter(|by| !by.is_empty()) })
+    Ok(EditorFormatResult { text: edited(&asked.text, &edits), by: names(&result) })
+}
+
+/// The names of the servers that were asked; none where there was none.
+fn names(result: &LangResult) -> Option<String> {
+    let names: Vec<_> = result.servers.iter().map(|server| server.name.as_str()).collect();
+    Some(names.join(", ")).filter(|names| !names.is_empty())
 }
 
 /// What a formatter says of itself, short and without line breaks; none where that is nothing.

@@ -1,6 +1,7 @@
 //! From a prompt as it was sent to one that can become a turn: its slash commands are executed, its mentions are read,
 //! the model is found and the system prompt made. All of it happens beside the session's task.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use protocol::{Event, PromptBlock, SessionId, TurnId};
 use tokio::sync::oneshot;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
+use workspace::seen::Seen;
 use workspace::shell::Shell;
 
 use super::{Caller, GivenAnswer, accepting, default_model, file_mark, permissions, resolve_model, usable};
@@ -43,11 +45,15 @@ pub(super) struct Preparation {
     pub(super) config: Arc<Config>,
     pub(super) roots: Arc<Roots>,
     pub(super) reader: Arc<Reader>,
+    /// What the model has seen of files.
+    pub(super) seen: Seen,
     /// The rules in force.
     pub(super) rules: Arc<Rules>,
     pub(super) tools: Arc<[Arc<dyn Tool>]>,
     pub(super) shell: Arc<Shell>,
     pub(super) info: SessionInfo,
+    /// The models of turns whose cost is not known.
+    pub(super) unpriced: BTreeSet<String>,
     /// Whether edits are accepted as they come, and for how long.
     pub(super) accept_edits: (bool, AutoScope),
     /// How often it was said here whether they are in the whole project.
@@ -195,7 +201,7 @@ async fn new_turn(
     };
     let model = model.and_then(|model| usable(model, &preparation.config));
     let title = agent::title::from_prompt(&prompt);
-    let context = expand(reader, roots, &preparation.rules, &prompt).await;
+    let context = expand(reader, roots, &preparation.rules, &preparation.seen, &prompt).await;
     let (store, project) = (Arc::clone(&shared.parts.store), preparation.project());
     let kept =
         blocking(move || Ok((accepting::of_project(&*store, &project)?, permissions::granted(&*store, &project)?)));
@@ -243,14 +249,17 @@ pub(super) async fn expand(
     reader: &Arc<Reader>,
     roots: &Arc<Roots>,
     rules: &Arc<Rules>,
+    seen: &Seen,
     prompt: &[PromptBlock],
 ) -> String {
     if prompt.iter().all(|block| matches!(block, PromptBlock::Text { .. } | PromptBlock::Image { .. })) {
         return String::new();
     }
     let (reader, roots, rules, prompt) = (Arc::clone(reader), Arc::clone(roots), Arc::clone(rules), prompt.to_vec());
+    let seen = seen.clone();
     let expanded = tokio::task::spawn_blocking(move || {
-        let mut mentions = Mentions { reader: &reader, roots: &roots, rules: &rules, context: String::new() };
+        let context = String::new();
+        let mut mentions = Mentions { reader: &reader, roots: &roots, rules: &rules, seen: &seen, context };
         for block in &prompt {
             match block {
                 PromptBlock::File { uri } => mentions.file(uri),
@@ -268,6 +277,7 @@ struct Mentions<'m> {
     reader: &'m Reader,
     roots: &'m Roots,
     rules: &'m Rules,
+    seen: &'m Seen,
     /// What they come to so far.
     context: String,
 }
@@ -319,7 +329,7 @@ impl Mentions<'_> {
         if let Some(rule) = denied_reading(self.rules, &folders, &[&named, &path]) {
             return Err(format!("it may not be read: {rule}"));
         }
-        self.context.extend(tools::compare_with_disk(self.reader, self.roots, &path, true));
+        self.context.extend(tools::compare_with_disk(self.reader, self.roots, self.seen, &path, true));
         self.reader.read(&path).map(|file| file.text.to_string()).map_err(|error| error.to_string())
     }
 }
@@ -391,8 +401,8 @@ mod tests {
         workspace::files::create(&root.join("a.txt"), "one\ntwo\nthree\n").unwrap();
         let roots = Roots::new([&root]).unwrap();
         let reader = Reader::new(Arc::default(), Arc::new(workspace::reader::NoOverlay));
-        let (rules, context) = (Rules::default(), String::new());
-        let mut mentions = Mentions { reader: &reader, roots: &roots, rules: &rules, context };
+        let (rules, seen, context) = (Rules::default(), Seen::default(), String::new());
+        let mut mentions = Mentions { reader: &reader, roots: &roots, rules: &rules, seen: &seen, context };
         mentions.part(&paths::to_uri(&root.join("a.txt")), range((0, 0), (2, 0)));
         assert_eq!(mentions.context, "a.txt lines 1-2:\n```\none\ntwo\n```\n");
     }

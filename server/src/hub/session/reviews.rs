@@ -103,8 +103,8 @@ impl Session {
             // What was read may be older than what the editor has said since.
             let open = self.reader.buffers().get(&file.path);
             let base = match &open {
-                // No file, which the editor shows as an empty document.
-                Open::Yes(snapshot) if base.is_none() && snapshot.is_blank() => Base::Text(None),
+                // No file, which the editor shows as an empty document or with its last text.
+                Open::Yes(snapshot) if base.is_none() && snapshot.may_be_no_file() => Base::Text(None),
                 Open::Yes(snapshot) => Base::Open(snapshot),
                 Open::No | Open::OutOfSync => Base::Text(base.as_deref()),
             };

@@ -123,7 +123,7 @@ impl Session {
         }
         let open = self.reader.buffers().get(&file.path);
         let base = match &open {
-            Open::Yes(snapshot) if file.after.is_none() && snapshot.is_blank() => Base::Text(None),
+            Open::Yes(snapshot) if file.after.is_none() && snapshot.may_be_no_file() => Base::Text(None),
             Open::Yes(snapshot) => Base::Open(snapshot),
             Open::No => Base::Text(on_disk.unwrap_or(file.after.as_deref())),
             Open::OutOfSync => return false,

@@ -41,6 +41,8 @@ pub(super) struct State {
     pub(super) accept_edits: (bool, AutoScope),
     pub(super) usage: Usage,
     pub(super) cost: f64,
+    /// The models of turns whose cost is not known.
+    pub(super) unpriced: BTreeSet<String>,
     pub(super) created_at: u64,
     pub(super) updated_at: u64,
     /// Whether the user has asked for it by a command, or given it a prompt, a command, a name, a model or a mode of its own.
@@ -152,6 +154,9 @@ impl State {
                 self.turn_ended = Some(SystemTime::now());
                 self.usage += *usage;
                 self.cost += cost.unwrap_or_default();
+                if cost.is_none() && *usage != Usage::default() {
+                    self.unpriced.insert(self.model.clone().unwrap_or_default());
+                }
             }
             Event::UserCommandStarted { tool_call_id, .. } => drop(self.user_commands.insert(tool_call_id.clone())),
             Event::UserCommandEnded { tool_call_id, .. } => drop(self.user_commands.remove(tool_call_id)),
@@ -213,10 +218,12 @@ impl State {
                     self.changed.insert(key, (before.clone(), file.after.clone()));
                 }
             }
-            Event::Formatted { uri, .. } => {
+            Event::Formatted { uri, by, .. } => {
                 let path = paths::from_uri(uri).unwrap_or_default();
                 let file = path.file_name().unwrap_or_default().to_string_lossy();
-                self.untold.push(format!("and the editor formatted {file} then"));
+                // Of our own language servers the name is known.
+                let by = by.as_deref().unwrap_or("the editor");
+                self.untold.push(format!("and {by} formatted {file} then"));
             }
             Event::FileSeen { uri, now: Some(now), occasion: SeenOccasion::Deletion } => {
                 self.deleting.insert(uri.clone(), now.clone());
@@ -314,4 +321,28 @@ pub(super) fn short(command: &str) -> String {
     let short: String = line.chars().take(LONGEST_COMMAND).collect();
     let rest = if short.len() < command.len() { "…" } else { "" };
     format!("{short}{rest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_model_was_not_told_of_formatting_names_who_formatted() {
+        let formatted = |by: Option<&str>| Event::Formatted {
+            turn_id: None,
+            uri: "file:///p/a.txt".into(),
+            before: "b".into(),
+            after: "a".into(),
+            added: 1,
+            removed: 1,
+            by: by.map(Into::into),
+        };
+        for (by, who) in [(Some("rust-analyzer"), "rust-analyzer"), (None, "the editor")] {
+            let mut state = State::default();
+            state.apply(&formatted(by));
+            let told = state.untold().unwrap();
+            assert!(told.contains(&format!("and {who} formatted a.txt then")), "{told}");
+        }
+    }
 }

@@ -124,10 +124,12 @@ impl Session {
             tools: Arc::clone(&self.tools),
             shell: Arc::clone(&self.shell),
             info: self.info(),
+            unpriced: self.state.unpriced.clone(),
             accept_edits: self.state.accept_edits,
             said: self.accepting.said(),
             grants_changed: self.grants.changed(),
             reader: self.reader.clone(),
+            seen: self.seen.clone(),
             rules: self.rules_in_force(),
             trust: self.trust.clone(),
             caller,
@@ -385,10 +387,10 @@ impl Session {
         self.record(Event::PromptQueued { queue_id: queue_id.clone(), prompt: params.prompt.clone() });
         user_command::unescape(&mut params.prompt);
         let (own, reader, roots) = (self.own.clone(), Arc::clone(&self.reader), Arc::clone(&self.roots));
-        let rules = self.rules_in_force();
+        let (rules, seen) = (self.rules_in_force(), self.seen.clone());
         self.begun += 1;
         tokio::spawn(async move {
-            let context = prepare::expand(&reader, &roots, &rules, &params.prompt).await;
+            let context = prepare::expand(&reader, &roots, &rules, &seen, &params.prompt).await;
             let steer = Interjection::Steer { prompt: params.prompt, context };
             let _ = own.send(Own::Steered(params.expected_turn_id, queue_id, steer, reply));
         });

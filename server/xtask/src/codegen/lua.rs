@@ -4,8 +4,8 @@ use std::fmt::{self, Write as _};
 
 use protocol::ErrorCode;
 
-use super::COMMAND;
 use super::model::{Definition, Field, Method, Protocol, Shape, Type, Variant, pascal_case};
+use super::{COMMAND, SAID_BY_ERROR, said_by_error};
 
 /// The file's text.
 pub fn render(protocol: &Protocol) -> String {
@@ -36,7 +36,12 @@ fn write_file(out: &mut String, protocol: &Protocol) -> fmt::Result {
         comment(out, "  ", code.meaning())?;
         writeln!(out, "  {} = {},", code.name(), code.code())?;
     }
-    writeln!(out, "}}\n\nreturn M")
+    writeln!(out, "}}\n")?;
+
+    comment(out, "", SAID_BY_ERROR)?;
+    writeln!(out, "---@type table<azimuth.StopReason, true>")?;
+    let reasons: Vec<_> = said_by_error().iter().map(|reason| format!("{reason} = true")).collect();
+    writeln!(out, "M.said_by_error = {{ {} }}\n\nreturn M", reasons.join(", "))
 }
 
 fn methods(out: &mut String, table: &str, methods: &[Method]) -> fmt::Result {

@@ -4,8 +4,8 @@ use std::fmt::{self, Write as _};
 
 use protocol::ErrorCode;
 
-use super::COMMAND;
 use super::model::{Definition, Field, Method, Protocol, Shape, Type, Variant, pascal_case};
+use super::{COMMAND, SAID_BY_ERROR, said_by_error};
 
 /// The file's text.
 pub fn render(protocol: &Protocol) -> String {
@@ -33,7 +33,11 @@ fn write_file(out: &mut String, protocol: &Protocol) -> fmt::Result {
     }
     writeln!(out, "}} as const;\n")?;
     doc(out, "", "The name of an error.")?;
-    writeln!(out, "export type ErrorName = keyof typeof errorCodes;")?;
+    writeln!(out, "export type ErrorName = keyof typeof errorCodes;\n")?;
+
+    doc(out, "", SAID_BY_ERROR)?;
+    let reasons: Vec<_> = said_by_error().iter().map(|reason| format!("'{reason}'")).collect();
+    writeln!(out, "export const saidByError: readonly StopReason[] = [{}];", reasons.join(", "))?;
 
     for definition in &protocol.types {
         writeln!(out)?;

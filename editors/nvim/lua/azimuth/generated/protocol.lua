@@ -1367,8 +1367,14 @@
 ---How the workspace is set up, in one respect.
 ---@class azimuth.SetupFact
 ---@field about azimuth.SetupAbout What it is about, so that a client can offer to see to it.
----@field lacks boolean Whether something is missing that the user could mend.
+---@field state azimuth.SetupState Whether that is well.
 ---@field text string How it is, for people; one line.
+
+---Whether a fact about the workspace is well.
+---@alias azimuth.SetupState
+---| "inOrder" # It is there, and works.
+---| "lacks" # Something is missing that the user could mend.
+---| "neutral" # It is good to know, and neither.
 
 ---How grave a notice is.
 ---@alias azimuth.Severity
@@ -1740,5 +1746,9 @@ M.error_codes = {
   ---It needs the user's confirmation: show them the message, which says what it means, and ask again with `confirmed`.
   notConfirmed = -32017,
 }
+
+---The reasons that `turnEnded` says as a whole in its `error`, so that no words are added.
+---@type table<azimuth.StopReason, true>
+M.said_by_error = { max_tokens = true, refusal = true }
 
 return M

@@ -26,6 +26,10 @@ local remedies = {
   servers = ":Azimuth servers",
 }
 
+--- How a fact is marked.
+---@type table<azimuth.SetupState, { [1]: string, [2]: string }>
+local signs = { inOrder = { "✓", "AzimuthDone" }, lacks = { "!", "AzimuthWarning" }, neutral = { "·", "AzimuthDim" } }
+
 ---@param into azimuth.Block
 ---@param line string
 ---@param sign string
@@ -79,8 +83,9 @@ function M.draw(start)
   if #start.setup > 0 then
     blocks.header(into, "Set up", "AzimuthUser")
     for _, fact in ipairs(start.setup) do
-      put_signed(into, text.one_line(fact.text, 300), fact.lacks and "!" or "✓", fact.lacks and "AzimuthWarning" or "AzimuthDone")
-      if fact.lacks and remedies[fact.about] then
+      local sign = signs[fact.state] or signs.neutral
+      put_signed(into, text.one_line(fact.text, 300), sign[1], sign[2])
+      if fact.state == "lacks" and remedies[fact.about] then
         dim_end(into, "  " .. remedies[fact.about])
       end
     end

@@ -24,6 +24,10 @@ const FRESH: Duration = Duration::from_secs(600);
 const FAILED: Duration = Duration::from_secs(20);
 /// The most bytes of a list.
 const BYTES: usize = 8 * 1024 * 1024;
+/// Where Ollama's own list is.
+const OLLAMA_LIST: &str = "/api/tags";
+/// Where LM Studio's own lists are, which say what its models can do: that of 0.4, and the one before it.
+const LM_STUDIO_LISTS: &[&str] = &["/api/v1/models", "/api/v0/models"];
 /// Models that are listed beside those that can be talked to.
 const NOT_FOR_TALKING: &[&str] = &["embed", "rerank", "whisper", "tts-", "-tts", "dall-e", "moderation", "image"];
 
@@ -83,18 +87,35 @@ async fn ask(provider: &Provider, http: &Http) -> Answer {
     // Ollama's own list says what its models can do. Where there is none, it is another server in its place.
     if provider.is_local
         && provider.name == "ollama"
-        && let Ok(models) = ask_at(ollama_list(&provider.base_url)?, provider, http).await
+        && let Ok(models) = ask_at(beside(&provider.base_url, OLLAMA_LIST)?, provider, http).await
     {
         return Ok(models);
     }
-    ask_at(endpoint(&provider.base_url, "models")?, provider, http).await
+    let mut models = ask_at(endpoint(&provider.base_url, "models")?, provider, http).await?;
+    if provider.is_local && provider.name == "lm-studio" {
+        for place in LM_STUDIO_LISTS {
+            if let Ok(told) = ask_at(beside(&provider.base_url, place)?, provider, http).await {
+                models.iter_mut().for_each(|model| complete(model, &told));
+                break;
+            }
+        }
+    }
+    Ok(models)
 }
 
-/// Where Ollama's own list is: beside its `/v1`.
-fn ollama_list(base_url: &str) -> Result<Url, String> {
+/// Takes what another list of the same server says of a model.
+fn complete(model: &mut Listed, told: &[Listed]) {
+    if let Some(told) = told.iter().find(|told| told.id == model.id) {
+        model.context = model.context.or(told.context);
+        model.images = model.images.or(told.images);
+    }
+}
+
+/// What lies beside a local server's `/v1`.
+fn beside(base_url: &str, place: &str) -> Result<Url, String> {
     let mut url = endpoint(base_url, "models")?;
     let path = url.path().trim_end_matches("/v1/models").to_owned();
-    url.set_path(&format!("{path}/api/tags"));
+    url.set_path(&format!("{path}{place}"));
     Ok(url)
 }
 
@@ -128,11 +149,14 @@ fn parse(body: &[u8]) -> Option<Vec<Listed>> {
 /// A model of a list. What is said beside the id differs: context lengths of OpenRouter, Groq, vLLM, LM Studio and
 /// llama.cpp, prices of OpenRouter.
 fn listed(item: &Value) -> Option<Listed> {
-    let id = ["id", "name", "model"].iter().find_map(|name| item.get(name)?.as_str())?;
+    // LM Studio's own list calls it a key.
+    let id = ["id", "key", "name", "model"].iter().find_map(|name| item.get(name)?.as_str())?;
     let number = |places: &[&str]| places.iter().find_map(|place| item.pointer(place)?.as_u64()).filter(|n| *n > 0);
     // OpenRouter's.
     let modalities = item.pointer("/architecture/input_modalities").and_then(Value::as_array);
-    // A list at Ollama and llama.cpp, an object at Mistral.
+    // LM Studio's older list says so here that a model sees: `llm` or `vlm`.
+    let kind = item.get("type").and_then(Value::as_str);
+    // A list at Ollama and llama.cpp, an object at Mistral and LM Studio.
     let capabilities = item.get("capabilities");
     let has =
         |list: &Vec<Value>, names: &[&str]| list.iter().filter_map(Value::as_str).any(|name| names.contains(&name));
@@ -140,6 +164,7 @@ fn listed(item: &Value) -> Option<Listed> {
         id: id.to_owned(),
         context: number(&[
             "/loaded_context_length",
+            "/loaded_instances/0/config/context_length",
             "/meta/n_ctx",
             "/context_length",
             "/context_window",
@@ -148,9 +173,10 @@ fn listed(item: &Value) -> Option<Listed> {
         ]),
         max_output: number(&["/top_provider/max_completion_tokens", "/max_completion_tokens"]),
         price: item.get("pricing").and_then(price),
-        images: modalities.map(|kinds| has(kinds, &["image"])).or_else(|| match capabilities? {
-            Value::Array(able) => Some(has(able, &["multimodal", "vision"])),
-            able => able.get("vision")?.as_bool(),
+        images: modalities.map(|kinds| has(kinds, &["image"])).or_else(|| match (kind, capabilities) {
+            (Some("vlm"), _) => Some(true),
+            (_, Some(Value::Array(able))) => Some(has(able, &["multimodal", "vision"])),
+            (_, able) => able?.get("vision")?.as_bool(),
         }),
     })
 }

@@ -591,11 +591,12 @@ impl FileProposal {
     }
 
     /// What an editor shows of a file. One that is not there, or that is there only by a hunk, it shows as an empty
-    /// document.
+    /// document, and one that was deleted perhaps with its last text.
     fn shown<'t>(&self, base: Base<'t>) -> Base<'t> {
         let made = || self.hunks.iter().any(|hunk| hunk.kind == Kind::Create);
         let is_empty = self.document().is_some_and(text::is_blank);
         match base {
+            Base::Open(snapshot) if snapshot.is_gone() => Base::Text(None),
             Base::Open(snapshot) if snapshot.is_blank() && !is_empty && (!self.document.present || made()) => {
                 Base::Text(None)
             }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -38,6 +38,8 @@ pub(super) struct Slot {
     last_question: Mutex<Instant>,
     /// How many ask now.
     asking: AtomicUsize,
+    /// Whether it did not answer in time when it was last asked what a file would be, formatted.
+    formats_late: AtomicBool,
     changes: Changes,
 }
 
@@ -99,9 +101,30 @@ impl Slot {
     pub(super) fn new(key: Key, detected: &Detected, config: &ServersConfig, idle: Duration, changes: Changes) -> Self {
         let (supervisor, path) = (config.supervisor.clone(), config.path.clone());
         let (state, last_question) = (watch::Sender::new(State::Empty), Mutex::new(Instant::now()));
-        let asking = AtomicUsize::new(0);
+        let (asking, formats_late) = (AtomicUsize::new(0), AtomicBool::new(false));
         let (definition, is_brought) = (detected.definition.clone(), detected.is_brought);
-        Self { key, definition, supervisor, is_brought, path, idle, state, last_question, asking, changes }
+        Self {
+            key,
+            definition,
+            supervisor,
+            is_brought,
+            path,
+            idle,
+            state,
+            last_question,
+            asking,
+            formats_late,
+            changes,
+        }
+    }
+
+    /// Whether it did not answer in time when it was last asked what a file would be, formatted.
+    pub(super) fn formats_late(&self) -> bool {
+        self.formats_late.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn note_formatting(&self, is_late: bool) {
+        self.formats_late.store(is_late, Ordering::Relaxed);
     }
 
     /// Whether it is this server for this project, for sessions like this one.

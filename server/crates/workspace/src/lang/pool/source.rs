@@ -21,6 +21,10 @@ use super::{Access, NoSlot, Servers, blocking, view};
 use crate::paths::Roots;
 use crate::reader::Reader;
 
+/// How long a server is waited for that did not answer in time when it was last asked to format: each accepted edit waits
+/// for it.
+const WITHIN_IF_LATE: Duration = Duration::from_secs(1);
+
 /// Our own servers for one session.
 pub(super) struct Own {
     pub(super) servers: Arc<Servers>,
@@ -294,16 +298,44 @@ impl Own {
     ) -> LangResult {
         let mut best: Option<LangResult> = None;
         for server in &candidates.servers {
-            let result = self.ask_server(candidates, server, query, Part::All, within, until).await;
+            let result = self.ask_one_of(candidates, server, query, within, until).await;
             let says_more = |best: &LangResult| best.status == LangStatus::Unsupported;
             if best.as_ref().is_none_or(says_more) || is_answer(&result) {
                 best = Some(result);
             }
-            if best.as_ref().is_some_and(is_answer) {
+            // There is time left for the next where one was waited for only shortly.
+            let gave_up = |best: &LangResult| best.status == LangStatus::TimedOut && Instant::now() < until;
+            if best.as_ref().is_some_and(|best| is_answer(best) && !gave_up(best)) {
                 break;
             }
         }
         best.unwrap_or_else(|| LangResult::without_answer(LangStatus::NoServer, Some(candidates.why_none.clone())))
+    }
+
+    /// Asks one; what formats only shortly if it did not answer in time the last time.
+    async fn ask_one_of(
+        &self,
+        candidates: &Candidates,
+        server: &Detected,
+        query: &LangQuery,
+        within: Duration,
+        until: Instant,
+    ) -> LangResult {
+        if !matches!(query, LangQuery::Format { .. }) {
+            return self.ask_server(candidates, server, query, Part::All, within, until).await;
+        }
+        let is_late = self.slot_of(server).is_some_and(|slot| slot.formats_late());
+        let within = if is_late { within.min(WITHIN_IF_LATE) } else { within };
+        let until = until.min(Instant::now() + within);
+        let result = self.ask_server(candidates, server, query, Part::All, within, until).await;
+        if let Some(slot) = self.slot_of(server) {
+            slot.note_formatting(result.status == LangStatus::TimedOut);
+        }
+        result
+    }
+
+    fn slot_of(&self, server: &Detected) -> Option<Arc<Slot>> {
+        self.servers.slots().values().find(|slot| slot.is_of(server, &self.access)).cloned()
     }
 
     /// Asks all at once, and puts together what they say.
@@ -340,8 +372,7 @@ impl Own {
             return vec![self.ask_server(candidates, server, query, Part::All, within, until).await];
         }
         let mut parts = vec![self.ask_server(candidates, server, query, Part::Answered, within, until).await];
-        let slot = self.servers.slots().values().find(|slot| slot.is_of(server, &self.access)).cloned();
-        let client = slot.and_then(|slot| slot.client());
+        let client = self.slot_of(server).and_then(|slot| slot.client());
         if parts.iter().all(|part| is_said(part.status)) && client.is_some_and(|client| client.answers_for_problems()) {
             let mut published = self.ask_server(candidates, server, query, Part::Published, within, until).await;
             for server in &mut published.servers {

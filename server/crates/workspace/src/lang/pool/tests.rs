@@ -297,6 +297,23 @@ async fn every_way_to_fail_is_an_honest_status_in_time() {
 }
 
 #[tokio::test]
+async fn one_that_did_not_format_in_time_is_waited_for_only_shortly_the_next_time() {
+    let world = World::new("formats-never");
+    let query = LangQuery::Format { uri: world.uri("a.nasty"), lines: Vec::new() };
+    // It has the time to start.
+    while !world.path("asked-to-format").exists() {
+        assert_eq!(world.ask(query.clone(), 3).await.status, LangStatus::TimedOut);
+    }
+    let began = Instant::now();
+    let result = world.ask(query, 60).await;
+    assert_eq!((result.status, why(&result)), (LangStatus::TimedOut, "nasty: it did not answer in time"));
+    assert!(began.elapsed() < Duration::from_secs(30), "it was waited for as long as the first time");
+    // Other questions have the time that they are given.
+    assert_eq!(world.ask(world.definition(), 20).await.status, LangStatus::Ready);
+    world.servers.stop().await;
+}
+
+#[tokio::test]
 async fn one_that_does_not_even_start_is_said_to_have_crashed_and_left_alone_for_a_while() {
     let world = World::new("never-starts");
     let result = world.ask(world.definition(), 5).await;

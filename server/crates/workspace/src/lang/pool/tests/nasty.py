@@ -219,6 +219,10 @@ def request(message):
             why = "edits were not applied: " + said["result"]["failureReason"]
             return write({"id": message["id"], "error": {"code": -32001, "message": why}})
         return answer(message, None)
+    if method in ("textDocument/formatting", "textDocument/rangeFormatting") and behaviour == "formats-never":
+        # So that it can be known from outside how often it was asked.
+        open(answers["root"].removeprefix("file://") + "/asked-to-format", "a").write("x")
+        return
     if method in ("textDocument/formatting", "textDocument/rangeFormatting"):
         return answer(message, tidied(texts[uri].split("\n"), params.get("range")))
     if method == "workspace/diagnostic" and behaviour == "pulls-for-ever":
