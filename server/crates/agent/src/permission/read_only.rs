@@ -2,7 +2,7 @@
 
 use super::flags::{self, Flags};
 use super::places::Places;
-use super::{Word, awk, jq, printed};
+use super::{Word, awk, jq, printed, tree};
 
 /// Which arguments of a program leave it reading.
 enum Reads {
@@ -81,7 +81,7 @@ const TABLE: &[(&str, Reads)] = &[
     ("tail", Without(&["-f", "-F", "--follow", "--retry"])),
     ("test", If(test)),
     ("tr", Always),
-    ("tree", Without(&["-o", "-R", "--fromfile", "--hintro", "--houtro"])),
+    ("tree", If(tree::only_reads)),
     ("true", Always),
     ("type", Always),
     ("uname", Always),
