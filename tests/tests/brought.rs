@@ -48,6 +48,16 @@ impl World {
 
     /// With more settings, and a folder of the project that is the first in `PATH`.
     async fn with(whose: Whose, more: &str, first: Option<&str>) -> Option<Self> {
+        Self::made(whose, more, first, |_| Vec::new()).await
+    }
+
+    /// Where the user's environment has these variables besides, made of the project's folder.
+    async fn made(
+        whose: Whose,
+        more: &str,
+        first: Option<&str>,
+        environment: impl FnOnce(&Path) -> Vec<(&'static str, String)>,
+    ) -> Option<Self> {
         if workspace::shell::sandbox::support().by.is_none() {
             harness::not_tried("this kernel has no Landlock");
             return None;
@@ -93,6 +103,7 @@ impl World {
         }
         command.env("HOME", &home).env_remove("TMPDIR").env("SSH_AUTH_SOCK", "/run/agent").env("PLAIN", "passed on");
         command.env("PATH", path).env("LET_TOKEN", "let through").env("KEPT_TOKEN", "kept back");
+        command.envs(environment(project.folder()));
         let window = Window::launch(command, &setup, &project, Profile::panel()).await;
         // What a server writes may be told after the turn has ended.
         window.waive("azimuth/event");
@@ -196,12 +207,28 @@ async fn a_language_server_of_the_users_own_runs_in_the_sandbox_with_all_that_it
 
 #[tokio::test]
 async fn a_link_in_the_project_opens_nothing_to_a_language_server_that_starts_later() {
-    let Some(world) = World::with(Whose::Users, "", Some(".venv/bin")).await else { return };
-    std::fs::create_dir_all(world.project.path(".venv/bin")).unwrap();
-    std::os::unix::fs::symlink(&world.home, world.project.path(".venv/share")).unwrap();
-    world.begin().await;
-    world.told().await;
-    assert_confined(&world);
+    for settings in ["", "sandbox = \"read-only\""] {
+        let in_project = |folder: &Path| vec![("XDG_CACHE_HOME", folder.join(".cache").display().to_string())];
+        let Some(world) = World::made(Whose::Users, settings, Some(".venv/bin"), in_project).await else { return };
+        // One that is built in and has a cache of its own. It leaves what it gets where both may write.
+        let left = TempDir::new().unwrap();
+        write_server(&world.home.join("tools/bin/clangd"), &world.home, left.path(), "started");
+        world.project.write("compile_flags.txt", "");
+        world.project.write("a.c", "int one;\n");
+        world.begin().await;
+        world.told().await;
+        for link in [".venv/share", ".cache/clangd"] {
+            let link = world.project.path(link);
+            std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+            std::os::unix::fs::symlink(&world.home, link).unwrap();
+        }
+        world.call("lsp_hover", json!({ "path": "a.c", "line": 1, "text": "one" })).await;
+        let told = world.told().await;
+        assert!(left.path().join("started").exists(), "{told}");
+        let leak = std::fs::read_to_string(left.path().join("leak")).unwrap();
+        assert_eq!(leak, "", "it read a key with {settings}");
+        assert!(!world.home.join(".bashrc").exists(), "it wrote what the user's shells run with {settings}");
+    }
 }
 
 #[tokio::test]

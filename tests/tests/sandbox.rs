@@ -12,9 +12,11 @@ use harness::{Answer, ModelServer, Profile, Project, Setup, Wire};
 use protocol::permission::PermissionAbout;
 use protocol::terminal::{SandboxMode, TerminalKind};
 use protocol::turn::StopReason;
-use protocol::{Event, SessionId, methods};
+use protocol::{Event, SessionId, ToolCallId, methods};
 use serde_json::json;
 use tempfile::TempDir;
+use workspace::shell::sandbox::Policy;
+use workspace::shell::{Confinement, RunOptions, Shell, ShellConfig, Trust};
 
 mod escapes;
 
@@ -163,6 +165,26 @@ impl World {
         assert!(!told.contains("The sandbox that"), "{command}\n{told}");
         told
     }
+}
+
+#[tokio::test]
+async fn where_the_sandbox_could_not_be_made_no_shell_starts() {
+    if workspace::shell::sandbox::support().by.is_none() {
+        harness::not_tried("this kernel has no Landlock");
+        return;
+    }
+    let place = TempDir::new().unwrap();
+    let cwd = place.path().canonicalize().unwrap();
+    let policy = Some(std::sync::Arc::new(Policy::closed()));
+    let confinement = Confinement { supervisor: Some(harness::binary().to_owned()), policy };
+    let (folder, trust) = (cwd.join("private"), Trust::default());
+    std::fs::create_dir(&folder).unwrap();
+    let config = ShellConfig { cwd, folder, pass: vec![], program: None, trust, confinement };
+    let shell = Shell::new(config, std::sync::Arc::new(())).unwrap();
+    let ran = shell.run(&ToolCallId::from("call"), "pwd", RunOptions::default()).await;
+    let error = ran.err().expect("no shell starts").to_string();
+    assert!(error.contains("Permission denied"), "{error}");
+    shell.close().await;
 }
 
 fn give_away(path: &Path) {

@@ -368,6 +368,78 @@ async fn a_link_that_a_command_puts_where_something_is_granted_opens_nothing() {
     world.window.close().await;
 }
 
+/// Where something is granted in [`of_an_activated_environment`], or in a folder that is taken apart for what is hidden in it.
+const GRANTED: [&str; 10] = [
+    ".venv/bin",
+    ".venv/share",
+    ".venv/lib",
+    ".go/pkg",
+    ".go/bin",
+    ".cargo/registry",
+    ".cargo/other",
+    ".cache/pip",
+    ".cache/Cypress",
+    "tmp",
+];
+
+impl World {
+    /// The links in these places of the project, to these paths, by which a new session in this folder can do more than it could:
+    /// each with what it can.
+    async fn opened_by_links(mut self, folder: &str, places: &[&str], targets: &[&Path]) -> Vec<String> {
+        self.model.may_rewrite();
+        let (key, letter) = (self.home.join(".ssh/id_ed25519"), self.beside.join("letter.txt"));
+        let new = [self.home.join("new"), self.home.join(".ssh/new"), self.beside.join("new")];
+        let mut script = format!("cat {} {};", key.display(), letter.display());
+        script.extend(new.iter().map(|path| format!("echo x > {};", path.display())));
+        let mut opened = Vec::new();
+        for place in places {
+            for target in targets {
+                let link = self.project.path(place);
+                std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+                let _ = std::fs::remove_dir(&link);
+                std::os::unix::fs::symlink(target, &link).unwrap();
+                let params = json!({ "folders": [self.project.uri(folder)] });
+                self.session = self.window.call::<methods::SessionNew>(params).await.session.session_id;
+                let is_read = self.run(&script).await.contains(SECRET);
+                let is_written = new.iter().any(|path| std::fs::remove_file(path).is_ok());
+                if is_read || is_written {
+                    let target = target.display();
+                    opened.push(format!("{place} -> {target}, read: {is_read}, written: {is_written}"));
+                }
+                std::fs::remove_file(link).unwrap();
+            }
+        }
+        self.window.close().await;
+        opened
+    }
+}
+
+#[tokio::test]
+async fn a_link_in_another_project_opens_nothing_where_a_variable_leads_through_it() {
+    let Some(world) = World::with(User::Same, "", of_an_activated_environment).await else { return };
+    world.model.may_rewrite();
+    // The other one is around the session's own, and its commands can make all of these links.
+    world.works("mkdir -p packages/b && ln -s ~ tmp && rm tmp").await;
+    let (home, beside) = (world.home.clone(), world.beside.clone());
+    let keys = home.join(".ssh");
+    let targets = [home.as_path(), &keys, &beside, Path::new("../..")];
+    assert_eq!(world.opened_by_links("packages/b", &GRANTED, &targets).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_link_in_the_workspace_opens_nothing_to_commands_that_only_read() {
+    let settings = "sandbox = \"read-only\"";
+    let Some(world) = World::with(User::Same, settings, of_an_activated_environment).await else { return };
+    let (home, beside) = (world.home.clone(), world.beside.clone());
+    let targets = [home.as_path(), &beside, Path::new("/")];
+    assert_eq!(world.opened_by_links("", &GRANTED, &targets).await, Vec::<String>::new());
+
+    let Some(world) = World::with(User::Same, settings, of_an_activated_environment).await else { return };
+    assert!(world.works("cat a.txt").await.starts_with("one\n"));
+    world.refuses("echo x > b.txt", "b.txt cannot be written in it").await;
+    world.window.close().await;
+}
+
 #[tokio::test]
 async fn what_a_projects_own_environment_has_is_used_as_it_lies_in_the_project() {
     let Some(world) = World::with(User::Same, "", of_an_activated_environment).await else { return };

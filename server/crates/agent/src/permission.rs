@@ -57,6 +57,7 @@ mod shell;
 mod spellings;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod typing;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use agent::permission::Rules;
 use protocol::terminal::SandboxMode;
+use tokio::task::JoinError;
 use workspace::paths::Roots;
 use workspace::shell::Confinement;
 use workspace::shell::sandbox::{self, Policy, Settings, World};
@@ -25,9 +26,15 @@ pub(crate) async fn of(
     }
     let plan = Plan::new(own, config, roots);
     let made = tokio::task::spawn_blocking(move || plan.carried_out()).await;
-    // Without a policy commands would run free; that is said rather than hidden.
-    let (policy, warning) = made.unwrap_or_else(|error| (None, Some(format!("no sandbox can be made: {error}"))));
+    let (policy, warning) = made.unwrap_or_else(|error| failed(&error, sandbox::support().by.is_some()));
     (Confinement { supervisor, policy: policy.map(Arc::new) }, warning)
+}
+
+/// What holds them where the policy could not be made, though there could be one: without any, commands would run free.
+fn failed(error: &JoinError, can_be: bool) -> (Option<Policy>, Option<String>) {
+    let words =
+        if can_be { "so no command can run in this session; open another one" } else { "and this system has none" };
+    (can_be.then(Policy::closed), Some(format!("the sandbox could not be made, {words}: {error}")))
 }
 
 /// What would hold them, to tell of it; none where nothing would. Nothing is made for that, and the settings of tools are looked
@@ -136,6 +143,18 @@ mod tests {
     use protocol::permission::RuleOrigin;
 
     use super::*;
+
+    #[tokio::test]
+    async fn where_the_sandbox_cannot_be_made_nothing_is_opened_rather_than_everything() {
+        let failure = tokio::task::spawn_blocking(|| panic!("a fault of ours")).await.map(|()| ()).unwrap_err();
+        let (policy, warning) = failed(&failure, true);
+        let policy = policy.unwrap();
+        for path in ["/usr/bin/bash", "/tmp", "/dev/null"] {
+            assert!(!policy.allows(Path::new(path), sandbox::Use::Read), "{path}");
+        }
+        assert!(warning.is_some_and(|words| words.contains("no command can run") && words.contains("a fault of ours")));
+        assert_eq!(failed(&failure, false).0, None);
+    }
 
     #[test]
     fn what_a_rule_denies_outside_the_workspace_is_found_by_its_whole_name() {

@@ -3,7 +3,7 @@
 use super::flags::{self, Flags};
 use super::lists::is_for_keys;
 use super::places::Places;
-use super::{Word, awk, jq, printed, sed};
+use super::{Word, awk, jq, printed, sed, tree};
 use std::path::Path;
 
 /// Which arguments of a program leave it reading.
@@ -108,7 +108,7 @@ const TABLE: &[(&str, Reads)] = &[
     ("tail", Without(&["-f", "-F", "--follow", "--retry"])),
     ("test", If(test)),
     ("tr", Always),
-    ("tree", Without(&["-o", "-R", "--fromfile", "--hintro", "--houtro"])),
+    ("tree", If(tree::only_reads)),
     ("true", Always),
     ("tty", Always),
     ("type", Always),

@@ -594,14 +594,17 @@ fn forms(command: &SimpleCommand) -> Vec<Vec<Word>> {
             forms.push(renamed);
         } else if WRAPPERS.contains(&bare) {
             let mut words = words.clone();
+            let mut names = words.len();
             if matches!(bare, "parallel" | "xargs") {
                 let end = words.iter().position(|word| spellings::text(word).starts_with(":::"));
                 words.truncate(end.unwrap_or(words.len()));
+                // What it reads is a program's name only where it is not given one.
+                names = words.len() + usize::from(!spellings::names_a_command(&words));
                 words.push(Word::Unknown("(what it reads)".to_owned()));
             }
             // Which words are the wrapper's own is not for us to know: each that could be a name is tried.
             let words: Vec<_> = words.iter().map(unquoted).collect();
-            forms.extend((1..words.len().min(8)).filter_map(|from| words.get(from..).map(<[Word]>::to_vec)));
+            forms.extend((1..names.min(8)).filter_map(|from| words.get(from..).map(<[Word]>::to_vec)));
         } else if INTERPRETERS.contains(&bare) {
             for word in words.iter().skip(1) {
                 let (Word::Known(text) | Word::Unknown(text)) = word;
@@ -741,7 +744,8 @@ fn guess_open(text: &str, wanted: &[&str]) -> Vec<SimpleCommand> {
     let text = spellings::without_braces(text);
     // Each as one word, and what is in it.
     let pieces = whole.split([';', '|', '&', '\n', '(', ')']);
-    let inner = text.split([';', '|', '&', '\n', '(', ')', '{', '}', '`']);
+    let run = spellings::without_arithmetic(&text);
+    let inner = run.split([';', '|', '&', '\n', '(', ')', '{', '}', '`']);
     commands_of(pieces.chain(inner).map(|piece| {
         let words = piece.split_whitespace().skip_while(|word| BEFORE.contains(word) || sets(word));
         words.map(word).filter(|word| !spellings::text(word).is_empty()).collect()

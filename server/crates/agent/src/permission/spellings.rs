@@ -299,6 +299,87 @@ pub(super) fn without_braces(text: &str) -> String {
     plain
 }
 
+/// A text without what is calculated in it (`$((…))`), but with the commands whose output that is calculated with.
+pub(super) fn without_arithmetic(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, from)) = rest.split_once("$((") {
+        plain.push_str(before);
+        // Where another bracket closes first, it is a command in brackets of its own.
+        let behind = inner_closed(from).and_then(|at| Some((from.get(..at)?, from.get(at..)?.strip_prefix("))")?)));
+        // Numbers need no quotes: brackets in quotes or in a comment are none, and what stands between two of them is run.
+        let is_plain = |inner: &str| !inner.contains(['"', '\'', '\\', '\n', ';']);
+        let Some((inner, behind)) = behind.filter(|(inner, _)| is_plain(inner)) else {
+            plain.push_str("$((");
+            rest = from;
+            continue;
+        };
+        plain.push('$');
+        let calculated = without_arithmetic(inner);
+        substituted(&calculated).iter().for_each(|command| plain.push_str(&format!("({command})")));
+        rest = behind;
+    }
+    plain + rest
+}
+
+/// The commands in a text's `$(…)` and backticks.
+fn substituted(text: &str) -> Vec<&str> {
+    let (mut found, mut rest) = (Vec::new(), text);
+    while let Some(at) = rest.find("$(").into_iter().chain(rest.find('`')).min() {
+        let is_tick = rest.get(at..).is_some_and(|rest| rest.starts_with('`'));
+        let from = rest.get(at + if is_tick { 1 } else { 2 }..).unwrap_or_default();
+        let end = if is_tick { from.find('`') } else { inner_closed(from) }.unwrap_or(from.len());
+        found.push(from.get(..end).unwrap_or_default());
+        rest = from.get(end + 1..).unwrap_or_default();
+    }
+    found
+}
+
+/// Where the first bracket is that closes none of a text's own.
+fn inner_closed(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' if depth == 0 => return Some(at),
+            ')' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether a program such as `parallel` is told what to run: a word that no option stands before which it could be the value of.
+pub(super) fn names_a_command(words: &[Word]) -> bool {
+    /// Options of theirs that take no value.
+    const ALONE: &[&str] = &[
+        "--bar",
+        "--eta",
+        "--keep-order",
+        "--no-run-if-empty",
+        "--null",
+        "--progress",
+        "--tag",
+        "--verbose",
+        "--will-cite",
+        "-0",
+        "-k",
+        "-r",
+        "-t",
+        "-u",
+        "-v",
+    ];
+    let is_option = |text: &str| text.starts_with('-');
+    // `-j4`, `--jobs=4`
+    let has_value = |text: &str| text.contains('=') || text.get(2..).is_some_and(|value| value.parse::<u32>().is_ok());
+    let mut before = "";
+    words.iter().skip(1).map(text).any(|text| {
+        let may_be_value = is_option(before) && !ALONE.contains(&before) && !has_value(before);
+        before = text;
+        !is_option(text) && !may_be_value
+    })
+}
+
 /// What stands behind the bracket that closes the one that a text begins with.
 fn behind_closed(text: &str, open: char) -> &str {
     let close = if open == '{' { '}' } else { ')' };

@@ -440,6 +440,46 @@ fn deny_beats_ask_beats_allow_beats_default() {
 }
 
 #[test]
+fn deny_rules_leave_alone_what_is_told_what_to_run_and_what_only_counts() {
+    let rules = rules(&["Shell"], &[], &["Shell(git push:*)", "Shell(npm publish:*)"]);
+    expect(
+        &rules,
+        "allow",
+        &[
+            "parallel gzip ::: a b",
+            "parallel -j4 gzip ::: a b",
+            "parallel -j4 --bar gzip {} ::: a b",
+            "ls | parallel wc -l",
+            "find . -name '*.o' | xargs rm",
+            "find . -print0 | xargs -0 -n1 rm -f ; i=$((1+1))",
+            "i=$(($i+1))",
+            "i=$(($(nproc) * 2)) ; echo $((`nproc`+$((2*$i))))",
+            "i=$(( ($i + 1) * $n )) ; echo $i",
+        ],
+    );
+    for line in [
+        "parallel ::: x",
+        "parallel -j 4 < lines",
+        "parallel -j 4 ::: x",
+        "parallel git ::: push",
+        "parallel sudo ::: x",
+        "ls | xargs git",
+        "i=$(($(git push)+1))",
+        "i=$((`git push`+1))",
+        "i=$(($($X push)+1))",
+        "i=$(($(($($X push)+1))+1))",
+        "i=$((git push) | cat)",
+        "i=$(($X push) | cat)",
+        "i=$((1+1)) ; $X push",
+        "false && i=$(( \"((\" )) ; $X push ; echo \"))\"",
+        "# $((\n$X push\n# ))",
+        "echo '$((' ; $X push ; echo '))'",
+    ] {
+        assert_ne!(word(&shell(&rules, line)), "allow", "{line}");
+    }
+}
+
+#[test]
 fn deny_rules_look_through_wrappers_and_paths() {
     let rules = rules(&["Shell"], &[], &["Shell(rm:*)", "Shell(git push:*)"]);
     expect(

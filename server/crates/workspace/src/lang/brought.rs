@@ -123,7 +123,7 @@ fn words(arg: &str) -> impl Iterator<Item = &str> {
 
 fn is_theirs(path: &Path, roots: &Roots, policy: Option<&Policy>) -> bool {
     let resolved = path.canonicalize();
-    let written = || policy.into_iter().flat_map(|policy| &policy.write);
+    let written = || policy.into_iter().flat_map(|policy| policy.write.iter().chain(&policy.read_only));
     [Some(path), resolved.as_deref().ok()].into_iter().flatten().any(|path| {
         roots.iter().any(|root| path.starts_with(&root.path)) || written().any(|folder| path.starts_with(folder))
     })
@@ -184,6 +184,8 @@ fn in_digits(hash: impl AsRef<[u8]>) -> String {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "a test makes its files itself")]
 mod tests {
+    use protocol::terminal::SandboxMode;
+
     use super::super::table::{Places, Table};
     use super::*;
     use crate::shell::sandbox::{Settings, World};
@@ -232,6 +234,42 @@ mod tests {
         assert!(with.is_sandboxed && !without.is_sandboxed);
         assert_ne!(with.fingerprint, without.fingerprint);
         assert_eq!(with, looked(policy.as_ref()));
+    }
+
+    #[test]
+    fn what_commands_of_other_sessions_write_is_the_projects_where_they_only_read_too() {
+        // Not among temporary ones, which are nobody's.
+        let is_root = rustix::process::geteuid().is_root();
+        let base = if is_root { PathBuf::from("/srv") } else { std::env::var_os("HOME").unwrap().into() };
+        std::fs::create_dir_all(&base).unwrap();
+        let folder = tempfile::Builder::new().prefix("azimuth-brought-").tempdir_in(base).unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        let (cached, own) = (at("ada/.npm/_npx/1/program"), at("ada/tools/bin/program"));
+        for program in [&cached, &own] {
+            std::fs::create_dir_all(program.parent().unwrap()).unwrap();
+            std::fs::write(program, "").unwrap();
+        }
+        std::fs::create_dir_all(at("project")).unwrap();
+        let environment = |name: &str| match name {
+            "HOME" => Some(at("ada").into()),
+            "PATH" => Some(at("ada/tools/bin").into()),
+            _ => None,
+        };
+        let folders = [at("project")];
+        let world = World {
+            folders: &folders,
+            repositories: &[],
+            own: &[],
+            denied: &[],
+            credentials: &[],
+            environment: &environment,
+        };
+        let roots = Roots::new(&folders).unwrap();
+        for mode in [SandboxMode::WorkspaceWrite, SandboxMode::ReadOnly] {
+            let policy = Policy::new(&Settings { mode, ..Settings::default() }, &world).map(Policy::resolved);
+            assert!(is_theirs(&cached, &roots, policy.as_ref()), "{mode:?}");
+            assert!(!is_theirs(&own, &roots, policy.as_ref()), "{mode:?}");
+        }
     }
 
     #[test]

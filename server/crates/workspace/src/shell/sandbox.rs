@@ -82,6 +82,10 @@ pub struct Policy {
     pub network: bool,
     /// What they may read and run.
     pub read: Vec<PathBuf>,
+    /// What they may read too, and where a link opens nothing: commands of another session may have put it there.
+    pub unlinked: Vec<PathBuf>,
+    /// What they may only read here, though commands write it under `workspace-write`.
+    pub read_only: Vec<PathBuf>,
     /// What they may also write.
     pub write: Vec<PathBuf>,
     /// Temporary folders, which they may write too. Nothing in them is kept from anyone.
@@ -95,6 +99,20 @@ pub struct Policy {
     /// Our copies of the user's settings of git, which they may read whatever else is said: first the one that git begins
     /// with. None where it can read the user's own.
     pub git: Vec<PathBuf>,
+    /// Where its paths come from, until their links are resolved.
+    origins: Origins,
+}
+
+/// Where the paths of a policy come from, which says how far their links are believed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Origins {
+    /// The paths that a variable of the environment names. What it names may lie in another project, whose commands can put a
+    /// link there.
+    variables: Vec<PathBuf>,
+    /// The home folder and the workspace's folders: the links that lead to them are the user's.
+    meant: Vec<PathBuf>,
+    /// What no folder for temporary files may lie in or hold, since nothing in one is kept from anyone.
+    secret: Vec<PathBuf>,
 }
 
 /// A way to use a file.
@@ -167,48 +185,71 @@ impl Policy {
         (settings.mode != SandboxMode::Full).then(|| places::policy(settings, world))
     }
 
+    /// One that opens nothing, so that no program can be started in it.
+    pub fn closed() -> Self {
+        Self::nothing()
+    }
+
     /// The same with the links in its paths resolved, as far as they are there: what is hidden is to be found by whatever name it
     /// is granted. What lies where commands write is granted with that, and left out by itself: a link there may be a
-    /// command's, and opens nothing. Asks the disk.
+    /// command's, and opens nothing. Nor does a link out of the folder that it lies in, where a variable names the path: which
+    /// commands write there is not known here. Asks the disk.
     #[must_use]
     pub fn resolved(mut self) -> Self {
-        let Self { read, write, temporary, devices, hidden, credentials, .. } = &mut self;
-        let mut written: Vec<PathBuf> = Vec::new();
-        let mut led = BTreeSet::new();
-        // First those that no link leads to, such as the workspace: what a link leads to may lie in them.
-        for list in [&mut *write, &mut *temporary] {
-            list.retain(|path| {
-                let is_led_to = resolved(path) != *path;
-                let is_new = !is_led_to && !written.iter().any(|place| path.starts_with(place));
-                if is_led_to {
-                    led.insert(path.clone());
-                } else if is_new {
-                    written.push(path.clone());
-                }
-                is_led_to || is_new
-            });
-        }
-        for list in [&mut *write, &mut *temporary] {
-            list.retain_mut(|path| {
-                let place = if led.contains(path) { led_to(path, &written) } else { return true };
-                written.extend(place.clone());
-                place.map(|place| *path = place).is_some()
-            });
-        }
-        read.retain_mut(|path| led_to(path, &written).map(|place| *path = place).is_some());
+        let origins = std::mem::take(&mut self.origins);
+        let Self { read, unlinked, read_only, write, temporary, devices, hidden, credentials, .. } = &mut self;
         for list in [&mut *devices, &mut *hidden, &mut *credentials] {
             list.iter_mut().for_each(|path| *path = resolved(path));
         }
-        for list in [read, write, temporary, devices, hidden, credentials] {
+        let secret: Vec<PathBuf> = origins.secret.iter().map(|path| resolved(path)).collect();
+        // First those that no link leads to, such as the workspace: what a link leads to may lie in them.
+        let (mut written, mut led) = (Vec::new(), BTreeSet::new());
+        for (list, is_temporary) in
+            [(&mut *write, false), (&mut *temporary, true), (&mut *read_only, false), (&mut *unlinked, false)]
+        {
+            list.retain(|path| {
+                if resolved(path) != *path {
+                    led.insert(path.clone());
+                    return true;
+                }
+                let is_variables = is_temporary && origins.variables.contains(path);
+                let is_new = !written.iter().any(|place| path.starts_with(place));
+                let is_granted = is_new && !(is_variables && touches(path, &secret));
+                written.extend(is_granted.then(|| path.clone()));
+                is_granted
+            });
+        }
+        // The workspace before what a variable names, which may lie in it.
+        let links = Links::to(&origins.meant);
+        for is_variables in [false, true] {
+            for (list, is_temporary) in
+                [(&mut *write, false), (&mut *temporary, true), (&mut *read_only, false), (&mut *unlinked, false)]
+            {
+                list.retain_mut(|path| {
+                    if !led.contains(path) || origins.variables.contains(path) != is_variables {
+                        return true;
+                    }
+                    let place = if is_variables { links.led_to(path, &written) } else { led_to(path, &written) };
+                    let is_secret = |place: &PathBuf| {
+                        is_variables && is_temporary && [&secret, &*hidden].iter().any(|it| touches(place, it))
+                    };
+                    let place = place.filter(|place| !is_secret(place));
+                    written.extend(place.clone());
+                    place.map(|place| *path = place).is_some()
+                });
+            }
+        }
+        read.retain_mut(|path| led_to(path, &written).map(|place| *path = place).is_some());
+        for list in [read, unlinked, read_only, write, temporary, devices, hidden, credentials] {
             list.sort();
             list.dedup();
         }
         self
     }
 
-    /// Where its processes write.
+    /// Where its processes write, and where those of other sessions may.
     fn written(&self) -> Vec<PathBuf> {
-        [self.write.as_slice(), &self.temporary].concat()
+        [self.write.as_slice(), &self.temporary, &self.read_only, &self.unlinked].concat()
     }
 
     /// The same with copies of the user's settings of git in this folder, where git could not read the user's own: it would stop.
@@ -247,7 +288,9 @@ impl Policy {
         if lies_in(&self.temporary) || lies_in(&self.devices) {
             return true;
         }
-        let is_granted = lies_in(&self.write) || (how == Use::Read && lies_in(&self.read));
+        let is_read =
+            || how == Use::Read && [&self.read, &self.unlinked, &self.read_only].into_iter().any(|it| lies_in(it));
+        let is_granted = lies_in(&self.write) || is_read();
         if !is_granted || lies_in(&self.hidden) {
             return false;
         }
@@ -271,6 +314,8 @@ impl Policy {
         let mut args: Vec<OsString> = [NAME, mode, network].map(OsString::from).to_vec();
         let lists = [
             ("--read", &self.read),
+            ("--unlinked", &self.unlinked),
+            ("--read-only", &self.read_only),
             ("--write", &self.write),
             ("--temporary", &self.temporary),
             ("--device", &self.devices),
@@ -308,6 +353,8 @@ impl Policy {
             let [list, path] = pair else { return None };
             let list = match list.to_str()? {
                 "--read" => &mut policy.read,
+                "--unlinked" => &mut policy.unlinked,
+                "--read-only" => &mut policy.read_only,
                 "--write" => &mut policy.write,
                 "--temporary" => &mut policy.temporary,
                 "--device" => &mut policy.devices,
@@ -334,12 +381,15 @@ impl Policy {
             mode: SandboxMode::ReadOnly,
             network: false,
             read: Vec::new(),
+            unlinked: Vec::new(),
+            read_only: Vec::new(),
             write: Vec::new(),
             temporary: Vec::new(),
             devices: Vec::new(),
             hidden: Vec::new(),
             credentials: Vec::new(),
             git: Vec::new(),
+            origins: Origins::default(),
         }
     }
 }
@@ -361,6 +411,41 @@ pub fn resolved(path: &Path) -> PathBuf {
 /// Where a path leads by its links; what is not there at its end stays as it is written. None where that lies in one of these
 /// folders, or the way goes through one: whoever writes there could have it lead anywhere. Asks the disk.
 fn led_to(path: &Path, folders: &[PathBuf]) -> Option<PathBuf> {
+    walked(path, |at, _| !folders.iter().any(|folder| at.starts_with(folder)))
+}
+
+/// Links that are the user's, wherever they lead.
+struct Links(BTreeSet<PathBuf>);
+
+impl Links {
+    /// Those that lead to these paths. Asks the disk.
+    fn to(paths: &[PathBuf]) -> Self {
+        let mut links = BTreeSet::new();
+        for path in paths {
+            walked(path, |at, is_link| {
+                links.extend(is_link.then(|| at.to_owned()));
+                true
+            });
+        }
+        Self(links)
+    }
+
+    /// Where a path leads, as [`led_to`] has it, but by other links than these only within the folder that each lies in: whoever
+    /// has put it there could use that folder anyway. Asks the disk.
+    fn led_to(&self, path: &Path, folders: &[PathBuf]) -> Option<PathBuf> {
+        let mut bounds = Vec::new();
+        let place = walked(path, |at, is_link| {
+            let bound = at.parent().filter(|_| is_link && !self.0.contains(at));
+            bounds.extend(bound.map(Path::to_owned));
+            !folders.iter().any(|folder| at.starts_with(folder))
+        });
+        place.filter(|place| bounds.iter().all(|bound| place.starts_with(bound)))
+    }
+}
+
+/// Goes the way of a path, through its links, and gives where it ends; what is not there stays as it is written. Each place on the
+/// way is shown, with whether it is a link; none where one must not be passed. Asks the disk.
+fn walked(path: &Path, mut may_pass: impl FnMut(&Path, bool) -> bool) -> Option<PathBuf> {
     /// The kernel follows no more.
     const MOST_LINKS: usize = 40;
     let parts = |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
@@ -372,10 +457,11 @@ fn led_to(path: &Path, folders: &[PathBuf]) -> Option<PathBuf> {
         }
         // The root takes the place of all that was before.
         at.push(part);
-        if folders.iter().any(|folder| at.starts_with(folder)) {
+        let target = at.read_link().ok();
+        if !may_pass(&at, target.is_some()) {
             return None;
         }
-        if let Ok(target) = at.read_link() {
+        if let Some(target) = target {
             links += 1;
             at.pop();
             left.extend(parts(&target));
@@ -385,6 +471,11 @@ fn led_to(path: &Path, folders: &[PathBuf]) -> Option<PathBuf> {
         }
     }
     Some(at)
+}
+
+/// Whether a path lies in one of these or holds one.
+fn touches(path: &Path, others: &[PathBuf]) -> bool {
+    others.iter().any(|other| path.starts_with(other) || other.starts_with(path))
 }
 
 /// What a file begins with, up to so many bytes.

@@ -5,12 +5,13 @@
 //! lock on it; those that nobody holds are removed.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
@@ -27,6 +28,9 @@ const DEEPEST: usize = 10;
 const MOST_FILES: usize = 256;
 /// Such settings are some lines long, in bytes.
 const MOST_BYTES: u64 = 1 << 20;
+
+/// How the names of files begin that are not yet written.
+const TEMPORARY: &str = ".tmp";
 
 /// The copies that this process uses.
 static USED: Mutex<BTreeMap<PathBuf, File>> = Mutex::new(BTreeMap::new());
@@ -189,7 +193,11 @@ fn keep(folder: &Path, made: &[(PathBuf, String)]) -> io::Result<()> {
     if made.is_empty() && !folder.is_dir() {
         return Ok(());
     }
-    let mut used = USED.lock().unwrap_or_else(PoisonError::into_inner);
+    kept(&mut USED.lock().unwrap_or_else(PoisonError::into_inner), folder, made)
+}
+
+/// The same, with the copies that this process uses.
+fn kept(used: &mut BTreeMap<PathBuf, File>, folder: &Path, made: &[(PathBuf, String)]) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
     for (path, text) in made {
         if !(used.contains_key(path) && path.exists()) {
@@ -198,12 +206,32 @@ fn keep(folder: &Path, made: &[(PathBuf, String)]) -> io::Result<()> {
     }
     for entry in folder.read_dir()?.flatten() {
         let path = entry.path();
-        // Who is about to use it waits for this lock, and sees then that it is gone.
-        if !used.contains_key(&path) && opened(&path).is_ok_and(|file| file.try_lock().is_ok()) {
+        if used.contains_key(&path) || !(is_copy(&path) || is_left_behind(&path)) {
+            continue;
+        }
+        let Ok(file) = opened(&path) else { continue };
+        // Who is about to use it waits for this lock, which is held until it is gone, and sees then that it is. Another process
+        // may have removed it before, and a new one may lie there.
+        if file.try_lock().is_ok() && file.metadata().is_ok_and(|data| data.nlink() > 0) {
             remove(&path);
         }
     }
     Ok(())
+}
+
+/// Whether a file is named as copies are.
+fn is_copy(path: &Path) -> bool {
+    let is_sum = |name: &str| name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    path.file_name().and_then(OsStr::to_str).is_some_and(is_sum)
+}
+
+/// Whether a file is one that somebody began to write and then ended. One that is written just now has no lock yet.
+fn is_left_behind(path: &Path) -> bool {
+    /// They are written in some thousandths of a second.
+    const LONG: Duration = Duration::from_secs(24 * 60 * 60);
+    let is_temporary = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes()));
+    let written = || path.symlink_metadata().and_then(|data| data.modified()).ok();
+    is_temporary && written().and_then(|time| time.elapsed().ok()).is_some_and(|age| age > LONG)
 }
 
 /// A copy with a lock that keeps it from being removed; written where it is not there.
@@ -211,12 +239,16 @@ fn held(folder: &Path, path: &Path, text: &str) -> io::Result<File> {
     loop {
         let file = match opened(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let mut file = tempfile::NamedTempFile::new_in(folder)?;
+                let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)?;
                 file.write_all(text.as_bytes())?;
                 let _ = file.as_file().lock_shared();
                 match file.persist_noclobber(path) {
-                    // Another process was faster.
-                    Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => continue,
+                    // Another process was faster, or has cleaned up.
+                    Err(error)
+                        if matches!(error.error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound) =>
+                    {
+                        continue;
+                    }
                     persisted => return Ok(persisted?),
                 }
             }
@@ -238,4 +270,67 @@ fn opened(path: &Path) -> io::Result<File> {
 #[expect(clippy::disallowed_methods, reason = "our copies are no project files")]
 fn remove(path: &Path) {
     let _ = std::fs::remove_file(path);
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "our copies are no project files")]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// Names the folder of copies to the processes that a test starts of itself, and the round that each begins with.
+    const FOLDER: &str = "AZIMUTH_TEST_COPIES";
+    const BEGIN: &str = "AZIMUTH_TEST_BEGIN";
+
+    #[test]
+    fn a_copy_stays_while_it_is_used_though_another_process_cleans_up() {
+        if let Some(folder) = std::env::var_os(FOLDER) {
+            return use_copies(Path::new(&folder));
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (_, module) = module_path!().split_once("::").unwrap();
+        let name = format!("{module}::a_copy_stays_while_it_is_used_though_another_process_cleans_up");
+        let start = |begin: &str| {
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            command.args([&name, "--exact"]).env(FOLDER, folder.path()).env(BEGIN, begin);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().unwrap()
+        };
+        for process in ["0", "1", "2"].map(start) {
+            let output = process.wait_with_output().unwrap();
+            let told = [output.stdout, output.stderr].concat();
+            let told = String::from_utf8_lossy(&told);
+            assert!(output.status.success() && told.contains("1 passed"), "{told}");
+        }
+    }
+
+    /// Begins and ends with copies as sessions do, and as other processes do at the same time.
+    fn use_copies(folder: &Path) {
+        let begin: usize = std::env::var(BEGIN).unwrap().parse().unwrap();
+        for round in begin..begin + 6000 {
+            let text = ["a", "b"][round % 2].repeat(64);
+            let path = folder.join(&text);
+            let mut used = BTreeMap::new();
+            kept(&mut used, folder, &[(path.clone(), text.clone())]).unwrap();
+            for _ in 0..3 {
+                std::thread::yield_now();
+                assert_eq!(std::fs::read_to_string(&path).ok(), Some(text.clone()), "in round {round}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_nobody_uses_is_removed_and_what_is_just_written_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let (unused, old, new) = (at(&"0".repeat(64)), at(".tmp-old"), at(".tmp-new"));
+        for path in [&unused, &old, &new, &at("other")] {
+            std::fs::write(path, "").unwrap();
+        }
+        let ago = std::time::SystemTime::now() - Duration::from_secs(3 * 24 * 60 * 60);
+        File::options().write(true).open(&old).unwrap().set_modified(ago).unwrap();
+        kept(&mut BTreeMap::new(), folder.path(), &[]).unwrap();
+        assert_eq!([&unused, &old, &new, &at("other")].map(|path| path.exists()), [false, false, true, true]);
+    }
 }

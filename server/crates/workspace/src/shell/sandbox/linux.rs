@@ -85,7 +85,12 @@ fn grants(policy: &Policy) -> BTreeMap<PathBuf, BitFlags<AccessFs>> {
     let from_read: Vec<PathBuf> = policy.hidden.iter().filter(may_come).cloned().collect();
     let from_write: Vec<PathBuf> = policy.hidden.iter().filter(is_there).cloned().collect();
     let written = policy.written();
-    for (places, access, hidden) in [(&policy.read, read, &from_read), (&policy.write, write, &from_write)] {
+    for (places, access, hidden) in [
+        (&policy.read, read, &from_read),
+        (&policy.unlinked, read, &from_read),
+        (&policy.read_only, read, &from_read),
+        (&policy.write, write, &from_write),
+    ] {
         for place in places {
             let mut split = BTreeSet::new();
             for path in without(place, hidden, &written, &mut split) {

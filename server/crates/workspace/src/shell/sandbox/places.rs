@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use protocol::terminal::SandboxMode;
 
 use super::super::secrets;
-use super::{Policy, Settings, World, beginning, is_plain, led_to, path_in};
+use super::{Links, Origins, Policy, Settings, World, beginning, is_plain, led_to, path_in, touches};
 
 /// What is the system's, and nobody's secret but for [`SYSTEM_SECRETS`].
 const SYSTEM: &[&str] = &[
@@ -343,10 +343,16 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
     hidden.extend(HOME_SECRETS.iter().filter_map(|name| dirs.find(name)));
     hidden.extend(["credentials", "credentials.toml"].iter().filter_map(|it| dirs.find(&format!("$CARGO_HOME/{it}"))));
 
-    let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
-    read.extend(TOOLCHAINS.iter().chain(DOWNLOADS).filter_map(|name| dirs.find(name)));
-    let settings_of_programs = PREFERENCES.iter().chain(SETTINGS).filter_map(|name| dirs.find(name));
-    read.extend(settings_of_programs.filter(|path| !is_denied(path)));
+    // What a variable names is told from what is found without: see [`Origins::variables`].
+    let mut variables = Vec::new();
+    let mut found = |names: &mut dyn Iterator<Item = &str>| {
+        let found = names.filter_map(|name| dirs.find(name).map(|path| (path, dirs.is_set(name))));
+        let (set, usual): (Vec<_>, Vec<_>) = found.partition(|(_, is_set)| *is_set);
+        let paths = |list: Vec<(PathBuf, bool)>| list.into_iter().map(|(path, _)| path).collect::<Vec<_>>();
+        let (set, usual) = (paths(set), paths(usual));
+        variables.extend(set.iter().cloned());
+        (set, usual)
+    };
     let homes = [
         "$CARGO_HOME",
         "$RUSTUP_HOME",
@@ -357,37 +363,41 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
         "$NVM_DIR",
         "$PYENV_ROOT",
     ];
-    read.extend(homes.iter().filter_map(|name| dirs.find(name)));
+    let is_open = |name: &&str| !dirs.find(name).is_some_and(|path| is_denied(&path));
+    let settings_of_programs = PREFERENCES.iter().chain(SETTINGS).copied().filter(is_open);
+    let mut names = TOOLCHAINS.iter().chain(DOWNLOADS).chain(&homes).copied().chain(settings_of_programs);
+    let (mut unlinked, usual) = found(&mut names);
+    let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).chain(usual).collect();
+    let mut names = CACHES.iter().flat_map(|(_, names)| *names).chain(CACHE_FILES).copied();
+    let (set, mut caches) = found(&mut names);
+    caches.extend(set);
+
+    let mut of_programs = Vec::new();
     let programs = (world.environment)("PATH").unwrap_or_default();
     for folder in std::env::split_paths(&programs).filter(|folder| is_plain(folder) && !holds_home(folder)) {
         // What programs need of `~/.local` is named above; much else lies in its `share`.
         let is_local = |parent: &Path| home.as_deref().is_some_and(|home| parent == home.join(".local"));
         if let Some(parent) = folder.parent().filter(|parent| !holds_home(parent) && !is_local(parent)) {
-            read.extend(BESIDE_PROGRAMS.iter().map(|name| parent.join(name)));
+            of_programs.extend(BESIDE_PROGRAMS.iter().map(|name| parent.join(name)));
             let is_named = parent.file_name().is_some_and(|name| name == ".linuxbrew" || name == "homebrew");
             if is_named || path_in((world.environment)("HOMEBREW_PREFIX").as_deref()).as_deref() == Some(parent) {
-                read.extend(OF_HOMEBREW.iter().map(|name| parent.join(name)));
+                of_programs.extend(OF_HOMEBREW.iter().map(|name| parent.join(name)));
             }
         }
-        read.push(folder);
+        of_programs.push(folder);
     }
+    variables.extend(of_programs.iter().cloned());
+    unlinked.extend(of_programs);
+    unlinked.retain(|path| !read.iter().any(|place| path.starts_with(place)));
 
     let temporary = ["/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp"].map(PathBuf::from);
     let mut temporary = temporary.to_vec();
     let own = path_in((world.environment)("TMPDIR").as_deref());
-    let holds_ours = |folder: &Path| world.own.iter().any(|ours| ours.starts_with(folder));
-    temporary.extend(own.filter(|folder| folder.parent().is_some() && !holds_home(folder) && !holds_ours(folder)));
+    let own = own.filter(|folder| folder.parent().is_some() && !holds_home(folder) && !temporary.contains(folder));
 
-    let caches: Vec<PathBuf> = caches(&dirs).map(|(_, path)| path).collect();
-    let cache_files = CACHE_FILES.iter().filter_map(|name| dirs.find(name));
-    let mut write = Vec::new();
-    if settings.mode == SandboxMode::WorkspaceWrite {
-        write.extend(world.folders.iter().chain(world.repositories).cloned());
-        write.extend(caches.into_iter().chain(cache_files));
-    } else {
-        read.extend(world.folders.iter().chain(world.repositories).cloned());
-        read.extend(caches);
-    }
+    let (mut write, mut read_only) = (Vec::new(), Vec::new());
+    let usual = if settings.mode == SandboxMode::WorkspaceWrite { &mut write } else { &mut read_only };
+    usual.extend(world.folders.iter().chain(world.repositories).cloned().chain(caches));
 
     // What the user names is meant, whatever it holds.
     let named = |texts: &[String]| {
@@ -399,21 +409,40 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
         closed.contains(hidden) || !also_read.iter().chain(&also_write).any(|named| hidden.starts_with(named))
     });
     credentials.retain(|path| hidden.contains(path));
+    // A rule of the user's closes no folder for temporary files.
+    let secret: Vec<PathBuf> = hidden.iter().filter(|path| !world.denied.contains(path)).cloned().collect();
+    if let Some(folder) = own.filter(|folder| !touches(folder, &secret)) {
+        variables.push(folder.clone());
+        temporary.push(folder);
+    }
     read.extend(also_read);
     let mut devices: Vec<PathBuf> = DEVICES.iter().map(PathBuf::from).collect();
     // Whoever names it wants terminals to be made, for which it is not enough to write there.
     devices.extend(also_write.iter().filter(|named| *named == Path::new(TERMINALS)).cloned());
     match settings.mode {
-        SandboxMode::ReadOnly => read.extend(also_write),
-        _ => write.extend(also_write),
+        SandboxMode::ReadOnly => read_only.extend(also_write.iter().cloned()),
+        _ => write.extend(also_write.iter().cloned()),
     }
+    // What the user names, too, is not what a variable alone does.
+    variables.retain(|path| !read.contains(path) && !also_write.contains(path));
 
-    for list in [&mut read, &mut write, &mut temporary, &mut devices, &mut hidden, &mut credentials] {
+    for list in [
+        &mut read,
+        &mut unlinked,
+        &mut read_only,
+        &mut write,
+        &mut temporary,
+        &mut devices,
+        &mut hidden,
+        &mut credentials,
+    ] {
         list.sort();
         list.dedup();
     }
     let (mode, network, git) = (settings.mode, settings.network, Vec::new());
-    Policy { mode, network, read, write, temporary, devices, hidden, credentials, git }
+    let meant = world.folders.iter().cloned().chain(home).collect();
+    let origins = Origins { variables, meant, secret };
+    Policy { mode, network, read, unlinked, read_only, write, temporary, devices, hidden, credentials, git, origins }
 }
 
 /// Settings of tools in which credentials stand now, to be hidden beside what always is. Blocks.
@@ -499,23 +528,18 @@ pub fn make_caches(environment: &dyn Fn(&str) -> Option<OsString>, but: &[PathBu
     let dirs = Dirs { home: Some(&home), environment };
     let programs = environment("PATH").unwrap_or_default();
     let is_there = |name: &str| std::env::split_paths(&programs).any(|folder| folder.join(name).is_file());
+    let links = Links::to(&[but, std::slice::from_ref(&home)].concat());
     let mut known = None;
-    for (program, folder) in caches(&dirs) {
+    for (program, name) in CACHES.iter().flat_map(|(program, names)| names.iter().map(move |name| (*program, *name))) {
         let (_, there) = *match known {
             Some((name, _)) if name == program => known.get_or_insert((program, false)),
             _ => known.insert((program, is_there(program))),
         };
-        if there && !folder.exists() && led_to(&folder, but).is_some() {
-            let _ = std::fs::create_dir_all(&folder);
+        let folder = dirs.led_to(name, &links, but).filter(|folder| there && !folder.exists());
+        if let Some(folder) = folder {
+            let _ = std::fs::create_dir_all(folder);
         }
     }
-}
-
-/// The caches, each with its program.
-fn caches<'a>(dirs: &'a Dirs<'a>) -> impl Iterator<Item = (&'static str, PathBuf)> + 'a {
-    CACHES.iter().flat_map(move |(program, names)| {
-        names.iter().filter_map(move |name| dirs.find(name).map(|path| (*program, path)))
-    })
 }
 
 /// Finds folders by name.
@@ -541,6 +565,18 @@ impl Dirs<'_> {
         // A variable must not open what it was not meant for.
         let base = base.filter(|base| !self.home.is_some_and(|home| home.starts_with(base)))?;
         Some(if rest.is_empty() { base } else { base.join(rest) })
+    }
+
+    /// Whether a path that is found by this name is so because of a variable.
+    fn is_set(&self, name: &str) -> bool {
+        self.find(name) != Dirs { home: self.home, environment: &|_| None }.find(name)
+    }
+
+    /// Where a path that is found by this name leads. A link is believed as in [`led_to`], and as in [`Links::led_to`] where a
+    /// variable names the path. Asks the disk.
+    pub(super) fn led_to(&self, name: &str, links: &Links, folders: &[PathBuf]) -> Option<PathBuf> {
+        let path = self.find(name)?;
+        if self.is_set(name) { links.led_to(&path, folders) } else { led_to(&path, folders) }
     }
 
     /// A path as the user writes it.

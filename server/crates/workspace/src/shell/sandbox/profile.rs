@@ -21,8 +21,9 @@ pub(super) fn of(policy: &Policy, reads: &[PathBuf]) -> String {
     let (homes, everything) = ([PathBuf::from("/Users"), PathBuf::from("/var/root")], [PathBuf::from("/")]);
     rule("deny", "file-write*", &everything);
     rule("deny", "file-read-data", &homes);
-    rule("allow", "file-read-data", &policy.read);
-    rule("allow", "file-read-data", &policy.write);
+    for places in [&policy.read, &policy.unlinked, &policy.read_only, &policy.write] {
+        rule("allow", "file-read-data", places);
+    }
     rule("allow", "file-write*", &policy.write);
     rule("deny", "file-read* file-write*", &policy.hidden);
     rule("allow", "file-read* file-write*", &policy.temporary);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use protocol::terminal::SandboxMode;
 
 use super::places::{BESIDE_PROGRAMS, Dirs, holds};
-use super::{Policy, led_to};
+use super::{Links, Policy, led_to};
 
 impl Policy {
     /// The same for one program: it may also read what it is made of, where that is named, and write these caches, named as those of
@@ -38,18 +38,18 @@ impl Policy {
             read.extend((!holds(folder, home.as_deref())).then(|| folder.to_owned()));
         }
         // What lies where commands write it has already, and a link there opens nothing.
-        let named = caches.iter().filter_map(|name| dirs.find(name));
-        let caches: Vec<PathBuf> = named.filter_map(|cache| led_to(&cache, &written)).collect();
+        let links = Links::to(home.as_slice());
+        let caches: Vec<PathBuf> = caches.iter().filter_map(|name| dirs.led_to(name, &links, &written)).collect();
         if self.mode == SandboxMode::WorkspaceWrite {
             for cache in caches.iter().filter(|_| home.as_deref().is_some_and(Path::is_dir)) {
                 let _ = std::fs::create_dir_all(cache);
             }
             self.write.extend(caches);
         } else {
-            read.extend(caches);
+            self.read_only.extend(caches);
         }
         self.read.extend(read.iter().filter_map(|path| led_to(path, &written)));
-        for list in [&mut self.read, &mut self.write] {
+        for list in [&mut self.read, &mut self.read_only, &mut self.write] {
             list.sort();
             list.dedup();
         }

@@ -299,6 +299,108 @@ fn links_in_what_is_written_open_nothing_and_others_lead_where_they_do() {
     assert_eq!(policy.temporary, all(&[]));
 }
 
+/// A policy with its links resolved, of a home folder `ada` and a workspace in it, which these variables are set in.
+fn on_disk(place: &Path, mode: SandboxMode, variables: &[(&str, &str)]) -> Policy {
+    let at = |name: &str| place.join(name);
+    let environment = |name: &str| {
+        let of = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, below)| at(below).into());
+        of(name).or_else(|| (name == "HOME").then(|| at("ada").into()))
+    };
+    let world = World {
+        folders: &[at("ada/work/mono/b")],
+        repositories: &[],
+        own: &[at("ada/.local/share/azimuth")],
+        denied: &[at("ada/denied")],
+        credentials: &[],
+        environment: &environment,
+    };
+    Policy::new(&Settings { mode, ..Settings::default() }, &world).unwrap().resolved()
+}
+
+/// A folder that is not among temporary ones, with these links in it, each after the folders that it lies in and leads to.
+fn with_links(links: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf) {
+    let is_root = rustix::process::geteuid().is_root();
+    let base = if is_root { PathBuf::from("/srv") } else { std::env::var_os("HOME").unwrap().into() };
+    std::fs::create_dir_all(&base).unwrap();
+    let place = tempfile::Builder::new().prefix("azimuth-sandbox-").tempdir_in(base).unwrap();
+    let at = place.path().canonicalize().unwrap();
+    for (link, to) in links {
+        let link = at.join(link);
+        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::fs::create_dir_all(link.parent().unwrap().join(to)).unwrap();
+        std::os::unix::fs::symlink(to, link).unwrap();
+    }
+    (place, at)
+}
+
+#[test]
+fn a_link_that_a_variable_leads_through_stays_in_its_folder_and_the_users_own_lead_anywhere() {
+    let links = [
+        ("ada", "data/ada"),
+        ("data/ada/work", "../../disk/work"),
+        ("data/ada/.cargo", "../../disk/cargo"),
+        ("data/ada/tools/node", "node-22"),
+        ("disk/work/mono/.go/pkg", "../../../letters"),
+        ("disk/work/mono/.venv/share", "../../../letters"),
+        ("disk/work/mono/tmp", "../../letters"),
+        ("disk/work/mono/.cache", "caches"),
+    ];
+    let (_place, at) = with_links(&links);
+    std::fs::create_dir_all(at.join("disk/work/mono/b")).unwrap();
+    let variables = [
+        ("PATH", "ada/tools/node/bin"),
+        ("CARGO_HOME", "ada/.cargo"),
+        ("GOPATH", "ada/work/mono/.go"),
+        ("TMPDIR", "disk/work/mono/tmp"),
+        ("XDG_CACHE_HOME", "ada/work/mono/.cache"),
+    ];
+    for mode in [SandboxMode::WorkspaceWrite, SandboxMode::ReadOnly] {
+        let policy = on_disk(&at, mode, &variables);
+        let may = |how: Use, name: &str| policy.allows(&at.join(name), how);
+        for name in ["data/ada/tools/node-22/bin/x", "data/ada/tools/node-22/lib/x", "disk/cargo/bin/x"] {
+            assert!(may(Use::Read, name) && !may(Use::Write, name), "{name}");
+        }
+        for name in ["disk/work/mono/b/x", "disk/cargo/registry/x", "disk/work/mono/caches/pip/x"] {
+            assert!(may(Use::Read, name), "{name}");
+            assert_eq!(may(Use::Write, name), mode == SandboxMode::WorkspaceWrite, "{name}");
+        }
+        for name in ["disk/letters/x", "disk/work/mono/a", "disk/work/mono/tmp/x"] {
+            assert!(!may(Use::Read, name) && !may(Use::Write, name), "{name}");
+        }
+        let with_venv = on_disk(&at, mode, &[("PATH", "disk/work/mono/.venv/bin")]);
+        assert!(!with_venv.allows(&at.join("disk/letters/x"), Use::Read));
+    }
+}
+
+#[test]
+fn no_folder_for_temporary_files_holds_a_secret_or_lies_in_one() {
+    let links =
+        [("ada/inside", ".ssh/deep"), ("ada/around", ".config"), ("ada/denies", "denied"), ("ada/.aws", "keys/aws")];
+    let (_place, at) = with_links(&links);
+    for folder in ["ada/.local/share/azimuth/x", "ada/denied", "ada/t"] {
+        std::fs::create_dir_all(at.join(folder)).unwrap();
+    }
+    let refused = [
+        ("ada/.ssh", "ada/.ssh/x"),
+        ("ada/.ssh/deep", "ada/.ssh/deep/x"),
+        ("ada/.config", "ada/.config/gh/x"),
+        ("ada/.local", "ada/.local/share/azimuth/x"),
+        ("ada/.local/share/azimuth/x", "ada/.local/share/azimuth/x/y"),
+        ("ada/keys", "ada/keys/aws/x"),
+        ("ada/inside", "ada/.ssh/deep/x"),
+        ("ada/around", "ada/.config/gh/x"),
+        ("ada/denies", "ada/denied/x"),
+    ];
+    for (folder, secret) in refused {
+        let policy = on_disk(&at, SandboxMode::WorkspaceWrite, &[("TMPDIR", folder)]);
+        assert!(!policy.allows(&at.join(secret), Use::Read), "{folder}");
+    }
+    for folder in ["ada/t", "ada/denied"] {
+        let policy = on_disk(&at, SandboxMode::WorkspaceWrite, &[("TMPDIR", folder)]);
+        assert!(policy.allows(&at.join(folder).join("x"), Use::Write), "{folder}");
+    }
+}
+
 #[test]
 fn a_variable_does_not_open_the_home_folder() {
     let more = [("TMPDIR", "/home"), ("CARGO_HOME", "/home/ada"), ("GOPATH", "/"), ("XDG_CACHE_HOME", "../x")];
@@ -311,7 +413,7 @@ fn a_variable_does_not_open_the_home_folder() {
 fn a_policy_is_read_back_from_the_arguments_that_it_makes() {
     let settings = Settings { network: false, ..Settings::default() };
     let (policy, own) = (policy(&settings, &[]), [PathBuf::from("/data/pipe")]);
-    let policy = Policy { credentials: Vec::new(), ..policy };
+    let policy = Policy { credentials: Vec::new(), ..policy }.resolved();
     let mut args = policy.to_args(&own);
     args.extend(["--", "bash", "--"].map(OsString::from));
     let (read, program) = Policy::from_args(&args).unwrap();

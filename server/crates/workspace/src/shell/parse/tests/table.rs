@@ -259,6 +259,32 @@ fn a_program_that_only_the_shell_knows_is_denied_where_it_could_be_the_one_of_a_
 }
 
 #[test]
+fn a_rule_about_commands_leaves_alone_what_is_told_what_to_run_and_what_only_counts() {
+    let sourced = |rule: &str| SourcedRule {
+        rule: rule.parse().unwrap(),
+        origin: RuleOrigin::User,
+        source: "your config.toml".to_owned(),
+    };
+    let deny = ["Shell(git push:*)", "Shell(npm publish:*)"].map(sourced).into();
+    let rules = Rules { deny, allow: vec![sourced("Shell")], ..Rules::default() };
+    for line in [
+        "parallel gzip ::: a b",
+        "parallel -j4 gzip ::: a b",
+        "parallel -j4 --bar gzip {} ::: a b",
+        "ls | parallel wc -l",
+        "find . -name '*.o' | xargs rm",
+        "find . -print0 | xargs -0 -n1 rm -f ; i=$((1+1))",
+        "i=$(($i+1))",
+        "i=$(( ($i + 1) * $n )) ; echo $i",
+        "f() { n=$(( ($n + 1) * $m )); echo $n; }; f",
+        "x=$(($(nproc) * 2)); f() { make -j$x; }; f",
+    ] {
+        let verdict = judged_by(&rules, line, Mode::Bypass, SURROUNDINGS[0]);
+        assert!(matches!(verdict, Verdict::Allow { .. }), "`{line}` came to {verdict:?}");
+    }
+}
+
+#[test]
 fn what_cannot_change_what_the_agent_may_do_is_not_said_to() {
     let says_so = |line: &str| match judged(line, Mode::Agent, SURROUNDINGS[0]) {
         Verdict::Ask { reason, .. } => reason.contains(FOR_A_PERSON),
