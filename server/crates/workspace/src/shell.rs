@@ -486,7 +486,7 @@ impl Shell {
                 None => {}
             }
             Start {
-                program: self.config.program.clone().or_else(|| find_shell(&self.config.trust.folders)).ok_or_else(
+                program: self.config.program.clone().or_else(|| find_shell(&self.config)).ok_or_else(
                     || ShellError::Start("there is neither bash nor sh in PATH or /bin; install bash".to_owned()),
                 )?,
                 cwd: state.cwd.clone(),
@@ -649,9 +649,11 @@ fn beginning(command: &str) -> String {
     }
 }
 
-/// Bash, or where there is none, `sh`; none of the workspace's.
-fn find_shell(workspace: &[PathBuf]) -> Option<PathBuf> {
-    ["bash", "sh"].into_iter().find_map(|name| programs::find(name, workspace))
+/// Bash, or where there is none, `sh`; none of the workspace's, and none that commands may have written.
+fn find_shell(config: &ShellConfig) -> Option<PathBuf> {
+    let written = config.confinement.policy.as_ref().map(|policy| policy.written()).unwrap_or_default();
+    let but = [config.trust.folders.as_slice(), &written].concat();
+    ["bash", "sh"].into_iter().find_map(|name| programs::find(name, &but))
 }
 
 #[cfg(test)]

@@ -318,12 +318,12 @@ fn shells(
     let observe = move |job: &TerminalId| -> Arc<dyn Observer> {
         Arc::new(Commands { own: of_jobs.clone(), terminal: job.clone() })
     };
+    let start_files = start_files.then(|| Arc::new(START_FILES.for_session(&config)));
     let observer = Commands { own: own.clone(), terminal: terminal_outside };
     let mut outside = Outside::new(&config, Arc::new(observer));
     let mut jobs = Jobs::new(config.clone(), first_job, Box::new(observe));
     let mut shell = Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal }));
-    if start_files {
-        let files = Arc::new(START_FILES.for_session());
+    if let Some(files) = start_files {
         outside = outside.with_start_files(Arc::clone(&files));
         jobs = jobs.with_start_files(Arc::clone(&files));
         shell = shell.with_start_files(files);

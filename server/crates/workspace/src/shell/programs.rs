@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
+use super::sandbox::{Policy, Settings, World};
 use crate::paths;
 
 /// Where programs are looked for if `PATH` names no folder. An empty one would mean the folder one stands in.
@@ -49,6 +50,27 @@ pub(super) fn joined(name: &OsStr, value: &OsStr, more: &OsStr) -> Option<OsStri
     Some(OsString::from_vec(all.join(&b':')))
 }
 
+/// A `PATH` without the entries in these folders, and what puts them back into one that was made from it: each before the entry
+/// that it stood before, or at the end.
+pub(super) fn without(value: &OsStr, but: &[PathBuf]) -> (OsString, impl Fn(&OsStr) -> Option<OsString> + use<>) {
+    let all: Vec<PathBuf> = std::env::split_paths(value).filter(|entry| entry.is_absolute()).collect();
+    let but = but.to_vec();
+    let kept = path(Some(value), &but);
+    let put_back = move |made: &OsStr| {
+        let mut entries: Vec<PathBuf> = std::env::split_paths(made).collect();
+        let mut next = None;
+        for entry in all.iter().rev() {
+            if lies_in(entry, &but) && !entries.contains(entry) {
+                let at = next.and_then(|next| entries.iter().position(|known| known == next));
+                entries.insert(at.unwrap_or(entries.len()), entry.clone());
+            }
+            next = Some(entry);
+        }
+        std::env::join_paths(entries).ok()
+    };
+    (kept, put_back)
+}
+
 /// A list with its absolute entries alone, but for those in these folders; none where nothing is left.
 fn absolute(value: &OsStr, but: &[PathBuf]) -> Option<OsString> {
     let is_kept = |entry: &PathBuf| entry.is_absolute() && !lies_in(entry, but);
@@ -66,9 +88,37 @@ pub fn dropped(value: &OsStr) -> Vec<PathBuf> {
     std::env::split_paths(value).filter(|entry| !entry.is_absolute()).collect()
 }
 
-/// A program by its name, in none of these folders: neither its own place nor where its links lead. Asks the disk.
+/// A program by its name, in none of these folders and nowhere that commands of any session may write: neither its own place
+/// nor where its links lead. Asks the disk.
 pub(crate) fn find(name: &str, but: &[PathBuf]) -> Option<PathBuf> {
-    find_in(&path(std::env::var_os("PATH").as_deref(), but), name, but)
+    let value = path(std::env::var_os("PATH").as_deref(), but);
+    let but = [but.to_vec(), written_in(&std::env::split_paths(&value).collect::<Vec<_>>())].concat();
+    find_in(&value, name, &but)
+}
+
+/// Where the commands of some session may write, whichever folders it has: temporary folders, package caches, and the projects
+/// that any of these paths lies in. The user's toolchains are none. Asks the disk.
+pub(super) fn written_in(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let environment = |name: &str| std::env::var_os(name).filter(|_| name != "PATH");
+    let world =
+        World { folders: &[], repositories: &[], own: &[], denied: &[], credentials: &[], environment: &environment };
+    let Some(policy) = Policy::new(&Settings::default(), &world) else { return Vec::new() };
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let is_toolchain = |path: &Path| policy.read.iter().any(|place| path.starts_with(place));
+    let projects = paths.iter().filter(|path| !is_toolchain(path)).filter_map(|path| project_of(path, home.as_deref()));
+    policy.written().into_iter().chain(projects).collect()
+}
+
+/// The project that a path lies in, by what version control and package managers leave there. The home folder is none, whatever
+/// lies in it.
+fn project_of(path: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let is_home = |folder: &Path| home.is_some_and(|home| home.starts_with(folder));
+    let of_packages = |folder: &&Path| folder.file_name().is_some_and(|name| name == "node_modules");
+    let is_project = |folder: &&Path| {
+        [".git", ".hg", ".jj", "pyvenv.cfg"].iter().any(|name| folder.join(name).symlink_metadata().is_ok())
+    };
+    let above = || path.ancestors().take_while(|folder| !is_home(folder));
+    above().find(is_project).or_else(|| above().find(of_packages)).map(Path::to_path_buf)
 }
 
 fn find_in(path: &OsStr, name: &str, but: &[PathBuf]) -> Option<PathBuf> {

@@ -185,6 +185,21 @@ impl Policy {
         (settings.mode != SandboxMode::Full).then(|| places::policy(settings, world))
     }
 
+    /// One for the user's start files, which run outside a session's sandbox: it opens everything but these places, where what
+    /// commands have written could be run. `temporary` stands in for the temporary folders. Expects links to be resolved.
+    pub(super) fn apart_from(places: Vec<PathBuf>, temporary: PathBuf) -> Self {
+        let all = vec![PathBuf::from("/")];
+        Self {
+            mode: SandboxMode::WorkspaceWrite,
+            network: true,
+            read: all.clone(),
+            write: all,
+            temporary: vec![temporary],
+            hidden: places,
+            ..Self::nothing()
+        }
+    }
+
     /// One that opens nothing, so that no program can be started in it.
     pub fn closed() -> Self {
         Self::nothing()
@@ -248,7 +263,7 @@ impl Policy {
     }
 
     /// Where its processes write, and where those of other sessions may.
-    fn written(&self) -> Vec<PathBuf> {
+    pub(super) fn written(&self) -> Vec<PathBuf> {
         [self.write.as_slice(), &self.temporary, &self.read_only, &self.unlinked].concat()
     }
 

@@ -1,7 +1,9 @@
 //! What the user's start files (`~/.profile`, `~/.bashrc`) make of a shell: exported variables, functions, aliases.
 //!
 //! They run once, in a login shell of its own that is thrown away, without a terminal and with nothing to read, and have
-//! [`DEADLINE`]. What they made is taken over as plain data: variables into the environment of our shells, by the
+//! [`DEADLINE`]. They are the user's, and run outside the session's sandbox; but where commands have one, they see nothing of
+//! what commands may have written or a project has brought along: a program that is planted in an entry of `PATH`, or a file
+//! that they read, would run outside. What they made is taken over as plain data: variables into the environment of our shells, by the
 //! same rules as the server's own; functions and aliases by their text. What would change how our shell itself works, or what
 //! a known command's name means, is left out: prompts, traps, options such as `set -e`, and each function or alias that
 //! hides a builtin or a program. So permission, which judges commands by their names, need not know of them.
@@ -11,7 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,8 +26,11 @@ use tokio::sync::OnceCell;
 
 use super::marker::Nonce;
 use super::processes::{self, Which};
+use super::sandbox::Policy;
+#[cfg(target_os = "linux")]
+use super::supervisor;
 use super::terminal::quoted;
-use super::{environment, programs};
+use super::{ShellConfig, environment, programs};
 
 /// How long start files may take.
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -42,6 +47,9 @@ const OPTIONS: &[&str] = &["pipefail", "noclobber"];
 /// Variables that name something which ends with the shell of the start files, such as an agent that they started.
 const SERVERS_OWN: &[&str] =
     &["SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "_", processes::MARK];
+
+/// What bash reads as a login shell, in the home folder.
+const FILES: &[&str] = &[".bash_profile", ".bash_login", ".profile", ".bashrc"];
 
 /// Prints what the shell has, as records of a letter with a name, and a value, each ended by NUL.
 const PRINT: &str = r#"
@@ -65,8 +73,21 @@ builtin printf '%s\0' "$0"
 #[derive(Debug, Default)]
 pub struct StartFiles {
     made: Arc<OnceCell<Result<Made, String>>>,
+    /// What they see nothing of; none where commands have no sandbox.
+    apart: Option<Apart>,
     /// Whether the user of this session knows that they failed.
     is_told: AtomicBool,
+}
+
+/// What start files see nothing of.
+#[derive(Clone, Debug)]
+struct Apart {
+    /// The program that confines them.
+    supervisor: PathBuf,
+    /// The places where commands write, and the workspace.
+    places: Vec<PathBuf>,
+    /// A private folder, in which theirs for temporary files is made.
+    folder: PathBuf,
 }
 
 /// What start files have made.
@@ -95,13 +116,19 @@ impl StartFiles {
 
     #[cfg(test)]
     fn of(made: Result<Made, String>) -> Self {
-        Self { made: Arc::new(OnceCell::new_with(Some(made))), is_told: AtomicBool::new(false) }
+        Self { made: Arc::new(OnceCell::new_with(Some(made))), apart: None, is_told: AtomicBool::new(false) }
     }
 
-    /// The same files for another session, whose user has to be told as well where they fail.
+    /// The same files for another session, which has a shell of this kind. Its user has to be told as well where they fail.
     #[must_use]
-    pub fn for_session(&self) -> Self {
-        Self { made: Arc::clone(&self.made), is_told: AtomicBool::new(false) }
+    pub fn for_session(&self, config: &ShellConfig) -> Self {
+        let policy = config.confinement.in_force().filter(|_| cfg!(target_os = "linux"));
+        let apart = policy.zip(config.confinement.supervisor.clone()).map(|(policy, supervisor)| Apart {
+            supervisor,
+            places: [policy.written(), config.trust.folders.clone()].concat(),
+            folder: config.folder.clone(),
+        });
+        Self { made: Arc::clone(&self.made), apart, is_told: AtomicBool::new(false) }
     }
 
     /// Whether it is to be told that they failed: once in a session, which has many shells.
@@ -114,26 +141,60 @@ impl StartFiles {
     /// # Errors
     /// Why it could not be taken over, in words for the user.
     pub(super) async fn made(&self, bash: &Path, pass: &[String]) -> &Result<Made, String> {
-        self.made.get_or_init(|| async { run(bash, environment::of_ours(pass)).await }).await
+        self.made.get_or_init(|| async { run(bash, environment::of_ours(pass), self.apart.clone()).await }).await
     }
 }
 
-async fn run(bash: &Path, server: Vec<(OsString, OsString)>) -> Result<Made, String> {
+impl Apart {
+    /// All the places that these variables lead to, too, with links resolved. Asks the disk.
+    fn with_places_of(mut self, variables: &[(OsString, OsString)]) -> Self {
+        let named = variables.iter().flat_map(|(_, value)| std::env::split_paths(value)).filter(|path| path.is_absolute());
+        self.places.extend(programs::written_in(&named.collect::<Vec<_>>()));
+        self.places.iter_mut().for_each(|place| *place = place.canonicalize().unwrap_or_else(|_| place.clone()));
+        self
+    }
+
+    /// One of the files that is there and lies in such a place, or leads there.
+    fn file(&self, home: &Path) -> Option<PathBuf> {
+        let lies_in = |path: &Path| self.places.iter().any(|place| path.starts_with(place));
+        FILES.iter().map(|name| home.join(name)).find(|file| file.canonicalize().is_ok_and(|real| lies_in(&real)))
+    }
+}
+
+async fn run(bash: &Path, server: Vec<(OsString, OsString)>, apart: Option<Apart>) -> Result<Made, String> {
     // One that processes are known by, which is among the variables, and one that stands around what is printed.
     let (mark, around) = (Nonce::random().as_str().to_owned(), Nonce::random().as_str().to_owned());
-    // A session of its own has no terminal that start files could ask.
-    let has_setsid = ["/usr/bin/setsid", "/bin/setsid"].into_iter().find(|path| Path::new(path).is_file());
-    let mut command = match has_setsid {
-        Some(setsid) => {
-            let mut command = Command::new(setsid);
-            command.arg(bash);
+    let of_server = |wanted: &str| server.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
+    let home = of_server("HOME").map(PathBuf::from);
+    let apart = match apart {
+        Some(apart) => {
+            let variables = server.clone();
+            let looked = tokio::task::spawn_blocking(move || apart.with_places_of(&variables)).await;
+            Some(looked.map_err(|error| error.to_string())?)
+        }
+        None => None,
+    };
+    let is_commands = |home: &PathBuf| apart.as_ref().and_then(|apart| apart.file(home));
+    if let Some(file) = home.as_ref().and_then(is_commands) {
+        return Err(format!("{} lies where commands may write, and would run outside their sandbox", file.display()));
+    }
+    let temporary = match &apart {
+        Some(apart) => {
+            let made = tempfile::Builder::new().prefix("start-files-").tempdir_in(&apart.folder);
+            Some(made.map_err(|error| format!("no folder can be made for their temporary files: {error}"))?)
+        }
+        None => None,
+    };
+    let mut command = match apart.as_ref().zip(temporary.as_ref()) {
+        #[cfg(target_os = "linux")]
+        Some((apart, temporary)) => {
+            let policy = Policy::apart_from(apart.places.clone(), temporary.path().to_owned());
+            let mut command = Command::new(&apart.supervisor);
+            command.arg(supervisor::HOLDER).arg(std::process::id().to_string());
+            command.args(policy.to_args(&[])).arg("--").arg(bash).process_group(0);
             command
         }
-        None => {
-            let mut command = Command::new(bash);
-            command.process_group(0);
-            command
-        }
+        _ => in_a_session_of_its_own(bash),
     };
     command.args(["-lic", PRINT, &around]);
     let loads_nothing = |(name, _): &&(OsString, OsString)| !environment::loads(name);
@@ -142,7 +203,15 @@ async fn run(bash: &Path, server: Vec<(OsString, OsString)>) -> Result<Made, Str
         .envs(server.iter().filter(loads_nothing).cloned())
         .env(processes::MARK, &mark)
         .env("TERM", "dumb");
-    if let Some((_, home)) = server.iter().find(|(name, _)| name == "HOME") {
+    let (path, put_back) = programs::without(
+        &of_server("PATH").unwrap_or_default(),
+        apart.as_ref().map(|apart| apart.places.as_slice()).unwrap_or_default(),
+    );
+    command.env("PATH", path);
+    if let Some(temporary) = &temporary {
+        command.env("TMPDIR", temporary.path());
+    }
+    if let Some(home) = &home {
         command.current_dir(home);
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
@@ -173,9 +242,37 @@ async fn run(bash: &Path, server: Vec<(OsString, OsString)>) -> Result<Made, Str
     let _ = child.start_kill();
     let _ = child.wait().await;
     match read {
-        Ok(Some(bytes)) => Ok(take(&bytes, server)),
+        Ok(Some(bytes)) => {
+            let mut made = take(&bytes, &server);
+            made.environment.retain(|(name, value)| {
+                !(name == "TMPDIR" && temporary.as_ref().is_some_and(|temporary| temporary.path() == Path::new(value)))
+            });
+            if temporary.is_some() && !made.environment.iter().any(|(name, _)| name == "TMPDIR") {
+                made.environment.extend(of_server("TMPDIR").map(|value| ("TMPDIR".into(), value)));
+            }
+            for (_, value) in made.environment.iter_mut().filter(|(name, _)| name == "PATH") {
+                *value = put_back(value).unwrap_or_else(|| value.clone());
+            }
+            Ok(made)
+        }
         Ok(None) => Err("they ended the shell, or started another one in its place".to_owned()),
         Err(_) => Err(format!("they took longer than {} s", DEADLINE.as_secs())),
+    }
+}
+
+/// A bash in a session of its own, which has no terminal that start files could ask.
+fn in_a_session_of_its_own(bash: &Path) -> Command {
+    match ["/usr/bin/setsid", "/bin/setsid"].into_iter().find(|path| Path::new(path).is_file()) {
+        Some(setsid) => {
+            let mut command = Command::new(setsid);
+            command.arg(bash);
+            command
+        }
+        None => {
+            let mut command = Command::new(bash);
+            command.process_group(0);
+            command
+        }
     }
 }
 
@@ -188,7 +285,7 @@ fn between<'a>(bytes: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
 }
 
 /// Takes over what was printed. What `server` has of [`SERVERS_OWN`] stays, and what the start files did not get.
-fn take(bytes: &[u8], server: Vec<(OsString, OsString)>) -> Made {
+fn take(bytes: &[u8], server: &[(OsString, OsString)]) -> Made {
     let mut parts = bytes.split(|byte| *byte == 0);
     let mut made: Vec<_> =
         server.iter().filter(|(name, _)| SERVERS_OWN.iter().any(|own| *own == name.as_os_str())).cloned().collect();
@@ -207,13 +304,13 @@ fn take(bytes: &[u8], server: Vec<(OsString, OsString)>) -> Made {
             _ => {}
         }
     }
-    let not_given = server.into_iter().filter(|(name, _)| environment::loads(name));
+    let not_given = server.iter().filter(|(name, _)| environment::loads(name));
     for (name, value) in not_given {
-        match made.iter_mut().find(|(known, _)| *known == name) {
-            None => made.push((name, value)),
+        match made.iter_mut().find(|(known, _)| known == name) {
+            None => made.push((name.clone(), value.clone())),
             // They usually put a folder before those that were there, of which they saw none.
             Some((_, exported)) => {
-                if let Some(joined) = programs::joined(&name, exported, &value) {
+                if let Some(joined) = programs::joined(name, exported, value) {
                     *exported = joined;
                 }
             }
@@ -287,7 +384,7 @@ mod tests {
             std::fs::write(home.path().join(name), text).unwrap();
         }
         let server = [("HOME", home.path().to_str().unwrap()), ("PATH", "/usr/bin:/bin"), ("SSH_AUTH_SOCK", "/mine")];
-        run(Path::new("/bin/bash"), server.map(|(name, value)| (name.into(), value.into())).to_vec()).await
+        run(Path::new("/bin/bash"), server.map(|(name, value)| (name.into(), value.into())).to_vec(), None).await
     }
 
     #[tokio::test]
@@ -306,7 +403,7 @@ mod tests {
             ("DYLD_LIBRARY_PATH", "/opt/cuda/lib64:/opt/lib"),
         ];
         let server = server.map(|(name, value)| (name.into(), value.into())).to_vec();
-        let made = run(Path::new("/bin/bash"), server).await.unwrap();
+        let made = run(Path::new("/bin/bash"), server, None).await.unwrap();
         assert_eq!(value(&made, "SEEN").as_deref(), Some("<>"));
         assert_eq!(value(&made, "LD_LIBRARY_PATH").as_deref(), Some("/opt/lib"));
         assert_eq!(value(&made, "LD_PRELOAD").as_deref(), Some("mine.so:both.so:theirs.so"));
