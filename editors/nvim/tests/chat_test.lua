@@ -16,7 +16,9 @@ local function chat(answers, test, options)
   local files = { ["src/temperature.sh"] = script, ["src/with blank.txt"] = "a blank\n" }
   local place = support.place(vim.tbl_extend("force", files, options.files or {}))
   local model = models.start(answers)
-  if not options.no_model then
+  if options.config then
+    support.write(place.home .. "/config/azimuth/config.toml", options.config:format(model.url))
+  elseif not options.no_model then
     support.use_model(place, model, options.toml)
   end
   local child = support.start(place, options)
@@ -102,6 +104,27 @@ function T.an_empty_chat_says_what_is_missing_and_how_to_come_by_it()
     support.contains(child:transcript(), ":Azimuth key, or :Azimuth models")
     -- Who is asked for a key says nothing.
   end, { no_model = true, before = "vim.ui.select, vim.ui.input = function() end, function() end" })
+end
+
+function T.an_empty_chat_goes_by_the_model_that_is_chosen_in_it()
+  chat({}, function(child)
+    child:wait_for("cannot be used")
+    child:lua([[
+      vim.ui.select = function(items, options, pick)
+        for _, item in ipairs(items) do
+          if options.format_item(item):find("test/m", 1, true) then
+            return pick(item)
+          end
+        end
+      end
+    ]])
+    child:command("Azimuth models")
+    child:wait_for("✓ Model: test/m")
+    support.lacks(child:transcript(), "cannot be used")
+  end, {
+    -- For the first of the two there is no key.
+    config = 'model = "anthropic/claude-haiku-4-5"\n[providers.test]\nbase_url = "%s"\nkey = "k"\nwire = "openai-chat"\nmodels = ["m"]\n',
+  })
 end
 
 function T.an_empty_chat_does_not_go_on_saying_what_is_mended()
