@@ -103,6 +103,46 @@ async fn an_open_file_that_usually_holds_keys_is_not_offered_as_a_prompt() {
 }
 
 #[tokio::test]
+async fn an_open_file_that_a_rule_keeps_from_being_read_is_not_offered_as_a_prompt() {
+    let project = Project::new([("go.mod", "module example.com/m\n"), ("plans.txt", "Plans.\n"), ("a.txt", "A.\n")]);
+    std::os::unix::fs::symlink("plans.txt", project.path("link.txt")).unwrap();
+    let setup = Setup::empty();
+    setup.configure("[permissions]\ndeny = ['Read(plans.txt)']\nask = ['Read(a.txt)']\n");
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    for name in ["plans.txt", "link.txt"] {
+        let told = beginnings(&client, json!({ "uri": project.uri(name) })).await;
+        assert_eq!(titles(&told)[0], "Show me around this project", "{name}");
+    }
+    let told = beginnings(&client, json!({ "uri": project.uri("a.txt") })).await;
+    assert_eq!(titles(&told)[0], "Explain a.txt", "what the user mentions is not asked for");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn the_model_of_a_chat_is_that_of_its_session() {
+    let model = ModelServer::start([]).await;
+    let project = Project::new([]);
+    let setup = Setup::empty();
+    let configured = Setup::configuration(&model, Wire::Chat);
+    // One that has no key is the default.
+    setup.configure(&configured.replace(harness::server::MODEL, "anthropic/claude-haiku-4-5"));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let (session, other) = (client.new_session().await, client.new_session().await);
+    let selected = json!({ "sessionId": session, "model": harness::server::MODEL });
+    client.call::<methods::ModelSelect>(selected).await;
+    let named = format!("Model: {}", harness::server::MODEL);
+    let told = beginnings(&client, json!({ "sessionId": session })).await;
+    assert_eq!(said(&told, SetupAbout::Model), [(InOrder, named.as_str())]);
+    for params in [json!({}), json!({ "sessionId": other }), json!({ "sessionId": "none" })] {
+        let told = beginnings(&client, params.clone()).await;
+        let [(Lacks, why)] = said(&told, SetupAbout::Model)[..] else { panic!("{params}: {told:?}") };
+        assert!(why.contains("cannot be used"), "{why}");
+    }
+    client.waive("azimuth/event");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
 async fn the_model_is_as_missing_as_it_is_for_a_turn_while_the_configuration_cannot_be_read() {
     let project = Project::new([]);
     let setup = Setup::empty().with_variable("ANTHROPIC_API_KEY", "sk-ant-1");

@@ -341,6 +341,12 @@ fn a_prompt_from_standard_input_puts_no_file_before_the_model() {
         let (blocks, context) = sent(&output);
         assert_eq!(blocks, [json!({ "type": "text", "text": prompt })]);
         assert_eq!(context, "");
+        let told = String::from_utf8_lossy(&output.stderr);
+        let lines: Vec<_> = told.lines().filter(|line| line.contains("not put before the model")).collect();
+        let [line] = lines[..] else { panic!("said once: {told}") };
+        for name in ["@.env", "@notes.txt", "outside.txt"] {
+            assert_eq!(line.matches(name).count(), 1, "{name}: {line}");
+        }
     }
 }
 
@@ -372,6 +378,43 @@ fn a_prompt_as_an_argument_leaves_out_and_names_what_a_read_would_be_asked_for_o
     let (context, told) = run(&["--allow", "Read(.env)"]);
     assert!(context.contains("KEY=never-sent"), "the user's own rule allows it: {context}{told}");
     assert!(!context.contains("plans-never-sent"), "{context}");
+}
+
+#[test]
+fn what_allows_a_file_that_a_prompt_names_is_advised_only_where_it_does() {
+    let world = World::new();
+    world.write("plans.txt", "plans\n");
+    world.write("it's/.env", "KEY=1\n");
+    world.write("[1].env", "KEY=1\n");
+    std::os::unix::fs::symlink("it's/.env", world.project().join("id_rsa")).unwrap();
+    let config = world.folder.path().join("config.toml");
+    std::fs::write(config, "[permissions]\nask = ['Read(plans.txt)']\nallow = ['Read(plans.txt)']\n").unwrap();
+    // The file, what is advised, and what is said of it in the end.
+    for (name, advised, said) in [
+        ("plans.txt", false, "rule `Read(plans.txt)`"),
+        ("it's/.env", true, "usually holds keys"),
+        ("id_rsa", true, "usually holds keys"),
+        ("[1].env", true, "usually holds keys"),
+    ] {
+        let run = |advice: &str| {
+            let script = world.script(&json!([{ "text": "I see." }]));
+            // By a shell, as the user follows it.
+            let program = harness::binary();
+            let line =
+                format!("'{}' exec --trust --script '{script}' --json {advice} \"Look at @{name}\"", program.display());
+            let output = world.command(Path::new("/bin/sh")).args(["-c", &line]).output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+            (sent(&output).1, String::from_utf8_lossy(&output.stderr).into_owned())
+        };
+        let (context, told) = run("");
+        assert!(context.is_empty() && told.contains(said), "{name}: {context}{told}");
+        let advice = told.split_once("(`--allow ").map(|(_, rest)| rest.split_once('`').unwrap().0);
+        assert_eq!(advice.is_some(), advised, "{told}");
+        if let Some(advice) = advice {
+            let (context, told) = run(&format!("--allow {advice}"));
+            assert!(context.contains("KEY=1") && !told.contains(said), "{name}: {context}{told}");
+        }
+    }
 }
 
 /// The blocks and the context of the turn that a run with `--json` began.

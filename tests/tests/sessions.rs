@@ -2,13 +2,14 @@
 //! prompt, and the slash commands in it.
 
 use agent::store::Store;
+use harness::client::RpcError;
 use harness::model::Said;
 use harness::window::Window;
 use harness::{Answer, Client, Gate, ModelServer, Profile, Project, Setup, Wire, project};
 use protocol::event::Severity;
 use protocol::session::{CompletionKind, Mode, PromptCompleteResult, SessionInfo};
 use protocol::turn::{StopReason, TurnStartResult};
-use protocol::{Event, SessionId, methods};
+use protocol::{Event, PromptBlock, SessionId, methods};
 use serde_json::{Value, json};
 use store::SqliteStore;
 
@@ -171,26 +172,18 @@ async fn a_session_of_an_older_version_opens_and_is_listed_though_its_log_says_n
 async fn a_first_prompt_is_kept_however_soon_its_session_is_closed() {
     let model = ModelServer::start([]).await;
     let (setup, project) = (Setup::model(&model, Wire::Anthropic), Project::new([]));
-    let mut kept = 0;
     for _ in 0..10 {
         model.then(Answer::says("Hello."));
         let client = Client::start(&setup, &project, Profile::panel()).await;
         let session = client.new_session().await;
-        let text = json!([{ "type": "text", "text": "hello" }]);
-        // Both are there before the first is answered.
-        let prompt = client.request("azimuth/turn/start", json!({ "sessionId": session, "prompt": text }));
+        // All three are there before the first is answered.
+        let prompt = send(&client, &session, "hello");
         let close = client.request("azimuth/session/close", json!({ "sessionId": session }));
-        let taken = prompt.await;
-        close.await.unwrap();
         client.waive("azimuth/event");
         assert_eq!(client.finish().await, 0);
-        let client = Client::start(&setup, &project, Profile::panel()).await;
-        let listed = list(&client, json!({})).await;
-        assert_eq!(ids(&listed).contains(&&session), taken.is_ok(), "{taken:?}: {listed:?}");
-        assert_eq!(client.finish().await, 0);
-        kept += u32::from(taken.is_ok());
+        drop((prompt, close));
+        is_there_again(&setup, &project, &session, "hello").await;
     }
-    assert!(kept > 0, "none was taken");
     // What was closed too soon to ask for its answer leaves that to another.
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
@@ -198,6 +191,51 @@ async fn a_first_prompt_is_kept_however_soon_its_session_is_closed() {
         client.prompt(&session, "Hello.").await;
         client.until_end(&session, StopReason::EndTurn).await;
     }
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_first_prompt_is_kept_where_the_window_is_closed_while_its_model_is_looked_for() {
+    // It is asked which models it has, and never answers.
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1", silent.local_addr().unwrap());
+    let (setup, project) = (Setup::empty(), Project::new([]));
+    setup.configure(&format!("model = \"test/model-1\"\n[providers.test]\nbase_url = \"{url}\"\nkey = \"k\"\n"));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    let prompt = send(&client, &session, "hello");
+    let (_asked, _) = harness::patiently("the question for its models", silent.accept()).await.unwrap();
+    client.waive("azimuth/event");
+    assert_eq!(client.finish().await, 0);
+    drop(prompt);
+    is_there_again(&setup, &project, &session, "hello").await;
+}
+
+/// Sends a prompt, without waiting for the answer.
+fn send(client: &Client, session: &SessionId, text: &str) -> impl Future<Output = Result<Value, RpcError>> + use<> {
+    let prompt = json!([{ "type": "text", "text": text }]);
+    client.request("azimuth/turn/start", json!({ "sessionId": session, "prompt": prompt }))
+}
+
+/// Sees to it that a session with a prompt is there when the window is opened again: as a turn, or as one that waits.
+async fn is_there_again(setup: &Setup, project: &Project, session: &SessionId, text: &str) {
+    let client = Client::start(setup, project, Profile::panel()).await;
+    let listed = list(&client, json!({})).await;
+    let [info] = listed.iter().filter(|it| it.session_id == *session).collect::<Vec<_>>()[..] else {
+        panic!("it is gone with its prompt: {listed:?}");
+    };
+    assert!(!info.title.is_empty(), "it can be told from others: {info:?}");
+    let opened = client.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
+    let prompts = opened.events.iter().filter_map(|event| match &event.event {
+        Event::TurnStarted { prompt, .. } | Event::PromptQueued { prompt, .. } => Some(prompt),
+        _ => None,
+    });
+    let prompts: Vec<_> = prompts.collect();
+    let [[PromptBlock::Text { text: kept }]] = prompts.iter().map(|it| it.as_slice()).collect::<Vec<_>>()[..] else {
+        panic!("one prompt of one text: {prompts:?}");
+    };
+    assert!(kept.ends_with(text), "{kept}");
+    client.waive("azimuth/event");
     assert_eq!(client.finish().await, 0);
 }
 

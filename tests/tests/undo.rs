@@ -434,6 +434,48 @@ async fn what_is_typed_into_a_made_file_while_it_is_deleted_is_kept() {
 }
 
 #[tokio::test]
+async fn what_is_typed_into_a_made_file_that_cannot_be_made_again_is_where_it_is_said_to_be() {
+    let world = World::new(Profile::panel()).await;
+    let (_, uri) = made_and_open(&world).await;
+    world.client.hold("workspace/applyEdit");
+    // The editor closes the document with what was typed, and another program puts a folder in the file's place.
+    let undone = async |typed: &str| {
+        let answering = async {
+            let asked = world.client.asked("workspace/applyEdit").await;
+            world.client.replace(&uri, "file", typed);
+            std::fs::remove_file(world.project.path("new.txt")).unwrap();
+            std::fs::create_dir(world.project.path("new.txt")).unwrap();
+            world.client.close(&uri);
+            asked.answer(json!({ "applied": true }));
+        };
+        outcomes(&tokio::join!(world.undo(json!({})), answering).0).remove(0)
+    };
+    let said = undone("file, mine").await;
+    assert!(said.starts_with("new.txt: failed, it was typed into while the editor deleted it, and "), "{said}");
+    let (_, told) = said.split_once("what was typed is in ").unwrap_or_else(|| panic!("it is kept: {said}"));
+    let kept = PathBuf::from(told.strip_suffix(" for as long as this session is kept").unwrap());
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), "new\nfile, mine\n");
+    // What was kept long ago is swept where another session is deleted, unless something holds it.
+    let long_ago = std::time::SystemTime::now() - Duration::from_secs(7200);
+    for path in kept.ancestors().take_while(|path| *path != world.setup.data_folder()) {
+        std::fs::File::open(path).unwrap().set_modified(long_ago).unwrap();
+    }
+    let other = world.client.new_session().await;
+    world.client.call::<methods::SessionDelete>(json!({ "sessionId": other })).await;
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), "new\nfile, mine\n");
+
+    // Where it cannot be kept there either, nothing is promised.
+    std::fs::remove_dir(world.project.path("new.txt")).unwrap();
+    world.project.write("new.txt", "new\nfile\n");
+    world.client.open(&uri);
+    std::fs::remove_dir_all(kept.parent().unwrap()).unwrap();
+    std::fs::write(kept.parent().unwrap(), "in its place").unwrap();
+    let said = undone("file, mine too").await;
+    assert!(said.contains("what was typed is lost, since it could not be kept elsewhere either: "), "{said}");
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn a_made_file_that_changed_on_disk_under_the_editor_is_not_deleted() {
     let world = World::new(Profile::panel()).await;
     let (_, uri) = made_and_open(&world).await;

@@ -93,6 +93,20 @@ async fn a_second_window_sees_all_that_happens_and_the_same_hunks_and_decides_fo
 }
 
 #[tokio::test]
+async fn an_unused_session_that_a_second_window_shows_is_there_when_the_first_is_closed() {
+    let (_model, setup, project) = world([Answer::says("Hello.")], &[]).await;
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    show(&second, &session).await;
+    first.until_attached(1).await;
+    first.close().await;
+    prompt_again(&second, &session, "Hello.").await;
+    second.until_end(&session, StopReason::EndTurn).await;
+    second.close().await;
+}
+
+#[tokio::test]
 async fn what_the_user_saves_in_the_second_window_while_a_turn_runs_is_theirs() {
     let gate = Gate::default();
     let model = ModelServer::start([

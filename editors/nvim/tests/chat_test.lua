@@ -16,7 +16,9 @@ local function chat(answers, test, options)
   local files = { ["src/temperature.sh"] = script, ["src/with blank.txt"] = "a blank\n" }
   local place = support.place(vim.tbl_extend("force", files, options.files or {}))
   local model = models.start(answers)
-  if not options.no_model then
+  if options.config then
+    support.write(place.home .. "/config/azimuth/config.toml", options.config:format(model.url))
+  elseif not options.no_model then
     support.use_model(place, model, options.toml)
   end
   local child = support.start(place, options)
@@ -126,6 +128,27 @@ function T.an_empty_chat_asks_once_what_to_try_for_all_files_that_are_only_passe
     child:wait_for("Explain four.sh")
     support.equal(child:lua("return _G.asked"), { "four.sh" })
   end, { files = { ["one.sh"] = "a\n", ["two.sh"] = "b\n", ["three.sh"] = "c\n", ["four.sh"] = "d\n" } })
+end
+
+function T.an_empty_chat_goes_by_the_model_that_is_chosen_in_it()
+  chat({}, function(child)
+    child:wait_for("cannot be used")
+    child:lua([[
+      vim.ui.select = function(items, options, pick)
+        for _, item in ipairs(items) do
+          if options.format_item(item):find("test/m", 1, true) then
+            return pick(item)
+          end
+        end
+      end
+    ]])
+    child:command("Azimuth models")
+    child:wait_for("✓ Model: test/m")
+    support.lacks(child:transcript(), "cannot be used")
+  end, {
+    -- For the first of the two there is no key.
+    config = 'model = "anthropic/claude-haiku-4-5"\n[providers.test]\nbase_url = "%s"\nkey = "k"\nwire = "openai-chat"\nmodels = ["m"]\n',
+  })
 end
 
 function T.an_empty_chat_does_not_go_on_saying_what_is_mended()

@@ -38,6 +38,8 @@ use crate::{lsp, mentions, serve, visible};
 
 /// What is said where what was accepted, or came of a slash command, is not there in time.
 const LATE: &str = "the turn is over, but what came of it did not arrive in time; look at the files before you go on";
+/// So many files that a prompt from standard input names are named to the user.
+const NAMED: usize = 5;
 
 /// Runs the command.
 pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Failure> {
@@ -89,7 +91,7 @@ pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Fai
 /// A prompt, and whose hand it is from.
 pub(super) struct Prompt {
     pub(super) text: String,
-    /// Whether it was read from standard input: such a text may come from anywhere, and so names no files.
+    /// Whether it was read from standard input: such a text may come from anywhere, and so gives no files.
     pub(super) piped: bool,
 }
 
@@ -208,13 +210,18 @@ impl Job {
     async fn blocks(&self, connection: &Connection) -> Vec<PromptBlock> {
         let text = self.prompt.text.clone();
         let typed = vec![PromptBlock::Text { text: text.clone() }];
-        if self.prompt.piped || user_command::parse(&typed).is_some() {
+        if user_command::parse(&typed).is_some() {
             return typed;
         }
-        let (folder, buffers) = (self.folder.clone(), Arc::clone(connection.buffers()));
+        let (folder, buffers, piped) = (self.folder.clone(), Arc::clone(connection.buffers()), self.prompt.piped);
         let (rules, mode) = (self.rules.clone(), self.mode.unwrap_or_default());
         let named = tokio::task::spawn_blocking(move || {
             let mut blocks = mentions::blocks(text, std::slice::from_ref(&folder), &buffers);
+            if piped {
+                left_where_they_are(&blocks, &folder).iter().for_each(|words| complain(words));
+                blocks.retain(|block| mentioned(block).is_none());
+                return blocks;
+            }
             let mut left_out = BTreeSet::new();
             blocks.retain(|block| match kept_back(block, &rules, mode, &folder) {
                 Some(words) => {
@@ -480,24 +487,70 @@ async fn cancel(connection: &Connection, turn: &mut Watch) -> Result<(), Failure
 }
 
 /// Why a file that the prompt names is not put before the model: a rule denies it, or it is one that is asked for, and a script
-/// may have put the name there. Asks the disk.
+/// may have put the name there. Where rules of the user's would change that, it says which. Asks the disk.
 fn kept_back(block: &PromptBlock, rules: &Rules, mode: Mode, folder: &Path) -> Option<String> {
-    let (PromptBlock::File { uri } | PromptBlock::Range { uri, .. }) = block else { return None };
-    let named = paths::from_uri(uri).ok()?;
+    let named = mentioned(block)?;
+    let mut reads = vec![named.clone(), paths::canonical(&named).unwrap_or_else(|_| named.clone())];
+    reads.dedup();
     let folders = [folder.to_owned()];
-    let reads = [named.clone(), paths::canonical(&named).unwrap_or_else(|_| named.clone())];
     // What a project's own file allows does not count: nobody has been asked whether it is trusted there.
     let surroundings = Surroundings { trusted: false, ..Surroundings::default() };
-    let name = |path: &Path| path.strip_prefix(folder).unwrap_or(path).display().to_string();
-    let why = reads.iter().find_map(|path| {
+    let refusal = |rules: &Rules, path: &PathBuf| {
         let reads = std::slice::from_ref(path);
         match judge(rules, &Case { tool: "", action: &Action::Read, reads, mode, folders: &folders, surroundings }) {
             Verdict::Allow { .. } => None,
-            Verdict::Deny { reason } => Some(reason),
-            Verdict::Ask { reason, .. } => Some(format!("{reason} (`--allow 'Read({})'` allows it)", name(path))),
+            Verdict::Deny { reason } | Verdict::Ask { reason, .. } => Some(reason),
         }
-    })?;
-    Some(format!("{} is not put before the model: {why}", name(&named)))
+    };
+    let refused: Vec<_> = reads.iter().filter_map(|path| Some((path, refusal(rules, path)?))).collect();
+    let (_, why) = refused.first()?;
+    let name = |path: &Path| path.strip_prefix(folder).unwrap_or(path).display().to_string();
+    let texts: Vec<_> = refused.iter().map(|(path, _)| format!("Read({})", name(path))).collect();
+    // A rule that denies or asks comes before every one that allows, so the advice is tried before it is given.
+    let mut with_more = rules.clone();
+    let more = texts.iter().filter_map(|text| text.parse().ok());
+    with_more.allow.extend(more.map(|rule| SourcedRule {
+        rule,
+        origin: RuleOrigin::Session,
+        source: "--allow".into(),
+    }));
+    let helps = reads.iter().all(|path| refusal(&with_more, path).is_none());
+    let advice = match texts.iter().map(|text| format!("--allow {}", quoted(text))).collect::<Vec<_>>().as_slice() {
+        _ if !helps => String::new(),
+        [one] => format!(" (`{one}` allows it)"),
+        several => format!(" (`{}` allow it)", several.join(" ")),
+    };
+    Some(format!("{} is not put before the model: {why}{advice}", name(&named)))
+}
+
+/// A text as one word for the user's shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// The file that a block mentions.
+fn mentioned(block: &PromptBlock) -> Option<PathBuf> {
+    let (PromptBlock::File { uri } | PromptBlock::Range { uri, .. }) = block else { return None };
+    paths::from_uri(uri).ok()
+}
+
+/// What is said of a prompt from standard input that names files; none where it names none.
+fn left_where_they_are(blocks: &[PromptBlock], folder: &Path) -> Option<String> {
+    let paths: BTreeSet<_> = blocks.iter().filter_map(mentioned).collect();
+    let name = |path: &PathBuf| format!("@{}", path.strip_prefix(folder).unwrap_or(path).display());
+    let mut named: Vec<_> = paths.iter().take(NAMED).map(name).collect();
+    if let Some(more @ 1..) = paths.len().checked_sub(NAMED) {
+        named.push(format!("{more} more"));
+    }
+    let last = named.pop()?;
+    let (all, are) = match named.as_slice() {
+        [] => (last, "is"),
+        first => (format!("{} and {last}", first.join(", ")), "are"),
+    };
+    Some(format!(
+        "{all} {are} not put before the model: a prompt from standard input may come from anywhere; name files in a prompt \
+         that is an argument"
+    ))
 }
 
 /// The prompt: the argument, or standard input where that is asked for or nothing else is there.

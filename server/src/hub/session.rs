@@ -98,7 +98,7 @@ use crate::config::Config;
 const REACHABLE: Duration = Duration::from_secs(2);
 /// How long commands may take to end with their session.
 const SHELL: Duration = Duration::from_secs(5);
-/// How long what an ended command came to may take to be said.
+/// How long what an ended command came to may take to be said, and a prompt to be made ready, when the session ends.
 const AT_ONCE: Duration = Duration::from_secs(1);
 /// How long to wait before it is tried again.
 const AGAIN: Duration = Duration::from_millis(20);
@@ -592,6 +592,15 @@ impl Session {
         while let Ok(message) = own.try_recv() {
             self.own(message);
         }
+        // A prompt that is all but ready becomes a turn; what takes longer waits in the session.
+        let prepared = async {
+            while self.is_preparing()
+                && let Some(message) = own.recv().await
+            {
+                self.own(message);
+            }
+        };
+        let _ = tokio::time::timeout(AT_ONCE, prepared).await;
         self.interrupt_turn();
         // Nothing that they run outlives this process.
         let all = async { tokio::join!(self.shell.close(), self.jobs.end(), self.outside.end()) };
@@ -616,6 +625,8 @@ impl Session {
             let Some(message) = own.recv().await else { break };
             self.own(message);
         }
+        // What was held back meanwhile may have begun since.
+        self.interrupt_turn();
         self.shared.board.put(&self.id, Vec::new());
         self.log.flush().await;
         Left { is_used: self.state.is_used, lock: self.lock }
@@ -626,6 +637,8 @@ impl Session {
         for follower in std::mem::take(&mut self.followers).into_values() {
             follower.editor.unfollow(&id);
         }
+        // What would wait in it goes with it.
+        self.interrupt_turn();
         let Left { lock, .. } = self.end(own).await;
         let (store, session) = (Arc::clone(&shared.parts.store), id.clone());
         let delete = move || {

@@ -110,7 +110,7 @@ local function ask()
   asked = asked + 1
   local mine = asked
   local uri = file and vim.api.nvim_buf_is_valid(file) and client.is_document(file) and vim.uri_from_bufnr(file) or nil
-  client.request(protocol.requests.prompt_beginnings, { uri = uri }, function(err, told)
+  client.request(protocol.requests.prompt_beginnings, { uri = uri, sessionId = client.session() }, function(err, told)
     if err or mine ~= asked then
       return
     end
@@ -161,6 +161,11 @@ end
 
 client.on("sessionSelected", ask)
 client.on("sessionOpened", ask)
+client.on("modelChanged", function(session_id)
+  if session_id == client.session() then
+    ask()
+  end
+end)
 -- What it says of these would be wrong until the chat is opened anew.
 client.on("connection", function(_, event)
   if event.state == "ready" then

@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { PromptBlock, Range } from '../generated/protocol';
-import { isCommand, isNamed, linesInWords, mentions } from './mentions';
+import { isNamed, linesInWords, mentioning } from './mentions';
 import type { Attachment, SentPrompt } from './messages';
 
 /** The selection of the active editor, if there is one. */
@@ -44,18 +44,8 @@ export function labelOf(uri: vscode.Uri, range?: Range): string {
 }
 
 /** A prompt with the files that its text mentions and its blocks do not hold yet. What is no file stays only text. */
-export async function withMentions(blocks: PromptBlock[]): Promise<PromptBlock[]> {
-  // What a shell command names is its own affair.
-  if (blocks.some((block) => block.type === 'text' && isCommand(block.text))) return blocks;
-  const known = new Set(blocks.flatMap((block) => (block.type === 'file' ? [block.uri] : [])));
-  const all = [...blocks];
-  for (const { path, range } of blocks.flatMap((block) => (block.type === 'text' ? mentions(block.text) : []))) {
-    const uri = (await fileNamed(path))?.toString();
-    if (uri === undefined || (range === undefined && known.has(uri))) continue;
-    known.add(uri);
-    all.push(range === undefined ? { type: 'file', uri } : { type: 'range', uri, range });
-  }
-  return all;
+export function withMentions(blocks: PromptBlock[]): Promise<PromptBlock[]> {
+  return mentioning(blocks, async (path) => (await fileNamed(path))?.toString());
 }
 
 /** The file with a path, which may be relative to a workspace folder. */

@@ -35,6 +35,7 @@ export class FactsKeeper implements vscode.Disposable {
       }),
       session.onSwitch(() => void this.refresh()),
       session.onStep(({ before, after }) => {
+        if (before.model !== after.model) this.beginSoon();
         if (before.mode !== after.mode || before.acceptEdits !== after.acceptEdits) tell();
         // The list changes with titles and turns; it is asked for anew when a turn ends.
         if (before.title !== after.title || (before.runningTurn !== undefined && after.runningTurn === undefined)) void this.refresh();
@@ -107,7 +108,8 @@ export class FactsKeeper implements vscode.Disposable {
     if (!this.shown || this.server.state.state !== 'running' || !this.isEmpty()) return;
     const asked = (this.asked += 1);
     const uri = vscode.window.activeTextEditor?.document.uri;
-    const params = uri?.scheme === 'file' ? { uri: uri.toString() } : {};
+    const sessionId = this.session.id;
+    const params = { ...(uri?.scheme === 'file' ? { uri: uri.toString() } : {}), ...(sessionId === undefined ? {} : { sessionId }) };
     const beginnings = await this.server.request('azimuth/prompt/beginnings', params).catch(() => undefined);
     if (asked !== this.asked) return;
     this.beginnings = beginnings;

@@ -1,6 +1,6 @@
 // The files that a prompt mentions in its text.
 
-import type { Range } from '../generated/protocol';
+import type { PromptBlock, Range } from '../generated/protocol';
 import type { Attachment } from './messages';
 
 export interface Mention {
@@ -22,6 +22,25 @@ export function mentions(text: string): Mention[] {
     // A character beyond a line's end means its end.
     return [{ path, range: { start: { line: begin - 1, character: 0 }, end: { line: end - 1, character: 2 ** 31 - 1 } } }];
   });
+}
+
+/**
+ * A prompt with blocks for what its text mentions, each once. A file that the prompt holds whole is not mentioned again; its
+ * lines do not stand for all of it.
+ */
+export async function mentioning(blocks: PromptBlock[], uriOf: (path: string) => Promise<string | undefined>): Promise<PromptBlock[]> {
+  // What a shell command names is its own affair.
+  if (blocks.some((block) => block.type === 'text' && isCommand(block.text))) return blocks;
+  const keyOf = (uri: string, range?: Range): string => JSON.stringify([uri, range]);
+  const known = new Set(blocks.flatMap((block) => (block.type === 'file' ? [keyOf(block.uri)] : [])));
+  const all = [...blocks];
+  for (const { path, range } of blocks.flatMap((block) => (block.type === 'text' ? mentions(block.text) : []))) {
+    const uri = await uriOf(path);
+    if (uri === undefined || known.has(keyOf(uri, range))) continue;
+    known.add(keyOf(uri, range));
+    all.push(range === undefined ? { type: 'file', uri } : { type: 'range', uri, range });
+  }
+  return all;
 }
 
 /** The lines of a range for people, from 1, such as `:3` or `:3-9`. One that ends at a line's start does not count that line. */

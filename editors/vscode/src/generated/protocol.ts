@@ -1862,6 +1862,8 @@ export interface Price {
 export interface PromptBeginningsParams {
   /** The document that the user has before them, if any. */
   uri?: string;
+  /** The session that the chat is of, if any: its model counts then. */
+  sessionId?: SessionId;
 }
 
 /** Result of `azimuth/prompt/beginnings`. */
@@ -2386,7 +2388,7 @@ export interface SessionRenameParams {
 
 /** What a fact about the workspace is about. */
 export type SetupAbout =
-  /** The model of new sessions. */
+  /** The session's model, or else that of new sessions. */
   | 'model'
   /** Whether the workspace is trusted. */
   | 'trust'

@@ -36,7 +36,7 @@ export class Beginnings {
 
   private session({ sessionId, title, updatedAt }: SessionInfo): HTMLElement {
     return h('li', { class: 'recent' },
-      button(visible(title), () => this.post({ type: 'openSession', sessionId }), { class: 'link name' }),
+      button(visible(title), () => this.post({ type: 'openSession', sessionId }), { class: 'link name', 'data-key': sessionId }),
       h('span', { class: 'dim' }, dayOf(updatedAt)));
   }
 

@@ -31,16 +31,18 @@ export function button(label: string, act: () => void, attributes: Attributes = 
 
 /**
  * Gives an element other children. Where the keyboard was at a control of it, it is at the one of the same name then, or
- * else at the one in its place.
+ * else at the one in its place. Controls that may be called the same are told apart by a `data-key`, or else by their order.
  */
 export function refill(element: HTMLElement, ...children: Child[]): void {
   const before = document.hasFocus() ? controls(element) : [];
   const at = before.findIndex((control) => control === document.activeElement);
   const name = nameOf(before[at]);
+  const nth = before.slice(0, Math.max(at, 0)).filter((control) => nameOf(control) === name).length;
   element.replaceChildren(...children.filter((child): child is Node | string => child !== undefined && child !== false));
   if (at < 0) return;
   const now = controls(element);
-  (now.find((control) => nameOf(control) === name) ?? now[Math.min(at, now.length - 1)])?.focus({ preventScroll: true });
+  const same = now.filter((control) => nameOf(control) === name);
+  (same[Math.min(nth, same.length - 1)] ?? now[Math.min(at, now.length - 1)])?.focus({ preventScroll: true });
 }
 
 /** What can have the keyboard. What is folded away cannot. */
@@ -50,7 +52,7 @@ function controls(element: HTMLElement): HTMLElement[] {
 }
 
 function nameOf(control: HTMLElement | undefined): string | undefined {
-  return control?.getAttribute('aria-label') ?? control?.textContent;
+  return control?.dataset['key'] ?? control?.getAttribute('aria-label') ?? control?.textContent;
 }
 
 /** Runs something before the next frame is drawn, however often it is asked for. */

@@ -16,6 +16,7 @@ const world = await startWorld({
     { text: 'It gives one.' },
     run('printf made > made.txt'), { text: 'Then not.' },
     run('printf made > made.txt && cat made.txt'), { text: 'It is made.' },
+    { text: 'One, again.' },
   ],
 });
 const { page, model } = world;
@@ -102,4 +103,42 @@ await tell(world, shots, async () => {
   await frame.locator('.entry.answer', { hasText: 'It gives one.' }).waitFor();
   await steps.until('the keyboard in the prompt', () => frame.evaluate(() => document.activeElement?.tagName === 'TEXTAREA'));
   told('an empty chat offers the conversations of before, and a key opens one');
+
+  // The same is asked once more, so that two conversations are called the same.
+  await steps.openFile(world, 'lib.rs');
+  await steps.azimuth(world, 'New Session');
+  await choice('Explain src/lib.rs').focus();
+  await page.keyboard.press('Enter');
+  await steps.until('the prompt', async () => /^Explain this file/.test(await text.inputValue()));
+  await page.keyboard.press('Enter');
+  await frame.locator('.entry.answer', { hasText: 'One, again.' }).waitFor();
+  await ends.first().waitFor();
+  await steps.azimuth(world, 'New Session');
+  await recent.nth(1).waitFor();
+  // The host tells anew what it told last, and of one thing less to try; or of one conversation more.
+  await frame.evaluate(() => addEventListener('message', ({ data }) => {
+    if (data.type === 'facts') globalThis.told = data.facts;
+  }));
+  await steps.openFile(world, 'AGENTS.md');
+  await choice('Bring AGENTS.md up to date').waitFor();
+  const tellAnew = (more) => frame.evaluate((more) => {
+    const { beginnings, sessions, ...rest } = globalThis.told;
+    const facts = {
+      ...rest, beginnings: { ...beginnings, beginnings: beginnings.beginnings.slice(1) },
+      sessions: more ? [{ ...sessions.find(({ title }) => title !== ''), sessionId: 'another' }, ...sessions] : sessions,
+    };
+    dispatchEvent(new MessageEvent('message', { data: { type: 'facts', facts } }));
+  }, more);
+  const focused = () => frame.evaluate(() => document.activeElement?.textContent);
+  await choice('Bring AGENTS.md up to date').focus();
+  await tellAnew(false);
+  await choice('Explain AGENTS.md').waitFor({ state: 'detached' });
+  assert.equal(await focused(), 'Bring AGENTS.md up to date', 'the keyboard stays at its link');
+  assert.equal(await recent.count(), 2);
+  await recent.nth(1).focus();
+  await tellAnew(true);
+  await recent.nth(2).waitFor();
+  await page.keyboard.press('Enter');
+  await frame.locator('.entry.answer', { hasText: 'It gives one.' }).waitFor();
+  told('the keyboard stays at its link while other links come and go, also at one of two conversations that are called the same');
 });

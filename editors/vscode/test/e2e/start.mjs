@@ -58,6 +58,7 @@ try {
   const frame = await steps.openChat(world);
   await steps.choose(world, 'Select Model…', 'model-2');
   await frame.locator('.status button', { hasText: 'test/model-2' }).waitFor();
+  await frame.locator('.beginnings', { hasText: 'Model: test/model-2' }).waitFor();
   model.add({ text: 'Hello.' });
   await steps.ask(world, 'Say hello.');
   await frame.locator('.entry.end').waitFor();

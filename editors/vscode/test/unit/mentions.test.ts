@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { holdsWord, isCommand, isNamed, linesInWords, mentions } from '../../src/chat/mentions';
+import { holdsWord, isCommand, isNamed, linesInWords, mentioning, mentions } from '../../src/chat/mentions';
 
 const range = (first: number, last: number) =>
   ({ start: { line: first - 1, character: 0 }, end: { line: last - 1, character: 2 ** 31 - 1 } });
@@ -20,6 +20,14 @@ describe('a mention', () => {
 
   it('is no address and no lone sign', () => {
     assert.deepEqual(mentions('me@host.org @ @. a@b'), []);
+  });
+
+  it('of lines does not stand for the whole file, which is mentioned beside it', async () => {
+    const uriOf = (path: string) => Promise.resolve(path === 'none.rs' ? undefined : `file:///${path}`);
+    const text = { type: 'text', text: 'Compare @a.rs:1-3 with all of @a.rs, not @none.rs; @a.rs:1-3 @a.rs @b.rs' } as const;
+    const uri = 'file:///a.rs';
+    const attached = { type: 'file', uri: 'file:///b.rs' } as const;
+    assert.deepEqual(await mentioning([text, attached], uriOf), [text, attached, { type: 'range', uri, range: range(1, 3) }, { type: 'file', uri }]);
   });
 
   it('that was completed may hold blanks', () => {

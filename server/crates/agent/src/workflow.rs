@@ -180,7 +180,7 @@ fn told(problems: &[Problem]) -> String {
 }
 
 /// A text in which nothing is a command of ours or mentions a file: what a server says of a project's code, the user has not
-/// typed, and a file that they mention is read whatever their rules say.
+/// typed, and a file that they mention is read without a question, though other reads of it would be asked for.
 fn inert(text: String) -> String {
     let mut begins = true;
     let mut without = String::with_capacity(text.len());

@@ -188,8 +188,8 @@ impl Loading<'_> {
     fn finish(mut self) -> Rules {
         let words = match self.untold {
             0 => None,
-            1 => Some("And 1 more file of rules was left out.".to_owned()),
-            more => Some(format!("And {more} more files of rules were left out.")),
+            1 => Some("Besides the files of rules that are named, 1 more was left out.".to_owned()),
+            more => Some(format!("Besides the files of rules that are named, {more} more were left out.")),
         };
         self.rules.problems.extend(words);
         self.rules
@@ -346,7 +346,10 @@ mod tests {
         (MAX_PROBLEMS..MAX_CURSOR_FILES).for_each(link);
         let rules = world.load(&["project"]);
         assert_eq!(rules.problems.len(), MAX_PROBLEMS + 1);
-        assert_eq!(rules.problems.last().unwrap(), "And 497 more files of rules were left out.");
+        assert_eq!(
+            rules.problems.last().unwrap(),
+            "Besides the files of rules that are named, 497 more were left out."
+        );
         assert_eq!(blocks(&rules), [("AGENTS.md", "Use tabs.")], "what can be read is");
     }
 

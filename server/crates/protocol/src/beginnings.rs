@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::PromptBlock;
+use crate::{PromptBlock, SessionId};
 
 /// Parameters of `azimuth/prompt/beginnings`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -12,6 +12,9 @@ pub struct PromptBeginningsParams {
     /// The document that the user has before them, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
+    /// The session that the chat is of, if any: its model counts then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
 }
 
 /// Result of `azimuth/prompt/beginnings`.
@@ -52,7 +55,7 @@ pub enum SetupState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SetupAbout {
-    /// The model of new sessions.
+    /// The session's model, or else that of new sessions.
     Model,
     /// Whether the workspace is trusted.
     Trust,

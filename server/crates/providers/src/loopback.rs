@@ -387,10 +387,16 @@ async fn whether_a_model_of_ollama_sees_is_what_ollama_says_and_an_old_one_is_kn
     let own = r#"{"models":[{"name":"llama4:scout","capabilities":["completion","vision"]},
         {"name":"gemma3:1b","capabilities":["completion"]}]}"#;
     let old = r#"{"object":"list","data":[{"id":"qwen3:8b"},{"id":"gemma3:12b"}]}"#;
+    // From before 0.6.4, as its `api/types.go` then had it.
+    let silent = r#"{"models":[{"name":"qwen3:8b","model":"qwen3:8b","modified_at":"2025-01-01T00:00:00Z","size":1,
+        "digest":"0","details":{"format":"gguf","family":"qwen3","families":["qwen3"]}},
+        {"name":"gemma3:12b","model":"gemma3:12b"}]}"#;
+    let by_name = [("ollama/qwen3:8b", false), ("ollama/gemma3:12b", true)];
     let json = |body: &str| Answer::status(200, body).with_header("content-type", "application/json");
     for (answers, sees) in [
         (vec![json(own)], [("ollama/llama4:scout", true), ("ollama/gemma3:1b", false)]),
-        (vec![Answer::status(404, ""), json(old)], [("ollama/qwen3:8b", false), ("ollama/gemma3:12b", true)]),
+        (vec![json(silent)], by_name),
+        (vec![Answer::status(404, ""), json(old)], by_name),
     ] {
         let server = Server::start(answers).await;
         let mut settings = Settings::from_env(|name| (name == "OLLAMA_HOST").then(|| server.url() + "/v1"));
@@ -437,7 +443,10 @@ async fn whether_a_model_of_lm_studio_sees_is_what_it_says_in_its_own_list_and_a
 #[tokio::test]
 async fn what_a_server_wants_back_goes_to_no_other_server_of_the_same_name() {
     for vendor in VENDORS {
-        let answers = || vec![Answer::stream(&vendor.thinking_stream()), Answer::stream(&vendor.stream())];
+        let answers = || {
+            let again = || Answer::stream(&vendor.stream());
+            vec![Answer::stream(&vendor.thinking_stream()), again(), again(), again()]
+        };
         let (first, second) = (Server::start(answers()).await, Server::start(answers()).await);
         let model = vendor.model(&first).await;
         let thought = ask(&*model).await.1.unwrap().content;
@@ -447,11 +456,17 @@ async fn what_a_server_wants_back_goes_to_no_other_server_of_the_same_name() {
             request.messages.extend(said.map(Arc::new));
             request
         };
-        let has_old = |content: &[AssistantBlock]| {
+        let host_of = |server: &Server| server.url().trim_start_matches("http://").to_owned();
+        let told = serde_json::to_string(&thought).unwrap();
+        assert!(!told.contains(&host_of(&first)), "a session that is given away names no server: {told}");
+        // What older logs have in place of a host.
+        let has_old = |content: &[AssistantBlock], host: Option<String>| {
             let mut content = content.to_vec();
             for block in &mut content {
                 if let AssistantBlock::Thinking { vendor: Some(vendor), .. } = block {
-                    vendor.as_object_mut().unwrap().remove("host").unwrap();
+                    let fields = vendor.as_object_mut().unwrap();
+                    fields.remove("host").unwrap();
+                    fields.extend(host.clone().map(|host| ("host".into(), host.into())));
                 }
             }
             content
@@ -463,7 +478,10 @@ async fn what_a_server_wants_back_goes_to_no_other_server_of_the_same_name() {
         assert!(sent(&*model, thought.clone(), &first).await, "{vendor:?}");
         let moved = vendor.model(&second).await;
         assert!(!sent(&*moved, thought.clone(), &second).await, "{vendor:?}");
-        assert!(sent(&*moved, has_old(&thought), &second).await, "{vendor:?}: a log from before the host was kept");
+        let (bare, of_first) = (has_old(&thought, None), has_old(&thought, Some(host_of(&first))));
+        assert!(sent(&*moved, bare, &second).await, "{vendor:?}: a log from before the host was kept");
+        assert!(!sent(&*moved, of_first.clone(), &second).await, "{vendor:?}: a log that names the host");
+        assert!(sent(&*model, of_first, &first).await, "{vendor:?}: a log that names the host");
     }
 }
 

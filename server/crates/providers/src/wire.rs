@@ -6,7 +6,7 @@
 //!   the other's, up to closing brackets (and Anthropic's cache marks, which cost nothing there). So the vendors'
 //!   caches hit.
 //! - What a vendor wants back (thinking, signatures of calls, ids of its own making) goes back to the model that it came
-//!   from, unchanged and in its place, and to no other: it is tagged with provider, host and model ([`Target::tag`]), and
+//!   from, unchanged and in its place, and to no other: it is tagged with provider, a hash of the host, and model ([`Target::tag`]), and
 //!   what has another tag is left out. What that is shows by what was sent, and not by the provider's name.
 //! - A tool's input is the JSON that came in pieces, `{}` if none came. What is not JSON is kept as a string, so that
 //!   the answer is whole and the model can be told of its mistake.
@@ -27,6 +27,7 @@ use agent::model::{ModelEvent, Request};
 use protocol::ToolCallId;
 use protocol::content::Usage;
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
 pub use self::openai_chat::Dialect;
 use crate::data::Thinking;
@@ -134,7 +135,7 @@ impl Target {
     /// Tags what the vendor wants back, so that it goes to nobody else.
     fn tag(&self, mut fields: Map<String, Value>) -> Value {
         fields.insert("provider".to_owned(), self.provider.as_str().into());
-        fields.insert("host".to_owned(), self.host.as_str().into());
+        fields.insert("host".to_owned(), hashed(&self.host).into());
         fields.insert("model".to_owned(), self.model.as_str().into());
         Value::Object(fields)
     }
@@ -143,8 +144,8 @@ impl Target {
     fn own<'a>(&self, vendor: &'a Option<Value>) -> Option<&'a Map<String, Value>> {
         let fields = vendor.as_ref()?.as_object()?;
         let is = |name: &str, wanted: &str| fields.get(name).and_then(Value::as_str) == Some(wanted);
-        // A log from before the host was kept has none.
-        let is_host = !fields.contains_key("host") || is("host", &self.host);
+        // A log from before the host was kept has none, and a later one its name.
+        let is_host = !fields.contains_key("host") || is("host", &hashed(&self.host)) || is("host", &self.host);
         (is("provider", &self.provider) && is_host && is("model", &self.model)).then_some(fields)
     }
 
@@ -152,6 +153,12 @@ impl Target {
     fn wanted_thinking(&self, request: &Request) -> Option<u64> {
         request.thinking_tokens.or(self.thinking_tokens)
     }
+}
+
+/// What stands for a host in the log: sessions are given away, and the name of a gateway may be nobody else's business.
+pub(crate) fn hashed(host: &str) -> String {
+    let hash = Sha256::digest(host);
+    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The pieces of an answer that wait to be taken. Neighbouring ones of a kind become one: what came together from the

@@ -1,20 +1,21 @@
 //! What an empty chat can offer: how the client's workspace is set up, and what to try there.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agent::permission::denied_reading;
 use agent::workflow;
-use protocol::ErrorCode;
 use protocol::beginnings::{
     Beginning, PromptBeginningsParams, PromptBeginningsResult, SetupAbout, SetupFact, SetupState,
 };
 use protocol::servers::ServerState;
+use protocol::{ErrorCode, SessionId};
 use workspace::paths::{self, Roots};
 use workspace::reader::{NoOverlay, Reader};
 use workspace::syntax::Language;
 
 use super::super::feed::blocking;
-use super::super::session::{Caller, default_model, usable};
+use super::super::session::{Caller, default_model, resolve_model, usable};
 use super::super::trust::Workspace;
 use super::super::{Error, Reply};
 use super::servers::Folders;
@@ -30,15 +31,22 @@ impl Start {
     pub(super) async fn offer(self, params: PromptBeginningsParams, reply: Reply<PromptBeginningsResult>) {
         let offered = async {
             let files = self.files(params.uri).await?;
-            let (model, trust, servers) = tokio::join!(self.model(), self.trust(), self.servers(files.program));
+            let model = self.model(params.session_id);
+            let (model, trust, servers) = tokio::join!(model, self.trust(), self.servers(files.program));
             let setup = [model].into_iter().chain(trust?).chain(files.rules).chain(servers).collect();
             Ok(PromptBeginningsResult { setup, beginnings: files.beginnings })
         };
         let _ = reply.send(offered.await);
     }
 
-    async fn model(&self) -> SetupFact {
-        let model = default_model(&self.folders.shared, &self.folders.config).await;
+    async fn model(&self, session: Option<SessionId>) -> SetupFact {
+        let shared = &self.folders.shared;
+        let store = Arc::clone(&shared.parts.store);
+        let info = blocking(move || session.map(|session| store.info(&session)).transpose()).await;
+        let model = match info.ok().flatten().and_then(|info| info.model) {
+            Some(name) => resolve_model(shared, &name).await,
+            None => default_model(shared, &self.folders.config).await,
+        };
         let because = match model.and_then(|model| usable(model, &self.folders.config)) {
             Ok(model) => return has(SetupAbout::Model, format!("Model: {}", model.info().id)),
             Err(error) => error.message,
@@ -101,14 +109,21 @@ impl Start {
     /// What the files come to: what is said of rules, and what there is to try.
     async fn files(&self, uri: Option<String>) -> Result<Files, Error> {
         let (folders, buffers) = (self.folders.folders.clone(), Arc::clone(&self.caller.buffers));
+        let user = Arc::clone(&self.folders.config);
         let looked = tokio::task::spawn_blocking(move || {
+            let rules = user.with_projects(&folders).rules;
             let roots =
                 Roots::new(folders).map_err(|error| Error::new(ErrorCode::OperationFailed, error.to_string()))?;
             let reader = Reader::new(buffers, Arc::new(NoOverlay));
             let named = uri.and_then(|uri| paths::from_uri(&uri).ok());
-            // A prompt that can be sent as it is puts no keys before the model.
-            let path = named.filter(|path| !paths::is_for_keys(path)).and_then(|path| roots.check(&path).ok());
-            Ok(look(&roots, &reader, path.filter(|path| !paths::is_for_keys(path))))
+            let folders: Vec<_> = roots.iter().map(|root| root.path.clone()).collect();
+            // A prompt that can be sent as it is puts no keys before the model, and is of use: it is not refused the file.
+            let is_offered = |named: &Path, path: &Path| {
+                let names = [named, path];
+                !names.iter().any(|name| paths::is_for_keys(name)) && denied_reading(&rules, &folders, &names).is_none()
+            };
+            let path = named.and_then(|named| roots.check(&named).ok().filter(|path| is_offered(&named, path)));
+            Ok(look(&roots, &reader, path))
         });
         looked.await.unwrap_or_else(|error| Err(Error::new(ErrorCode::OperationFailed, error.to_string())))
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use agent::edit::TextHash;
 use agent::store::{Store, StoreError};
+use protocol::SessionId;
 use protocol::checkpoint::FileImage;
 use protocol::event::ApplyOutcome;
 use tokio::sync::{mpsc, oneshot};
@@ -27,6 +28,14 @@ const VERIFY: Duration = Duration::from_secs(3);
 /// Why a file is left as it is that another window holds with another text.
 const IN_ANOTHER_WINDOW: &str = "it is open in another window with unsaved text, and was not changed under it; save or \
                                  close it there, or send the next prompt from there, and look at it again";
+
+/// What is said where an editor did not do what it said.
+const STILL_THERE: &str = "the editor said that it deleted it, but it is still there";
+
+/// Where in a session's folder texts are that no file and no editor has any more.
+const KEPT_ASIDE: &str = "unsaved";
+/// So many bytes of a file's name are in the name of its text there.
+const LONGEST_NAME: usize = 100;
 
 /// A change of one file. All of it is done, or nothing.
 #[derive(Clone, Debug)]
@@ -109,6 +118,7 @@ impl Carried {
 /// Who carries changes out, with all that it takes, apart from the session's task.
 #[derive(Clone)]
 pub(super) struct Carrier {
+    pub(super) session: SessionId,
     pub(super) store: Arc<dyn Store>,
     pub(super) reader: Arc<Reader>,
     pub(super) roots: Arc<Roots>,
@@ -312,23 +322,36 @@ impl Carrier {
         let closing = self.reader.buffers().closing(&document.path);
         editor.delete(&document.uri, document.version).await.map_err(|error| error.to_string())?;
         let closed = tokio::time::timeout(VERIFY, closing).await;
-        if self.keep_file(&document.path).await?.is_some() {
-            return Err("the editor said that it deleted it, but it is still there".into());
+        let typed =
+            closed.as_ref().ok().and_then(|last| last.as_ref().ok()).filter(|last| last.hash() != document.hash());
+        let there = match self.keep_file(&document.path).await {
+            Ok(None) => None,
+            // The editor may have saved it.
+            Ok(Some(now)) if typed.is_some_and(|last| now.hash == last.hash().0) => {
+                Some((STILL_THERE.to_owned(), None))
+            }
+            Ok(Some(_)) => Some((STILL_THERE.to_owned(), typed)),
+            Err(error) => Some((error, typed)),
+        };
+        match there {
+            None => {}
+            Some((reason, None)) => return Err(reason),
+            Some((reason, Some(last))) => return Err(self.kept_aside(last, &reason).await),
         }
-        let outcome = match (closed, self.reader.buffers().get(&document.path)) {
-            (Ok(Ok(last)), _) if last.hash() == document.hash() => ApplyOutcome::Verified,
-            (Ok(Ok(last)), _) => {
-                self.put_back(&last, deleted.is_some_and(|deleted| deleted.executable)).await?;
+        let outcome = match (typed, self.reader.buffers().get(&document.path)) {
+            (Some(last), _) => {
+                self.put_back(last, deleted.is_some_and(|deleted| deleted.executable)).await?;
                 return Err(
                     "it was typed into while the editor deleted it; it is there again, with what was typed".into()
                 );
             }
-            (_, Open::No) => ApplyOutcome::Verified,
+            (None, Open::No) => ApplyOutcome::Verified,
+            (None, _) if matches!(closed, Ok(Ok(_))) => ApplyOutcome::Verified,
             // Not every editor closes the document with it. An empty one could be saved, and the file be there again.
-            (_, Open::Yes(now)) if now.hash() == document.hash() && self.reader.buffers().set_gone(&now, true) => {
+            (None, Open::Yes(now)) if now.hash() == document.hash() && self.reader.buffers().set_gone(&now, true) => {
                 ApplyOutcome::Verified
             }
-            (_, Open::Yes(_) | Open::OutOfSync) => {
+            (None, Open::Yes(_) | Open::OutOfSync) => {
                 let reason = "it was typed into while the editor deleted it; the editor has what was typed, not saved";
                 return Err(reason.into());
             }
@@ -366,21 +389,40 @@ impl Carrier {
 
     /// Makes the file of a document that was closed, with its text, which nobody else has any more.
     async fn put_back(&self, document: &Arc<Snapshot>, executable: bool) -> Result<(), String> {
-        let (roots, store, document) = (Arc::clone(&self.roots), Arc::clone(&self.store), Arc::clone(document));
+        let (roots, closed) = (Arc::clone(&self.roots), Arc::clone(document));
         let put = tokio::task::spawn_blocking(move || {
-            let text = document.text.as_bytes();
-            let kept = store.put_blob(text);
-            let put = still_writable(&roots, &document.path)
-                .and_then(|path| files::create_bytes(&path, text, executable).map_err(|error| error.to_string()));
-            put.map_err(|error| match kept {
-                Ok(hash) => format!(
-                    "it was typed into while the editor deleted it, and could not be made again: {error}; what was typed is \
-                     kept in Azimuth's data folder as the blob {hash}"
-                ),
-                Err(_) => error,
-            })
+            let path = still_writable(&roots, &closed.path)?;
+            files::create_bytes(&path, closed.text.as_bytes(), executable).map_err(|error| error.to_string())
         });
-        put.await.map_err(|error| error.to_string()).flatten()
+        match put.await.map_err(|error| error.to_string()).flatten() {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.kept_aside(document, &format!("it could not be made again: {error}")).await),
+        }
+    }
+
+    /// Keeps the text of a document that was closed, and whose file cannot have it, in the session's folder. Says what went
+    /// wrong with the file and where the text is.
+    async fn kept_aside(&self, document: &Arc<Snapshot>, problem: &str) -> String {
+        let (store, session, document) = (Arc::clone(&self.store), self.session.clone(), Arc::clone(document));
+        let kept = tokio::task::spawn_blocking(move || {
+            let hash = &document.hash().0;
+            // Of a long name only the end, since there is a limit.
+            let name = document.path.file_name().unwrap_or_default().to_string_lossy();
+            let name = name.get(name.ceil_char_boundary(name.len().saturating_sub(LONGEST_NAME))..).unwrap_or_default();
+            let name = format!("{}-{name}", hash.get(..16).unwrap_or(hash));
+            let folder = store.session_folder(&session).map_err(|error| error.to_string())?;
+            let path = folder.join(KEPT_ASIDE).join(name);
+            match files::create_bytes(&path, document.text.as_bytes(), false) {
+                Ok(()) | Err(FileError::Exists { .. }) => Ok(path),
+                Err(error) => Err(error.to_string()),
+            }
+        });
+        let kept = kept.await.map_err(|error| error.to_string()).flatten();
+        let where_it_is = match kept {
+            Ok(path) => format!("what was typed is in {} for as long as this session is kept", path.display()),
+            Err(error) => format!("what was typed is lost, since it could not be kept elsewhere either: {error}"),
+        };
+        format!("it was typed into while the editor deleted it, and {problem}; {where_it_is}")
     }
 
     /// Writes, makes or deletes a file that no editor holds.
@@ -517,6 +559,7 @@ mod tests {
         let store = Arc::new(store::SqliteStore::open(&folder.path().join("data")).unwrap());
         let reader = Reader::new(Arc::default(), Arc::new(workspace::reader::NoOverlay));
         let carrier = Carrier {
+            session: SessionId::from("s"),
             store: store.clone(),
             reader: Arc::new(reader),
             roots: Arc::new(Roots::new([&root]).unwrap()),

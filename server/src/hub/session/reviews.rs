@@ -277,6 +277,7 @@ impl Session {
     /// Who carries changes of files out, as things are now.
     pub(super) fn carrier(&self) -> Carrier {
         Carrier {
+            session: self.id.clone(),
             store: Arc::clone(&self.shared.parts.store),
             reader: Arc::clone(&self.reader),
             roots: Arc::clone(&self.roots),

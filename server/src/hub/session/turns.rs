@@ -37,6 +37,8 @@ pub(super) struct Running {
     cancel: CancellationToken,
     /// The waiting prompt that it is made of, until it has begun.
     queued: Option<(QueueId, Vec<PromptBlock>)>,
+    /// The prompt that it is made of, where that did not wait, until it has begun.
+    sent: Option<Vec<PromptBlock>>,
     /// Whether it asks nothing: the mode that it began in.
     bypasses: bool,
     /// Whether it began in mode `plan`.
@@ -76,7 +78,15 @@ impl Session {
         {
             return drop(reply.send(Err(error)));
         }
-        self.prepare_turn(caller, params.prompt, params.mode, None, Some(reply));
+        self.prepare_turn(caller, params.prompt.clone(), params.mode, None, Some(reply));
+        if let Some(turn) = &mut self.turn {
+            turn.sent = Some(params.prompt).filter(|prompt| !prompt.is_empty());
+        }
+    }
+
+    /// Whether a prompt is being made ready.
+    pub(super) fn is_preparing(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.task.is_none())
     }
 
     /// Whether the running turn began in mode `bypass`.
@@ -112,6 +122,7 @@ impl Session {
             home,
             cancel,
             queued: None,
+            sent: None,
             bypasses: false,
             plans: false,
             task: None,
@@ -151,8 +162,8 @@ impl Session {
     /// Takes a prepared prompt: its slash commands took effect, and the rest, if any, becomes a turn.
     pub(super) fn begin_turn(&mut self, prepared: Prepared) {
         if self.turn.as_ref().is_none_or(|turn| turn.id != prepared.id) {
-            // It was interrupted before it began. A waiting prompt waits again; another is the sender's to repeat.
-            let text = "the turn was interrupted before it began; send the prompt again";
+            let text =
+                "the turn was interrupted before it began; unless its prompt waits in the session, send it again";
             let failed = Err(Error::new(ErrorCode::RequestCancelled, text));
             return prepared.reply.into_iter().for_each(|reply| drop(reply.send(failed.clone())));
         }
@@ -363,9 +374,23 @@ impl Session {
 
     /// The waiting prompt that a turn was made of waits no more, now that the turn is in the log.
     fn dequeue_begun(&mut self) {
-        if let Some((queue_id, _)) = self.turn.as_mut().and_then(|turn| turn.queued.take()) {
+        let Some(turn) = &mut self.turn else { return };
+        turn.sent = None;
+        if let Some((queue_id, _)) = turn.queued.take() {
             self.record(Event::PromptDequeued { queue_id });
         }
+    }
+
+    /// Has a prompt wait that was sent and did not become a turn.
+    fn keep_waiting(&mut self, prompt: Vec<PromptBlock>) {
+        if self.state.title.is_empty()
+            && let Some(title) = agent::title::from_prompt(&prepare::split(prompt.clone()).1)
+        {
+            self.record(Event::TitleChanged { title });
+        }
+        let queue_id = QueueId::new(self.new_id("queue"));
+        self.record(Event::PromptQueued { queue_id: queue_id.clone(), prompt: prompt.clone() });
+        self.queue.push_back((queue_id, prompt));
     }
 
     /// What grants are kept under: the session's first folder.
@@ -470,7 +495,8 @@ impl Session {
         Ok(TurnCancelResult { cancelled: running.is_some() || stops })
     }
 
-    /// Breaks the turn off where it stands, as a crash would: its questions stay, and it can be gone on with.
+    /// Breaks the turn off where it stands, as a crash would: its questions stay, and it can be gone on with. A prompt that is
+    /// still being made ready waits, unless its sender is there to send it again: a window of another process.
     pub(super) fn interrupt_turn(&mut self) {
         let Some(turn) = self.turn.take() else { return };
         self.set_rules();
@@ -483,6 +509,10 @@ impl Session {
             question.waiting = None;
         }
         self.queue.extend(turn.queued);
+        let is_told = turn.home.is_attached && self.followers.contains_key(&turn.home.id);
+        if let Some(prompt) = turn.sent.filter(|_| !is_told) {
+            self.keep_waiting(prompt);
+        }
         for (_, _, reply) in turn.next {
             let text = "the turn before was broken off at that moment; send the prompt again";
             let _ = reply.send(Err(Error::new(ErrorCode::OperationFailed, text)));

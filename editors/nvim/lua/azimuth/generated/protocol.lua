@@ -1025,6 +1025,7 @@
 ---Parameters of `azimuth/prompt/beginnings`.
 ---@class azimuth.PromptBeginningsParams
 ---@field uri? string The document that the user has before them, if any.
+---@field sessionId? azimuth.SessionId The session that the chat is of, if any: its model counts then.
 
 ---Result of `azimuth/prompt/beginnings`.
 ---@class azimuth.PromptBeginningsResult
@@ -1359,7 +1360,7 @@
 
 ---What a fact about the workspace is about.
 ---@alias azimuth.SetupAbout
----| "model" # The model of new sessions.
+---| "model" # The session's model, or else that of new sessions.
 ---| "trust" # Whether the workspace is trusted.
 ---| "rules" # The project's rules for agents.
 ---| "servers" # Language servers of our own.

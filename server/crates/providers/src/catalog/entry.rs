@@ -42,8 +42,8 @@ const SEEING: &[&str] = &[
     "llama-4",
     "qwen3.5",
 ];
-/// Those of them that do not: the small ones of their families.
-const BLIND: &[&str] = &["gemma3:1b", "gemma-3-1b", "gemma3:270m", "gemma-3-270m"];
+/// Those of them that do not: the small ones of their families, and those whose servers take no images for them.
+const BLIND: &[&str] = &["gemma3:1b", "gemma-3-1b", "gemma3:270m", "gemma-3-270m", "gemma3n", "gemma-3n"];
 /// The longest answer of such a model.
 const LONGEST_ANSWER: u64 = 16_384;
 
@@ -177,7 +177,15 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
 fn looks_seeing(id: &str) -> bool {
     let id = id.to_lowercase();
     let is_among = |names: &[&str]| names.iter().any(|name| id.contains(name));
-    is_among(SEEING) && !is_among(BLIND)
+    (is_among(SEEING) || says_vl(&id)) && !is_among(BLIND)
+}
+
+/// Whether `vl` stands in a name right after a version, and ends the word: `qwen2.5vl:7b`.
+fn says_vl(id: &str) -> bool {
+    id.match_indices("vl").any(|(at, vl)| {
+        let (before, after) = (id.get(..at).unwrap_or_default(), id.get(at + vl.len()..).unwrap_or_default());
+        before.ends_with(|c: char| c.is_ascii_digit()) && !after.starts_with(char::is_alphanumeric)
+    })
 }
 
 /// How a model thinks that is not in the data file. At Anthropic nothing is asked for then, which every model takes; at

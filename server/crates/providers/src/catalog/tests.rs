@@ -129,8 +129,18 @@ async fn a_provider_that_does_not_list_says_so_and_one_with_named_models_need_no
 
 #[tokio::test]
 async fn a_model_on_this_machine_of_which_nobody_tells_sees_if_its_name_says_so() {
-    let named =
-        [("llama4:scout", true), ("qwen3.5:9b", true), ("gemma3:12b", true), ("gemma3:1b", false), ("qwen3", false)];
+    let named = [
+        ("llama4:scout", true),
+        ("qwen3.5:9b", true),
+        ("qwen2.5vl:7b", true),
+        ("Qwen3VL", true),
+        ("gemma3:12b", true),
+        ("gemma3:1b", false),
+        ("gemma3n:e4b", false),
+        ("google/gemma-3n-e2b", false),
+        ("qwen3", false),
+        ("phi4vla", false),
+    ];
     let mut settings = settings(&[]);
     settings.set_provider("ollama", None, None, None, named.map(|(name, _)| name.to_owned()).to_vec()).unwrap();
     let catalog = Catalog::new(settings);

@@ -190,7 +190,7 @@ fn an_answer_is_read_with_its_thinking_calls_and_counts() {
     assert_eq!(response.usage, Usage { input: 12, output: 89, cache_read: 4000, cache_write: 300 });
     let tagged = |fields: Value| {
         let mut fields = fields.as_object().unwrap().clone();
-        fields.extend([("provider".into(), json!("anthropic")), ("host".into(), json!(HOST))]);
+        fields.extend([("provider".into(), json!("anthropic")), ("host".into(), json!(crate::wire::hashed(HOST)))]);
         fields.insert("model".into(), json!("claude-sonnet-4-5"));
         Some(Value::Object(fields))
     };

@@ -353,8 +353,8 @@ async fn that_start_files_fail_is_said_once_in_a_session_and_not_with_each_job()
     let world = World::new();
     let (of_process, words) = (StartFiles::failing("they take too long"), Arc::new(Words::default()));
     for sessions in 1..=2 {
-        let files = Arc::new(of_process.for_session(&config));
         let config = world.jobs.config.clone();
+        let files = Arc::new(of_process.for_session(&config));
         let heard = Arc::clone(&words);
         let observe = move |_: &TerminalId| Arc::clone(&heard) as Arc<dyn Observer>;
         let first = sessions * 10;
