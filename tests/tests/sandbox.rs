@@ -182,7 +182,7 @@ async fn where_the_sandbox_could_not_be_made_no_shell_starts() {
     let config = ShellConfig { cwd, folder, pass: vec![], program: None, trust, confinement };
     let shell = Shell::new(config, std::sync::Arc::new(())).unwrap();
     let ran = shell.run(&ToolCallId::from("call"), "pwd", RunOptions::default()).await;
-    let error = ran.err().expect("no shell starts").to_string();
+    let error = ran.expect_err("no shell starts").to_string();
     assert!(error.contains("Permission denied"), "{error}");
     shell.close().await;
 }
