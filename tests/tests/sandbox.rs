@@ -19,6 +19,7 @@ use workspace::shell::sandbox::Policy;
 use workspace::shell::{Confinement, RunOptions, Shell, ShellConfig, Trust};
 
 mod escapes;
+mod start_files;
 
 const SECRET: &str = "c2VjcmV0IGtleSBvZiBBZGE";
 const NOBODY: u32 = 65534;
@@ -110,6 +111,8 @@ impl World {
         let (settings, denied) = settings.split_once("permissions.").unwrap_or((settings, ""));
         let permissions = format!("[permissions]\nallow = [\"Shell\"]\n{denied}\n");
         let configuration = Setup::configuration(&model, Wire::Chat);
+        let is_told = settings.contains("shell_rc");
+        let configuration = if is_told { configuration.replace("shell_rc = false\n", "") } else { configuration };
         setup.configure(&format!("{settings}\n{configuration}{permissions}"));
         let project = Project::new_in(&home, [("a.txt", "one\n")]);
         let mut command = match user {

@@ -486,9 +486,9 @@ impl Shell {
                 None => {}
             }
             Start {
-                program: self.config.program.clone().or_else(|| find_shell(&self.config)).ok_or_else(
-                    || ShellError::Start("there is neither bash nor sh in PATH or /bin; install bash".to_owned()),
-                )?,
+                program: self.config.program.clone().or_else(|| find_shell(&self.config)).ok_or_else(|| {
+                    ShellError::Start("there is neither bash nor sh in PATH or /bin; install bash".to_owned())
+                })?,
                 cwd: state.cwd.clone(),
                 folder: self.config.folder.clone(),
                 pass: self.config.pass.clone(),

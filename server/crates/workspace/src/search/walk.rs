@@ -75,7 +75,8 @@ pub(super) fn files<T: Send>(
         // A system that gives no more threads is searched by fewer; this one is there in any case.
         let others: Vec<_> = (1..threads).map_while(|_| thread::Builder::new().spawn_scoped(scope, run).ok()).collect();
         let own = run();
-        let others = others.into_iter().map(|other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let others =
+            others.into_iter().map(|other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         std::iter::once(own).chain(others).collect()
     });
     for (state, unreadable) in ended {

@@ -148,7 +148,8 @@ impl StartFiles {
 impl Apart {
     /// All the places that these variables lead to, too, with links resolved. Asks the disk.
     fn with_places_of(mut self, variables: &[(OsString, OsString)]) -> Self {
-        let named = variables.iter().flat_map(|(_, value)| std::env::split_paths(value)).filter(|path| path.is_absolute());
+        let named =
+            variables.iter().flat_map(|(_, value)| std::env::split_paths(value)).filter(|path| path.is_absolute());
         self.places.extend(programs::written_in(&named.collect::<Vec<_>>()));
         self.places.iter_mut().for_each(|place| *place = place.canonicalize().unwrap_or_else(|_| place.clone()));
         self
