@@ -60,10 +60,10 @@ impl Parts {
                 }
             }
             Event::FileSeen { uri, now: Some(now), occasion: SeenOccasion::Save } => self.changed(uri, Some(&now.hash)),
-            Event::FileSeen { uri, now, occasion: SeenOccasion::Restart } => {
-                if self.is_other(uri, now.as_ref().map(|now| now.hash.as_str())) {
-                    self.gone(uri);
-                }
+            Event::FileSeen { uri, now, occasion: SeenOccasion::Restart }
+                if self.is_other(uri, now.as_ref().map(|now| now.hash.as_str())) =>
+            {
+                self.gone(uri);
             }
             Event::CheckpointRestored { direction, files, .. } => {
                 for file in files {
