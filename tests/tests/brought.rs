@@ -643,3 +643,75 @@ async fn a_typescript_of_the_projects_own_reads_no_key() {
     world.told().await;
     assert_ran_in_vain(&world).await;
 }
+
+/// What a user's own server that is a script is started by, in a project that brings that along: the first entry of `PATH` lies
+/// in the project.
+async fn run_by_the_projects(first_line: &str) -> Option<World> {
+    let world = World::with(Whose::Users, "", Some(".venv/bin")).await?;
+    let program = world.home.join("tools/bin/leaky");
+    let script = std::fs::read_to_string(&program).unwrap();
+    std::fs::write(&program, script.replacen("#!/bin/sh", first_line, 1)).unwrap();
+    std::fs::create_dir_all(world.project.path(".venv/bin")).unwrap();
+    let interpreter = world.project.path(".venv/bin/runs");
+    std::fs::write(&interpreter, "#!/bin/sh\nexec /bin/sh \"$@\"\n").unwrap();
+    std::fs::set_permissions(&interpreter, std::fs::Permissions::from_mode(0o755)).unwrap();
+    Some(world)
+}
+
+#[tokio::test]
+async fn a_server_that_a_program_of_the_project_runs_is_asked_for_and_again_when_that_changes() {
+    for first_line in ["#!/usr/bin/env runs", "#!/usr/bin/env -S A=b runs"] {
+        let Some(world) = run_by_the_projects(first_line).await else { return };
+        world.begin().await;
+        let (_, question) = world.window.until_asked(&world.session).await;
+        assert!(!world.has_started() && question.detail.contains(".venv/bin/runs"), "{question:?}");
+        world.window.answer(&world.session, &question, "allow_always").await;
+        world.told().await;
+        assert_confined(&world);
+        std::fs::remove_file(world.project.path("started")).unwrap();
+        world.project.write(".venv/bin/runs", "#!/bin/sh\n# Another one.\nexec /bin/sh \"$@\"\n");
+        world.restart().await;
+        world.begin().await;
+        let (_, question) = world.window.until_asked(&world.session).await;
+        assert!(!world.has_started(), "{first_line}");
+        world.window.answer(&world.session, &question, "reject_once").await;
+        world.told().await;
+    }
+}
+
+#[tokio::test]
+async fn a_script_of_the_project_that_the_users_settings_have_an_interpreter_run_is_asked_for() {
+    let Some(world) = World::new(Whose::Users).await else { return };
+    let script = world.project.path("server.sh");
+    write_server(&script, &world.home, world.project.folder(), "started");
+    let mut table: Value = serde_json::from_str(&configuration("/bin/sh")).unwrap();
+    table["leaky"]["args"] = json!(["server.sh", "--stdio"]);
+    std::fs::write(world.home.join("lsp.json"), table.to_string()).unwrap();
+    world.begin().await;
+    let (_, question) = world.window.until_asked(&world.session).await;
+    assert!(!world.has_started() && question.detail.contains("server.sh"), "{question:?}");
+    world.window.answer(&world.session, &question, "allow_always").await;
+    world.told().await;
+    assert_confined(&world);
+}
+
+#[tokio::test]
+async fn a_toolchain_that_the_project_names_by_its_path_is_asked_for_where_rustup_would_run_it() {
+    for (file, text, is_asked) in [
+        ("rust-toolchain.toml", "[toolchain]\npath = \"/proc/self/cwd/tools\"\n", true),
+        ("rust-toolchain", "[toolchain]\n\"p\\u0061th\" = \"/proc/self/cwd/tools\"\n", true),
+        ("rust-toolchain.toml", "[toolchain]\nchannel = \"1.90\"\n", false),
+    ] {
+        let Some(world) = World::new(Whose::Users).await else { return };
+        std::fs::write(world.home.join("tools/bin/rustup"), "").unwrap();
+        world.project.write(file, text);
+        world.begin().await;
+        if is_asked {
+            let (_, question) = world.window.until_asked(&world.session).await;
+            assert!(!world.has_started() && question.detail.contains(file), "{question:?}");
+            world.window.answer(&world.session, &question, "reject_once").await;
+        }
+        world.told().await;
+        assert_eq!(world.has_started(), !is_asked, "{file}: {text}");
+    }
+}

@@ -193,6 +193,107 @@ async fn a_command_shares_no_memory_reaches_no_other_machine_below_the_network_a
     world.window.close().await;
 }
 
+/// Where build tools say how a daemon is reached that the user has started, with `USER=ada`.
+const DAEMONS: &[&str] = &[
+    ".buck/buckd/x/buckd.info",
+    ".cache/bazel/_bazel_ada/0123/server/command_port",
+    ".cache/bazel/_bazel_ada/0123/server/request_cookie",
+    ".data/kotlin/daemon/x.17001.run",
+    ".gradle/daemon/8.5/registry.bin",
+    ".kotlin/daemon/x.17001.run",
+    ".local/share/kotlin/daemon/x.17001.run",
+    ".m2/mvnd/registry/1.0/registry.bin",
+    ".sbt/1.0/server/0123/token.json",
+];
+
+#[tokio::test]
+async fn a_command_is_told_of_no_build_daemon_outside_whenever_that_was_started() {
+    let data = |project: &Path| {
+        vec![
+            ("USER", "ada".to_owned()),
+            ("XDG_DATA_HOME", project.join("../.data").canonicalize().unwrap().display().to_string()),
+        ]
+    };
+    let there: Vec<_> = DAEMONS.iter().map(|name| (*name, SECRET.to_owned())).collect();
+    // With the folders that are there before any daemon is.
+    let before = [
+        ".buck/x",
+        ".cache/bazel/_bazel_ada/cache/x",
+        ".data/kotlin/x",
+        ".gradle/wrapper/x",
+        ".gradle/caches/x",
+        ".m2/repository/x",
+    ]
+    .map(|name| (name, "x".to_owned()));
+    for files in [&there[..], &before[..]] {
+        let Some(world) = World::made(User::Same, "", files, data).await else { return };
+        world.works("echo begun").await;
+        for name in DAEMONS {
+            let file = world.home.join(name);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(&file, SECRET).unwrap();
+        }
+        let names: Vec<_> = DAEMONS.iter().map(|name| format!("~/{name}")).collect();
+        let told = world.run(&format!("for f in {}; do cat $f; echo x > $f; done", names.join(" "))).await;
+        assert!(!told.contains(SECRET), "{told}");
+        for name in DAEMONS {
+            assert_eq!(std::fs::read_to_string(world.home.join(name)).unwrap(), SECRET, "{name}");
+        }
+        world.window.close().await;
+    }
+    let Some(world) = World::made(User::Same, "", &before, data).await else { return };
+    world.works("cat ~/.gradle/wrapper/x && echo y > ~/.gradle/caches/y && echo y > ~/.m2/repository/y && echo y > ~/.cache/bazel/_bazel_ada/cache/y").await;
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn gradle_has_a_register_of_daemons_of_its_own_in_the_sandbox_beside_the_users_options() {
+    let options = |_: &Path| vec![("GRADLE_OPTS", "-Xmx64m".to_owned())];
+    let Some(world) = World::with(User::Same, "", options).await else { return };
+    // As Gradle's start script takes the variable apart.
+    let command = "eval set -- \"$GRADLE_OPTS\"; echo \"given <$1> <${2%%=*}>\"; d=${2#*=}; mkdir -p \"$d/8.5\" && echo x >\"$d/8.5/registry.bin\" && echo \"register <$d>\"";
+    let told = world.works(command).await;
+    assert!(told.contains("given <-Xmx64m> <-Dorg.gradle.daemon.registry.base>"), "{told}");
+    let register = told.split_once("register <").unwrap().1.split_once('>').unwrap().0;
+    assert!(Path::new(register).join("8.5/registry.bin").is_file(), "{register}");
+    world.window.close().await;
+    let until = Instant::now() + Duration::from_secs(10);
+    while Path::new(register).exists() {
+        assert!(Instant::now() < until, "{register} is left");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_command_changes_no_attribute_of_a_file_and_copies_go_on_without() {
+    if !is_tried() {
+        return;
+    }
+    let Some(world) = World::new(User::Same, "").await else { return };
+    let calls = |path: &str| {
+        let path = format!("$p = \"{path}\", $n = \"user.note\"");
+        [188, 189]
+            .map(|call| format!("syscall({call}, {path}, $v = \"x\", 1, 0)"))
+            .into_iter()
+            .chain([197, 198].map(|call| format!("syscall({call}, {path})")))
+            .chain([
+                "syscall(463, -100, $p = \"a.txt\", 0, $n = \"user.note\", $x, 16)".to_owned(),
+                "syscall(466, -100, $p = \"a.txt\", 0, $n = \"user.note\")".to_owned(),
+                "syscall(469, -100, $p = \"a.txt\", $x, 24, 0)".to_owned(),
+                "syscall(190, 0, $n = \"user.note\", $x, 1, 0)".to_owned(),
+                "syscall(199, 0, $n = \"user.note\")".to_owned(),
+            ])
+            .collect::<Vec<_>>()
+    };
+    for path in ["a.txt".to_owned(), world.home.join(".ssh/id_ed25519").display().to_string()] {
+        let calls = calls(&path);
+        let words = world.calls(&calls.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        assert_eq!(words, ["Operation not supported"; 9], "{path}");
+    }
+    world.works("mkdir f && echo x > f/x && chmod 750 f/x && cp -a f g && cp --preserve=all f/x y && mv y z && install -m 755 z w && tar cf - f | tar xf - -C g && stat -c %a g/x | grep 750").await;
+    world.window.close().await;
+}
+
 /// A library that says in the project which program has loaded it, and outside too where it may.
 const LIBRARY: &str = r#"
 #include <stdio.h>

@@ -2,6 +2,7 @@
 //! write the project's files decides what they do, so they start only once the user has allowed just this.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -58,11 +59,14 @@ impl Gate for Closed {
     }
 }
 
-/// Whether the project brings a server along: its program, or a file that says something of it, lies in the workspace or where
-/// commands in the sandbox write. A link counts by where it lies and by where it leads. Asks the disk.
-pub(super) fn is_brought(server: &Detected, roots: &Roots, policy: Option<&Policy>) -> bool {
-    server.program.as_deref().is_some_and(|program| is_theirs(program, roots, policy))
-        || server.definition.said_by.iter().any(|file| is_theirs(file, roots, policy))
+/// Whether the project brings a server along: its program, what that is run by, or a file that says something of it, lies in the
+/// workspace or where commands in the sandbox write. A link counts by where it lies and by where it leads. `search` is the
+/// `PATH` that it gets. Asks the disk.
+pub(super) fn is_brought(server: &Detected, roots: &Roots, policy: Option<&Policy>, search: Option<&OsStr>) -> bool {
+    let is_theirs = |file: &PathBuf| is_theirs(file, roots, policy);
+    server.program.iter().chain(&server.definition.said_by).any(is_theirs)
+        || run_by(server, search).iter().chain(&toolchains(server)).any(is_theirs)
+        || (server.program.as_deref().is_some_and(is_interpreter) && scripts(server).any(|script| is_theirs(&script)))
 }
 
 /// What is to be allowed of a server that the project brings along. Programs whose hashes are known are not read again, but
@@ -74,12 +78,14 @@ pub(super) fn look(
     server: &Detected,
     roots: &Roots,
     policy: Option<&Policy>,
+    search: Option<&OsStr>,
     hashes: &Hashes,
     anew: bool,
 ) -> io::Result<Brought> {
     let program = server.program.clone().unwrap_or_default();
     let definition = &server.definition;
-    let said_by = definition.said_by.iter().filter(|file| is_theirs(file, roots, policy)).cloned().collect::<Vec<_>>();
+    let is_theirs = |file: &PathBuf| is_theirs(file, roots, policy);
+    let mut said_by = definition.said_by.iter().filter(|file| is_theirs(file)).cloned().collect::<Vec<_>>();
     // What is built in is not of the project, and must not be asked for anew with each version of ours.
     let said = (!said_by.is_empty()).then(|| {
         json!([
@@ -91,15 +97,16 @@ pub(super) fn look(
         ])
     });
     let (mut hashed, mut files, mut left) = (Vec::new(), HashSet::new(), MAX_PROGRAM);
-    let scripts = definition.args.iter().flat_map(|arg| words(arg)).map(|word| server.root.join(word));
-    let scripts = scripts.filter(|script| script.is_file() && is_theirs(script, roots, policy));
-    for file in std::iter::once(program.clone()).chain(scripts) {
+    let besides: Vec<_> = run_by(server, search).into_iter().chain(toolchains(server)).filter(is_theirs).collect();
+    let scripts = scripts(server).filter(is_theirs);
+    for file in std::iter::once(program.clone()).chain(scripts).chain(besides.iter().cloned()) {
         if files.insert(file.clone()) {
             let (length, hash) = hashes.of(&file, left, anew)?;
             left = left.saturating_sub(length);
             hashed.push(hash);
         }
     }
+    said_by.extend(besides);
     let mut all = json!([definition.name, program.to_string_lossy(), said, hashed]).to_string();
     let is_sandboxed = policy.is_some();
     if !is_sandboxed {
@@ -113,6 +120,78 @@ pub(super) fn look(
         is_sandboxed,
         fingerprint: in_digits(Sha256::digest(all)),
     })
+}
+
+/// The files that its arguments name.
+fn scripts(server: &Detected) -> impl Iterator<Item = PathBuf> {
+    let words = server.definition.args.iter().flat_map(|arg| words(arg));
+    words.map(|word| server.root.join(word)).filter(|script| script.is_file())
+}
+
+/// Whether a program runs the script that its arguments name.
+fn is_interpreter(program: &Path) -> bool {
+    const NAMES: &[&str] = &[
+        "ash", "bash", "bun", "dash", "dotnet", "elixir", "env", "escript", "java", "julia", "ksh", "lua", "luajit",
+        "node", "nodejs", "perl", "php", "pypy", "python", "Rscript", "ruby", "sh", "tclsh", "zsh",
+    ];
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    NAMES.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
+}
+
+/// What runs its program where that is a script, by the first line of each: `PATH` may have a folder of the project first, which
+/// other programs need, such as the interpreter whose packages a server tells of.
+fn run_by(server: &Detected, search: Option<&OsStr>) -> Vec<PathBuf> {
+    /// The kernel follows no more.
+    const MOST: usize = 5;
+    let first = server.program.clone();
+    let all = std::iter::successors(first, |program| interpreter(program, search));
+    all.skip(1).take(MOST).collect()
+}
+
+fn interpreter(program: &Path, search: Option<&OsStr>) -> Option<PathBuf> {
+    /// What the kernel looks at.
+    const MOST: u64 = 256;
+    let text = beginning(program, MOST).ok()?;
+    let line = text.strip_prefix("#!")?.lines().next()?;
+    let mut words = line.split_whitespace();
+    let first = PathBuf::from(words.next()?);
+    if first.file_name().is_none_or(|name| name != "env") {
+        return Some(first);
+    }
+    let name = words.find(|word| !word.starts_with('-') && !word.contains('='))?;
+    let mut found = search.into_iter().flat_map(std::env::split_paths).map(|folder| folder.join(name));
+    found.find(|path| path.is_file())
+}
+
+/// The files that may name a toolchain by its path to rustup, where the server's program is one of rustup's: it runs that of the toolchain.
+fn toolchains(server: &Detected) -> Vec<PathBuf> {
+    /// Such a file is some lines long.
+    const MOST: u64 = 64 << 10;
+    let Some(program) = server.program.as_deref() else { return Vec::new() };
+    let is_rustups = || program.canonicalize().is_ok_and(|it| it.file_name().is_some_and(|name| name == "rustup"));
+    if !program.with_file_name("rustup").is_file() && !is_rustups() {
+        return Vec::new();
+    }
+    let names = |file: &PathBuf| match beginning(file, MOST) {
+        // A key may be written with escapes.
+        Ok(text) => text.contains("path") || text.contains('\\'),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    };
+    let files = server.root.ancestors();
+    let files = files.flat_map(|folder| ["rust-toolchain.toml", "rust-toolchain"].map(|name| folder.join(name)));
+    files.filter(|file| !file.is_dir()).filter(names).collect()
+}
+
+/// What a regular file begins with.
+fn beginning(path: &Path, most: u64) -> io::Result<String> {
+    // A pipe would be waited for, and a device never ends.
+    let file = File::from(open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// What may name a script in an argument: where the program is an interpreter, all of it, or in code for a shell (`-c`) a word.
@@ -229,7 +308,7 @@ mod tests {
         let world =
             World { folders: &[], repositories: &[], own: &[], denied: &[], credentials: &[], environment: &|_| None };
         let policy = Policy::new(&Settings::default(), &world);
-        let looked = |policy: Option<&Policy>| look(&server, &roots, policy, &Hashes::default(), true).unwrap();
+        let looked = |policy: Option<&Policy>| look(&server, &roots, policy, None, &Hashes::default(), true).unwrap();
         let (with, without) = (looked(policy.as_ref()), looked(None));
         assert!(with.is_sandboxed && !without.is_sandboxed);
         assert_ne!(with.fingerprint, without.fingerprint);

@@ -297,11 +297,11 @@ impl Servers {
         anew: bool,
     ) -> Result<Option<Brought>, String> {
         let (server, roots, policy) = (server.clone(), roots.clone(), policy.cloned());
-        let hashes = self.hashes.clone();
+        let (hashes, search) = (self.hashes.clone(), self.config.path.clone());
         let look = move || {
-            let policy = policy.as_deref();
-            let is_brought = brought::is_brought(&server, &roots, policy);
-            is_brought.then(|| brought::look(&server, &roots, policy, &hashes, anew)).transpose()
+            let (policy, search) = (policy.as_deref(), search.as_deref());
+            let is_brought = brought::is_brought(&server, &roots, policy, search);
+            is_brought.then(|| brought::look(&server, &roots, policy, search, &hashes, anew)).transpose()
         };
         let looked = blocking(look).await.ok_or("it could not be looked at")?;
         looked.map_err(|error| format!("its program cannot be read: {error}"))

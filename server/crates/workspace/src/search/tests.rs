@@ -408,3 +408,13 @@ fn mentions_find_files_and_new_ones_once_the_index_is_forgotten() {
     search.forget_files();
     assert_eq!(suggest("mars."), ["src/mars.rs"]);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_the_kernel_tells_as_files_is_not_walked_with_the_folder_that_it_lies_in() {
+    assert!(Path::new("/proc/self").exists() && Path::new("/sys/kernel").exists());
+    let found = folders(Path::new("/"), 2, 100_000);
+    let is_inside = |path: &&PathBuf| ["/proc/", "/sys/"].iter().any(|top| path.to_string_lossy().starts_with(top));
+    assert_eq!(found.iter().filter(is_inside).count(), 0);
+    assert!(found.iter().any(|path| path.starts_with("/usr/lib")), "the rest is");
+}

@@ -170,6 +170,9 @@ fn list(
     mut visit: impl FnMut(PathBuf),
 ) -> io::Result<usize> {
     let held = Dir::new(open::folder(&folder.path)?)?;
+    if !tops.contains(&folder.path) && is_kernels(&held) {
+        return Ok(0);
+    }
     let (mut entries, mut has, mut unreadable) = (Vec::new(), Has::default(), 0);
     for entry in held {
         let Ok(entry) = entry else {
@@ -206,6 +209,19 @@ fn list(
         }
     }
     Ok(unreadable)
+}
+
+/// Whether a folder shows what the kernel tells, as `/proc` and `/sys` do: they are no files of a project, there is no end to them,
+/// and some wait for whoever reads them.
+#[cfg(target_os = "linux")]
+fn is_kernels(folder: &Dir) -> bool {
+    // The numbers by which the kernel names these file systems; their type is another one on other processors.
+    folder.statfs().is_ok_and(|about| matches!(about.f_type, 0x9fa0 | 0x6265_6572))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_kernels(_: &Dir) -> bool {
+    false
 }
 
 /// What kind of file it is, where the folder does not tell.

@@ -89,6 +89,10 @@ pub(super) fn for_shell(
         environment.retain(|(known, _)| known != name);
         environment.push((name.into(), value.into()));
     }
+    if let Some((name, value)) = git::nowhere(of_git) {
+        environment.retain(|(known, _)| known != name);
+        environment.push((name.into(), value.into()));
+    }
     environment
 }
 

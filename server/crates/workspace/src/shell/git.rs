@@ -77,6 +77,17 @@ const NEUTRAL: &[(&str, &str, &str)] = &[
 /// What git reads first, and what it cannot read as a value of it. It says both, and does nothing.
 const HELD: (&str, &str) =
     ("core.quotePath", "kept from working by Azimuth until you trust the folder (/trust yes), as");
+
+/// Where git is sent for its repository when it is kept from working, with the same words behind it: there is none. What it reads
+/// first may still wait for ever, such as for a pipe that a repository's settings include.
+pub(super) const NOWHERE: &str = "/dev/null/";
+
+/// The variable that sends it there, of such settings.
+pub(super) fn nowhere(settings: &[(String, String)]) -> Option<(&'static str, String)> {
+    let (_, words) = settings.iter().find(|(key, value)| key == HELD.0 && value.starts_with(HELD.1))?;
+    Some(("GIT_DIR", format!("{NOWHERE}{words}")))
+}
+
 /// How long git may take to say what its settings are; it takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long that may take for all repositories.
@@ -653,5 +664,38 @@ mod tests {
             pair("credential.helper", "store"),
         ];
         assert_eq!(against(&read(text)), expected);
+    }
+
+    #[test]
+    fn where_git_cannot_say_its_settings_it_ends_at_once_and_says_why() {
+        let folder = tempfile::tempdir().unwrap();
+        let of_git = |environment: Vec<_>, arguments: &[&str]| {
+            let mut git = Command::new("git");
+            git.args(arguments).current_dir(folder.path()).env_clear().envs(environment);
+            git.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+            git.spawn().unwrap()
+        };
+        assert!(of_git(std::env::vars_os().collect(), &["init", "-q"]).wait().unwrap().success());
+        let (pipe, config) = (folder.path().join("pipe"), folder.path().join(".git/config"));
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let text = std::fs::read_to_string(&config).unwrap();
+        std::fs::write(&config, format!("{text}[include]\n\tpath = ../pipe\n")).unwrap();
+
+        let guards = untrusted(&[folder.path().to_owned()]);
+        let mut git = of_git(environment::for_shell(std::env::vars_os(), &[], &guards, &[]), &["status"]);
+        let (sender, said) = std::sync::mpsc::channel();
+        let mut errors = git.stderr.take().unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut text = String::new();
+            errors.read_to_string(&mut text).unwrap();
+            let _ = sender.send(text);
+        });
+        let said = said.recv_timeout(Duration::from_secs(10));
+        let _ = git.kill();
+        git.wait().unwrap();
+        reader.join().unwrap();
+        let said = said.expect("git waits for the pipe");
+        assert!(said.contains("until you trust the folder") && said.contains("did not say in time"), "{said}");
     }
 }

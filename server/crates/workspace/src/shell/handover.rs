@@ -43,6 +43,8 @@ async fn write(terminal: &Terminal, file: &Path) -> std::io::Result<()> {
     let own = format!("{} PWD OLDPWD SHLVL {} GIT_CONFIG_COUNT __azimuth", processes::MARK, git::NO_FETCH.0);
     let of_git = "__azimuth=${GIT_CONFIG_COUNT:-0}; while [ \"$__azimuth\" -gt 0 ]; do __azimuth=$((__azimuth-1)); \
                   unset \"GIT_CONFIG_KEY_$__azimuth\" \"GIT_CONFIG_VALUE_$__azimuth\"; done";
-    let all = format!("{of_git}; unset {own}; command export -p; command declare -f; command alias -p");
+    // Whether git is kept from working is said anew as well.
+    let nowhere = format!("case \"${{GIT_DIR-}}\" in {}*) unset GIT_DIR ;; esac", git::NOWHERE);
+    let all = format!("{of_git}; {nowhere}; unset {own}; command export -p; command declare -f; command alias -p");
     terminal.aside(&format!("({all}) >|{file} 2>/dev/null")).await
 }

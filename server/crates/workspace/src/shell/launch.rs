@@ -76,8 +76,9 @@ impl Confinement {
     pub(super) fn launch(&self, slave: &dyn SlavePty, mut program: Program) -> io::Result<Launched> {
         let policy = self.in_force();
         if let Some(policy) = policy {
-            let more = policy.environment();
-            let is_set_anew = |name: &OsString| more.as_ref().is_some_and(|(more, _)| name == more);
+            let of_gradle = of_gradle(&program.environment, &program.mark);
+            let more: Vec<_> = policy.environment().into_iter().chain([of_gradle]).collect();
+            let is_set_anew = |name: &OsString| more.iter().any(|(more, _)| name == more);
             let is_kept = |name: &OsString| !sandbox::is_withheld(&name.to_string_lossy()) && !is_set_anew(name);
             program.environment.retain(|(name, _)| is_kept(name));
             program.environment.extend(more);
@@ -97,6 +98,33 @@ impl Confinement {
             }
         }
     }
+}
+
+/// What gives Gradle a register of daemons that is the sandbox's own. It cannot use the user's, where it would find a daemon that
+/// runs outside.
+fn of_gradle(environment: &[(OsString, OsString)], mark: &str) -> (OsString, OsString) {
+    const NAME: &str = "GRADLE_OPTS";
+    // Of two values of a property the last one counts.
+    let mut options =
+        environment.iter().find(|(name, _)| name == NAME).map(|(_, value)| value.clone()).unwrap_or_default();
+    if !options.is_empty() {
+        options.push(" ");
+    }
+    options.push("\"-Dorg.gradle.daemon.registry.base=");
+    options.push(register_of_gradle(mark));
+    options.push("\"");
+    (NAME.into(), options)
+}
+
+/// A folder among temporary files, since sandboxes write no other; its name cannot be guessed. Gradle makes it.
+fn register_of_gradle(mark: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("azimuth-gradle-{mark}"))
+}
+
+/// Removes the folder that Gradle has made for the daemons of a program that has ended. Blocks.
+#[expect(clippy::disallowed_methods, reason = "it is no project file")]
+pub(super) fn remove_register_of_gradle(mark: &str) {
+    let _ = std::fs::remove_dir_all(register_of_gradle(mark));
 }
 
 fn supervised(

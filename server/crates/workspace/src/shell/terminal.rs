@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use super::environment;
 use super::jobs::ports;
 use super::keyboard::{Keyboard, KeyboardFull, Press};
-use super::launch::{Confinement, LastWord, Launched, Program};
+use super::launch::{self, Confinement, LastWord, Launched, Program};
 use super::marker::Nonce;
 use super::processes::{self, Process, Which};
 use super::screen::{Followed, Screen};
@@ -508,6 +508,7 @@ fn wait_for(
         let code = child.wait().ok().and_then(|status| exit_code(&status));
         processes::kill(leader, &mark, Which::Since(0));
         let _ = sender.send((code, last_word.is_some_and(|word| word.is_said())));
+        launch::remove_register_of_gradle(&mark);
     })?;
     Ok(end)
 }

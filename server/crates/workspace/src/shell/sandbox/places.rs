@@ -289,12 +289,12 @@ const CACHES: &[(&str, &[&str])] = &[
     ("ccache", &["$CACHE/ccache", ".ccache"]),
     ("sccache", &["$CACHE/sccache"]),
     ("mvn", &[".m2/repository"]),
-    ("gradle", &[".gradle/caches", ".gradle/daemon", ".gradle/native", ".gradle/wrapper"]),
+    ("gradle", &[".gradle/caches", ".gradle/native", ".gradle/wrapper"]),
     ("dotnet", &[".nuget/packages", ".local/share/NuGet/http-cache", ".local/share/NuGet/v3-cache"]),
     ("composer", &["$CACHE/composer"]),
     ("bundle", &[".bundle/cache"]),
     ("zig", &["$CACHE/zig"]),
-    ("bazel", &["$CACHE/bazel", "$CACHE/bazelisk"]),
+    ("bazel", &["$CACHE/bazel/_bazel_$USER/cache", "$CACHE/bazelisk"]),
     ("conan", &[".conan2/p"]),
     ("stack", &[".stack/pantry", ".stack/snapshots"]),
     ("cabal", &[".cabal/packages", ".cabal/store", "$CACHE/cabal"]),
@@ -302,12 +302,31 @@ const CACHES: &[(&str, &[&str])] = &[
     ("fc-cache", &["$CACHE/fontconfig"]),
 ];
 
+/// Where build tools say how their daemons are reached: a port of this machine, and the word that a daemon obeys. One that the user
+/// has started runs what it is told outside the sandbox. `$USER` is the user's name.
+const DAEMONS: &[&str] = &[
+    "$DATA/kotlin/daemon",
+    ".buck",
+    ".gradle/daemon",
+    ".kotlin/daemon",
+    ".local/share/kotlin/daemon",
+    ".m2/mvnd/registry",
+    ".sbt/1.0/server",
+    "Library/Application Support/kotlin/daemon",
+];
+
 /// Files beside caches that are written where they are there: how one process keeps another out, and when what was used.
 const CACHE_FILES: &[&str] =
     &["$CARGO_HOME/.package-cache", "$CARGO_HOME/.package-cache-mutate", "$CARGO_HOME/.global-cache"];
 
 /// What tests and browsers have downloaded for them. They are read.
-const DOWNLOADS: &[&str] = &["$CACHE/Cypress", "$CACHE/electron", "$CACHE/ms-playwright", "$CACHE/puppeteer"];
+const DOWNLOADS: &[&str] = &[
+    "$CACHE/Cypress",
+    "$CACHE/bazel/_bazel_$USER/install",
+    "$CACHE/electron",
+    "$CACHE/ms-playwright",
+    "$CACHE/puppeteer",
+];
 
 /// Devices that programs expect. A terminal of the program's own is granted when it enters the sandbox.
 const DEVICES: &[&str] =
@@ -340,7 +359,7 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
     let mut credentials: Vec<PathBuf> = world.credentials.iter().filter(|path| !is_workspaces(path)).cloned().collect();
     hidden.extend(credentials.iter().cloned());
     hidden.extend(SYSTEM_SECRETS.iter().map(PathBuf::from));
-    hidden.extend(HOME_SECRETS.iter().filter_map(|name| dirs.find(name)));
+    hidden.extend(HOME_SECRETS.iter().chain(DAEMONS).filter_map(|name| dirs.find(name)));
     hidden.extend(["credentials", "credentials.toml"].iter().filter_map(|it| dirs.find(&format!("$CARGO_HOME/{it}"))));
 
     // What a variable names is told from what is found without: see [`Origins::variables`].
@@ -551,12 +570,18 @@ pub(super) struct Dirs<'a> {
 impl Dirs<'_> {
     /// A path in the home folder, or one that begins with a variable.
     pub(super) fn find(&self, name: &str) -> Option<PathBuf> {
+        let user = || (self.environment)("USER")?.into_string().ok().filter(|user| !user.contains('/'));
+        let name = match name.split_once("$USER") {
+            Some((before, behind)) => format!("{before}{}{behind}", user()?),
+            None => name.to_owned(),
+        };
         let Some(variable) = name.strip_prefix('$') else { return self.home.map(|home| home.join(name)) };
         let (variable, rest) = variable.split_once('/').unwrap_or((variable, ""));
         let set = |name: &str| path_in((self.environment)(name).as_deref());
         let below = |name: &str| self.home.map(|home| home.join(name));
         let base = match variable {
             "CACHE" => set("XDG_CACHE_HOME").or_else(|| below(".cache")),
+            "DATA" => set("XDG_DATA_HOME"),
             "CARGO_HOME" => set(variable).or_else(|| below(".cargo")),
             "RUSTUP_HOME" => set(variable).or_else(|| below(".rustup")),
             "GOPATH" => set(variable).or_else(|| below("go")),

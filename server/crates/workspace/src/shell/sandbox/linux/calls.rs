@@ -85,7 +85,8 @@ fn when(checks: &[Check]) -> Result<SeccompRule, seccompiler::BackendError> {
 }
 
 /// Puts before a filter that some calls are not there: those of the x32 ABI, which have numbers of their own, and
-/// `openat2`, whose flags and mode no filter can see; programs that know it go on without it.
+/// `openat2`, whose flags and mode no filter can see; programs that know it go on without it. So they do where a file system has
+/// no attributes, so [`ATTRIBUTES`] are answered like that.
 fn without(program: BpfProgram, arch: TargetArch) -> BpfProgram {
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
@@ -93,10 +94,13 @@ fn without(program: BpfProgram, arch: TargetArch) -> BpfProgram {
     const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
     const X32: u32 = 0x4000_0000;
     let not_there = sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32 };
+    let not_supported = sock_filter { k: libc::SECCOMP_RET_ERRNO | libc::EOPNOTSUPP as u32, ..not_there.clone() };
     let refuse = |code, k| [sock_filter { code, jt: 0, jf: 1, k }, not_there.clone()];
     // The call's number is the first thing in what a filter is given.
     let mut before = vec![sock_filter { code: LOAD, jt: 0, jf: 0, k: 0 }];
     before.extend(refuse(EQUAL, libc::SYS_openat2 as u32));
+    let lacks = |call: &i64| [sock_filter { code: EQUAL, jt: 0, jf: 1, k: *call as u32 }, not_supported.clone()];
+    before.extend(ATTRIBUTES.iter().flat_map(lacks));
     if arch == TargetArch::x86_64 {
         before.extend(refuse(AT_LEAST, X32));
     }
@@ -143,6 +147,20 @@ const MODES: &[(i64, u8, Option<u8>)] = &[
     (libc::SYS_creat, 1, None),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_mknod, 1, None),
+];
+
+/// Calls that change the attributes of a file by its path, wherever it lies: Landlock does not look at that. The numbers are those of
+/// `setxattrat`, `removexattrat` and `file_setattr`, which the C library's crate does not name, on all processors.
+const ATTRIBUTES: &[i64] = &[
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    463,
+    466,
+    469,
 ];
 
 /// `open_tree_attr`, since Linux 6.15, which the C library's crate does not name. It has one number on all processors.
