@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn each_shape_has_its_typescript() {
         let text = render(&one_of_each_shape());
-        let types = text.split_once("keyof typeof errorCodes;\n").unwrap().1;
+        let (_, types) = text.split_once("saidByError: readonly StopReason[] = ['max_tokens', 'refusal'];\n").unwrap();
         assert_eq!(
             types,
             r"
