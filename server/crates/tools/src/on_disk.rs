@@ -49,7 +49,9 @@ fn notes(services: &Services, output: &Output, reads: bool) -> String {
     let Services { reader, roots, seen, .. } = services;
     let mut text = String::new();
     let (mut named, mut more) = (0, 0);
-    for path in files(output).iter().filter(|path| is_open(reader, path)).take(MOST_COMPARED) {
+    let files = files(output);
+    let mut open = files.iter().filter(|path| is_open(reader, path));
+    for path in open.by_ref().take(MOST_COMPARED) {
         if named < MOST {
             if let Some(note) = note(reader, roots, seen, path, reads) {
                 text.push_str(&note);
@@ -60,8 +62,9 @@ fn notes(services: &Services, output: &Output, reads: bool) -> String {
         }
     }
     if more > 0 {
+        let at_least = if open.next().is_some() { "at least " } else { "" };
         let more = counted(more, "more file");
-        text.push_str(&format!("[of {more} the text here is the editor's too, and the disk has another]\n"));
+        text.push_str(&format!("[of {at_least}{more} the text here is the editor's too, and the disk has another]\n"));
     }
     text
 }
