@@ -3,11 +3,11 @@
 //! Text is given out in whole lines, so that each edit of the document leaves it readable; the end of a message ends its
 //! line.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use protocol::checkpoint::{ChangedFile, Direction, RestoreOutcome, RestoredFile};
-use protocol::content::{PlanEntry, PlanEntryStatus, Usage};
+use protocol::content::{PlanEntry, PlanEntryStatus};
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::permission::{PermissionOutcome, PermissionRequest};
 use protocol::review::{AutoScope, HunkState, Proposal};
@@ -54,10 +54,6 @@ pub(super) struct Transcript {
     is_own: bool,
     /// Whether the last turn broke off, and can be gone on with.
     is_broken_off: bool,
-    /// The model.
-    model: String,
-    /// The models of which it was said that their price is not known.
-    unpriced: HashSet<String>,
 }
 
 impl Transcript {
@@ -216,8 +212,7 @@ impl Transcript {
                 self.ran(&typed, text, *exit_code);
             }
             Event::Notice { severity: Severity::Warning | Severity::Error, text } => self.say(text),
-            Event::ModelChanged { model, .. } => self.model.clone_from(model),
-            Event::TurnEnded { error, stop_reason, usage, cost, .. } => {
+            Event::TurnEnded { error, stop_reason, .. } => {
                 self.end_line();
                 self.is_in_turn = false;
                 self.plan.clear();
@@ -228,11 +223,6 @@ impl Transcript {
                 }
                 if let Some(error) = error {
                     self.say(error);
-                }
-                let is_unknown = cost.is_none() && *usage != Usage::default();
-                if is_unknown && self.unpriced.insert(self.model.clone()) {
-                    let model = if self.model.is_empty() { "the model" } else { &self.model };
-                    self.say(&format!("Cost unknown: {model} has no known price. This is said once."));
                 }
                 self.mark();
             }
@@ -413,7 +403,7 @@ fn in_words(prompt: &[PromptBlock]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use protocol::content::ToolKind;
+    use protocol::content::{ToolKind, Usage};
     use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind};
     use protocol::session::Mode;
     use protocol::{ToolResult, TurnId};
@@ -469,34 +459,6 @@ mod tests {
         transcript.event(&completed());
         transcript.event(&ended());
         assert_eq!(transcript.take(), "How are you?\n\n## You\n\n");
-    }
-
-    #[test]
-    fn a_cost_that_is_not_known_is_said_once_of_each_model() {
-        let used = Usage { input: 80, ..Usage::default() };
-        let ended = |cost| Event::TurnEnded {
-            turn_id: turn(),
-            stop_reason: StopReason::EndTurn,
-            error: None,
-            usage: used,
-            cost,
-            new_errors: None,
-        };
-        let model = |model: &str| Event::ModelChanged { model: model.into(), scripted: false };
-        let text = written(&[
-            model("my/a"),
-            ended(None),
-            ended(None),
-            model("my/b"),
-            ended(Some(0.1)),
-            ended(None),
-            model("my/a"),
-            ended(None),
-        ]);
-        let said: Vec<_> = text.lines().filter(|line| line.contains("ost unknown")).collect();
-        let expected =
-            ["my/a", "my/b"].map(|model| format!("*Cost unknown: {model} has no known price. This is said once.*"));
-        assert_eq!(said, expected, "{text}");
     }
 
     #[test]
