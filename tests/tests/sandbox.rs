@@ -168,6 +168,23 @@ impl World {
         assert!(!told.contains("The sandbox that"), "{command}\n{told}");
         told
     }
+
+    /// The user lets the agent run a command outside the sandbox. Gives what it is told.
+    async fn runs_outside(&self, command: &str) -> String {
+        let input = json!({ "command": command, "outside": true, "why": "to see how it fares there" });
+        self.model.then(Answer::calls("shell_run", input));
+        self.model.then(Answer::says("Done."));
+        let before = self.model.asked().len();
+        self.window.prompt(&self.session, "Run it outside.").await;
+        let is_asked = |event: &Event| matches!(event, Event::PermissionAsked { .. });
+        let events = self.window.until(&self.session, "the question", is_asked).await;
+        let Some(Event::PermissionAsked { request, .. }) = events.last() else { unreachable!() };
+        let id = &request.permission_id;
+        let answer = json!({ "sessionId": self.session, "permissionId": id, "optionId": "allow_once" });
+        self.window.call::<methods::PermissionAnswer>(answer).await;
+        self.window.until_end(&self.session, StopReason::EndTurn).await;
+        self.model.asked()[before + 1].last_results()[0].to_owned()
+    }
 }
 
 #[tokio::test]

@@ -13,10 +13,13 @@ fn plant(folder: &Path, name: &str, loot: &Path) {
 }
 
 /// Start files as many people have them.
-fn profile() -> [(&'static str, String); 2] {
+fn profile() -> [(&'static str, String); 3] {
     let text = "export WHO=\"$(id -un)\" MADE=\"$(mktemp)\" PATH=\"$HOME/mine:$PATH\"\n\
-                greet() { echo \"hello from $WHO\"; }\n[ -e \"$MADE\" ] && export SPACE=there\n";
-    [(".bash_profile", ". ~/.bashrc\n".to_owned()), (".bashrc", text.to_owned())]
+                greet() { echo \"hello from $WHO\"; }\n[ -e \"$MADE\" ] && export SPACE=there\n\
+                . \"$PYENV_ROOT/init\"\n";
+    let init = "(set -C; : >\"$PYENV_ROOT/shims\") && export VERSIONS=known\n";
+    let files = [(".bash_profile", ". ~/.bashrc\n"), (".bashrc", text), (".pyenv/init", init)];
+    files.map(|(name, text)| (name, text.to_owned()))
 }
 
 #[tokio::test]
@@ -25,13 +28,15 @@ async fn the_users_start_files_run_no_program_of_an_environment_that_lies_in_the
         plant(&folder.join(".venv/bin"), "id", &folder.join("loot"));
         plant(&folder.join("tools"), "mktemp", &folder.join("loot"));
         let path = std::env::var("PATH").unwrap();
+        let home = folder.parent().unwrap().display();
         let (folder, temporary) = (folder.display(), TempDir::new().unwrap().keep());
         plant(&temporary, "id", Path::new(&format!("{folder}/loot")));
-        vec![("PATH", format!("{folder}/.venv/bin:{}:{path}:{folder}/tools", temporary.display()))]
+        let path = format!("{folder}/.venv/bin:{}:{path}:{folder}/tools", temporary.display());
+        vec![("PATH", path), ("PYENV_ROOT", format!("{home}/.pyenv"))]
     };
     let Some(world) = World::made(User::Same, "shell_rc = true", &profile(), with_a_program).await else { return };
-    let told = world.works("greet; echo \"<$SPACE> <$TMPDIR>\"; command -v id; echo $PATH").await;
-    assert!(told.contains("hello from ") && told.contains("<there> <>"), "{told}");
+    let told = world.works("greet; echo \"<$SPACE> <$TMPDIR> <$VERSIONS>\"; command -v id; echo $PATH").await;
+    assert!(told.contains("hello from ") && told.contains("<there> <> <known>"), "{told}");
     // Commands still have the user's own environment.
     let folder = world.project.folder().display();
     assert!(told.contains(&format!("\n{folder}/.venv/bin/id\n")), "{told}");
@@ -77,12 +82,48 @@ async fn bash_and_git_are_not_taken_from_where_commands_of_any_session_may_write
         }
         std::fs::write(other.join("pyvenv.cfg"), "home = /usr/bin\n").unwrap();
         let folders = folders.map(|folder| folder.display().to_string()).join(":");
-        vec![("PATH", format!("{folders}:{}", std::env::var("PATH").unwrap()))]
+        let path = format!("{folders}:{}", std::env::var("PATH").unwrap());
+        vec![("PATH", path), ("PYENV_ROOT", format!("{}/.pyenv", home.display()))]
     };
     let Some(world) = World::made(User::Same, "shell_rc = true", &profile(), of_a_cache).await else { return };
     let told = world.works("greet; echo $BASH_VERSION").await;
     assert!(told.contains("hello from "), "{told}");
     let loot = loot.into_inner();
     assert!(!loot.exists(), "{}", std::fs::read_to_string(&loot).unwrap());
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn start_files_that_name_what_commands_have_written_by_its_path_see_nothing_of_it() {
+    let with_a_program = |folder: &Path| {
+        let home = folder.parent().unwrap();
+        plant(folder, "id", &home.join("beside/loot"));
+        std::fs::write(folder.join("more.sh"), "export MORE=run\n").unwrap();
+        let folder = folder.display();
+        let profile =
+            format!("export WHO=\"$({folder}/id -un || echo nobody)\"\n. {folder}/more.sh\nexport LAST=reached\n");
+        std::fs::write(home.join(".bash_profile"), profile).unwrap();
+        vec![]
+    };
+    let Some(world) = World::made(User::Same, "shell_rc = true", &[], with_a_program).await else { return };
+    let told = world.works("echo \"<$WHO> <$MORE> <$LAST>\"").await;
+    assert!(told.contains("<nobody> <> <reached>"), "{told}");
+    assert!(!world.beside.join("loot").exists());
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn bash_is_not_taken_from_a_folder_that_the_user_lets_commands_write() {
+    let first_in_path = |folder: &Path| {
+        let home = folder.parent().unwrap();
+        plant(&home.join("mine/bin"), "bash", &home.join("beside/loot"));
+        vec![("PATH", format!("{}/mine/bin:{}", home.display(), std::env::var("PATH").unwrap()))]
+    };
+    let settings = "sandbox_write = [\"~/mine\"]";
+    let Some(world) = World::made(User::Same, settings, &[], first_in_path).await else { return };
+    world.works("echo inside").await;
+    let told = world.runs_outside("echo outside").await;
+    assert!(told.contains("outside\n"), "{told}");
+    assert!(!world.beside.join("loot").exists());
     world.window.close().await;
 }

@@ -486,7 +486,7 @@ impl Shell {
                 None => {}
             }
             Start {
-                program: self.config.program.clone().or_else(|| find_shell(&self.config)).ok_or_else(|| {
+                program: self.config.program.clone().or_else(|| find_shell(&self.config.trust)).ok_or_else(|| {
                     ShellError::Start("there is neither bash nor sh in PATH or /bin; install bash".to_owned())
                 })?,
                 cwd: state.cwd.clone(),
@@ -514,12 +514,12 @@ impl Shell {
         };
         let size = start.size;
         let missing = withheld(start.environment.iter().cloned(), &start.pass);
-        let (spool, folders) = (Arc::clone(&self.spool), self.config.trust.folders.clone());
+        let (spool, trust) = (Arc::clone(&self.spool), self.config.trust.clone());
         let typed = self.recorder();
         let open = move || {
             if !trusted {
-                start.of_git = git::untrusted(&folders);
-                start.without = folders;
+                start.of_git = git::untrusted(&trust.folders, &trust.written);
+                start.without = trust.folders;
             }
             Terminal::open(&start, spool, typed)
         };
@@ -650,9 +650,8 @@ fn beginning(command: &str) -> String {
 }
 
 /// Bash, or where there is none, `sh`; none of the workspace's, and none that commands may have written.
-fn find_shell(config: &ShellConfig) -> Option<PathBuf> {
-    let written = config.confinement.policy.as_ref().map(|policy| policy.written()).unwrap_or_default();
-    let but = [config.trust.folders.as_slice(), &written].concat();
+fn find_shell(trust: &Trust) -> Option<PathBuf> {
+    let but = [trust.folders.as_slice(), &trust.written].concat();
     ["bash", "sh"].into_iter().find_map(|name| programs::find(name, &but))
 }
 

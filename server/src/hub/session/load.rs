@@ -123,7 +123,8 @@ pub(super) async fn load(
     let policy = confinement.policy.clone().filter(|_| confinement.is_sandboxed());
     let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
     let folders = roots.iter().map(|root| root.path.clone()).collect();
-    let trusted = Trust { trusted: Arc::clone(trust.may_run_git_programs()), folders };
+    let written = confinement.policy.as_ref().map(|policy| policy.of_commands()).unwrap_or_default();
+    let trusted = Trust { trusted: Arc::clone(trust.may_run_git_programs()), folders, written };
     let pass = config.pass_environment.clone();
     let held = ShellConfig { cwd, folder, pass, program: None, trust: trusted, confinement };
     let named = [terminal.clone(), terminals::of_outside(&id)];

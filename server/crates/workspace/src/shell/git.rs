@@ -112,12 +112,13 @@ struct Silent;
 /// The exit code of a program whose libraries are not found.
 const NOT_LOADED: i32 = 127;
 
-/// The settings for a workspace of these folders that is not trusted, in the order in which they hold. Blocks.
-pub(super) fn untrusted(folders: &[PathBuf]) -> Vec<(String, String)> {
+/// The settings for a workspace of these folders that is not trusted, in the order in which they hold. `written` is where else
+/// commands may write. Blocks.
+pub(super) fn untrusted(folders: &[PathBuf], written: &[PathBuf]) -> Vec<(String, String)> {
     let mut guards: Vec<_> = UNTRUSTED.iter().map(|(key, value)| pair(key, value)).collect();
     let held = |why: &str| vec![pair(HELD.0, &format!("{} {why}", HELD.1))];
     // Where there is none outside the workspace, no command of the shell's finds one either.
-    let program = programs::find("git", folders);
+    let program = programs::find("git", &[folders, written].concat());
     let program = program.as_deref();
     let found = found::repositories(program, folders);
     if found.is_cut {
@@ -368,7 +369,7 @@ mod tests {
 
         fn guards(&self) -> Vec<(String, String)> {
             let always = ALWAYS.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-            always.chain(untrusted(&[self.repository()])).collect()
+            always.chain(untrusted(&[self.repository()], &[])).collect()
         }
 
         /// Whether git runs something of the repository, and what it says.
@@ -682,7 +683,7 @@ mod tests {
         let text = std::fs::read_to_string(&config).unwrap();
         std::fs::write(&config, format!("{text}[include]\n\tpath = ../pipe\n")).unwrap();
 
-        let guards = untrusted(&[folder.path().to_owned()]);
+        let guards = untrusted(&[folder.path().to_owned()], &[]);
         let mut git = of_git(environment::for_shell(std::env::vars_os(), &[], &guards, &[]), &["status"]);
         let (sender, said) = std::sync::mpsc::channel();
         let mut errors = git.stderr.take().unwrap();

@@ -50,25 +50,26 @@ pub(super) fn joined(name: &OsStr, value: &OsStr, more: &OsStr) -> Option<OsStri
     Some(OsString::from_vec(all.join(&b':')))
 }
 
-/// A `PATH` without the entries in these folders, and what puts them back into one that was made from it: each before the entry
-/// that it stood before, or at the end.
-pub(super) fn without(value: &OsStr, but: &[PathBuf]) -> (OsString, impl Fn(&OsStr) -> Option<OsString> + use<>) {
+/// A `PATH` without the entries in these folders, and these entries. Asks the disk.
+pub(super) fn without(value: &OsStr, but: &[PathBuf]) -> (OsString, Vec<PathBuf>) {
+    let absolute = std::env::split_paths(value).filter(|entry| entry.is_absolute());
+    (path(Some(value), but), absolute.filter(|entry| lies_in(entry, but)).collect())
+}
+
+/// Puts entries that were left out of a `PATH` back into one that was made without them: each before the next that it stood
+/// before and that is there, or at the end.
+pub(super) fn put_back(made: &OsStr, value: &OsStr, left_out: &[PathBuf]) -> Option<OsString> {
+    let mut entries: Vec<PathBuf> = std::env::split_paths(made).collect();
     let all: Vec<PathBuf> = std::env::split_paths(value).filter(|entry| entry.is_absolute()).collect();
-    let but = but.to_vec();
-    let kept = path(Some(value), &but);
-    let put_back = move |made: &OsStr| {
-        let mut entries: Vec<PathBuf> = std::env::split_paths(made).collect();
-        let mut next = None;
-        for entry in all.iter().rev() {
-            if lies_in(entry, &but) && !entries.contains(entry) {
-                let at = next.and_then(|next| entries.iter().position(|known| known == next));
-                entries.insert(at.unwrap_or(entries.len()), entry.clone());
-            }
-            next = Some(entry);
+    let mut next = entries.len();
+    for entry in all.into_iter().rev() {
+        match entries.iter().position(|known| *known == entry) {
+            Some(at) => next = at,
+            None if left_out.contains(&entry) => entries.insert(next, entry),
+            None => {}
         }
-        std::env::join_paths(entries).ok()
-    };
-    (kept, put_back)
+    }
+    std::env::join_paths(entries).ok()
 }
 
 /// A list with its absolute entries alone, but for those in these folders; none where nothing is left.
@@ -98,7 +99,7 @@ pub(crate) fn find(name: &str, but: &[PathBuf]) -> Option<PathBuf> {
 
 /// Where the commands of some session may write, whichever folders it has: temporary folders, package caches, and the projects
 /// that any of these paths lies in. The user's toolchains are none. Asks the disk.
-pub(super) fn written_in(paths: &[PathBuf]) -> Vec<PathBuf> {
+fn written_in(paths: &[PathBuf]) -> Vec<PathBuf> {
     let environment = |name: &str| std::env::var_os(name).filter(|_| name != "PATH");
     let world =
         World { folders: &[], repositories: &[], own: &[], denied: &[], credentials: &[], environment: &environment };
@@ -106,7 +107,16 @@ pub(super) fn written_in(paths: &[PathBuf]) -> Vec<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let is_toolchain = |path: &Path| policy.read.iter().any(|place| path.starts_with(place));
     let projects = paths.iter().filter(|path| !is_toolchain(path)).filter_map(|path| project_of(path, home.as_deref()));
-    policy.written().into_iter().chain(projects).collect()
+    policy.of_commands().into_iter().chain(projects).collect()
+}
+
+/// The virtual environment or the folder of packages that a path lies in: what is there is a project's.
+pub(super) fn environment_of(path: &Path) -> Option<PathBuf> {
+    let is_one = |folder: &&Path| {
+        folder.join("pyvenv.cfg").symlink_metadata().is_ok()
+            || folder.file_name().is_some_and(|name| name == "node_modules")
+    };
+    path.ancestors().find(is_one).map(Path::to_path_buf)
 }
 
 /// The project that a path lies in, by what version control and package managers leave there. The home folder is none, whatever
@@ -173,6 +183,22 @@ mod tests {
         assert_eq!(path(None, &[]), USUAL);
         let entries: Vec<String> = dropped(OsStr::new(":/a:.:b")).iter().map(|it| it.display().to_string()).collect();
         assert_eq!(entries, ["", ".", "b"]);
+    }
+
+    #[test]
+    fn what_was_left_out_comes_back_before_what_it_stood_before_and_is_still_there() {
+        let cases = [
+            ("/p/bin:/a:/b", "/a:/b", "/p/bin:/a:/b"),
+            ("/a:/p/bin:/p/sbin:/b", "/mine:/a:/b", "/mine:/a:/p/bin:/p/sbin:/b"),
+            ("/p/bin:/a:/b:/p/sbin", "/b", "/p/bin:/b:/p/sbin"),
+            ("/p/bin:/a", "/usr/bin", "/usr/bin:/p/bin"),
+            ("/p/bin:/a", "/a:/p/bin", "/a:/p/bin"),
+        ];
+        let left_out = ["/p/bin", "/p/sbin"].map(PathBuf::from);
+        for (before, made, expected) in cases {
+            let path = put_back(OsStr::new(made), OsStr::new(before), &left_out);
+            assert_eq!(path.unwrap(), expected, "{before}, {made}");
+        }
     }
 
     #[test]

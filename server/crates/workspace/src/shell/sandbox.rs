@@ -262,8 +262,13 @@ impl Policy {
         self
     }
 
+    /// Where commands write, also where only the mode keeps these from it.
+    pub fn of_commands(&self) -> Vec<PathBuf> {
+        [self.write.as_slice(), &self.temporary, &self.read_only].concat()
+    }
+
     /// Where its processes write, and where those of other sessions may.
-    pub(super) fn written(&self) -> Vec<PathBuf> {
+    fn written(&self) -> Vec<PathBuf> {
         [self.write.as_slice(), &self.temporary, &self.read_only, &self.unlinked].concat()
     }
 

@@ -10,13 +10,13 @@
 
 #![expect(clippy::disallowed_methods, reason = "the shell of the start files is started here")]
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::process::Pid;
@@ -73,6 +73,8 @@ builtin printf '%s\0' "$0"
 #[derive(Debug, Default)]
 pub struct StartFiles {
     made: Arc<OnceCell<Result<Made, String>>>,
+    /// The same for each choice of places that they see nothing of, as sessions have them.
+    all: Arc<Mutex<HashMap<Vec<PathBuf>, Arc<OnceCell<Result<Made, String>>>>>>,
     /// What they see nothing of; none where commands have no sandbox.
     apart: Option<Apart>,
     /// Whether the user of this session knows that they failed.
@@ -116,7 +118,7 @@ impl StartFiles {
 
     #[cfg(test)]
     fn of(made: Result<Made, String>) -> Self {
-        Self { made: Arc::new(OnceCell::new_with(Some(made))), apart: None, is_told: AtomicBool::new(false) }
+        Self { made: Arc::new(OnceCell::new_with(Some(made))), ..Self::default() }
     }
 
     /// The same files for another session, which has a shell of this kind. Its user has to be told as well where they fail.
@@ -125,10 +127,17 @@ impl StartFiles {
         let policy = config.confinement.in_force().filter(|_| cfg!(target_os = "linux"));
         let apart = policy.zip(config.confinement.supervisor.clone()).map(|(policy, supervisor)| Apart {
             supervisor,
-            places: [policy.written(), config.trust.folders.clone()].concat(),
+            places: [policy.of_commands(), config.trust.folders.clone()].concat(),
             folder: config.folder.clone(),
         });
-        Self { made: Arc::clone(&self.made), apart, is_told: AtomicBool::new(false) }
+        let made = if self.made.initialized() {
+            Arc::clone(&self.made)
+        } else {
+            let places = apart.as_ref().map(|apart| apart.places.clone()).unwrap_or_default();
+            let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(all.entry(places).or_default())
+        };
+        Self { made, all: Arc::clone(&self.all), apart, is_told: AtomicBool::new(false) }
     }
 
     /// Whether it is to be told that they failed: once in a session, which has many shells.
@@ -145,20 +154,30 @@ impl StartFiles {
     }
 }
 
-impl Apart {
-    /// All the places that these variables lead to, too, with links resolved. Asks the disk.
-    fn with_places_of(mut self, variables: &[(OsString, OsString)]) -> Self {
-        let named =
-            variables.iter().flat_map(|(_, value)| std::env::split_paths(value)).filter(|path| path.is_absolute());
-        self.places.extend(programs::written_in(&named.collect::<Vec<_>>()));
-        self.places.iter_mut().for_each(|place| *place = place.canonicalize().unwrap_or_else(|_| place.clone()));
-        self
-    }
+/// What the disk says of these places.
+struct Looked {
+    /// The places, with links resolved and with the environments of projects.
+    places: Vec<PathBuf>,
+    /// A start file that lies in a place where commands write, or leads there.
+    file: Option<PathBuf>,
+    /// The `PATH` that the start files get, and what was left out of it.
+    path: (OsString, Vec<PathBuf>),
+}
 
-    /// One of the files that is there and lies in such a place, or leads there.
-    fn file(&self, home: &Path) -> Option<PathBuf> {
-        let lies_in = |path: &Path| self.places.iter().any(|place| path.starts_with(place));
-        FILES.iter().map(|name| home.join(name)).find(|file| file.canonicalize().is_ok_and(|real| lies_in(&real)))
+impl Apart {
+    /// Asks the disk.
+    fn look(&self, home: Option<&Path>, path: &OsStr) -> Looked {
+        let real = |place: &PathBuf| place.canonicalize().unwrap_or_else(|_| place.clone());
+        let mut places: Vec<PathBuf> = self.places.iter().map(real).collect();
+        let files = FILES.iter().filter_map(|name| Some(home?.join(name)));
+        let lies_in =
+            |file: &PathBuf| file.canonicalize().is_ok_and(|real| places.iter().any(|it| real.starts_with(it)));
+        let file = files.into_iter().find(lies_in);
+        places.extend(
+            std::env::split_paths(path).filter_map(|entry| programs::environment_of(&entry)).map(|it| real(&it)),
+        );
+        let path = programs::without(path, &places);
+        Looked { places, file, path }
     }
 }
 
@@ -167,16 +186,19 @@ async fn run(bash: &Path, server: Vec<(OsString, OsString)>, apart: Option<Apart
     let (mark, around) = (Nonce::random().as_str().to_owned(), Nonce::random().as_str().to_owned());
     let of_server = |wanted: &str| server.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
     let home = of_server("HOME").map(PathBuf::from);
-    let apart = match apart {
+    let value = of_server("PATH").unwrap_or_default();
+    let looked = match apart.clone() {
         Some(apart) => {
-            let variables = server.clone();
-            let looked = tokio::task::spawn_blocking(move || apart.with_places_of(&variables)).await;
+            let (home, value) = (home.clone(), value.clone());
+            let look = tokio::task::spawn_blocking(move || apart.look(home.as_deref(), &value));
+            // A folder of a machine that is gone may answer never.
+            let looked = tokio::time::timeout(DEADLINE, look).await;
+            let looked = looked.map_err(|_| "the folders of your PATH do not answer".to_owned())?;
             Some(looked.map_err(|error| error.to_string())?)
         }
         None => None,
     };
-    let is_commands = |home: &PathBuf| apart.as_ref().and_then(|apart| apart.file(home));
-    if let Some(file) = home.as_ref().and_then(is_commands) {
+    if let Some(file) = looked.as_ref().and_then(|looked| looked.file.as_ref()) {
         return Err(format!("{} lies where commands may write, and would run outside their sandbox", file.display()));
     }
     let temporary = match &apart {
@@ -186,10 +208,10 @@ async fn run(bash: &Path, server: Vec<(OsString, OsString)>, apart: Option<Apart
         }
         None => None,
     };
-    let mut command = match apart.as_ref().zip(temporary.as_ref()) {
+    let mut command = match apart.as_ref().zip(looked.as_ref()).zip(temporary.as_ref()) {
         #[cfg(target_os = "linux")]
-        Some((apart, temporary)) => {
-            let policy = Policy::apart_from(apart.places.clone(), temporary.path().to_owned());
+        Some(((apart, looked), temporary)) => {
+            let policy = Policy::apart_from(looked.places.clone(), temporary.path().to_owned());
             let mut command = Command::new(&apart.supervisor);
             command.arg(supervisor::HOLDER).arg(std::process::id().to_string());
             command.args(policy.to_args(&[])).arg("--").arg(bash).process_group(0);
@@ -204,11 +226,9 @@ async fn run(bash: &Path, server: Vec<(OsString, OsString)>, apart: Option<Apart
         .envs(server.iter().filter(loads_nothing).cloned())
         .env(processes::MARK, &mark)
         .env("TERM", "dumb");
-    let (path, put_back) = programs::without(
-        &of_server("PATH").unwrap_or_default(),
-        apart.as_ref().map(|apart| apart.places.as_slice()).unwrap_or_default(),
-    );
-    command.env("PATH", path);
+    if let Some(looked) = &looked {
+        command.env("PATH", &looked.path.0);
+    }
     if let Some(temporary) = &temporary {
         command.env("TMPDIR", temporary.path());
     }
@@ -245,14 +265,17 @@ async fn run(bash: &Path, server: Vec<(OsString, OsString)>, apart: Option<Apart
     match read {
         Ok(Some(bytes)) => {
             let mut made = take(&bytes, &server);
-            made.environment.retain(|(name, value)| {
-                !(name == "TMPDIR" && temporary.as_ref().is_some_and(|temporary| temporary.path() == Path::new(value)))
-            });
-            if temporary.is_some() && !made.environment.iter().any(|(name, _)| name == "TMPDIR") {
-                made.environment.extend(of_server("TMPDIR").map(|value| ("TMPDIR".into(), value)));
+            if let Some(temporary) = &temporary {
+                let is_ours = |value: &OsString| temporary.path() == Path::new(value);
+                let own = of_server("TMPDIR");
+                made.environment.retain(|(_, value)| own.is_some() || !is_ours(value));
+                let ours = made.environment.iter_mut().filter(|(_, value)| is_ours(value));
+                ours.for_each(|(_, value)| *value = own.clone().unwrap_or_default());
             }
-            for (_, value) in made.environment.iter_mut().filter(|(name, _)| name == "PATH") {
-                *value = put_back(value).unwrap_or_else(|| value.clone());
+            if let Some(Looked { path: (_, left_out), .. }) = &looked {
+                for (_, made) in made.environment.iter_mut().filter(|(name, _)| name == "PATH") {
+                    *made = programs::put_back(made, &value, left_out).unwrap_or_else(|| made.clone());
+                }
             }
             Ok(made)
         }

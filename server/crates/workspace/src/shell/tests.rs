@@ -607,7 +607,7 @@ async fn a_shell_of_a_workspace_that_is_no_longer_trusted_makes_way_before_the_n
     let folder = tempfile::tempdir().unwrap();
     let cwd = folder.path().canonicalize().unwrap();
     std::fs::create_dir(cwd.join("sub")).unwrap();
-    let trust = Trust { trusted: Arc::new(AtomicBool::new(true)), folders: vec![cwd.clone()] };
+    let trust = Trust { trusted: Arc::new(AtomicBool::new(true)), folders: vec![cwd.clone()], written: vec![] };
     let (trusted, confinement) = (Arc::clone(&trust.trusted), Confinement::default());
     let config = ShellConfig { cwd, folder: folder.path().to_owned(), pass: vec![], program: None, confinement, trust };
     let shell = Shell::new(config, Arc::new(())).unwrap();

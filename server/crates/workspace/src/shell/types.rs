@@ -35,6 +35,8 @@ pub struct Trust {
     pub trusted: Arc<AtomicBool>,
     /// Its folders.
     pub folders: Vec<PathBuf>,
+    /// Where else its commands may write: no program that we start ourselves is taken from there.
+    pub written: Vec<PathBuf>,
 }
 
 /// Hears of commands, so that a session can record them. Its functions must not block.
