@@ -1,10 +1,11 @@
 //! Configuration, resolved: what the layers (defaults, the environment, the user's file, the editor, the project's
 //! file) come to.
 //!
-//! Provider hosts and keys come only from the user's file, the environment or `initializationOptions`, and so do permission
-//! allows that count at once. What a repository can bring along, its own file and what editors read out of it as their
-//! settings, can only restrict (design D7); what its file allows is void until the user trusts the folder. What a layer says and may not is told in [`Config::warnings`]. A layer that
-//! cannot be understood makes every action a question, since what it was to forbid is not known.
+//! Provider hosts and keys come only from the user's file, the environment or `initializationOptions`, and so do
+//! permission allows that count at once. What a repository can bring along, its own file and what editors read out of
+//! it as their settings, can only restrict; what its file allows is void until the user trusts the folder. What a layer
+//! says and may not is told in [`Config::warnings`]. A layer that cannot be understood makes every action a question,
+//! since what it was to forbid is not known.
 
 pub mod dirs;
 mod files;
@@ -20,7 +21,7 @@ use serde::Deserialize;
 
 pub use self::layers::{ConfigError, Editor, Layer, Sources, from_editor, load};
 
-/// When an answer is written into a chat document, for a client without a panel (design D1).
+/// When an answer is written into a chat document, for a client without a panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChatAnswers {
@@ -98,11 +99,13 @@ pub struct Config {
     pub canonical_edits: bool,
     /// Whether a command that does what a tool does is not run, and the model is told the tool.
     pub intercept_commands: bool,
-    /// How many seconds language servers are waited for after edits, to say what those did to problems; 0 for not to ask them.
+    /// How many seconds language servers are waited for after edits, to say what those did to problems; 0 for not to
+    /// ask them.
     pub check_edits: u32,
     /// How often a turn goes on by itself where it would end with errors that its edits brought.
     pub mend_errors: u32,
-    /// What to log: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s. It is one that can be used.
+    /// What to log: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s. It is one that can be
+    /// used.
     pub log: Option<String>,
     /// For how many days what edits wrote over is kept, so that it can be undone; 0 for good.
     pub checkpoint_days: u32,
@@ -128,8 +131,8 @@ pub struct Config {
     pub warnings: Vec<String>,
     /// What is wrong with layers of the user's own. With any, every action is asked and nothing is allowed by a rule.
     pub errors: Vec<ConfigError>,
-    /// Whether a layer of the user's own could not be read at all. It may say where prompts are to go, so that until it is
-    /// mended they go nowhere.
+    /// Whether a layer of the user's own could not be read at all. It may say where prompts are to go, so that until it
+    /// is mended they go nowhere.
     pub hosts_unknown: bool,
 }
 

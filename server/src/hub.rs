@@ -1,9 +1,9 @@
-//! The hub: a router to one task per session, and the one home of each client's open documents (design D1, §2).
+//! The hub: a router to one task per session, and the one home of each client's open documents.
 //!
 //! Clients post [`Input`]s; each is handled in the order it was posted, at once and without waiting for anything.
 //! Document changes are applied here, before any later input is looked at, so that a turn sees every change that came
-//! before its prompt. What has to ask the disk first ([`Coming`]) is begun at once; only a request waits for it, no longer
-//! than [`GRACE`] for a document's name, and ten seconds for a configuration.
+//! before its prompt. What has to ask the disk first ([`Coming`]) is begun at once; only a request waits for it, no
+//! longer than [`GRACE`] for a document's name, and ten seconds for a configuration.
 
 pub mod board;
 pub mod chat_name;
@@ -50,7 +50,8 @@ pub struct Parts {
     pub store: Arc<dyn Store>,
     /// The folder of our own data, which no edit may touch.
     pub data_folder: PathBuf,
-    /// What the user should know from the start, such as that the store was damaged and recovered. Said in each session.
+    /// What the user should know from the start, such as that the store was damaged and recovered. Said in each
+    /// session.
     pub warnings: Vec<String>,
     /// The models.
     pub catalog: Arc<providers::Catalog>,
@@ -62,8 +63,8 @@ pub struct Parts {
     pub sockets: Arc<Sockets>,
     /// The user's home folder, which is trusted for itself alone.
     pub home: Option<PathBuf>,
-    /// What holds the processes of shells: this program, which is started again for it, or another one whose `main` calls
-    /// [`workspace::shell::supervisor::main`]. Without it nothing holds them, and there is no sandbox.
+    /// What holds the processes of shells: this program, which is started again for it, or another one whose `main`
+    /// calls [`workspace::shell::supervisor::main`]. Without it nothing holds them, and there is no sandbox.
     pub supervisor: Option<PathBuf>,
     /// The user's configuration file, which holds keys that no command is to read.
     pub user_file: PathBuf,
@@ -117,8 +118,8 @@ impl Hub {
         &self.ended
     }
 
-    /// Ends all sessions: turns are broken off, commands killed, and everything is stored. Returns when that is done, or
-    /// after [`PATIENCE`], as where the disk is full.
+    /// Ends all sessions: turns are broken off, commands killed, and everything is stored. Returns when that is done,
+    /// or after [`PATIENCE`], as where the disk is full.
     pub async fn shutdown(&self) {
         // However it ends.
         let _ended = self.ended.clone().drop_guard();

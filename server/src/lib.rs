@@ -1,11 +1,11 @@
 //! Azimuth: a coding agent that is a language server. This crate is the composition root: it joins the layers below
 //! into a program. It is a library too, so that tests and benchmarks can use the real thing in memory.
 //!
-//! Reading order: [`cli`], [`serve`], [`lsp`] (which only converts), [`hub`] (sessions), [`sockets`] (where
-//! processes meet), `mentions` (files that a prompt names), `words` (what several views say in the same words), `visible` (text
+//! Reading order: [`cli`], [`serve`], [`lsp`] (which only converts), [`hub`] (sessions), [`sockets`] (where processes
+//! meet), `mentions` (files that a prompt names), `words` (what several views say in the same words), `visible` (text
 //! that is not ours, on a terminal), [`config`], [`log`].
 
-// Linux is built and tested, macOS stands behind `cfg` and is untested (design D11).
+// Linux is built and tested, macOS stands behind `cfg` and is untested.
 #[cfg(not(unix))]
 compile_error!("Azimuth is built for Linux and untested on macOS; other systems are not supported yet");
 

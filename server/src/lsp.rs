@@ -1,10 +1,10 @@
-//! The LSP front: it puts messages in order, converts, and sends. It decides nothing (design D1).
+//! The LSP front: it puts messages in order, converts, and sends. It decides nothing.
 //!
 //! What comes in passes [`frames`] (only what can be read), the framework's codec, [`ingress`] (in the order of the
 //! wire) and the table in [`methods`], and is then the hub's. What goes out is either the answer to a request, which
-//! the ingress waits for, or the [`outbox`]'s; both end in [`stdio`]'s pump. Between them stand [`connect`] and [`front`]
-//! (one client), [`review`], [`workflows`], [`progress`] and [`commands`] (what LSP itself has for what we do), and [`chat`] (a
-//! conversation in a document).
+//! the ingress waits for, or the [`outbox`]'s; both end in [`stdio`]'s pump. Between them stand [`connect`] and
+//! [`front`] (one client), [`review`], [`workflows`], [`progress`] and [`commands`] (what LSP itself has for what we
+//! do), and [`chat`] (a conversation in a document).
 
 mod abilities;
 mod backend;
@@ -69,7 +69,7 @@ pub enum Role {
     /// The editor that started it. Its settings are part of the configuration, which is resolved by this, and with it
     /// all sessions end.
     Owner(Arc<LoadConfig>),
-    /// Another process, which has attached to sessions that this one holds (design D2). It has no part in the
+    /// Another process, which has attached to sessions that this one holds. It has no part in the
     /// configuration, nothing ends with it, and it ends when the sessions have ended.
     Attached,
 }

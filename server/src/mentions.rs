@@ -1,5 +1,5 @@
-//! The files that a prompt's text names: `@path` is one whole, `@path:3-9` these lines of it. For prompts that were typed where
-//! no plugin makes mentions of them: in a chat document, and on the command line.
+//! The files that a prompt's text names: `@path` is one whole, `@path:3-9` these lines of it. For prompts that were
+//! typed where no plugin makes mentions of them: in a chat document, and on the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,8 @@ pub(crate) fn blocks(prompt: String, folders: &[PathBuf], buffers: &Buffers) -> 
     text.into_iter().chain(files).collect()
 }
 
-/// A file as it is named in a prompt: by its path in one of the folders where that means no other, else by its whole path.
+/// A file as it is named in a prompt: by its path in one of the folders where that means no other, else by its whole
+/// path.
 pub(crate) fn written(path: &Path, folders: &[PathBuf], buffers: &Buffers) -> String {
     let shown = |name: &Path| name.to_string_lossy().replace(' ', BLANK);
     let short = folders.iter().find_map(|folder| path.strip_prefix(folder).ok()).map(shown);
@@ -53,7 +54,8 @@ fn file(name: &str, folders: &[PathBuf], buffers: &Buffers) -> Option<PathBuf> {
         .find_map(|name| folders.iter().map(|folder| folder.join(name)).find(is_there))
 }
 
-/// The path and the lines of a name such as `src/a.rs:3-9` or `src/a.rs:3`, the lines from 1; none of one without lines.
+/// The path and the lines of a name such as `src/a.rs:3-9` or `src/a.rs:3`, the lines from 1; none of one without
+/// lines.
 fn part(name: &str) -> Option<(&str, Range)> {
     let (path, lines) = name.rsplit_once(':')?;
     let (first, last) = lines.split_once('-').unwrap_or((lines, lines));

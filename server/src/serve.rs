@@ -109,8 +109,8 @@ where
     })
 }
 
-/// Serves the processes that attach to sessions which this one holds, until these have ended. Gives what is to be waited
-/// for at the end, so that no socket is left behind.
+/// Serves the processes that attach to sessions which this one holds, until these have ended. Gives what is to be
+/// waited for at the end, so that no socket is left behind.
 pub(crate) fn serve_others(
     hub: Hub,
     resolve: Arc<lsp::Resolve>,

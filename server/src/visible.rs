@@ -1,8 +1,8 @@
 //! Text that is not ours, as it may be shown on a terminal: of models, files, commands, errors and titles.
 //!
-//! A terminal obeys what is written to it: it can be made to keep a text for pasting, to answer as if somebody typed, to paint
-//! over a question, or to show words in another order than they have. So whatever a character does but be read is shown as what
-//! it is (`\u{1b}`). Only a command's own output keeps its colours, by [`Colours`].
+//! A terminal obeys what is written to it: it can be made to keep a text for pasting, to answer as if somebody typed,
+//! to paint over a question, or to show words in another order than they have. So whatever a character does but be read
+//! is shown as what it is (`\u{1b}`). Only a command's own output keeps its colours, by [`Colours`].
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -117,8 +117,8 @@ fn is_obeyed(char: char) -> bool {
     char.is_control() && !matches!(char, '\n' | '\t')
 }
 
-/// What a command prints, with its colours and nothing else that a terminal obeys but the ends of lines, tabs, and steps back
-/// within a line.
+/// What a command prints, with its colours and nothing else that a terminal obeys but the ends of lines, tabs, and
+/// steps back within a line.
 #[derive(Debug, Default)]
 pub(crate) struct Colours {
     escapes: Escapes,

@@ -1,5 +1,5 @@
-//! What it costs to ask a language server through us, with and without the sandbox that it runs in: beside the same server
-//! asked directly, on the same project in the same run.
+//! What it costs to ask a language server through us, with and without the sandbox that it runs in: beside the same
+//! server asked directly, on the same project in the same run.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

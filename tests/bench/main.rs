@@ -3,8 +3,8 @@
 //! language server asked directly, and commands beside `bash -c` and `script`.
 //!
 //! `cargo bench -p e2e` builds the release binary and measures it as an editor would see it, over standard input and
-//! output, with an instant model on loopback. If `AZIMUTH_BIN` names a binary, such as an older one to compare with, that one
-//! is measured instead. Nothing here asserts a time; it reports what it finds.
+//! output, with an instant model on loopback. If `AZIMUTH_BIN` names a binary, such as an older one to compare with,
+//! that one is measured instead. Nothing here asserts a time; it reports what it finds.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark makes its files and starts the program itself")]
 
@@ -62,7 +62,8 @@ fn build() -> PathBuf {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
     let mut command = Command::new(cargo);
-    // Cargo describes this program to itself there; build scripts that look would run anew, and half of the rest with them.
+    // Cargo describes this program to itself there; build scripts that look would run anew, and half of the rest with
+    // them.
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
             command.env_remove(name);

@@ -75,7 +75,8 @@ impl Form {
                 let Written { above, removed, added, below } = case.written()?;
                 let old = block(&above) + &block(&removed) + &block(&below);
                 let new = block(&above) + &block(&added) + &block(&below);
-                // A blank first line is also the end of every line above such lines; then the edit is none that names its place.
+                // A blank first line is also the end of every line above such lines; then the edit is none that names
+                // its place.
                 if case.slip == Slip::None && case.text.matches(&old).count() != 1 {
                     return None;
                 }

@@ -1,9 +1,9 @@
-//! Hostile input for what reads edits and source code: patches, tags, notebooks, texts to replace and sources to outline,
-//! mutated at random for a bounded time.
+//! Hostile input for what reads edits and source code: patches, tags, notebooks, texts to replace and sources to
+//! outline, mutated at random for a bounded time.
 //!
-//! Each input must be answered, by a text or by an error in words, in a bounded time and without a panic; and what comes
-//! out must hold what it promises. Run it with `cargo run --package e2e --example fuzz -- SECONDS [SEED]`, seconds for
-//! each target. It tells the seed; an input that fails is printed, and the program ends with 1.
+//! Each input must be answered, by a text or by an error in words, in a bounded time and without a panic; and what
+//! comes out must hold what it promises. Run it with `cargo run --package e2e --example fuzz -- SECONDS [SEED]`,
+//! seconds for each target. It tells the seed; an input that fails is printed, and the program ends with 1.
 
 #![expect(clippy::print_stdout, reason = "a program of its own")]
 

@@ -1,6 +1,6 @@
 //! Do language servers help? Twenty tasks on real projects, each done twice through the server's own tools by a fixed
-//! strategy: with a search by text, and with the tools that ask the project's language server. What counts is which lines
-//! each finds, against what the language server says when it is asked directly.
+//! strategy: with a search by text, and with the tools that ask the project's language server. What counts is which
+//! lines each finds, against what the language server says when it is asked directly.
 //!
 //! `cargo run -p e2e --example helps` makes the table of `docs/does-it-help.md`. It says nothing of models: a model may
 //! search better than the strategy, or use its tools worse.
@@ -143,8 +143,8 @@ async fn moving(real: Real, project: &Project) -> Row {
     row(&format!("{}: move `{from}`", real.name()), &truth, &text, &server)
 }
 
-/// A name is changed where it is defined and nowhere else: which lines does that break? With the server's problems, of the
-/// files that the name stands in.
+/// A name is changed where it is defined and nowhere else: which lines does that break? With the server's problems, of
+/// the files that the name stands in.
 async fn breaking(real: Real, project: &Project, spot: &Spot) -> Row {
     let text = project.read(spot.file);
     let gone = spot.line.replacen(spot.name, &format!("{}Gone", spot.name), 1);
@@ -286,8 +286,8 @@ impl World {
         Found { lines: places(&told), calls: 1, bytes: told.len() }
     }
 
-    /// What a tool says that asks the language server. While that still reads the project, it is asked again, and each time
-    /// counts.
+    /// What a tool says that asks the language server. While that still reads the project, it is asked again, and each
+    /// time counts.
     async fn ask(&self, tool: &str, input: Value) -> Found {
         let mut found = Found::default();
         for _ in 0..ASKED_AGAIN {

@@ -1,5 +1,5 @@
-//! Language servers that we start cannot leave the sandbox, and those that a project brings along start only once the user has
-//! allowed just them.
+//! Language servers that we start cannot leave the sandbox, and those that a project brings along start only once the
+//! user has allowed just them.
 
 #![expect(clippy::disallowed_methods, reason = "a test makes its project's files itself")]
 
@@ -521,7 +521,8 @@ async fn where_the_supervisor_of_a_language_server_cannot_see_what_is_left_it_sa
     assert!(told.contains("could not see in /proc which processes were left"), "{told}");
 }
 
-/// A program that shows the key of the data folder, asks the server as an editor would, says what it hears, and stays so long.
+/// A program that shows the key of the data folder, asks the server as an editor would, says what it hears, and stays
+/// so long.
 const ATTACHES: &str = r#"
 import hashlib, json, os, secrets, socket, sys, time
 
@@ -583,7 +584,8 @@ async fn what_a_language_server_leaves_behind_is_no_editor_and_ends_with_us() {
     daemon::until_gone(world.project.folder(), "with the server killed").await;
 }
 
-/// A world with files of a project in which `HOME` and `PROJECT` stand for the folders; none where a server is not installed.
+/// A world with files of a project in which `HOME` and `PROJECT` stand for the folders; none where a server is not
+/// installed.
 async fn with_real(program: &str, files: &[(&str, &str)]) -> Option<World> {
     if !real::programs().join(program).exists() {
         not_tried(&format!("{program}: it is not installed (tests/tools/install-language-servers)"));
@@ -644,8 +646,8 @@ async fn a_typescript_of_the_projects_own_reads_no_key() {
     assert_ran_in_vain(&world).await;
 }
 
-/// What a user's own server that is a script is started by, in a project that brings that along: the first entry of `PATH` lies
-/// in the project.
+/// What a user's own server that is a script is started by, in a project that brings that along: the first entry of
+/// `PATH` lies in the project.
 async fn run_by_the_projects(first_line: &str) -> Option<World> {
     let world = World::with(Whose::Users, "", Some(".venv/bin")).await?;
     let program = world.home.join("tools/bin/leaky");

@@ -1,6 +1,6 @@
-//! Chains of edits that make, change, move and delete the same few files, in one turn and over several, as a list of the
-//! files in memory says they are: on disk after each turn, and after each undo. And where the user rejects some of them and
-//! a stranger writes into the files, no call ends half made without a word.
+//! Chains of edits that make, change, move and delete the same few files, in one turn and over several, as a list of
+//! the files in memory says they are: on disk after each turn, and after each undo. And where the user rejects some of
+//! them and a stranger writes into the files, no call ends half made without a word.
 
 #![expect(clippy::disallowed_methods, reason = "a stranger takes files of the project away")]
 
@@ -292,7 +292,8 @@ struct Part {
     failed: Option<(usize, String)>,
 }
 
-/// A call of which a part is made and another was accepted in vain, and of which the user or the model was not told since.
+/// A call of which a part is made and another was accepted in vain, and of which the user or the model was not told
+/// since.
 fn untold(events: &[Event]) -> Option<String> {
     let mut parts = BTreeMap::<(ProposalId, HunkId), Part>::new();
     let (mut to_user, mut to_model) = (Vec::new(), Vec::new());

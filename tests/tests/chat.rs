@@ -1,5 +1,5 @@
-//! A conversation in a Markdown document, for an editor that has nothing of ours: prompts, answers, questions and hunks by
-//! code actions alone.
+//! A conversation in a Markdown document, for an editor that has nothing of ours: prompts, answers, questions and hunks
+//! by code actions alone.
 
 use std::time::Duration;
 

@@ -155,8 +155,8 @@ fn one_kill(world: &World, instant: Duration) {
         assert!(Instant::now() < until, "killed after {instant:?}: the edit never arrived\n{kept:#?}\n{events:#?}");
         editor.process.listen(Duration::from_millis(5));
     }
-    // A command that was running when the kill came does not run again by itself: it may have had its effects. The model
-    // is told, and this one, which follows a list, does not try again.
+    // A command that was running when the kill came does not run again by itself: it may have had its effects. The
+    // model is told, and this one, which follows a list, does not try again.
     let ran = std::fs::read_to_string(world.project().join("ran.txt")).unwrap_or_default();
     assert!(ran == "ran\n" || interrupted(), "killed after {instant:?}: the command ran this often: {ran:?}");
     assert!(ran.len() <= "ran\n".len(), "killed after {instant:?}: the command ran twice");

@@ -1,5 +1,5 @@
-//! Disks that are slow, or do not answer at all, as where a network is down: nothing else waits for them, and nothing is
-//! out of order. The disk is a real one; what resolves links on it is held up by the test.
+//! Disks that are slow, or do not answer at all, as where a network is down: nothing else waits for them, and nothing
+//! is out of order. The disk is a real one; what resolves links on it is held up by the test.
 
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};

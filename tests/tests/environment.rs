@@ -1,5 +1,5 @@
-//! What programs get of the user's environment: no secrets but those let through, and no places of programs that a project
-//! chooses.
+//! What programs get of the user's environment: no secrets but those let through, and no places of programs that a
+//! project chooses.
 
 #![expect(clippy::disallowed_methods, reason = "a test makes its project's files and starts the program itself")]
 

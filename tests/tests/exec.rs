@@ -734,7 +734,8 @@ fn questions_are_answered_at_the_terminal() {
     assert!(world.project().join("made").exists(), "{shown}");
 }
 
-/// What a terminal would obey: clipboard, title, alternate screen, a query that is answered by typing, other orders of words.
+/// What a terminal would obey: clipboard, title, alternate screen, a query that is answered by typing, other orders of
+/// words.
 const NASTY: &str = "\u{1b}]52;c;eA==\u{7}\u{1b}]0;mine\u{7}\u{1b}[?1049h\u{1b}[6n\u{9b}2J\u{202e}\u{2066}\u{200f}";
 
 /// One of each kind of what nobody sees, and joiners that join nothing.
@@ -768,8 +769,8 @@ const UNSEEN: &[char] = &[
     '\u{e01ef}',
 ];
 
-/// Whether nothing is there that hides or that a terminal would obey, but colours, and what the line discipline makes of a
-/// line's end.
+/// Whether nothing is there that hides or that a terminal would obey, but colours, and what the line discipline makes
+/// of a line's end.
 fn is_harmless(shown: &str) -> bool {
     let mut colours = shown.split("\u{1b}[").skip(1).map(|rest| rest.split_once('m').map_or("no colour", |(it, _)| it));
     let is_colour = |parameters: &str| {

@@ -1,5 +1,5 @@
-//! Model vendors that fail, each in its own way: what may pass is tried again, what will not pass is said with what to do,
-//! and the server goes on. For each vendor's format.
+//! Model vendors that fail, each in its own way: what may pass is tried again, what will not pass is said with what to
+//! do, and the server goes on. For each vendor's format.
 
 use futures_util::future::join_all;
 use harness::model::Step;

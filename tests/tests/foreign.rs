@@ -1,6 +1,6 @@
-//! What a folder of somebody else's may have in the place of a file: links to devices and pipes, huge files, and links that
-//! come and go. Nothing of it holds a session up, fills the memory, or is read from outside of the project, and the folder
-//! need not be trusted for it.
+//! What a folder of somebody else's may have in the place of a file: links to devices and pipes, huge files, and links
+//! that come and go. Nothing of it holds a session up, fills the memory, or is read from outside of the project, and
+//! the folder need not be trusted for it.
 
 #![expect(clippy::disallowed_methods, reason = "a test makes its project's files itself")]
 

@@ -1,5 +1,6 @@
-//! What is done to files once accepted edits are in them: the editor formats those that it has open, and saves them, and our
-//! own language servers format the others, where the user has set so. What the user types counts more than either.
+//! What is done to files once accepted edits are in them: the editor formats those that it has open, and saves them,
+//! and our own language servers format the others, where the user has set so. What the user types counts more than
+//! either.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

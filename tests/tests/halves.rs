@@ -1,5 +1,5 @@
-//! Calls of which only a part was made: whichever part failed, and whenever, the user and the model are told, and told what
-//! can be done about it.
+//! Calls of which only a part was made: whichever part failed, and whenever, the user and the model are told, and told
+//! what can be done about it.
 
 #![expect(clippy::disallowed_methods, reason = "the user takes files of the project away")]
 
@@ -288,8 +288,8 @@ async fn chains_of_moves_end_as_they_say_in_each_order_of_accepting_or_it_is_tol
     }
 }
 
-/// A move whose text is made at the new place, and whose deletion at the old one hangs in the editor's answer. The window
-/// is killed there.
+/// A move whose text is made at the new place, and whose deletion at the old one hangs in the editor's answer. The
+/// window is killed there.
 async fn killed_in_the_middle(setup: &Setup, model: &ModelServer, project: &Project) -> SessionId {
     let window = Window::open(setup, project, Profile::panel()).await;
     let session = window.new_session().await;
@@ -377,8 +377,8 @@ async fn a_moved_file_stays_where_the_user_put_another_at_its_new_place_while_az
     }
 }
 
-/// A window whose editor deletes no files and has `old.txt` open, with a call that moves it and changes two others, of which
-/// nothing is accepted yet.
+/// A window whose editor deletes no files and has `old.txt` open, with a call that moves it and changes two others, of
+/// which nothing is accepted yet.
 async fn with_a_third_file(setup: &Setup, model: &ModelServer, project: &Project) -> (Window, SessionId) {
     let deletes_none = Profile::panel().with("/workspace/workspaceEdit/resourceOperations", json!([]));
     let window = Window::open(setup, project, deletes_none).await;

@@ -1,5 +1,5 @@
-//! Two windows on one server: each has documents of its own, and a session works with those of its home, the window that
-//! started its last turn (design D2).
+//! Two windows on one server: each has documents of its own, and a session works with those of its home, the window
+//! that started its last turn.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,5 +1,5 @@
-//! A process that wants a session which another one holds attaches to that one; where it cannot, it is refused with words
-//! (design D2). What windows have of it is in `windows.rs`.
+//! A process that wants a session which another one holds attaches to that one; where it cannot, it is refused with
+//! words. What windows have of it is in `windows.rs`.
 
 #![expect(clippy::disallowed_methods, reason = "a test makes its project's folder itself")]
 

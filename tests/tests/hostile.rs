@@ -36,8 +36,8 @@ impl World {
         let model = ModelServer::start([]).await;
         let setup = Setup::empty();
         let rules = "[permissions]\nallow = [\"Shell\", \"Edit\", \"Read\"]\n";
-        // What the test itself does to the files right after a turn is to be found out when an edit is accepted, not by the
-        // look for what other programs did meanwhile.
+        // What the test itself does to the files right after a turn is to be found out when an edit is accepted, not by
+        // the look for what other programs did meanwhile.
         let review = "review_commands = false\n";
         setup.configure(&(review.to_owned() + &Setup::configuration(&model, Wire::Anthropic) + rules));
         let project = Project::new(files.iter().copied());

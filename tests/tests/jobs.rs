@@ -1,5 +1,5 @@
-//! Commands in the background as a user has them: a server that is up while other things go on, seen, typed into, stopped,
-//! and gone with the session.
+//! Commands in the background as a user has them: a server that is up while other things go on, seen, typed into,
+//! stopped, and gone with the session.
 
 #![expect(clippy::disallowed_methods, reason = "/proc is no project file")]
 

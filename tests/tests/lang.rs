@@ -1,4 +1,5 @@
-//! The tools that ask language servers, as a model uses them: here with a server of our own, since this client has none.
+//! The tools that ask language servers, as a model uses them: here with a server of our own, since this client has
+//! none.
 
 use std::os::unix::fs::symlink;
 
@@ -138,7 +139,8 @@ async fn where_no_server_is_the_model_is_told_so_and_symbols_come_from_the_gramm
     assert_eq!(world.client.finish().await, 0);
 }
 
-/// A Python project in an editor that has language servers: the test answers for them, and they know `area` in three files.
+/// A Python project in an editor that has language servers: the test answers for them, and they know `area` in three
+/// files.
 struct Edited {
     model: ModelServer,
     _setup: Setup,

@@ -1,5 +1,5 @@
-//! Real projects of over a hundred files each: what our tools' source says is what their language server says when it is
-//! asked directly, by another process and a client that does nothing but ask.
+//! Real projects of over a hundred files each: what our tools' source says is what their language server says when it
+//! is asked directly, by another process and a client that does nothing but ask.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

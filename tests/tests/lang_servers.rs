@@ -1,5 +1,5 @@
-//! Real language servers, started by us where no editor has them: pyright, typescript-language-server, clangd, gopls and
-//! rust-analyzer, from `tests/tools/install-language-servers`.
+//! Real language servers, started by us where no editor has them: pyright, typescript-language-server, clangd, gopls
+//! and rust-analyzer, from `tests/tools/install-language-servers`.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -22,6 +22,7 @@ mod halves;
 mod homes;
 mod host;
 mod hostile;
+mod house;
 mod jobs;
 mod lang;
 mod lang_projects;

@@ -1,5 +1,5 @@
-//! A client without our plugin: pending hunks are hints with code actions, questions are message boxes, a running turn is
-//! a progress that can be cancelled.
+//! A client without our plugin: pending hunks are hints with code actions, questions are message boxes, a running turn
+//! is a progress that can be cancelled.
 
 use std::sync::{Arc, Mutex};
 

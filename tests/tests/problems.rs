@@ -1,5 +1,5 @@
-//! What edits break and mend: the problems that language servers see before and after them, as the model and the user hear
-//! of it.
+//! What edits break and mend: the problems that language servers see before and after them, as the model and the user
+//! hear of it.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ const QUERY: &str = "azimuth/editor/query";
 /// A language server of our own, which finds what the editor's does.
 const MINE: &str = include_str!("problems/mine.py");
 
-/// How the editor's language server answers. It finds an error wherever a line says `bad`, or `needs` something that no line of
-/// an open document `has`, and a warning wherever one says `odd`.
+/// How the editor's language server answers. It finds an error wherever a line says `bad`, or `needs` something that no
+/// line of an open document `has`, and a warning wherever one says `odd`.
 #[derive(Clone, Copy, PartialEq)]
 enum Server {
     /// Of the text as it is.
@@ -613,8 +613,8 @@ async fn a_server_of_our_own_judges_edits_before_the_user_does() {
     world.finish().await;
 }
 
-/// In a real project an edit breaks something, and its language server says so before the user has seen it; then either the
-/// server's own quick fix mends it, or the edit is taken back, and that is said too.
+/// In a real project an edit breaks something, and its language server says so before the user has seen it; then either
+/// the server's own quick fix mends it, or the edit is taken back, and that is said too.
 async fn is_broken_and_mended(real: Real, file: &str, edit: (&str, &str), error: &str, fix: Option<&str>) {
     let Some(world) = World::real(real).await else { return };
     let before = world.project.read(file);

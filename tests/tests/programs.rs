@@ -187,8 +187,8 @@ async fn a_key_is_made_with_a_passphrase_that_is_kept_nowhere() {
     desk.finish().await;
 }
 
-/// Sees to it that a text is in nothing that is kept or was sent: no file of the user's data, no request to the model, no
-/// terminal output.
+/// Sees to it that a text is in nothing that is kept or was sent: no file of the user's data, no request to the model,
+/// no terminal output.
 pub fn nowhere(desk: &Desk, secret: &str) {
     let mut folders = vec![desk.setup.home().to_owned()];
     let mut files = 0;

@@ -36,8 +36,8 @@ impl World {
         });
         let model = ModelServer::start([edits, Answer::says("Proposed.")]).await;
         let setup = Setup::empty();
-        // What the tests do to files right after a turn is to be met by decisions, not by the look for what other programs did
-        // meanwhile.
+        // What the tests do to files right after a turn is to be met by decisions, not by the look for what other
+        // programs did meanwhile.
         let review = "review_commands = false\n";
         let shell = "[permissions]\nallow = [\"Shell\"]\n";
         setup.configure(&(review.to_owned() + &Setup::configuration(&model, Wire::Anthropic) + shell));

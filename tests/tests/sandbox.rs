@@ -1,5 +1,5 @@
-//! The sandbox: what a command may not do fails and is explained, what a developer does works, and nothing that commands start
-//! is left behind.
+//! The sandbox: what a command may not do fails and is explained, what a developer does works, and nothing that
+//! commands start is left behind.
 
 #![expect(clippy::disallowed_methods, reason = "a test makes its project's files itself")]
 
@@ -791,8 +791,8 @@ async fn until_there_are(word: &str, is_it: impl Fn(usize) -> bool) {
     }
 }
 
-/// A command that starts 200 children, a daemon that forgets where it came from, and something that does not want to end.
-/// Each carries a number that no other process has.
+/// A command that starts 200 children, a daemon that forgets where it came from, and something that does not want to
+/// end. Each carries a number that no other process has.
 fn swarm(number: u64) -> String {
     format!(
         "for i in $(seq 200); do sleep {number} & done; \

@@ -12,8 +12,8 @@ use protocol::{Event, SessionId, TerminalId};
 use serde_json::json;
 use tokio::process::{Child, Command};
 
-/// For how long nothing is read. It is the time itself that is tested, deadlines of the server's included, so this is the
-/// one thing here that a test may wait for.
+/// For how long nothing is read. It is the time itself that is tested, deadlines of the server's included, so this is
+/// the one thing here that a test may wait for.
 const SILENCE: Duration = Duration::from_secs(10);
 /// The model goes on saying something until the end of it, in so many parts of so many pieces.
 const PARTS: usize = 20;
@@ -56,8 +56,8 @@ async fn ten_seconds_without_reading_lose_nothing_and_pile_nothing_up() {
     let setup = Setup::empty();
     setup.configure(&(Setup::configuration(&model, Wire::Chat) + "[permissions]\nallow = [\"Shell\"]\n"));
     let project = Project::new([]);
-    // What is freed goes back to the system at once. Otherwise it is kept in each thread's arena, the more the busier the
-    // machine is, and would count as the server's.
+    // What is freed goes back to the system at once. Otherwise it is kept in each thread's arena, the more the busier
+    // the machine is, and would count as the server's.
     let allocator =
         [("MALLOC_ARENA_MAX", "1"), ("MALLOC_MMAP_THRESHOLD_", "16384"), ("MALLOC_TRIM_THRESHOLD_", "16384")];
     let mut child = program(&setup).envs(allocator).spawn().unwrap();
@@ -167,7 +167,8 @@ async fn a_view_that_is_slow_to_show_a_flood_of_output_delays_nothing_and_ends_w
     let grown = memory(pid).saturating_sub(before);
     assert!(grown < 20_000, "the server grew by {grown} KiB");
 
-    // As it goes on, the older bytes are gone, and it comes to the end. The terminal puts a return before each line's end.
+    // As it goes on, the older bytes are gone, and it comes to the end. The terminal puts a return before each line's
+    // end.
     let printed = FLOOD + FLOOD / (LINE.len() as u64 + 1);
     let all = harness::patiently("the last bytes", async {
         loop {

@@ -1,4 +1,5 @@
-//! What a user sees of an answer while it still comes, and what becomes of one that breaks off: in every vendor's format.
+//! What a user sees of an answer while it still comes, and what becomes of one that breaks off: in every vendor's
+//! format.
 
 #![expect(clippy::disallowed_methods, reason = "a test writes a configuration itself")]
 

@@ -1,5 +1,5 @@
-//! Whether the user trusts the folder that they work in: asked once, kept for them and not in the folder, and until then
-//! nothing runs that the folder brings along.
+//! Whether the user trusts the folder that they work in: asked once, kept for them and not in the folder, and until
+//! then nothing runs that the folder brings along.
 
 #![expect(clippy::disallowed_methods, reason = "a test makes its project's files and starts the program itself")]
 

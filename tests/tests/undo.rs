@@ -62,7 +62,8 @@ impl World {
         turn
     }
 
-    /// A turn over five files: three are changed, one of them with CRLF, one is made in a new folder, one is edited twice.
+    /// A turn over five files: three are changed, one of them with CRLF, one is made in a new folder, one is edited
+    /// twice.
     async fn big_turn(&self) -> TurnId {
         self.turn(&[
             replace("a.txt", "one", "1"),

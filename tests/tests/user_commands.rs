@@ -1,4 +1,5 @@
-//! The user's own commands: a prompt that begins with `!` runs in the session's shell, for the user and by their own hand.
+//! The user's own commands: a prompt that begins with `!` runs in the session's shell, for the user and by their own
+//! hand.
 
 #![expect(clippy::disallowed_methods, reason = "a test makes its project's files and starts the program itself")]
 

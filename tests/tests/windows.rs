@@ -1,5 +1,5 @@
 //! Several windows on one session, each with a server process of its own: the first one holds the session, the others
-//! attach to it (design D2).
+//! attach to it.
 
 use agent::store::Store;
 use azimuth::sockets::Sockets;

@@ -120,8 +120,8 @@ async fn a_wrong_request_is_answered_with_what_is_wrong() {
 
 #[tokio::test]
 async fn a_model_of_a_very_long_name_is_refused_at_once() {
-    /// A name may take so many times what a request of its length takes that nobody looks at, and this in any case: without
-    /// optimisation a tenth of it is aimed at. It took 2 s with optimisation.
+    /// A name may take so many times what a request of its length takes that nobody looks at, and this in any case:
+    /// without optimisation a tenth of it is aimed at. It took 2 s with optimisation.
     const TIMES: u32 = 10;
     const FLOOR: Duration = Duration::from_secs(4);
     /// A machine that is busy with other things takes long for everything, but hardly each time.

@@ -206,7 +206,8 @@ impl Job {
         }
     }
 
-    /// The prompt, with the files of the current folder that it names. What a command of the user's own names is its own affair.
+    /// The prompt, with the files of the current folder that it names. What a command of the user's own names is its
+    /// own affair.
     async fn blocks(&self, connection: &Connection) -> Vec<PromptBlock> {
         let text = self.prompt.text.clone();
         let typed = vec![PromptBlock::Text { text: text.clone() }];
@@ -390,7 +391,8 @@ impl Job {
             };
             match connection.ask(|reply| Request::ReviewDecide(params, reply)).await {
                 Ok(result) => turn.accepted(&hunks, &result.proposals),
-                // The agent edited on meanwhile, or took the edit back: what is proposed now comes with the next events.
+                // The agent edited on meanwhile, or took the edit back: what is proposed now comes with the next
+                // events.
                 Err(error) if matches!(error.code, ErrorCode::StaleReview | ErrorCode::NotFound) => {}
                 // The file changed meanwhile. The turn goes on, and its model hears of it.
                 Err(error) if error.code == ErrorCode::OperationFailed => {
@@ -413,7 +415,8 @@ impl Job {
         }
     }
 
-    /// Tells at the end which of these were accepted and which were not; as a complaint where nobody reads the rest any more.
+    /// Tells at the end which of these were accepted and which were not; as a complaint where nobody reads the rest any
+    /// more.
     fn tell_weighty(&self, view: &mut View<io::Stdout>, turn: &Watch) {
         for (path, (accepted, why)) in &turn.weighty {
             let said = if *accepted { "accepted" } else { "not accepted" };
@@ -486,8 +489,8 @@ async fn cancel(connection: &Connection, turn: &mut Watch) -> Result<(), Failure
     ask(connection, |reply| Request::TurnCancel(params, reply)).await.map(drop)
 }
 
-/// Why a file that the prompt names is not put before the model: a rule denies it, or it is one that is asked for, and a script
-/// may have put the name there. Where rules of the user's would change that, it says which. Asks the disk.
+/// Why a file that the prompt names is not put before the model: a rule denies it, or it is one that is asked for, and
+/// a script may have put the name there. Where rules of the user's would change that, it says which. Asks the disk.
 fn kept_back(block: &PromptBlock, rules: &Rules, mode: Mode, folder: &Path) -> Option<String> {
     let named = mentioned(block)?;
     let mut reads = vec![named.clone(), paths::canonical(&named).unwrap_or_else(|_| named.clone())];

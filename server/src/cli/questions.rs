@@ -148,7 +148,8 @@ impl Answerer {
         }
     }
 
-    /// Decides on a proposal's pending hunks. `allowed`: a rule accepts edits. None where the input ended, or the user wants to stop.
+    /// Decides on a proposal's pending hunks. `allowed`: a rule accepts edits. None where the input ended, or the user
+    /// wants to stop.
     pub(super) async fn review<W: io::Write>(
         &mut self,
         view: &mut View<W>,

@@ -34,8 +34,8 @@ impl Signals {
     }
 }
 
-/// Has a write beyond a limit on the size of files fail, which is said where it happens, instead of ending the process. The
-/// signal is caught and not ignored, so that programs that are started here get it as usual.
+/// Has a write beyond a limit on the size of files fail, which is said where it happens, instead of ending the process.
+/// The signal is caught and not ignored, so that programs that are started here get it as usual.
 pub(super) fn outlive_limits() {
     #[cfg(unix)]
     {

@@ -195,7 +195,8 @@ impl<W: Write> View<W> {
         }
     }
 
-    /// Writes what became of a command in the background after the call that started it, which says itself how it was then.
+    /// Writes what became of a command in the background after the call that started it, which says itself how it was
+    /// then.
     fn job(&mut self, job: &TerminalInfo) -> io::Result<()> {
         let words = words::of_job(job);
         match self.jobs.get_mut(&job.terminal_id) {

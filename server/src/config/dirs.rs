@@ -25,9 +25,9 @@ pub fn data_folder(environment: &dyn Fn(&str) -> Option<String>) -> Result<PathB
     base(environment, "XDG_DATA_HOME", DATA).map(|base| base.join("azimuth"))
 }
 
-/// The folder in which the processes of this user meet: `azimuth` in `$XDG_RUNTIME_DIR`, else `run` in the data folder, which
-/// no command in a sandbox can write. Where that is too long for a socket, or there is no data folder, it is one of the user's
-/// own among the temporary files.
+/// The folder in which the processes of this user meet: `azimuth` in `$XDG_RUNTIME_DIR`, else `run` in the data folder,
+/// which no command in a sandbox can write. Where that is too long for a socket, or there is no data folder, it is one
+/// of the user's own among the temporary files.
 pub fn runtime_folder(environment: &dyn Fn(&str) -> Option<String>) -> PathBuf {
     if let Some(folder) = environment("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_absolute()) {
         return folder.join("azimuth");

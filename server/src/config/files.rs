@@ -42,7 +42,8 @@ pub(super) fn of_project(folder: &Path, file: &Path) -> Result<Option<String>, S
     if !real.strip_prefix(&folder).is_ok_and(|rest| rest.components().next().is_some_and(is_ours)) {
         return Err("is a link that leads out of `.azimuth`, and is not read".into());
     }
-    // By then another file may be there, or a link on the way to it; it is opened where it was looked for, or not at all.
+    // By then another file may be there, or a link on the way to it; it is opened where it was looked for, or not at
+    // all.
     let bytes = match workspace::files::read_without_links(&real, PROJECT_BYTES) {
         Err(error) if error.kind() == ErrorKind::InvalidInput => {
             return Err("is no regular file, and is not read".into());

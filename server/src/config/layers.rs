@@ -207,8 +207,8 @@ pub fn from_editor(place: &str, section: &str, value: Value) -> Result<Layer, Co
 
 /// Puts the layers together. It always comes to a configuration, and a safe one:
 ///
-/// - where a layer of the user's own cannot be understood, in whole or in part, [`Config::errors`] says so; every action
-///   is asked, and no rule allows anything;
+/// - where a layer of the user's own cannot be understood, in whole or in part, [`Config::errors`] says so; every
+///   action is asked, and no rule allows anything;
 /// - where one that can only restrict cannot be understood, a warning says so, since it is perhaps not the user's to
 ///   mend; every action is asked.
 ///
@@ -303,8 +303,8 @@ impl Config {
         self.errors.extend(problems.into_iter().map(|problem| ConfigError { place: place.into(), problem }));
     }
 
-    /// Takes a layer of the user's own: all of it counts, and what it names replaces what was there. Gives what is wrong
-    /// with it.
+    /// Takes a layer of the user's own: all of it counts, and what it names replaces what was there. Gives what is
+    /// wrong with it.
     fn take(&mut self, layer: Layer, place: &str, environment: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
         self.model = layer.model.or(self.model.take());
         self.take_log(layer.log, place);

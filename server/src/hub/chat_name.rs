@@ -1,5 +1,5 @@
-//! What chat documents are called: conversations that a client without a panel shows as Markdown. They are views, and no
-//! part of the project: that one is unsaved keeps no command waiting.
+//! What chat documents are called: conversations that a client without a panel shows as Markdown. They are views, and
+//! no part of the project: that one is unsaved keeps no command waiting.
 
 /// The name of a chat document, or how its name ends.
 pub const CHAT: &str = "azimuth-chat.md";

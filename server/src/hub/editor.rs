@@ -36,7 +36,7 @@ pub trait Editor: Send + Sync {
     /// The state of a language server of our own is other than it was. One that shows none has no use for it.
     fn servers_changed(&self) {}
 
-    /// Changes one open document. An `Ok` proves nothing: the caller waits for the text (design D4).
+    /// Changes one open document. An `Ok` proves nothing: the caller waits for the text.
     ///
     /// # Errors
     /// The client said no, or did not answer in time.

@@ -1,4 +1,4 @@
-//! A session's log while it is being written: merged, numbered, stored, and only then shown (design D2).
+//! A session's log while it is being written: merged, numbered, stored, and only then shown.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,8 @@ use protocol::{Event, SequencedEvent, SessionId};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-/// How long streamed pieces are gathered before they become one event (design D2: 30 to 50 ms).
+/// How long streamed pieces are gathered before they become one event: too short to be seen, and long enough that few
+/// events are stored.
 const MERGE: Duration = Duration::from_millis(33);
 /// How many events are kept in memory for clients that keep up; older ones are read from the store.
 const TAIL: usize = 512;
@@ -251,7 +252,7 @@ fn merge(last: &mut Event, next: &Event) -> bool {
     }
 }
 
-/// User messages and decisions are kept even against power loss (design D2).
+/// User messages and decisions are kept even against power loss.
 fn is_durable(event: &Event) -> bool {
     matches!(
         event,

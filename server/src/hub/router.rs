@@ -34,8 +34,8 @@ use crate::config::Config;
 
 /// How many sessions a list has where the caller does not say.
 const LIST: usize = 100;
-/// How long requests wait for a configuration that was said before them. Longer than for a document's name, since it may
-/// forbid things; it is read from the user's own folder, without which nothing works anyway.
+/// How long requests wait for a configuration that was said before them. Longer than for a document's name, since it
+/// may forbid things; it is read from the user's own folder, without which nothing works anyway.
 const SETTINGS: Duration = Duration::from_secs(10);
 /// The setting that keeps the last model chosen for new sessions.
 pub(super) const LAST_MODEL: &str = "model";
@@ -100,8 +100,8 @@ pub(super) struct Shared {
 impl Shared {
     /// Sessions, the last used first.
     ///
-    /// Before they are listed for the first time, those are deleted that killed processes left without a prompt; not as the
-    /// process begins, so that a window whose server was killed can open the one again that it shows.
+    /// Before they are listed for the first time, those are deleted that killed processes left without a prompt; not as
+    /// the process begins, so that a window whose server was killed can open the one again that it shows.
     pub(super) async fn list(&self, filter: SessionFilter) -> Result<Vec<SessionInfo>, StoreError> {
         let store = Arc::clone(&self.parts.store);
         let forget = async {
@@ -623,7 +623,7 @@ fn folder(field: &str, uri: &str) -> Result<PathBuf, Error> {
     if path.is_dir() { Ok(path) } else { Err(invalid("there is no such folder".into())) }
 }
 
-/// Six hexadecimal digits that nobody can foresee (001 §24).
+/// Six hexadecimal digits that nobody can foresee.
 fn random_id() -> String {
     use std::hash::{BuildHasher, RandomState};
     format!("{:06x}", RandomState::new().hash_one(super::feed::now()) & 0xff_ffff)

@@ -2,10 +2,12 @@
 //!
 //! It never waits for the store, the editor, the model or a human, nor for the project's files; such work runs in tasks
 //! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests),
-//! `state` (what the log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks of
-//! its session), `reviews` (decisions), `permissions` (modes, rules and grants), `accepting` (edits accepted as they come), `applying` and `carry` (their way into the
-//! documents), `halves` (calls of which only a part was made) and `formatting` (what is done to those then), `problems` (what edits break and mend), `checkpoints` and `undo` (taking turns back), `commanded` (what commands and other programs change) and
-//! `rounds` (that in the review), `terminals`, `trusting` (whether the workspace is), `user_commands`, `complete`; `relay` (a session that another process holds).
+//! `state` (what the log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks
+//! of its session), `reviews` (decisions), `permissions` (modes, rules and grants), `accepting` (edits accepted as they
+//! come), `applying` and `carry` (their way into the documents), `halves` (calls of which only a part was made) and
+//! `formatting` (what is done to those then), `problems` (what edits break and mend), `checkpoints` and `undo` (taking
+//! turns back), `commanded` (what commands and other programs change) and `rounds` (that in the review), `terminals`,
+//! `trusting` (whether the workspace is), `user_commands`, `complete`; `relay` (a session that another process holds).
 
 mod accepting;
 mod applying;
@@ -422,7 +424,7 @@ struct Session {
     config: Arc<Config>,
     /// Back to this task, for the work it begins.
     own: mpsc::UnboundedSender<Own>,
-    /// Held for as long as this process is the session's host (design D2).
+    /// Held for as long as this process is the session's host.
     lock: Box<dyn SessionLock>,
     log: Log,
     state: State,
@@ -432,7 +434,7 @@ struct Session {
     /// Those who see it.
     followers: HashMap<ClientId, Caller>,
     /// Whose unsaved texts count, and whose editor changes documents: the client that started the last turn; before the
-    /// first one, and once that is gone, any that follows (design D2).
+    /// first one, and once that is gone, any that follows.
     home: Option<Caller>,
     /// The editor of that client, for questions about code.
     editors: lang::Editors,
@@ -856,7 +858,7 @@ impl Session {
     fn gone(&mut self, client: ClientId) {
         self.followers.remove(&client);
         self.last_caller.take_if(|caller| caller.id == client);
-        // The turn's home holds the unsaved texts that it works on (design D2).
+        // The turn's home holds the unsaved texts that it works on.
         if self.turn.as_ref().is_some_and(|turn| turn.home.id == client) {
             self.interrupt_turn();
         }
@@ -952,7 +954,8 @@ impl Session {
             Some(Question { waiting: None, request }) if request.about == PermissionAbout::Trust => {
                 self.keep_trust(caller, answer);
             }
-            // It is asked anew, by who wants the program then: the answer was to a question whose program may have changed.
+            // It is asked anew, by who wants the program then: the answer was to a question whose program may have
+            // changed.
             Some(Question { waiting: None, request }) if request.about == PermissionAbout::Program => {
                 self.resume_turn(caller, None, agent::session::Answer::Moot);
             }

@@ -1,4 +1,4 @@
-//! Trust in workspaces, as it stands (design D7): what the user said of folders, kept in their own data and never in a
+//! Trust in workspaces, as it stands: what the user said of folders, kept in their own data and never in a
 //! repository, and what an editor says of its workspace, which counts while it is connected and is not kept.
 //!
 //! It is read anew whenever it matters, since another window may have asked meanwhile.
@@ -155,7 +155,8 @@ fn real(folder: &Path) -> PathBuf {
 pub(super) struct Workspace {
     book: Book,
     folders: Arc<[PathBuf]>,
-    /// Whether git may run what a repository names, as it was when last looked at, for the shells that are started next.
+    /// Whether git may run what a repository names, as it was when last looked at, for the shells that are started
+    /// next.
     may_run_git_programs: Arc<AtomicBool>,
 }
 
@@ -166,8 +167,8 @@ impl Workspace {
         Self { book: book.clone(), folders, may_run_git_programs: Arc::default() }
     }
 
-    /// Whether it is trusted: the editor's word counts, else what is kept, of all its folders; none where the user was not
-    /// asked of them all, and refused none.
+    /// Whether it is trusted: the editor's word counts, else what is kept, of all its folders; none where the user was
+    /// not asked of them all, and refused none.
     pub(super) fn decided(&self, word: &Word) -> Option<bool> {
         let decided = word.said().or_else(|| self.kept());
         let may_run = extend::trust::may_run(decided == Some(true), Supplied::GitPrograms);

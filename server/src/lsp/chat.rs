@@ -1,10 +1,10 @@
-//! Chat without a plugin: a Markdown document that any LSP client can show (design D1). A code action sends what stands
+//! Chat without a plugin: a Markdown document that any LSP client can show. A code action sends what stands
 //! below its last mark; the answer is written into it by `workspace/applyEdit`, at most once a second or once at the
 //! turn's end, and questions are answered by code actions.
 //!
-//! It uses the hub as any client does, beside the [`outbox`](super::outbox), which passes events on to it. A task for each
-//! document does one thing after the other. Reading order: [`document`] (what of a chat is whose), [`transcript`] (events as
-//! Markdown), this file.
+//! It uses the hub as any client does, beside the [`outbox`](super::outbox), which passes events on to it. A task for
+//! each document does one thing after the other. Reading order: [`document`] (what of a chat is whose), [`transcript`]
+//! (events as Markdown), this file.
 
 mod document;
 mod transcript;
@@ -89,8 +89,8 @@ enum Post {
     Event(SessionId, Arc<SequencedEvent>),
 }
 
-/// When chats get their answers where the user says nothing of it: what suits a client, by its `clientInfo`. Older versions
-/// of Emacs's Eglot give none, so a client without a name counts as one that may ask for each edit.
+/// When chats get their answers where the user says nothing of it: what suits a client, by its `clientInfo`. Older
+/// versions of Emacs's Eglot give none, so a client without a name counts as one that may ask for each edit.
 pub(super) fn usual_answers(info: Option<&Value>) -> ChatAnswers {
     let name = info.and_then(|info| info.get("name")).and_then(Value::as_str).unwrap_or_default();
     let name = name.to_ascii_lowercase();
@@ -160,8 +160,8 @@ impl Chats {
         open.iter().find(is_there).or(open.first()).map(|uri| (*uri).clone())
     }
 
-    /// Puts a prompt below the last mark of a chat, as soon as one is open, and sends it. Where the user has to say something
-    /// first, or is at something else there, it is not sent; then gives words about that.
+    /// Puts a prompt below the last mark of a chat, as soon as one is open, and sends it. Where the user has to say
+    /// something first, or is at something else there, it is not sent; then gives words about that.
     ///
     /// # Errors
     /// No chat is opened in time, or it could not be written to, or not be sent.
@@ -211,8 +211,8 @@ impl Chats {
         *lock(&self.0.folders) = folders;
     }
 
-    /// The code actions of a chat; none for a document that is no chat. The changes that wait can be decided here file by
-    /// file, since a file that is to be made is none that an editor could show.
+    /// The code actions of a chat; none for a document that is no chat. The changes that wait can be decided here file
+    /// by file, since a file that is to be made is none that an editor could show.
     pub(super) fn actions(&self, uri: &str, reviews: &Reviews, abilities: &Abilities) -> Option<Vec<Value>> {
         if !is_chat(uri) {
             return None;
@@ -310,7 +310,8 @@ struct Chat {
     /// Edits in a row that the client would not take.
     refusals: u32,
     is_open: bool,
-    /// Whether a prompt stood in it when it was opened, and none was sent since. A repository may have brought that one.
+    /// Whether a prompt stood in it when it was opened, and none was sent since. A repository may have brought that
+    /// one.
     was_there: bool,
     /// Such a prompt, once the user was asked whether it is theirs.
     asked_about: Option<String>,
@@ -413,8 +414,8 @@ impl Chat {
         }
     }
 
-    /// Sends what stands below the last mark; with nothing there a turn that broke off goes on. While an answer comes, what
-    /// stands below it is sent, and while its turn runs, said to that.
+    /// Sends what stands below the last mark; with nothing there a turn that broke off goes on. While an answer comes,
+    /// what stands below it is sent, and while its turn runs, said to that.
     async fn send(&mut self) -> Result<(), Error> {
         self.connection.caught_up().await;
         let invalid = |text: String| Error::new(ErrorCode::InvalidParams, text);
@@ -424,7 +425,8 @@ impl Chat {
         let text = snapshot.normal();
         self.settle(text);
         let said = read(text);
-        // Until the mark below an answer is written, what stands below the last one holds what was sent, and the answer.
+        // Until the mark below an answer is written, what stands below the last one holds what was sent, and the
+        // answer.
         let is_busy = self.turn.is_some() || self.commands.is_some() || self.runs_command;
         let is_answering = is_busy || !self.unwritten.trim().is_empty();
         let Prompt { text: prompt, leads } = if is_answering { self.place.below(text) } else { said.prompt };
@@ -533,8 +535,8 @@ impl Chat {
         }
     }
 
-    /// Has the user say, by sending it once more, that a prompt is theirs in a document in which one stood already when it
-    /// was opened. What a repository brought is else taken for the user's own word.
+    /// Has the user say, by sending it once more, that a prompt is theirs in a document in which one stood already when
+    /// it was opened. What a repository brought is else taken for the user's own word.
     ///
     /// # Errors
     /// They have not said so of this one yet.
@@ -571,8 +573,8 @@ impl Chat {
         self.transcript.mark();
     }
 
-    /// Goes on with a session. The transcript is then its last turn, as far as it has come; what was before is not asked
-    /// for here. Gives whether a prompt waits for its turn.
+    /// Goes on with a session. The transcript is then its last turn, as far as it has come; what was before is not
+    /// asked for here. Gives whether a prompt waits for its turn.
     async fn open(&mut self, session_id: SessionId) -> Result<bool, Error> {
         let params = SessionOpenParams { session_id: session_id.clone(), since: 0 };
         let opened = self.connection.ask(|reply| Request::SessionOpen(params, reply)).await?;
@@ -619,7 +621,7 @@ impl Chat {
         }
         let error = match self.editor.apply(edit).await {
             Ok(()) => {
-                // That it says so proves nothing: the text is looked at (design D4).
+                // That it says so proves nothing: the text is looked at.
                 let is_there = |now: &workspace::buffers::Snapshot| self.place.has(now.normal(), &self.unwritten);
                 match self.connection.buffers().wait(&snapshot.path, ARRIVAL, is_there).await {
                     Ok(now) => {
@@ -642,8 +644,8 @@ impl Chat {
         }
     }
 
-    /// Notes what of that which was sent stands in the document now, though the client may not have said so. The longest
-    /// that fits counts: each edit holds what was in those before it. Gives whether there is any.
+    /// Notes what of that which was sent stands in the document now, though the client may not have said so. The
+    /// longest that fits counts: each edit holds what was in those before it. Gives whether there is any.
     fn settle(&mut self, text: &str) -> bool {
         let is_there = |length: &usize| self.unwritten.get(..*length).is_some_and(|sent| self.place.has(text, sent));
         let Some(length) = self.sent.iter().rev().copied().find(is_there) else { return false };

@@ -134,7 +134,8 @@ pub(super) fn action(title: &str, command: &str, argument: &impl Serialize, abil
     made((title, QUICK_FIX), command, argument, &[], abilities)
 }
 
-/// A code action, by title and kind, about what a model made or is to make, which says so where the client can show it (3.18).
+/// A code action, by title and kind, about what a model made or is to make, which says so where the client can show it
+/// (3.18).
 pub(super) fn model_action(
     title_and_kind: (&str, &str),
     command: &str,

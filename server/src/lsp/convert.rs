@@ -12,13 +12,14 @@ pub(super) fn text_edit(edit: &LineEdit) -> TextEdit {
     TextEdit { range: Range::new(line(edit.start_line), line(edit.end_line)), new_text: edit.new_text.clone() }
 }
 
-/// The lines of a hunk that stand in the document: those that it replaces, or where it has landed those that it put there.
+/// The lines of a hunk that stand in the document: those that it replaces, or where it has landed those that it put
+/// there.
 fn there(hunk: &Hunk, landed: bool) -> &str {
     if landed { &hunk.new_text } else { &hunk.old_text }
 }
 
-/// The lines of a hunk that stand in the document, without the last one's line end. Where there are none, it is the place
-/// before the next line.
+/// The lines of a hunk that stand in the document, without the last one's line end. Where there are none, it is the
+/// place before the next line.
 pub(super) fn hunk_range(hunk: &Hunk, landed: bool, encoding: PositionEncoding) -> Range {
     let start = Position::new(hunk.start_line, 0);
     let lines = there(hunk, landed).lines().count();

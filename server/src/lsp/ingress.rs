@@ -1,7 +1,7 @@
 //! The ingress: every message in the order of the wire.
 //!
 //! It stands in front of the framework's service, which applies notifications in whatever order their handlers come to
-//! run (design D1). Here all that a message does is done inside [`Service::call`]; the future that comes back only waits
+//! run. Here all that a message does is done inside [`Service::call`]; the future that comes back only waits
 //! for the answer. The framework keeps the lifecycle.
 
 use std::collections::HashMap;

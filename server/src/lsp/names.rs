@@ -1,6 +1,6 @@
-//! What the client calls its documents. A file has many URIs (escapes, links); a message about an open document must bear
-//! the one that the client chose, or it takes it for another document; and one about any other file of a folder that it
-//! opened by a link, one in that folder.
+//! What the client calls its documents. A file has many URIs (escapes, links); a message about an open document must
+//! bear the one that the client chose, or it takes it for another document; and one about any other file of a folder
+//! that it opened by a link, one in that folder.
 //!
 //! Only the disk knows where a path's links lead, and a disk on a network may never answer. So it is asked on a thread
 //! of its own, once for each time a document is opened, and nobody waits for it longer than [`GRACE`].

@@ -48,8 +48,8 @@ use crate::hub::{Connection, DocumentEdit, Editor, EditorError, Feed, Input, Req
 
 /// How long the client has to answer a request, but for questions to the user.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// So long a client without a panel is silent before it is sent a word that says nothing: Emacs 28 leaves what came together
-/// with the answer to its own request lying until something else comes.
+/// So long a client without a panel is silent before it is sent a word that says nothing: Emacs 28 leaves what came
+/// together with the answer to its own request lying until something else comes.
 const NUDGE: Duration = Duration::from_millis(300);
 
 /// A handle to the outbox. It never waits for the client, but where it gives the client's answer.
@@ -241,7 +241,7 @@ impl Editor for Outbox {
             return Err(EditorError::Unsupported);
         }
         // One document in each request, and its version always there: Neovim checks only the first document's, and
-        // fails without one (design D4).
+        // fails without one.
         let edits: Vec<_> = edit.edits.iter().map(convert::text_edit).collect();
         let document = json!({ "textDocument": { "uri": edit.uri, "version": edit.version }, "edits": edits });
         self.apply_changes(&edit.label, json!([document])).await

@@ -1,4 +1,4 @@
-//! Pending hunks beside the text, for clients without a panel (design D4): as hints, with code actions and code lenses
+//! Pending hunks beside the text, for clients without a panel: as hints, with code actions and code lenses
 //! to accept or reject them.
 
 use std::collections::BTreeMap;

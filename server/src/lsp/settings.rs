@@ -101,7 +101,8 @@ impl Settings {
         load(editor, &folders)
     }
 
-    /// Notes that the configuration of a reading counts, unless that of a later one does already, and tells the user what is new of it.
+    /// Notes that the configuration of a reading counts, unless that of a later one does already, and tells the user
+    /// what is new of it.
     fn counts(&self, number: u64, config: &Config, outbox: &Outbox) {
         {
             let mut client = self.client();

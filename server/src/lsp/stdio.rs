@@ -1,9 +1,9 @@
 //! The way out: a pump that takes everything the framework writes at once and writes it to the client as fast as the
 //! client reads.
 //!
-//! The framework reads no input while a write of its waits, so a client that is slow to read would also not be heard
-//! (design D1). With the pump a write never waits. What it holds stays small, since the outbox hands over no more
-//! events while the [`Level`] is high; answers are as many as the client asked for.
+//! The framework reads no input while a write of its waits, so a client that is slow to read would also not be heard.
+//! With the pump a write never waits. What it holds stays small, since the outbox hands over no more events while the
+//! [`Level`] is high; answers are as many as the client asked for.
 
 use std::io;
 use std::pin::Pin;

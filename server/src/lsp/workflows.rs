@@ -1,8 +1,8 @@
 //! Code actions that begin a workflow in the chat: to ask about a place in the code, to have it explained, tested or
-//! documented, and to have the problems there mended (design D1).
+//! documented, and to have the problems there mended.
 //!
-//! Only when the user asks for actions are all of them offered. What an editor looks for by itself, while the cursor moves,
-//! lights a sign at the line, and that is to say that something can be mended there.
+//! Only when the user asks for actions are all of them offered. What an editor looks for by itself, while the cursor
+//! moves, lights a sign at the line, and that is to say that something can be mended there.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

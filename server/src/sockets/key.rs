@@ -1,8 +1,8 @@
 //! The key of a data folder, by which the processes that may read that folder know each other.
 //!
-//! Whoever connects to a socket has to show it, and who listens too, before either hears anything else. A process in a sandbox
-//! cannot: the data folder is never granted to one. What a process is and whom it descends from can be looked at besides, but
-//! its number may be another's a moment later, and the key cannot be guessed.
+//! Whoever connects to a socket has to show it, and who listens too, before either hears anything else. A process in a
+//! sandbox cannot: the data folder is never granted to one. What a process is and whom it descends from can be looked
+//! at besides, but its number may be another's a moment later, and the key cannot be guessed.
 //!
 //! The key itself is never sent. Each end says something random, and shows the hash of that with the key.
 
@@ -44,7 +44,8 @@ impl Key {
     pub(super) fn of(data_folder: &Path) -> io::Result<Self> {
         let path = data_folder.join(NAME);
         if !path.try_exists()? {
-            // It is whole, and the user's alone, as soon as it has its name. Whoever comes second takes the first one's.
+            // It is whole, and the user's alone, as soon as it has its name. Whoever comes second takes the first
+            // one's.
             let mut file = NamedTempFile::new_in(data_folder)?;
             file.write_all(random()?.as_bytes())?;
             match file.persist_noclobber(&path) {

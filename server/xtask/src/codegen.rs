@@ -1,5 +1,5 @@
 //! Files generated from the crate `protocol`: JSON schema, TypeScript and Lua types, and the method part of
-//! `docs/protocol.md` (design D3).
+//! `docs/protocol.md`.
 //!
 //! Reading order: [`schema`] gathers the schemas of all methods into one document, [`model`] reads that document into
 //! the few shapes our types have, and each of [`typescript`], [`lua`] and [`markdown`] writes the model out.

@@ -1,5 +1,5 @@
-//! A scripted editor: it speaks JSON-RPC over the server's pipe by itself, answers the server's requests, and keeps what
-//! the server said until the test looks at it. What nobody looked at fails the test when the client is dropped.
+//! A scripted editor: it speaks JSON-RPC over the server's pipe by itself, answers the server's requests, and keeps
+//! what the server said until the test looks at it. What nobody looked at fails the test when the client is dropped.
 
 mod documents;
 mod events;
@@ -30,8 +30,8 @@ pub struct Profile {
     pub capabilities: Value,
     /// Its `initializationOptions`.
     pub options: Value,
-    /// What it says of the trust in its workspace as it starts, if anything: `trusted` or `restricted`. What its options say
-    /// of it counts more.
+    /// What it says of the trust in its workspace as it starts, if anything: `trusted` or `restricted`. What its
+    /// options say of it counts more.
     pub trust: Option<&'static str>,
     /// When it sends the change that an edit of the server's makes.
     pub timing: Timing,
@@ -289,8 +289,8 @@ impl Client {
         Held { client: self, id, params }
     }
 
-    /// Formats documents from now on: given a text and the lines to format, from 0 and their ends exclusive, of which none
-    /// mean all, the formatter says what the text would be.
+    /// Formats documents from now on: given a text and the lines to format, from 0 and their ends exclusive, of which
+    /// none mean all, the formatter says what the text would be.
     pub fn on_format(&self, formatter: impl FnMut(&str, &[(usize, usize)]) -> Option<String> + Send + 'static) {
         self.state().documents.formatter = Some(Box::new(formatter));
     }

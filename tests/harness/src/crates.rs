@@ -14,8 +14,8 @@ pub fn source_of(name: &str) -> PathBuf {
     sources().remove(name).unwrap_or_else(|| panic!("there is no crate {name}"))
 }
 
-/// Where cargo keeps the sources of all crates that are compiled here. Those for other systems were never fetched, so cargo
-/// must not ask for them.
+/// Where cargo keeps the sources of all crates that are compiled here. Those for other systems were never fetched, so
+/// cargo must not ask for them.
 fn sources() -> BTreeMap<String, PathBuf> {
     let told = Command::new("rustc").arg("-vV").output().expect("rustc runs");
     let told = String::from_utf8(told.stdout).expect("text");

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-/// The beginning of such a program, in Python. In the folder that it begins in it holds a lock on the file `lock` for as long
-/// as it lives.
+/// The beginning of such a program, in Python. In the folder that it begins in it holds a lock on the file `lock` for
+/// as long as it lives.
 pub const BEGINNING: &str = "\
 import fcntl, os, signal
 

@@ -47,8 +47,8 @@ pub async fn patiently<T>(what: &str, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| panic!("waited in vain for {what}"))
 }
 
-/// Says what a test could not try on this machine: in its output, and in the file that `AZIMUTH_NOT_TRIED` names, so that
-/// `tests/run` shows it though the test passes.
+/// Says what a test could not try on this machine: in its output, and in the file that `AZIMUTH_NOT_TRIED` names, so
+/// that `tests/run` shows it though the test passes.
 pub fn not_tried(what: &str) {
     eprintln!("not tried: {what}");
     if let Some(list) = std::env::var_os("AZIMUTH_NOT_TRIED") {

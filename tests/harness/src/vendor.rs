@@ -1,5 +1,5 @@
-//! A model vendor that answers at once: Chat Completions over loopback, each answer a function of the request alone. For
-//! benchmarks, and for tests in which the same request can come twice. [`crate::model`] has the one that checks.
+//! A model vendor that answers at once: Chat Completions over loopback, each answer a function of the request alone.
+//! For benchmarks, and for tests in which the same request can come twice. [`crate::model`] has the one that checks.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -38,8 +38,8 @@ impl Vendor {
         Self::answering(move |_| bodies.get(next.fetch_add(1, Ordering::Relaxed)).cloned())
     }
 
-    /// Starts one whose answer depends on how many messages of the assistant a request has: so many answers it has seen.
-    /// The last answer is given from then on.
+    /// Starts one whose answer depends on how many messages of the assistant a request has: so many answers it has
+    /// seen. The last answer is given from then on.
     pub fn by_progress(answers: Vec<Instant>) -> Self {
         Self::answering(move |request| {
             let request: Value = serde_json::from_slice(request).ok()?;

@@ -1,4 +1,5 @@
-//! Ways out of the sandbox that were found once, and their relatives: other processes, their limits, and our own sockets.
+//! Ways out of the sandbox that were found once, and their relatives: other processes, their limits, and our own
+//! sockets.
 
 use super::*;
 
@@ -46,7 +47,8 @@ async fn a_command_cannot_blind_its_supervisor_and_come_back_as_an_editor() {
     let Some(world) = World::new(User::Same, "").await else { return };
     let socket = std::fs::read_dir(world.setup.home().join("azimuth")).unwrap().next().unwrap().unwrap().path();
     let heard = world.project.path("heard");
-    // A daemon without the mark of its terminal that takes all files from its supervisor, waits for its end, and asks the server as an editor would.
+    // A daemon without the mark of its terminal that takes all files from its supervisor, waits for its end, and asks
+    // the server as an editor would.
     let daemon = world.project.path("daemon.pl");
     let script = r#"use Socket; use POSIX; my ($supervisor, $socket, $heard) = @ARGV;
         exit if fork; POSIX::setsid(); exit if fork; $SIG{$_} = "IGNORE" for qw(HUP TERM INT PIPE);
@@ -373,7 +375,8 @@ async fn a_supervisor_that_cannot_see_what_is_left_kills_all_of_it_and_says_so()
     world.window.close().await;
 }
 
-/// What a daemon does whose first thread ends while another goes on: `/proc` shows of it a zombie without a command line.
+/// What a daemon does whose first thread ends while another goes on: `/proc` shows of it a zombie without a command
+/// line.
 const HEADLESS: &str = r#"
 import ctypes, threading, time
 
@@ -432,7 +435,8 @@ async fn what_acts_on_others_is_refused_however_they_are_named() {
     world.window.close().await;
 }
 
-/// Where a project's own folders are among those of programs, packages and caches, as an activated environment or direnv has it.
+/// Where a project's own folders are among those of programs, packages and caches, as an activated environment or
+/// direnv has it.
 fn of_an_activated_environment(folder: &Path) -> Vec<(&'static str, String)> {
     let (folder, path) = (folder.display(), std::env::var("PATH").unwrap());
     vec![
@@ -469,7 +473,8 @@ async fn a_link_that_a_command_puts_where_something_is_granted_opens_nothing() {
     world.window.close().await;
 }
 
-/// Where something is granted in [`of_an_activated_environment`], or in a folder that is taken apart for what is hidden in it.
+/// Where something is granted in [`of_an_activated_environment`], or in a folder that is taken apart for what is hidden
+/// in it.
 const GRANTED: [&str; 10] = [
     ".venv/bin",
     ".venv/share",
@@ -484,8 +489,8 @@ const GRANTED: [&str; 10] = [
 ];
 
 impl World {
-    /// The links in these places of the project, to these paths, by which a new session in this folder can do more than it could:
-    /// each with what it can.
+    /// The links in these places of the project, to these paths, by which a new session in this folder can do more than
+    /// it could: each with what it can.
     async fn opened_by_links(mut self, folder: &str, places: &[&str], targets: &[&Path]) -> Vec<String> {
         self.model.may_rewrite();
         let (key, letter) = (self.home.join(".ssh/id_ed25519"), self.beside.join("letter.txt"));

@@ -1,5 +1,5 @@
-//! What runs outside the sandbox before the first command does, the user's start files and bash itself, runs nothing that commands
-//! may have written or a project has brought along.
+//! What runs outside the sandbox before the first command does, the user's start files and bash itself, runs nothing
+//! that commands may have written or a project has brought along.
 
 use super::*;
 

@@ -492,7 +492,7 @@ function M.attach(bufnr)
   end
 end
 
---- Every document that is open, now or later, is known to the server (design D4).
+--- Every document that is open, now or later, is known to the server.
 local function attach_all()
   vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufFilePost", "BufWritePost", "BufEnter" }, {
     group = vim.api.nvim_create_augroup("azimuth.documents", { clear = true }),

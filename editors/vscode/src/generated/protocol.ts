@@ -936,7 +936,7 @@ export interface EventEditApplied {
   outcome: ApplyOutcome;
   /** The turn that they belong to: the last of those that had a part in them. Absent in logs of older versions. */
   turnId?: TurnId;
-  /** The hash of its text before; absent for a file that was not there. The text is kept (design D4). */
+  /** The hash of its text before; absent for a file that was not there. The text is kept. */
   before?: string;
   /** The hash of its text after, which is kept too; absent where it is no more. */
   after?: string;
@@ -1635,7 +1635,7 @@ export interface Location {
 /** A message of the assistant, whose deltas carry the same id. */
 export type MessageId = string;
 
-/** What the agent may do in a turn (001 §8). */
+/** What the agent may do in a turn. */
 export type Mode =
   /** Look, and answer; nothing is changed or run. */
   | 'ask'
@@ -2287,7 +2287,7 @@ export interface SessionDeleteParams {
   sessionId: SessionId;
 }
 
-/** A session: one conversation with all that happened in it. Six hexadecimal digits (001 §24). */
+/** A session: one conversation with all that happened in it. Six hexadecimal digits. */
 export type SessionId = string;
 
 /** A session in a list. */

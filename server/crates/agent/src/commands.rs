@@ -1,4 +1,4 @@
-//! Slash commands: what there is, finding them in a prompt (001 §2.3), and completing them. Executing is the hub's.
+//! Slash commands: what there is, finding them in a prompt, and completing them. Executing is the hub's.
 
 use std::ops::Range;
 
@@ -228,8 +228,8 @@ pub struct Choices {
 /// to the next command; a word in quotes is one argument, and a quote without an end runs to the line's end. What
 /// follows its arguments belongs to the prompt again.
 ///
-/// What gives something out of the user's hands ([`Command::must_lead`]) is a command only where nothing but blanks and other
-/// commands stands before it; anywhere else it stays text, since it may be in something that was pasted.
+/// What gives something out of the user's hands ([`Command::must_lead`]) is a command only where nothing but blanks and
+/// other commands stands before it; anywhere else it stays text, since it may be in something that was pasted.
 pub fn parse(input: &str) -> Parsed {
     parse_block(input, true)
 }

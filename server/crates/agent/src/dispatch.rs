@@ -1,4 +1,4 @@
-//! The one gate to every effect (design §4): nothing a model wants happens but through here.
+//! The one gate to every effect: nothing a model wants happens but through here.
 //!
 //! A call passes, in this order: the tool exists, the mode has it, the input is not too long, the tool finds it
 //! valid, permission, and for commands the barrier; then the tool runs, what it plans is proposed, and what it says is
@@ -38,7 +38,7 @@ use crate::wait::{at_any_rate, until_cancelled, with_grace};
 /// How many changed files a command's result names.
 const MOST_NAMED: usize = 20;
 
-/// The tools that a mode offers, in their order (001 §8): mode `ask` only those that read, mode `plan` none that edits.
+/// The tools that a mode offers, in their order: mode `ask` only those that read, mode `plan` none that edits.
 pub fn offered(tools: &[Arc<dyn Tool>], mode: Mode) -> Arc<[ToolSpec]> {
     tools.iter().filter(|tool| offers(mode, tool.access())).map(|tool| tool.spec().clone()).collect()
 }
@@ -184,8 +184,8 @@ impl Gate {
         self.tool(name).filter(|tool| tool.access() != Access::Read && offers(self.mode, tool.access()))
     }
 
-    /// Which files may be looked at for a call of a tool that still arrives: those that it may edit, and the model read,
-    /// without a question.
+    /// Which files may be looked at for a call of a tool that still arrives: those that it may edit, and the model
+    /// read, without a question.
     pub(crate) fn may_look(&self, tool: &str) -> Arc<MayLook> {
         let (rules, folders) = (self.session.rules(), Arc::clone(&self.folders));
         let surroundings = self.session.surroundings();
@@ -435,8 +435,8 @@ fn only(mode: Mode) -> &'static str {
     if mode == Mode::Plan { ONLY_PLANS } else { ONLY_LOOKS }
 }
 
-/// The edits of a plan that its call did not name, as when it searches for what to edit; none where permission has judged
-/// them all.
+/// The edits of a plan that its call did not name, as when it searches for what to edit; none where permission has
+/// judged them all.
 fn unnamed(plan: &EditPlan, description: &Description) -> Option<Description> {
     let named = match &description.action {
         Action::Edit { paths } => paths.as_slice(),

@@ -1,4 +1,4 @@
-//! Edits as plain data: what a tool plans, and what becomes of it (design D4).
+//! Edits as plain data: what a tool plans, and what becomes of it.
 
 use std::path::PathBuf;
 
@@ -17,8 +17,8 @@ pub enum EditForm {
 }
 
 impl EditForm {
-    /// The form for a model, by its id: OpenAI trains its models on patches, from GPT-4.1 and o3 on; the others do well with
-    /// replacing.
+    /// The form for a model, by its id: OpenAI trains its models on patches, from GPT-4.1 and o3 on; the others do well
+    /// with replacing.
     pub fn usual(model: &str) -> Self {
         let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
         let gpt = name.strip_prefix("gpt-").and_then(version).is_some_and(|version| version >= (4, 1));

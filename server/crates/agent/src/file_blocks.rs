@@ -6,16 +6,16 @@
 //! </azimuth_file>
 //! ```
 //!
-//! The mark is the session's, and the system prompt tells it: whoever wrote a file that the model quotes cannot know it, so no
-//! quoted block is one.
+//! The mark is the session's, and the system prompt tells it: whoever wrote a file that the model quotes cannot know
+//! it, so no quoted block is one.
 //!
 //! `parser` tells files from the text around them. This module makes calls of them.
 //!
-//! A file becomes a call of `edit_create_file`. If the answer ends within it, or a call of the model's comes in between, the
-//! lines that came become one all the same, and the model is asked for the rest, which it gives in a block with
-//! `mode="append"`: that becomes a call of `edit_insert_at_line`, behind the lines that came last. That a call was a block,
-//! and where it stands in such a chain, is said by its id, so that the log alone tells it. Only the blocks of a file that
-//! were made count for its chain.
+//! A file becomes a call of `edit_create_file`. If the answer ends within it, or a call of the model's comes in
+//! between, the lines that came become one all the same, and the model is asked for the rest, which it gives in a block
+//! with `mode="append"`: that becomes a call of `edit_insert_at_line`, behind the lines that came last. That a call was
+//! a block, and where it stands in such a chain, is said by its id, so that the log alone tells it. Only the blocks of
+//! a file that were made count for its chain.
 //!
 //! Where it is not certain where a file ends, or whether its rest says again what came already, the block is refused.
 
@@ -63,8 +63,8 @@ const BEGUN_ANEW: &str = "-anew";
 const SAID_AGAIN: &str = "-again";
 const UNCLEAR: &str = "-unclear";
 
-/// An answer's content with its files as calls, each in its place, and what the model is to be told of text that it may have
-/// meant as a file. `messages` is the conversation before it, and `mark` what its files have.
+/// An answer's content with its files as calls, each in its place, and what the model is to be told of text that it may
+/// have meant as a file. `messages` is the conversation before it, and `mark` what its files have.
 pub(crate) fn into_calls(
     content: Vec<AssistantBlock>,
     message_id: &MessageId,
@@ -165,15 +165,15 @@ fn cuts(id: &ToolCallId) -> Option<u32> {
     cuts.parse().ok()
 }
 
-/// Whether an answer's text has come to something that is worth to be kept if the rest of the answer is lost: a file, or
-/// whole lines of one.
+/// Whether an answer's text has come to something that is worth to be kept if the rest of the answer is lost: a file,
+/// or whole lines of one.
 pub(crate) fn is_worth_keeping(content: &[AssistantBlock], mark: &str) -> bool {
     let (made, _) = into_calls(content.to_vec(), &MessageId::from(""), &[], mark);
     made.iter().any(|block| matches!(block, AssistantBlock::ToolCall { id, .. } if is_block(id)))
 }
 
-/// What the model is told with the result of a call that was the beginning of a file; none for any other call. It goes into
-/// the log, and so says nothing of the mark.
+/// What the model is told with the result of a call that was the beginning of a file; none for any other call. It goes
+/// into the log, and so says nothing of the mark.
 pub(crate) fn go_on(call: &OpenCall) -> Option<String> {
     let cuts = cuts(&call.id)?;
     let (path, content) = (field(&call.input, "path")?, field(&call.input, "content")?);
@@ -274,7 +274,8 @@ impl File {
             beginning => {
                 let mark = match beginning {
                     None if appends => NO_BEGINNING.to_owned(),
-                    // It may be the rest, or all of it once more: written over the beginning, the rest alone would be wrong.
+                    // It may be the rest, or all of it once more: written over the beginning, the rest alone would be
+                    // wrong.
                     Some(beginning) if !beginning.begun_anew => BEGUN_ANEW.to_owned(),
                     _ => cut(1),
                 };
@@ -298,8 +299,8 @@ struct Beginning {
 }
 
 impl Beginning {
-    /// The beginning of this file, if its rest is due. Other calls may have been made since: whether the rest still fits is
-    /// seen when it is put there.
+    /// The beginning of this file, if its rest is due. Other calls may have been made since: whether the rest still
+    /// fits is seen when it is put there.
     fn of(path: &str, messages: &[Arc<Message>], made: &[AssistantBlock]) -> Option<Self> {
         let of_path = |block: &Block<'_>| field(block.input, "path").map(plain) == Some(plain(path));
         let all: Vec<_> = blocks(messages, made).into_iter().filter(of_path).collect();
@@ -412,9 +413,9 @@ fn tail(content: &str, lines: usize) -> &str {
     }
 }
 
-/// The rest of a file without the lines that it repeats of the end of what came before; none if it says again what stands
-/// further up. Lines count as repeated only where they stand nowhere else above and are no lone bracket or the like: of
-/// others nobody can tell, and the model was asked to repeat none.
+/// The rest of a file without the lines that it repeats of the end of what came before; none if it says again what
+/// stands further up. Lines count as repeated only where they stand nowhere else above and are no lone bracket or the
+/// like: of others nobody can tell, and the model was asked to repeat none.
 fn without_repetition<'r>(before: &str, rest: &'r str) -> Option<&'r str> {
     let (above, lines): (Vec<&str>, Vec<&str>) = (before.lines().collect(), rest.lines().collect());
     let is_once = |head: &[&str]| is_distinctive(head) && occurrences(head, &above).0 == 1;

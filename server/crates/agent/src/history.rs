@@ -1,4 +1,4 @@
-//! What the model sees of a session: its conversation, as a fold of the session's events (design D2).
+//! What the model sees of a session: its conversation, as a fold of the session's events.
 //!
 //! The same events give equal messages, whether they are applied one by one by the running turn or read from the
 //! store after a crash, and whether streamed deltas were merged or not. What the vendors ask of a conversation holds
@@ -51,8 +51,9 @@ pub struct History {
     commands: HashMap<ToolCallId, String>,
     /// Whether a turn runs.
     in_turn: bool,
-    /// What the user's own commands came to while a turn runs, as it was not said to the turn. A turn that is at work does
-    /// not see what is added to the session's history; it is told by a note, or else they follow when it has ended.
+    /// What the user's own commands came to while a turn runs, as it was not said to the turn. A turn that is at work
+    /// does not see what is added to the session's history; it is told by a note, or else they follow when it has
+    /// ended.
     untold: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The port to a language model: a request in, a stream of events out (design D8).
+//! The port to a language model: a request in, a stream of events out.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -112,8 +112,8 @@ pub enum ModelEvent {
         /// The piece.
         json: String,
     },
-    /// What the request has used so far, as far as the vendor has told; each replaces the one before, and all give way to
-    /// what [`Finished`](Self::Finished) says. For the cost of answers that never become whole.
+    /// What the request has used so far, as far as the vendor has told; each replaces the one before, and all give way
+    /// to what [`Finished`](Self::Finished) says. For the cost of answers that never become whole.
     Used(Usage),
     /// The answer is whole.
     Finished(Response),
@@ -164,7 +164,7 @@ pub struct ModelError {
     pub message: String,
 }
 
-/// Kinds of failure (001 §6.1).
+/// Kinds of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelErrorKind {
     /// It may work the next time: network, 5xx, overload. Retried.

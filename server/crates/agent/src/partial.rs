@@ -1,8 +1,8 @@
 //! The input of a tool call while it arrives: JSON of which the end is missing.
 //!
-//! Only its strings are kept, for they are what an edit is made of. The reader takes the pieces as they come, cut anywhere,
-//! and never looks back. Where the JSON is wrong it stops: what it has read so far stays, and the call itself will be
-//! refused once it is whole.
+//! Only its strings are kept, for they are what an edit is made of. The reader takes the pieces as they come, cut
+//! anywhere, and never looks back. Where the JSON is wrong it stops: what it has read so far stays, and the call itself
+//! will be refused once it is whole.
 
 /// The longest input that is read, in bytes. Calls with longer ones are refused in the end.
 const LONGEST: usize = 64 << 10;

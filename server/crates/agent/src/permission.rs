@@ -1,4 +1,4 @@
-//! Permission: one pure function of rules, mode and action (design D7).
+//! Permission: one pure function of rules, mode and action.
 //!
 //! [`judge`] is a seat belt, not a sandbox: it reads what a command says, not what the programs it starts will do. What
 //! it lets through unasked is a small table of commands that only read; what it never lets through are a few that
@@ -11,10 +11,10 @@
 //!
 //! - `Shell(git status)`: exactly these words.
 //! - `Shell(cargo test:*)`: these words first, then anything.
-//! - `Shell(npm run *)`: `*` is any text. A word whose value is not known before it runs (`$X`, `$(…)`, a glob) is fitted
-//!   only by a `*` or `:*` at the end.
-//! - `Edit(src/**)`, `Read(*.pem)`: paths from a workspace folder, or absolute. `*` stays within a name, `**` does not; a
-//!   pattern without `/` fits a name at any depth; one that fits a folder fits all that is in it.
+//! - `Shell(npm run *)`: `*` is any text. A word whose value is not known before it runs (`$X`, `$(…)`, a glob) is
+//!   fitted only by a `*` or `:*` at the end.
+//! - `Edit(src/**)`, `Read(*.pem)`: paths from a workspace folder, or absolute. `*` stays within a name, `**` does not;
+//!   a pattern without `/` fits a name at any depth; one that fits a folder fits all that is in it.
 //!
 //! Every simple command of a line is judged, and each must be allowed. What only changes how a command runs (`time`,
 //! `timeout`, `env`, `xargs`, `bash -c`) is taken off by the parser, so rules are about the command inside. `deny` and
@@ -30,11 +30,11 @@
 //!
 //! # Where rules come from
 //!
-//! The effect counts, not the place: a `deny` rule from anywhere is stronger than an `ask` rule from anywhere, and that than
-//! an `allow` rule. So nothing that is allowed in one place takes back what is denied in another ([`RuleOrigin`]). What a
-//! project's own file allows is void until the workspace is trusted. While it is not, what the user allows everywhere does
-//! not count for commands either, since `cargo test` runs what the workspace supplies; what they allowed for this
-//! project or session by an answer does.
+//! The effect counts, not the place: a `deny` rule from anywhere is stronger than an `ask` rule from anywhere, and that
+//! than an `allow` rule. So nothing that is allowed in one place takes back what is denied in another ([`RuleOrigin`]).
+//! What a project's own file allows is void until the workspace is trusted. While it is not, what the user allows
+//! everywhere does not count for commands either, since `cargo test` runs what the workspace supplies; what they
+//! allowed for this project or session by an answer does.
 //!
 //! What the model types into a program that runs is judged by `typing`, by rules `Type(…)`.
 
@@ -76,7 +76,7 @@ pub use self::rule::RuleError;
 use self::rule::{Pattern, find, find_counting};
 pub use self::typing::visible;
 
-/// Why mode `ask` refuses what does not only read (001 §8).
+/// Why mode `ask` refuses what does not only read.
 pub(crate) const ONLY_LOOKS: &str = "mode `ask` only looks; nothing is changed or run in it";
 
 /// How the reason of a question ends that only a person may answer with yes: `--yes` says no to it.
@@ -234,8 +234,8 @@ pub struct SourcedRule {
 }
 
 impl SourcedRule {
-    /// Why it does not count just now as a rule that allows, in words; none where it counts. `runs` says whether it is about
-    /// running commands.
+    /// Why it does not count just now as a rule that allows, in words; none where it counts. `runs` says whether it is
+    /// about running commands.
     pub fn void(&self, runs: bool, trusted: bool) -> Option<&'static str> {
         match self.origin {
             // What runs in the sandbox can write the project's file, and so would let itself out.
@@ -313,16 +313,17 @@ pub enum Verdict {
 
 /// Judges a call. What comes first decides, and a line of several commands is as bad as the worst of them:
 ///
-/// 1. the mode: `ask` neither edits nor runs commands (001 §8), `plan` does not edit, and runs only what reads;
+/// 1. the mode: `ask` neither edits nor runs commands, `plan` does not edit, and runs only what reads;
 /// 2. the built-in list of what nobody means (`rm -rf /`), in every mode;
 /// 3. `deny` rules, in every mode;
 /// 4. `ask` rules, in every mode;
 /// 5. mode `bypass`: all else is allowed;
-/// 6. `allow` rules, as far as they count ([`SourcedRule::void`]). Outside the sandbox only those for `ShellOutside` do, and
-///    none of the project's own;
-/// 7. the tool's default: reading is allowed; edits are allowed, since review is their gate; of commands those are allowed
-///    that are known only to read, in a sandbox of a trusted workspace those that are the project's own (its tests, its
-///    build), in mode `accept_edits` plain ones on files of the workspace (`mkdir`, `mv`). All others are asked.
+/// 6. `allow` rules, as far as they count ([`SourcedRule::void`]). Outside the sandbox only those for `ShellOutside`
+///    do, and none of the project's own;
+/// 7. the tool's default: reading is allowed; edits are allowed, since review is their gate; of commands those are
+///    allowed that are known only to read, in a sandbox of a trusted workspace those that are the project's own (its
+///    tests, its build), in mode `accept_edits` plain ones on files of the workspace (`mkdir`, `mv`). All others are
+///    asked.
 pub fn judge(rules: &Rules, case: &Case<'_>) -> Verdict {
     match (case.mode, case.action) {
         (Mode::Ask, Action::Edit { .. } | Action::Execute { .. } | Action::Type(_)) => {
@@ -340,22 +341,23 @@ pub fn judge(rules: &Rules, case: &Case<'_>) -> Verdict {
     }
 }
 
-/// The paths that a command line may name, wherever its own `cd`s bring it. One with a glob in it is given as it is written.
-/// Whoever can ask the disk looks which of them lead elsewhere, for [`Action::Execute`].
+/// The paths that a command line may name, wherever its own `cd`s bring it. One with a glob in it is given as it is
+/// written. Whoever can ask the disk looks which of them lead elsewhere, for [`Action::Execute`].
 pub fn named_paths(parsed: &ShellLine, cwd: &Path) -> BTreeSet<PathBuf> {
     shell::named_paths(parsed, cwd)
 }
 
-/// Whether a command line may show files that it does not name. Whoever can ask the disk then looks which of those below the
-/// folders that it names usually hold keys, for [`Action::Execute`].
+/// Whether a command line may show files that it does not name. Whoever can ask the disk then looks which of those
+/// below the folders that it names usually hold keys, for [`Action::Execute`].
 pub fn looks_around(parsed: &ShellLine) -> bool {
     key_reads::looks_around(parsed)
 }
 
 /// The allow rule that accepts an edit of a file without review; none where none does, or a rule denies or asks. For
-/// runs without an editor, where no one reviews. What a project's own file allows is none: nobody has been asked whether it
-/// is trusted there. What says what the agent itself may do (`.azimuth`) is accepted by none, and an edit that weighs more
-/// ([`weight`]) only by a rule that names such files, as `Edit(.github/workflows/**)` does and `Edit(**)` does not.
+/// runs without an editor, where no one reviews. What a project's own file allows is none: nobody has been asked
+/// whether it is trusted there. What says what the agent itself may do (`.azimuth`) is accepted by none, and an edit
+/// that weighs more ([`weight`]) only by a rule that names such files, as `Edit(.github/workflows/**)` does and
+/// `Edit(**)` does not.
 pub fn accepting_rule<'r>(rules: &'r Rules, folders: &[PathBuf], path: &Path) -> Option<&'r SourcedRule> {
     let action = Action::Edit { paths: Vec::new() };
     let surroundings = Surroundings { trusted: false, ..Surroundings::default() };
@@ -372,8 +374,8 @@ pub fn accepting_rule<'r>(rules: &'r Rules, folders: &[PathBuf], path: &Path) ->
     allowing.find_map(|rule| find_counting(std::slice::from_ref(rule), &case, fits))
 }
 
-/// Why an edit of a file weighs more than that of a source, in words; none where it does not. The path is from a folder of
-/// the workspace.
+/// Why an edit of a file weighs more than that of a source, in words; none where it does not. The path is from a folder
+/// of the workspace.
 pub fn weight(relative: &Path) -> Option<&'static str> {
     if makes_programs_run(relative) {
         return Some("which makes other programs run");
@@ -388,8 +390,9 @@ pub fn steers_us(path: &Path) -> bool {
 
 /// Whether a search may show a file: not where a `deny` or `ask` rule about reading fits the file. `named` is the path
 /// that the call names, if it names one, and was judged for: an `ask` rule that fits that, or every call, was answered
-/// there. A file that usually holds keys is shown only where it is itself the path that the call names, or an `allow` rule of
-/// the user's is about it. Rules by a tool's own name are about that tool's calls, not about files that a search meets.
+/// there. A file that usually holds keys is shown only where it is itself the path that the call names, or an `allow`
+/// rule of the user's is about it. Rules by a tool's own name are about that tool's calls, not about files that a
+/// search meets.
 pub fn may_read(rules: &Rules, folders: &[PathBuf], named: Option<&Path>, path: &Path) -> bool {
     let case =
         Case { surroundings: Surroundings { trusted: false, ..Surroundings::default() }, ..case_of_search(folders) };
@@ -409,8 +412,8 @@ pub fn may_read(rules: &Rules, folders: &[PathBuf], named: Option<&Path>, path: 
         })
 }
 
-/// The rule that keeps a file from being read whoever asks for it, in words; none where none does. `paths` are its names: as it
-/// was named, and where that leads.
+/// The rule that keeps a file from being read whoever asks for it, in words; none where none does. `paths` are its
+/// names: as it was named, and where that leads.
 pub fn denied_reading(rules: &Rules, folders: &[PathBuf], paths: &[&Path]) -> Option<String> {
     let places = Places::new(folders);
     let fits = |pattern: &Pattern<'_>| paths.iter().any(|path| pattern.fits_path(path, &places));

@@ -1,4 +1,4 @@
-//! The system prompt, in our own words, out of the tools that are active (001 §9).
+//! The system prompt, in our own words, out of the tools that are active.
 //!
 //! It is made of sections. A section, and a line in one, is there only if the tools it speaks of are offered: a model
 //! that is told of what it does not have goes looking for it. What changes most seldom comes first.
@@ -19,7 +19,8 @@ pub struct PromptParts<'a> {
     pub mode: Mode,
     /// Where it works.
     pub environment: &'a Environment,
-    /// The mark of files in the answer's text, where they are taken ([`crate::file_blocks`]). A session's stays the same.
+    /// The mark of files in the answer's text, where they are taken ([`crate::file_blocks`]). A session's stays the
+    /// same.
     pub file_blocks: Option<&'a str>,
     /// The project's rules, as read from `AGENTS.md` and the like. May be empty.
     pub rules: &'a str,

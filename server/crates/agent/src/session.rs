@@ -39,7 +39,7 @@ pub trait Session: Send + Sync {
     /// What a call has proposed already, as it stands; none if nothing of it is undecided.
     async fn proposed(&self, call: &ToolCallId) -> Option<Proposed>;
 
-    /// The command barrier (design D4): how many hunks are pending, and what of ours is not on disk.
+    /// The command barrier: how many hunks are pending, and what of ours is not on disk.
     async fn unsettled(&self) -> Unsettled;
 
     /// Accepts all pending hunks and waits until they are applied. Gives the words of failures.
@@ -52,16 +52,17 @@ pub trait Session: Send + Sync {
     /// Remembers the project's files before a command that may change them, so that what it changes can be undone.
     async fn before_command(&self);
 
-    /// Takes in what a command did to the files, which may be recorded: pending hunks are measured against the new texts. Gives the files that
-    /// are no longer as the model last saw them, for people (design D4).
+    /// Takes in what a command did to the files, which may be recorded: pending hunks are measured against the new
+    /// texts. Gives the files that are no longer as the model last saw them, for people.
     async fn after_command(&self, call: &ToolCallId) -> Vec<String>;
 
-    /// Keeps a result that was too long for the model to read at once, and gives the words that say how to read more of it,
-    /// such as the tool and the handle; none where it cannot be kept.
+    /// Keeps a result that was too long for the model to read at once, and gives the words that say how to read more of
+    /// it, such as the tool and the handle; none where it cannot be kept.
     async fn keep(&self, result: String) -> Option<String>;
 
-    /// What edits did to the problems that language servers see, since it was last asked, in words for the model; none where
-    /// that is no news. Waits for the servers after edits, for as long as the user wants at most. Given up, nothing is lost.
+    /// What edits did to the problems that language servers see, since it was last asked, in words for the model; none
+    /// where that is no news. Waits for the servers after edits, for as long as the user wants at most. Given up,
+    /// nothing is lost.
     async fn problems(&self) -> Option<String>;
 
     /// The errors that the turn's edits brought and that are there still; none where nobody can tell of any. Waits as

@@ -79,8 +79,8 @@ pub trait Store: Send + Sync {
     /// [`StoreError::NotFound`], or a failure of the store.
     fn blob(&self, hash: &str) -> Result<Vec<u8>, StoreError>;
 
-    /// Lets go of the blobs that no event from this time on (milliseconds since the Unix epoch) speaks of. Gives how many
-    /// files were removed.
+    /// Lets go of the blobs that no event from this time on (milliseconds since the Unix epoch) speaks of. Gives how
+    /// many files were removed.
     ///
     /// # Errors
     /// A failure of the store.

@@ -1,4 +1,4 @@
-//! The port to a tool: what the model can call, and what comes of it (design D10).
+//! The port to a tool: what the model can call, and what comes of it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use crate::model::ToolSpec;
 use crate::partial::PartialInput;
 use crate::permission::Action;
 
-/// A tool. It is made for one session and holds the services it needs; it has no effect but through its output,
-/// except for [`Access::Execute`] and [`Access::Background`], which dispatch lets through only behind permission and, for
-/// what is run, the command barrier.
+/// A tool. It is made for one session and holds the services it needs; it has no effect but through its output, except
+/// for [`Access::Execute`] and [`Access::Background`], which dispatch lets through only behind permission and, for what
+/// is run, the command barrier.
 #[async_trait]
 pub trait Tool: Send + Sync {
     /// What the model is told of it.
@@ -35,9 +35,9 @@ pub trait Tool: Send + Sync {
     /// An input that does not fit; the message names the field.
     fn describe(&self, input: &Value) -> Result<Description, ToolError>;
 
-    /// What the edits of a call come to as far as its input has arrived, to be shown while the rest still does. Nothing for
-    /// a tool that does not edit. Cheap, since it is asked at every piece, and bound to grow: with more of the input the
-    /// parts are the same, but that the last has more text and others follow it.
+    /// What the edits of a call come to as far as its input has arrived, to be shown while the rest still does. Nothing
+    /// for a tool that does not edit. Cheap, since it is asked at every piece, and bound to grow: with more of the
+    /// input the parts are the same, but that the last has more text and others follow it.
     fn preview<'a>(&self, _input: &'a PartialInput) -> Vec<DiffPart<'a>> {
         Vec::new()
     }
@@ -51,9 +51,9 @@ pub trait Tool: Send + Sync {
     /// Looks whether the places that are known by now are there, while the rest of the input still arrives.
     ///
     /// # Errors
-    /// What [`run`](Self::run) would say: it will certainly fail, whatever is still to come, unless another call changes the
-    /// files before. A place that may yet turn out to be one is no error, nor is a file that cannot be read just now, or
-    /// that `may_look` does not open: permission has not judged the call yet.
+    /// What [`run`](Self::run) would say: it will certainly fail, whatever is still to come, unless another call
+    /// changes the files before. A place that may yet turn out to be one is no error, nor is a file that cannot be read
+    /// just now, or that `may_look` does not open: permission has not judged the call yet.
     async fn foresee(&self, _call: Call, _input: PartialInput, _may_look: Arc<MayLook>) -> Result<(), ToolError> {
         Ok(())
     }
@@ -113,8 +113,8 @@ pub enum Access {
     Edit,
     /// It runs commands, which see the disk: runs alone, behind the command barrier.
     Execute,
-    /// It starts, types into or ends what goes on in the background: runs alone, and only in modes that may act. What it
-    /// starts goes behind the command barrier too.
+    /// It starts, types into or ends what goes on in the background: runs alone, and only in modes that may act. What
+    /// it starts goes behind the command barrier too.
     Background,
 }
 
@@ -162,8 +162,8 @@ pub struct Output {
     pub steps: Option<Vec<PlanEntry>>,
     /// Whether `text` tells of a failure, such as a command's exit code.
     pub is_error: bool,
-    /// The input that would have made the same of the files without the slips of the one that was given; none where there
-    /// were none.
+    /// The input that would have made the same of the files without the slips of the one that was given; none where
+    /// there were none.
     pub canonical: Option<Value>,
 }
 

@@ -1,4 +1,4 @@
-//! The turn: from a prompt, over any number of requests and tool calls, to an end (design §4).
+//! The turn: from a prompt, over any number of requests and tool calls, to an end.
 //!
 //! A round is a request and the calls that its answer makes. Between rounds the turn hears what was said meanwhile, and
 //! makes room in the context. Whatever ends it, the log it leaves is one that can be gone on with: every call that was
@@ -38,7 +38,8 @@ use crate::wait::{at_any_rate, until_cancelled};
 /// How many reading calls run at once.
 const PARALLEL: usize = 8;
 
-/// How often a turn goes on only to tell the model of files that were not taken; where it writes of them, it means none.
+/// How often a turn goes on only to tell the model of files that were not taken; where it writes of them, it means
+/// none.
 const MOST_REMINDED: u32 = 2;
 
 /// So many new errors are named where a turn ends with them.
@@ -66,8 +67,8 @@ pub struct TurnContext {
     pub folders: Arc<[PathBuf]>,
     /// The session's port.
     pub session: Arc<dyn Session>,
-    /// Triggered to end the turn: the user cancelled it. A turn that is broken off without a word, because its home left
-    /// or the server ends, is dropped; its session records the end.
+    /// Triggered to end the turn: the user cancelled it. A turn that is broken off without a word, because its home
+    /// left or the server ends, is dropped; its session records the end.
     pub cancel: CancellationToken,
     /// The call whose question has been answered after its turn had ended: it waited, so it can be made as if it had
     /// not begun.
@@ -97,7 +98,7 @@ pub struct Limits {
     pub keep_rounds: usize,
     /// The longest result a model gets, in bytes; less for a model with a small context. Its head and tail are kept.
     pub result_bytes: usize,
-    /// The longest input a tool gets, in bytes of JSON (001 §12).
+    /// The longest input a tool gets, in bytes of JSON.
     pub input_bytes: usize,
 }
 
@@ -312,8 +313,8 @@ impl Turn {
     }
 
     /// Sees to the calls that an interrupted turn left without a result. They are made now, but for a command that had
-    /// begun, whose effects must not come twice: the model is told, and decides. Looking at things and planning edits has
-    /// no effects, and what an edit had proposed already is its result.
+    /// begun, whose effects must not come twice: the model is told, and decides. Looking at things and planning edits
+    /// has no effects, and what an edit had proposed already is its result.
     async fn take_up(&mut self, answered: Option<ToolCallId>) {
         let mut open = Vec::new();
         for call in self.history.open_calls() {
@@ -338,8 +339,8 @@ impl Turn {
         }
     }
 
-    /// Hears what was said to the turn. Whether there was a word of the user's, which wants an answer; a note without one,
-    /// such as that an edit was accepted, can wait for the next prompt.
+    /// Hears what was said to the turn. Whether there was a word of the user's, which wants an answer; a note without
+    /// one, such as that an edit was accepted, can wait for the next prompt.
     async fn hear(&mut self) -> bool {
         // What the session hands over it has recorded, so a cancel does not tear this off.
         let session = Arc::clone(&self.gate.session);
@@ -371,8 +372,8 @@ impl Turn {
         must
     }
 
-    /// Whether the turn, which would end, goes on so that the model mends errors that its edits brought. Where it does not, they
-    /// are said at its end.
+    /// Whether the turn, which would end, goes on so that the model mends errors that its edits brought. Where it does
+    /// not, they are said at its end.
     async fn must_mend(&mut self) -> bool {
         let mends = self.may_mend > 0;
         match self.ask_for_errors(mends).await {
@@ -486,8 +487,8 @@ impl Turn {
         (tidied, calls)
     }
 
-    /// Makes calls: those that read beside each other, the others alone, in order. Gives the tool that it goes in circles
-    /// with, if it does.
+    /// Makes calls: those that read beside each other, the others alone, in order. Gives the tool that it goes in
+    /// circles with, if it does.
     async fn make(&mut self, calls: &[Asked]) -> Option<String> {
         let mut circling = None;
         self.circles.begin_round();

@@ -31,8 +31,8 @@ pub fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
 }
 
-/// Reads a text, and tells which of its characters nobody sees. A joiner counts as seen where its neighbours look different
-/// for it: within an emoji, and in scripts whose letters join.
+/// Reads a text, and tells which of its characters nobody sees. A joiner counts as seen where its neighbours look
+/// different for it: within an emoji, and in scripts whose letters join.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reader {
     before: Before,

@@ -1,8 +1,9 @@
-//! The user's own commands: a prompt that begins with `!` is a command line for the session's shell. With one `!` the model
-//! reads what came of it, with two it does not.
+//! The user's own commands: a prompt that begins with `!` is a command line for the session's shell. With one `!` the
+//! model reads what came of it, with two it does not.
 //!
-//! It is the user's own hand: no permission is asked, in any mode. So only what was typed as a prompt may become one, by its
-//! very first character. `\!`, or a blank before it, makes it a prompt for the model, and so does an image of Markdown's.
+//! It is the user's own hand: no permission is asked, in any mode. So only what was typed as a prompt may become one,
+//! by its very first character. `\!`, or a blank before it, makes it a prompt for the model, and so does an image of
+//! Markdown's.
 
 use protocol::PromptBlock;
 

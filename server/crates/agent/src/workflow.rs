@@ -1,7 +1,7 @@
 //! Workflows that begin at a place in the code: what each asks the model for.
 //!
-//! An editor offers them where the user is (code actions). What is asked is a prompt like any other: the user reads it in
-//! the chat and can write it themselves.
+//! An editor offers them where the user is (code actions). What is asked is a prompt like any other: the user reads it
+//! in the chat and can write it themselves.
 
 use std::fmt::Write;
 
@@ -179,8 +179,8 @@ fn told(problems: &[Problem]) -> String {
     text
 }
 
-/// A text in which nothing is a command of ours or mentions a file: what a server says of a project's code, the user has not
-/// typed, and a file that they mention is read without a question, though other reads of it would be asked for.
+/// A text in which nothing is a command of ours or mentions a file: what a server says of a project's code, the user
+/// has not typed, and a file that they mention is read without a question, though other reads of it would be asked for.
 fn inert(text: String) -> String {
     let mut begins = true;
     let mut without = String::with_capacity(text.len());

@@ -1,5 +1,5 @@
 //! Rules: what a project tells every agent that works on it, in the files that other agents' users have already
-//! written: `AGENTS.md`, `CLAUDE.md`, and Cursor's `.cursor/rules/**/*.mdc` (001 §22).
+//! written: `AGENTS.md`, `CLAUDE.md`, and Cursor's `.cursor/rules/**/*.mdc`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ const CURSOR_FOLDER: &str = ".cursor/rules";
 /// How much of one file is taken, in bytes.
 pub const MAX_FILE_BYTES: usize = 32 << 10;
 
-/// How much of all Cursor rules of a folder is taken, in bytes (001 §22).
+/// How much of all Cursor rules of a folder is taken, in bytes.
 pub const MAX_CURSOR_BYTES: usize = 30_000;
 
 /// How many Cursor rules of a folder are looked at, so that a strange folder does not hold up a session.
@@ -43,7 +43,8 @@ const TRUNCATED: &str = "\n[truncated]";
 pub struct Rules {
     /// The texts, those of the first folder first; never empty ones. The same text is there once.
     pub blocks: Vec<Block>,
-    /// What could not be read and why, in words for the user: the first few, and how many more. Never a reason not to go on.
+    /// What could not be read and why, in words for the user: the first few, and how many more. Never a reason not to
+    /// go on.
     pub problems: Vec<String>,
 }
 
@@ -113,8 +114,8 @@ impl Loading<'_> {
         }
     }
 
-    /// Gathers the rules in a folder and the folders in it, sorted. Links to folders are not followed: they lead out of the
-    /// rules, or in circles. (Cursor's folder itself may be one.)
+    /// Gathers the rules in a folder and the folders in it, sorted. Links to folders are not followed: they lead out of
+    /// the rules, or in circles. (Cursor's folder itself may be one.)
     fn find_cursor(&mut self, folder: &Path, found: &mut BTreeSet<PathBuf>, looked_at: &mut usize) {
         let Some(real) = self.check(folder) else { return };
         if !self.seen.insert(real.clone()) {

@@ -1,4 +1,4 @@
-//! Trust in a workspace: whether what it brings along may run (design D7).
+//! Trust in a workspace: whether what it brings along may run.
 //!
 //! Whatever is about to run something that a workspace supplies asks [`may_run`] first. What was said of folders is the
 //! user's data and not ours to keep; [`of_folder`] says what it comes to.
@@ -61,8 +61,8 @@ pub fn of_folder<E>(
     Ok(None)
 }
 
-/// Whether a folder holds more than anybody has looked at: the root of the file system, the user's home, and what is above
-/// that. To trust it says nothing of the folders in it.
+/// Whether a folder holds more than anybody has looked at: the root of the file system, the user's home, and what is
+/// above that. To trust it says nothing of the folders in it.
 pub fn is_wide(folder: &Path, home: Option<&Path>) -> bool {
     folder.parent().is_none() || home.is_some_and(|home| home.starts_with(folder))
 }

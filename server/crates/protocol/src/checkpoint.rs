@@ -1,4 +1,4 @@
-//! `azimuth/checkpoint/*`: taking back what turns did to files, and putting it again (design D4, "Undo").
+//! `azimuth/checkpoint/*`: taking back what turns did to files, and putting it again.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,8 +56,8 @@ pub struct CheckpointFile {
     /// Why it is so, in words, where it can be neither undone nor redone as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Where it was changed since: whether what the turns did can be taken out of it, or put into it, while the rest stays.
-    /// Confirmed, that is done then, and else all of it is set.
+    /// Where it was changed since: whether what the turns did can be taken out of it, or put into it, while the rest
+    /// stays. Confirmed, that is done then, and else all of it is set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub merges: bool,
     /// The hash of its text as it is now; absent where there is no file. Confirming needs it.
@@ -145,8 +145,8 @@ pub struct CheckpointRestoreParams {
 pub struct ConfirmedFile {
     /// The document.
     pub uri: String,
-    /// The hash of its text as the user saw it, from `now` of the preview or the list; absent where there was no file. Of
-    /// a file with another text by now nothing is confirmed.
+    /// The hash of its text as the user saw it, from `now` of the preview or the list; absent where there was no file.
+    /// Of a file with another text by now nothing is confirmed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub now: Option<String>,
 }
@@ -171,7 +171,8 @@ pub struct RestoredFile {
     pub path: String,
     /// How it went.
     pub outcome: RestoreOutcome,
-    /// The turns' changes that were taken back or put again, in the order in which that was done. Empty unless it is done.
+    /// The turns' changes that were taken back or put again, in the order in which that was done. Empty unless it is
+    /// done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<RestoreStep>,
 }

@@ -53,8 +53,8 @@ pub struct EditorFormatParams {
     pub uri: String,
     /// The version of it that is to be formatted. For another one there is no text in the result.
     pub version: i32,
-    /// The lines to format, from top to bottom, not overlapping; all of the document where there are none. A formatter that
-    /// cannot format a part formats nothing then.
+    /// The lines to format, from top to bottom, not overlapping; all of the document where there are none. A formatter
+    /// that cannot format a part formats nothing then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<LineRange>,
 }
@@ -69,8 +69,8 @@ pub struct LineRange {
     pub end: u32,
 }
 
-/// Result of `azimuth/editor/format`. Nothing is changed by the request: the server puts the text into the document as it
-/// does an accepted edit.
+/// Result of `azimuth/editor/format`. Nothing is changed by the request: the server puts the text into the document as
+/// it does an accepted edit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EditorFormatResult {

@@ -1,4 +1,4 @@
-//! Events: all that happens in a session, in order. Everything shown is a fold of them (design D2).
+//! Events: all that happens in a session, in order. Everything shown is a fold of them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,8 +49,8 @@ pub enum Event {
     SessionStarted {
         /// Its folders, as URIs.
         folders: Vec<String>,
-        /// Whether the user asked for it by a command, so that it is kept even if nothing is said in it. Absent in logs of
-        /// older versions.
+        /// Whether the user asked for it by a command, so that it is kept even if nothing is said in it. Absent in logs
+        /// of older versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         asked_for: Option<bool>,
         /// How many of the next changes of its model and mode only say what it begins with.
@@ -150,9 +150,9 @@ pub enum Event {
         /// The piece.
         text: String,
     },
-    /// A piece of the diff that an edit comes to, while the call for it still arrives. It goes behind the pieces of the same
-    /// call before it. What such pieces say is void once the message is whole or discarded, or the turn ends: the hunks that
-    /// the call then proposes stand for it.
+    /// A piece of the diff that an edit comes to, while the call for it still arrives. It goes behind the pieces of the
+    /// same call before it. What such pieces say is void once the message is whole or discarded, or the turn ends: the
+    /// hunks that the call then proposes stand for it.
     EditDelta {
         /// The message.
         message_id: MessageId,
@@ -160,7 +160,8 @@ pub enum Event {
         tool_call_id: ToolCallId,
         /// The file, for people: as the model names it.
         path: String,
-        /// The piece, in Markdown's `diff` notation: lines that begin with a space, `-`, `+`, or `@`. It may end within a line.
+        /// The piece, in Markdown's `diff` notation: lines that begin with a space, `-`, `+`, or `@`. It may end within
+        /// a line.
         text: String,
     },
     /// A message is whole. What its deltas said stands here again, with the tool calls.
@@ -232,8 +233,8 @@ pub enum Event {
         locations: Vec<Location>,
         /// How long it ran, in milliseconds.
         duration_ms: u64,
-        /// The input as the model reads it from here on, where that is the edit that was applied and not the one that it
-        /// wrote.
+        /// The input as the model reads it from here on, where that is the edit that was applied and not the one that
+        /// it wrote.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rewritten_input: Option<Value>,
     },
@@ -288,7 +289,7 @@ pub enum Event {
         turn_id: Option<TurnId>,
         /// The document.
         uri: String,
-        /// The hash of its text before; absent for a file that was not there. The text is kept (design D4).
+        /// The hash of its text before; absent for a file that was not there. The text is kept.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<String>,
         /// The hash of its text after, which is kept too; absent where it is no more.
@@ -449,8 +450,8 @@ pub enum Event {
         /// What the turn cost in US dollars; absent where a price is unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
-        /// How many errors its edits brought that are still there, as language servers see it. Absent where there is none,
-        /// and where nobody could tell.
+        /// How many errors its edits brought that are still there, as language servers see it. Absent where there is
+        /// none, and where nobody could tell.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         new_errors: Option<u32>,
     },

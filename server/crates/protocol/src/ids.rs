@@ -40,7 +40,7 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A session: one conversation with all that happened in it. Six hexadecimal digits (001 §24).
+    /// A session: one conversation with all that happened in it. Six hexadecimal digits.
     SessionId;
     /// One prompt turn of a session.
     TurnId;

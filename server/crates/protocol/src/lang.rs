@@ -1,8 +1,8 @@
-//! Questions about code, as language servers answer them: `azimuth/editor/query`, by which the server asks the client to
-//! pass a question to the language servers that the editor runs.
+//! Questions about code, as language servers answer them: `azimuth/editor/query`, by which the server asks the client
+//! to pass a question to the language servers that the editor runs.
 //!
-//! Positions here are always in UTF-16, whatever encoding was negotiated: that is what most language servers speak, and the
-//! client converts for those that do not.
+//! Positions here are always in UTF-16, whatever encoding was negotiated: that is what most language servers speak, and
+//! the client converts for those that do not.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,8 +16,8 @@ use crate::editor::LineRange;
 pub struct EditorQueryParams {
     /// The question.
     pub query: LangQuery,
-    /// How long the client may take, in milliseconds. Then it answers with the status `timedOut`, or with what it has as
-    /// `partial`.
+    /// How long the client may take, in milliseconds. Then it answers with the status `timedOut`, or with what it has
+    /// as `partial`.
     pub timeout_ms: u32,
 }
 
@@ -101,7 +101,8 @@ pub enum LangQuery {
         /// The place.
         position: Position,
     },
-    /// What would have to change, so that what stands here is called otherwise? Nothing is changed. Answered with `edit`.
+    /// What would have to change, so that what stands here is called otherwise? Nothing is changed. Answered with
+    /// `edit`.
     Rename {
         /// The document.
         uri: String,
@@ -110,8 +111,8 @@ pub enum LangQuery {
         /// The new name.
         new_name: String,
     },
-    /// What would have to change elsewhere, if a file or folder lay in another place? Nothing is changed, and the moving
-    /// itself is not in the answer. Answered with `edit`.
+    /// What would have to change elsewhere, if a file or folder lay in another place? Nothing is changed, and the
+    /// moving itself is not in the answer. Answered with `edit`.
     MoveFile {
         /// Where it is.
         from: String,
@@ -151,7 +152,8 @@ pub enum LangQuery {
     Format {
         /// The document.
         uri: String,
-        /// Only these lines, where any are named. Our own servers alone are asked so; clients have `azimuth/editor/format`.
+        /// Only these lines, where any are named. Our own servers alone are asked so; clients have
+        /// `azimuth/editor/format`.
         #[serde(skip)]
         lines: Vec<LineRange>,
     },
@@ -190,8 +192,8 @@ pub enum LangStatus {
     Ready,
     /// The server still reads the project: what there is may be there, more may come.
     Indexing,
-    /// There is more than was given, one of several servers did not answer, or it is not known whether it is of the text as it
-    /// is now. The message says which.
+    /// There is more than was given, one of several servers did not answer, or it is not known whether it is of the
+    /// text as it is now. The message says which.
     Partial,
     /// No server is there for the document.
     NoServer,
@@ -317,8 +319,8 @@ pub enum LangChange {
         /// The version of it that the edits are made for, if it is open.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<i32>,
-        /// The hash of the text that the edits are made for, where that is known: SHA-256 in hexadecimal, without byte order
-        /// mark and with LF line ends.
+        /// The hash of the text that the edits are made for, where that is known: SHA-256 in hexadecimal, without byte
+        /// order mark and with LF line ends.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hash: Option<String>,
         /// The edits, all of the text before any of them, not overlapping.

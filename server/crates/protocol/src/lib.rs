@@ -4,7 +4,7 @@
 //! method part of `docs/protocol.md` are generated from it (`cargo run -p xtask -- codegen`), and a test fails when
 //! they are stale. It holds no logic.
 //!
-//! Conventions (design D3): methods are `azimuth/<noun>/<verb>`; fields are camelCase; unions are tagged by `type`;
+//! Conventions: methods are `azimuth/<noun>/<verb>`; fields are camelCase; unions are tagged by `type`;
 //! ids are strings; documents are named by URI; positions are LSP positions in the encoding negotiated in
 //! `initialize`; times are milliseconds since the Unix epoch.
 

@@ -68,8 +68,8 @@ pub struct MethodSpec {
     pub params: fn(&mut SchemaGenerator) -> Schema,
     /// The schema of its result; none for a notification.
     pub result: Option<fn(&mut SchemaGenerator) -> Schema>,
-    /// The errors it can give beside `invalidParams`, `internalError` and `requestCancelled`. Every request about a session
-    /// can fail to open it, or to reach the window that has it.
+    /// The errors it can give beside `invalidParams`, `internalError` and `requestCancelled`. Every request about a
+    /// session can fail to open it, or to reach the window that has it.
     pub errors: &'static [ErrorCode],
 }
 
@@ -165,8 +165,8 @@ requests! {
     ReviewChange = "azimuth/review/change", ReviewChangeParams => ReviewResult, [NotFound, StaleReview, SessionLocked, StoreFailed, OperationFailed];
     /// Says something of a hunk to the model. Nothing is decided by it.
     ReviewComment = "azimuth/review/comment", ReviewCommentParams => ReviewResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
-    /// Has edits accepted as they come, or no longer: in the session until the server ends, or in its project for good. They
-    /// can be undone.
+    /// Has edits accepted as they come, or no longer: in the session until the server ends, or in its project for good.
+    /// They can be undone.
     ReviewAuto = "azimuth/review/auto", ReviewAutoParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Lists the turns that changed files, with what they changed and how that stands now.
     CheckpointList = "azimuth/checkpoint/list", CheckpointListParams => CheckpointListResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
@@ -199,10 +199,11 @@ requests! {
     ModelList = "azimuth/model/list", ModelListParams => ModelListResult, [];
     /// Chooses a model for a session, or for new sessions.
     ModelSelect = "azimuth/model/select", ModelSelectParams => ModelSelectResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
-    /// Lists the language servers of our own for the client's workspace folders, and says how it stands with them. Servers that
-    /// the editor runs are not among them.
+    /// Lists the language servers of our own for the client's workspace folders, and says how it stands with them.
+    /// Servers that the editor runs are not among them.
     ServersList = "azimuth/servers/list", ServersListParams => ServersListResult, [OperationFailed];
-    /// Ends language servers of our own, so that the next question starts them anew, and reads their configuration files anew.
+    /// Ends language servers of our own, so that the next question starts them anew, and reads their configuration
+    /// files anew.
     ServersRestart = "azimuth/servers/restart", ServersRestartParams => ServersRestartResult, [OperationFailed];
     /// Completes a prompt: slash commands and their arguments after `/`, files after `@`.
     PromptComplete = "azimuth/prompt/complete", PromptCompleteParams => PromptCompleteResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
@@ -215,11 +216,11 @@ notifications! {
     EventNotification = "azimuth/event", EventParams;
     /// Bytes of a terminal that the client follows.
     TerminalOutput = "azimuth/terminal/output", TerminalOutputParams;
-    /// The state of a language server of our own is other than it was: `azimuth/servers/list` tells it. Sent twice in a second at
-    /// most, to a client that has used one of our methods.
+    /// The state of a language server of our own is other than it was: `azimuth/servers/list` tells it. Sent twice in a
+    /// second at most, to a client that has used one of our methods.
     ServersChanged = "azimuth/servers/changed", ServersChangedParams;
-    /// The user has chosen a code action that begins a workflow: its prompt is for the chat that they have before them. Sent to
-    /// a client with the capability `panel`; another gets it in a chat document.
+    /// The user has chosen a code action that begins a workflow: its prompt is for the chat that they have before them.
+    /// Sent to a client with the capability `panel`; another gets it in a chat document.
     PromptPut = "azimuth/prompt/put", PromptPutParams;
 }
 
@@ -234,7 +235,7 @@ requests! {
     /// Gives what a document would be, formatted by the editor or one of its language servers. Needs the capability
     /// `format`.
     EditorFormat = "azimuth/editor/format", EditorFormatParams => EditorFormatResult, [];
-    /// Passes a question about code to the language servers that the editor runs, never to this one, and gives what they
-    /// say. Nothing is changed by it. Needs the capability `query`.
+    /// Passes a question about code to the language servers that the editor runs, never to this one, and gives what
+    /// they say. Nothing is changed by it. Needs the capability `query`.
     EditorQuery = "azimuth/editor/query", EditorQueryParams => LangResult, [];
 }

@@ -1,4 +1,4 @@
-//! `azimuth/review/*`: pending edits, hunk by hunk (design D4).
+//! `azimuth/review/*`: pending edits, hunk by hunk.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,19 +23,19 @@ pub struct Proposal {
     pub change: FileChange,
     /// The hunks, from top to bottom, decided ones included.
     pub hunks: Vec<Hunk>,
-    /// The hash of the document in which the hunks have their lines; absent where there is no file. By it the server knows
-    /// after a restart whether they still have them.
+    /// The hash of the document in which the hunks have their lines; absent where there is no file. By it the server
+    /// knows after a restart whether they still have them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_hash: Option<String>,
-    /// The document to which the deleted file's text goes; absent where it goes nowhere. The deletion can be accepted once
-    /// that document has it, or together with it.
+    /// The document to which the deleted file's text goes; absent where it goes nowhere. The deletion can be accepted
+    /// once that document has it, or together with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<String>,
-    /// Whether the hunks are in the document already, since a command put them there, or another program while the turn ran.
-    /// To accept such a hunk keeps it; to reject takes it back. Its `startLine` is that of `newText`, which stands in the
-    /// document now; `oldText` is what was there. `change` is what became of the file. Nothing waits for the decision. A hunk
-    /// that is `applying` is being taken back; one in conflict can only be kept; `undone` means that it was taken back and is
-    /// there again. Without `toolCallIds` it was another program.
+    /// Whether the hunks are in the document already, since a command put them there, or another program while the turn
+    /// ran. To accept such a hunk keeps it; to reject takes it back. Its `startLine` is that of `newText`, which stands
+    /// in the document now; `oldText` is what was there. `change` is what became of the file. Nothing waits for the
+    /// decision. A hunk that is `applying` is being taken back; one in conflict can only be kept; `undone` means that
+    /// it was taken back and is there again. Without `toolCallIds` it was another program.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub landed: bool,
 }
@@ -148,8 +148,8 @@ pub struct ReviewTextParams {
     pub proposal_id: ProposalId,
 }
 
-/// Result of `azimuth/review/text`: a file before and after all of its pending hunks, with LF line ends and without a byte
-/// order mark.
+/// Result of `azimuth/review/text`: a file before and after all of its pending hunks, with LF line ends and without a
+/// byte order mark.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProposedText {
@@ -159,12 +159,12 @@ pub struct ProposedText {
     pub path: String,
     /// The proposal's revision.
     pub revision: u64,
-    /// The text as the user has it; absent where there is no file. Where the hunks have landed, the text without those that
-    /// are pending.
+    /// The text as the user has it; absent where there is no file. Where the hunks have landed, the text without those
+    /// that are pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// The text with every pending hunk in it; absent where the file is to be deleted. Where the hunks have landed, the text
-    /// as the user has it.
+    /// The text with every pending hunk in it; absent where the file is to be deleted. Where the hunks have landed, the
+    /// text as the user has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposed: Option<String>,
 }
@@ -183,8 +183,8 @@ pub struct ReviewChangeParams {
     pub text: String,
 }
 
-/// Parameters of `azimuth/review/comment`: the user says something of a hunk, which is not decided by it. The model is told
-/// at its next request, or with the next prompt.
+/// Parameters of `azimuth/review/comment`: the user says something of a hunk, which is not decided by it. The model is
+/// told at its next request, or with the next prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReviewCommentParams {

@@ -1,4 +1,4 @@
-//! `azimuth/servers/*`: the language servers of our own, beside those that the editor runs (design D5).
+//! `azimuth/servers/*`: the language servers of our own, beside those that the editor runs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,8 @@ pub struct ServersListParams {}
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServersListResult {
-    /// The servers for the client's workspace folders, by root and name: those that run or ran, and those that the folders
-    /// are of the kind for.
+    /// The servers for the client's workspace folders, by root and name: those that run or ran, and those that the
+    /// folders are of the kind for.
     pub servers: Vec<ServerInfo>,
     /// What is wrong with the configuration files of servers, for people.
     pub problems: Vec<String>,

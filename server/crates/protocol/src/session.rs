@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::content::Usage;
 use crate::{Event, PromptBlock, QueueId, SequencedEvent, SessionId, TurnId};
 
-/// What the agent may do in a turn (001 §8).
+/// What the agent may do in a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -153,8 +153,8 @@ pub struct SessionModeParams {
     pub session_id: SessionId,
     /// The mode.
     pub mode: Mode,
-    /// Whether the user has confirmed it, told what it means. `bypass` is refused without; the error's message says what it
-    /// means, for the user to read.
+    /// Whether the user has confirmed it, told what it means. `bypass` is refused without; the error's message says
+    /// what it means, for the user to read.
     #[serde(default)]
     pub confirmed: bool,
 }

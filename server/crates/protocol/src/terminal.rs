@@ -1,4 +1,4 @@
-//! `azimuth/terminal/*`: pseudo-terminals that the user sees and can type into (design D6).
+//! `azimuth/terminal/*`: pseudo-terminals that the user sees and can type into.
 //!
 //! Terminal bytes are no events: they lie in a bounded spool with offsets, and a client asks for what it missed.
 
@@ -160,7 +160,8 @@ pub struct TerminalOpenParams {
     /// The size of the view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<TerminalSize>,
-    /// Whether the client says with `azimuth/terminal/ack` how far it has come. It is then sent at most 256 KiB ahead of that.
+    /// Whether the client says with `azimuth/terminal/ack` how far it has come. It is then sent at most 256 KiB ahead
+    /// of that.
     #[serde(default)]
     pub acknowledges: bool,
 }
@@ -255,8 +256,8 @@ pub enum TerminalSignal {
     Kill,
 }
 
-/// Parameters of `azimuth/terminal/take`: take a terminal over, so that only the user types into it and no time runs out
-/// meanwhile, or hand it back. Twice is harmless.
+/// Parameters of `azimuth/terminal/take`: take a terminal over, so that only the user types into it and no time runs
+/// out meanwhile, or hand it back. Twice is harmless.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TerminalTakeParams {

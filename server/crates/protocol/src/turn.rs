@@ -12,8 +12,8 @@ use crate::{PromptBlock, QueueId, SessionId, TurnId};
 pub struct TurnStartParams {
     /// The session.
     pub session_id: SessionId,
-    /// The prompt. Empty to go on after a turn was interrupted or failed. One text that begins with `!` is a command of the
-    /// user's own.
+    /// The prompt. Empty to go on after a turn was interrupted or failed. One text that begins with `!` is a command of
+    /// the user's own.
     pub prompt: Vec<PromptBlock>,
     /// The mode of this turn and the next ones; without it, the session's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,8 +24,8 @@ pub struct TurnStartParams {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStartResult {
-    /// The turn; absent where the prompt held only slash commands, or was a command of the user's own (`!command`). What
-    /// came of those are events.
+    /// The turn; absent where the prompt held only slash commands, or was a command of the user's own (`!command`).
+    /// What came of those are events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
     /// Where the client should go on, after `/new` or `/resume`.

@@ -1,4 +1,4 @@
-//! What a request costs, and how an amount is written (001 §4).
+//! What a request costs, and how an amount is written.
 
 pub use agent::model::cost;
 

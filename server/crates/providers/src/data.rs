@@ -54,8 +54,7 @@ pub(crate) enum Thinking {
 }
 
 impl Thinking {
-    /// Whether it thinks only where asked to. Then it is listed twice, since thinking is chosen by choosing the model
-    /// (001 §3).
+    /// Whether it thinks only where asked to. Then it is listed twice, since thinking is chosen by choosing the model.
     pub(crate) fn is_asked_for(self) -> bool {
         match self {
             Self::Budget | Self::Adaptive => true,

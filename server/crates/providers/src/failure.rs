@@ -1,4 +1,4 @@
-//! What went wrong with a vendor, as a [`ModelError`]: what it is for the turn (001 §6.1) and what it says to the user.
+//! What went wrong with a vendor, as a [`ModelError`]: what it is for the turn and what it says to the user.
 
 use std::time::{Duration, SystemTime};
 
@@ -34,7 +34,8 @@ pub(crate) struct Words {
     pub(crate) code: String,
     /// What it says.
     pub(crate) message: String,
-    /// What the model had written, where the vendor shows it. It may be about anything, so it tells nothing of the error.
+    /// What the model had written, where the vendor shows it. It may be about anything, so it tells nothing of the
+    /// error.
     pub(crate) written: String,
 }
 
@@ -284,7 +285,7 @@ const OVERFLOW: &[&str] = &[
     "request_too_large",
 ];
 
-/// How vendors say that tool calls and results do not fit together (001 §6.3). The words are in lower case.
+/// How vendors say that tool calls and results do not fit together. The words are in lower case.
 fn is_orphan_complaint(words: &str) -> bool {
     let calls = ["tool_use", "tool_call", "tool call", "function call"].iter().any(|name| words.contains(name));
     let missing = [

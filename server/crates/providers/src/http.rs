@@ -1,4 +1,4 @@
-//! The HTTP clients: made at first use, so that the start costs nothing (design D8).
+//! The HTTP clients: made at first use, so that the start costs nothing.
 
 #![expect(clippy::disallowed_methods, reason = "the file of certificate authorities is read here, and nothing else")]
 

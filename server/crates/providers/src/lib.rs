@@ -1,4 +1,4 @@
-//! Model vendors behind the agent's port [`Model`](agent::model::Model) (design D8).
+//! Model vendors behind the agent's port [`Model`](agent::model::Model).
 //!
 //! Reading order: [`catalog`] (which models there are, and which can be used), [`settings`] (what it is told: keys and
 //! hosts), `data` (what is known of models: limits, prices, abilities; the numbers are in `models.toml`), [`cost`],

@@ -15,7 +15,7 @@ use crate::http::{Http, is_loopback, key_header};
 use crate::sse;
 use crate::wire::{Decode, Pieces, Target, Wire};
 
-/// How long a request may take without a piece of an answer (001 §5.1). While pieces come it may take as long as it
+/// How long a request may take without a piece of an answer. While pieces come it may take as long as it
 /// takes. A model on this machine may read a long prompt for minutes before it says anything.
 const PATIENCE: Duration = Duration::from_secs(600);
 /// The most bytes of an error's body that are read.

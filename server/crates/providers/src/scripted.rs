@@ -1,4 +1,4 @@
-//! The model that plays a script or a recording (design D8): for the tour, for tests and for bug reports.
+//! The model that plays a script or a recording: for the tour, for tests and for bug reports.
 //!
 //! [`Scripted`] is a model like the others, and says of itself that it is scripted. It keeps no state: which answer
 //! comes next follows from the request alone, so that a session can be gone on with after a crash, or played twice at

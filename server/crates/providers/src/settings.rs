@@ -1,6 +1,6 @@
 //! What the configuration says of providers: keys, hosts, models. Plain data.
 //!
-//! It comes from the user's configuration and environment only, never from a project (design D7).
+//! It comes from the user's configuration and environment only, never from a project.
 
 use std::fmt;
 use std::path::PathBuf;

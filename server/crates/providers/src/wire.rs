@@ -5,9 +5,10 @@
 //! - Equal requests give equal bytes, and a request whose messages begin with another's gives bytes that begin with
 //!   the other's, up to closing brackets (and Anthropic's cache marks, which cost nothing there). So the vendors'
 //!   caches hit.
-//! - What a vendor wants back (thinking, signatures of calls, ids of its own making) goes back to the model that it came
-//!   from, unchanged and in its place, and to no other: it is tagged with provider, a hash of the host, and model ([`Target::tag`]), and
-//!   what has another tag is left out. What that is shows by what was sent, and not by the provider's name.
+//! - What a vendor wants back (thinking, signatures of calls, ids of its own making) goes back to the model that it
+//!   came from, unchanged and in its place, and to no other: it is tagged with provider, a hash of the host, and model
+//!   ([`Target::tag`]), and what has another tag is left out. What that is shows by what was sent, and not by the
+//!   provider's name.
 //! - A tool's input is the JSON that came in pieces, `{}` if none came. What is not JSON is kept as a string, so that
 //!   the answer is whole and the model can be told of its mistake.
 

@@ -18,8 +18,8 @@ use crate::layout::Layout;
 /// How long a lock may outlive a process that was killed.
 const LINGERING: Duration = Duration::from_secs(2);
 
-/// How long a process that finds the database damaged waits for others that do the same. One that was there before keeps
-/// it for longer.
+/// How long a process that finds the database damaged waits for others that do the same. One that was there before
+/// keeps it for longer.
 const STARTING: Duration = Duration::from_millis(500);
 
 /// The sessions that one store has locked.
@@ -90,8 +90,8 @@ fn lock_file(layout: &Layout, session: &SessionId) -> Result<File, Error> {
     }
 }
 
-/// Whether the process that a lock's file names is there no more. It was killed, then, and what keeps its lock is a copy of
-/// the file in a process that it was just starting, which lets go as soon as that runs a program.
+/// Whether the process that a lock's file names is there no more. It was killed, then, and what keeps its lock is a
+/// copy of the file in a process that it was just starting, which lets go as soon as that runs a program.
 fn is_gone(path: &Path) -> bool {
     let number = holder(path).strip_prefix("process ").and_then(|rest| rest.split(',').next().map(str::to_owned));
     number.is_some_and(|number| Path::new("/proc/self").exists() && !Path::new("/proc").join(number).exists())

@@ -139,7 +139,8 @@ fn connect(path: &Path, access: OpenFlags) -> Result<Connection, Error> {
 
 /// Has the database keep a write-ahead log, so that readers need not wait for writers.
 ///
-/// SQLite calls it no error where it cannot, as on file systems without shared memory. All works there too, only slower.
+/// SQLite calls it no error where it cannot, as on file systems without shared memory. All works there too, only
+/// slower.
 fn write_ahead(connection: &Connection, path: &Path) -> Result<(), Error> {
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if !mode.eq_ignore_ascii_case("wal") {

@@ -229,8 +229,8 @@ fn read_events<E>(
 
 /// Reads what was stored or exported.
 ///
-/// It may be nested deeper than a reader cares to go by itself: what we held in memory once must stay readable. But what
-/// comes from a file may be damaged or hostile, so there is an end ([`DEEPEST`]) far beyond what models make.
+/// It may be nested deeper than a reader cares to go by itself: what we held in memory once must stay readable. But
+/// what comes from a file may be damaged or hostile, so there is an end ([`DEEPEST`]) far beyond what models make.
 pub(crate) fn decode<T: for<'de> Deserialize<'de>>(json: &[u8]) -> Result<T, serde_json::Error> {
     if nesting(json) > DEEPEST {
         return Err(serde_json::Error::custom("it is nested too deeply"));
@@ -242,7 +242,8 @@ pub(crate) fn decode<T: for<'de> Deserialize<'de>>(json: &[u8]) -> Result<T, ser
     Ok(value)
 }
 
-/// How deeply brackets of JSON are nested; of what is no JSON, at least as deeply as a reader would go before it finds out.
+/// How deeply brackets of JSON are nested; of what is no JSON, at least as deeply as a reader would go before it finds
+/// out.
 fn nesting(json: &[u8]) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     let mut bytes = json.iter();

@@ -19,13 +19,13 @@ use crate::{clock, files, schema, sessions};
 /// How many connections for reading are kept open.
 const READERS: usize = 4;
 
-/// Sessions, grants, settings and blobs in a data folder of the user's (design D9).
+/// Sessions, grants, settings and blobs in a data folder of the user's.
 ///
 /// One value serves all threads, and several processes may have the same folder open. All functions block: they wait
 /// for the disk, and writers wait for each other. Readers have connections of their own and wait for nobody.
 ///
 /// Ordinary appends survive the death of the process at any instant. Those that are `durable`, and grants, survive
-/// power loss too, with all that was appended before them (design D2).
+/// power loss too, with all that was appended before them.
 ///
 /// Damage that is met while working is an error that says so. It is remembered, and the next process that opens the
 /// database while no other has it open recovers what can be read.

@@ -120,7 +120,7 @@ impl SqliteStore {
         })
     }
 
-    /// An id as sessions have them: six hexadecimal digits (001 §24).
+    /// An id as sessions have them: six hexadecimal digits.
     fn new_id() -> SessionId {
         use std::hash::{BuildHasher, RandomState};
         // Each state hashes with random keys of its own.
@@ -128,8 +128,8 @@ impl SqliteStore {
     }
 }
 
-/// Has a session be in mode `agent` after its events: those that ask less are chosen by who is asked, and the file may be
-/// anybody's.
+/// Has a session be in mode `agent` after its events: those that ask less are chosen by who is asked, and the file may
+/// be anybody's.
 fn begin_in_agent(events: &mut Vec<SequencedEvent>) {
     let mode = events.iter().rev().find_map(|event| match event.event {
         Event::ModeChanged { mode } => Some(mode),

@@ -48,8 +48,8 @@ impl<'a> Draft<'a> {
         Self { services, call, files: Vec::new(), is_lenient: false }
     }
 
-    /// The text of a file, which must be there, and its hash if it is as it was read. What is kept from the model is refused:
-    /// what is said of an edit of its text would show it.
+    /// The text of a file, which must be there, and its hash if it is as it was read. What is kept from the model is
+    /// refused: what is said of an edit of its text would show it.
     pub(crate) fn text(&mut self, path: &str) -> Result<(PathBuf, Arc<str>, Option<TextHash>), ToolError> {
         let found = self.found(path)?;
         if self.is_kept(&found.0) { Err(self.kept(&found.0)) } else { Ok(found) }
@@ -61,8 +61,8 @@ impl<'a> Draft<'a> {
         read.is_some_and(|(hash, _)| !may_quote(self.services, path, hash))
     }
 
-    /// Sees to it that what an edit names of a file that is kept from the model is whole lines of it: letter by letter a line
-    /// could be guessed, since an edit that succeeds tells that the guess is right.
+    /// Sees to it that what an edit names of a file that is kept from the model is whole lines of it: letter by letter
+    /// a line could be guessed, since an edit that succeeds tells that the guess is right.
     pub(crate) fn may_name(&mut self, path: &str, named: &str) -> Result<(), ToolError> {
         let (path, text, _) = self.found(path)?;
         if self.is_kept(&path) && !is_whole_lines(&text, named) {
@@ -107,8 +107,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Edits a file's text; `what` is what the edit does, for the model. `edit` is told whether the model has seen that text
-    /// as it is.
+    /// Edits a file's text; `what` is what the edit does, for the model. `edit` is told whether the model has seen that
+    /// text as it is.
     pub(crate) fn edit<E: Display>(
         &mut self,
         path: &str,

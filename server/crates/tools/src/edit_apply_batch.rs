@@ -11,9 +11,9 @@ use crate::{
     edit_replace_exact,
 };
 
-/// Makes several edits, of one file or of many, all of them or none: if one fails nothing is changed, and the error says
-/// which. A later edit sees what those before it made of the files. The changes are not written: the user reviews them
-/// together, and until then you read the files as if they were accepted.
+/// Makes several edits, of one file or of many, all of them or none: if one fails nothing is changed, and the error
+/// says which. A later edit sees what those before it made of the files. The changes are not written: the user reviews
+/// them together, and until then you read the files as if they were accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {

@@ -15,8 +15,8 @@ use crate::draft::{Change, Draft};
 use crate::edits::{OneEdit, Texts};
 use crate::{Services, counted};
 
-/// Changes, adds, moves and deletes files by a patch; all of it, or nothing if a part does not fit. Read what you change
-/// first. The patch is in this form:
+/// Changes, adds, moves and deletes files by a patch; all of it, or nothing if a part does not fit. Read what you
+/// change first. The patch is in this form:
 /// ```text
 /// *** Begin Patch
 /// *** Update File: src/a.py
@@ -36,9 +36,9 @@ use crate::{Services, counted};
 /// begins with a space, one that goes with `-`, one that comes with `+`, and the rest is the line as it is in the file.
 /// Give about three lines that stay on either side. If the lines of a hunk occur more than once, name the class and the
 /// function it is in with `@@` lines, or give more lines that stay: line numbers do not tell where a hunk goes. End a
-/// hunk that reaches the end of the file with `*** End of File`. Paths are relative to the workspace. A unified diff, as
-/// `git diff` writes it, is taken too. The changes are not written: the user reviews them piece by piece, and until then
-/// you read the files as if they were accepted.
+/// hunk that reaches the end of the file with `*** End of File`. Paths are relative to the workspace. A unified diff,
+/// as `git diff` writes it, is taken too. The changes are not written: the user reviews them piece by piece, and until
+/// then you read the files as if they were accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -161,8 +161,8 @@ fn sections_done(input: &PartialInput) -> Option<&str> {
     patch.text.get(..end).filter(|done| !done.is_empty())
 }
 
-/// The lines of a patch that has come so far, with the file of each. A last line that may yet turn out to name a file is
-/// held back.
+/// The lines of a patch that has come so far, with the file of each. A last line that may yet turn out to name a file
+/// is held back.
 fn sections(patch: &str) -> Vec<DiffPart<'_>> {
     let is_unified = !patch.trim_start().starts_with("***");
     let may_be = |line: &str, mark: &str| line.starts_with(mark) || (!line.ends_with('\n') && mark.starts_with(line));

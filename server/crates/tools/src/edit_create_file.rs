@@ -8,9 +8,9 @@ use crate::draft::Draft;
 use crate::edits::OneEdit;
 use crate::{Services, counted};
 
-/// Makes a new file with the given text; folders on the way are made with it. Change a file that exists with an edit of the
-/// lines that differ; replace a whole file (overwrite) only where nearly all of it changes. The file is not written: the user
-/// reviews it, and until then you read it as if it were accepted.
+/// Makes a new file with the given text; folders on the way are made with it. Change a file that exists with an edit of
+/// the lines that differ; replace a whole file (overwrite) only where nearly all of it changes. The file is not
+/// written: the user reviews it, and until then you read it as if it were accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {

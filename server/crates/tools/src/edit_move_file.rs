@@ -8,8 +8,8 @@ use crate::Services;
 use crate::draft::Draft;
 use crate::edits::OneEdit;
 
-/// Moves or renames a file. What refers to it is not changed. The user reviews the move; until then you find the file at its
-/// new place.
+/// Moves or renames a file. What refers to it is not changed. The user reviews the move; until then you find the file
+/// at its new place.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {

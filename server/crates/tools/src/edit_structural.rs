@@ -26,11 +26,12 @@ const MAX_SHOWN: usize = 40;
 /// How many files that were left alone are named.
 const MAX_NAMED: usize = 20;
 
-/// Rewrites code by its shape, everywhere in the given files at once. In a pattern `$NAME` stands for any one expression,
-/// name or statement and `$$$NAME` for any number of them; in its rewrite they stand for what they matched. A pattern
-/// without the `;` of a statement leaves that `;` alone. An empty rewrite deletes. Parentheses are not added: write `($A)` where precedence
-/// may matter. Files with syntax errors, and places where a comment would be lost, are left alone and named. Nothing is
-/// written: the user reviews all changes, and until then you read the files as if they were accepted.
+/// Rewrites code by its shape, everywhere in the given files at once. In a pattern `$NAME` stands for any one
+/// expression, name or statement and `$$$NAME` for any number of them; in its rewrite they stand for what they matched.
+/// A pattern without the `;` of a statement leaves that `;` alone. An empty rewrite deletes. Parentheses are not added:
+/// write `($A)` where precedence may matter. Files with syntax errors, and places where a comment would be lost, are
+/// left alone and named. Nothing is written: the user reviews all changes, and until then you read the files as if they
+/// were accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -38,8 +39,8 @@ pub(crate) struct Input {
     ops: Vec<Op>,
     /// Where: files, folders or glob patterns such as `src/**/*.ts`.
     paths: Vec<String>,
-    /// The language: c, cpp, csharp, go, java, javascript, json, lua, python, rust or typescript. It can be left out where `paths` end in an
-    /// extension.
+    /// The language: c, cpp, csharp, go, java, javascript, json, lua, python, rust or typescript. It can be left out
+    /// where `paths` end in an extension.
     language: Option<String>,
 }
 

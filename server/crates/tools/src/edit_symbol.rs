@@ -13,19 +13,20 @@ use crate::Services;
 use crate::draft::Draft;
 use crate::edits::OneEdit;
 
-/// Replaces a function, method, type, constant or module by its name, or puts code before or after it. No text has to be
-/// copied and no line number known. The code is indented as the symbol is, and stands apart from its neighbours as they
-/// do from each other. Works for C, C++, C#, CSS (rules), Go, HTML (sections, and what is in styles and scripts), Java,
-/// JavaScript, JSON (keys), Lua, PHP, Python, Ruby, Rust, shell scripts and TypeScript. Where a name may mean several symbols, or the result would have a syntax error, nothing is changed and you are told what to
-/// do. The change is not written: the user reviews it, and until then you read the file as if it were accepted.
+/// Replaces a function, method, type, constant or module by its name, or puts code before or after it. No text has to
+/// be copied and no line number known. The code is indented as the symbol is, and stands apart from its neighbours as
+/// they do from each other. Works for C, C++, C#, CSS (rules), Go, HTML (sections, and what is in styles and scripts),
+/// Java, JavaScript, JSON (keys), Lua, PHP, Python, Ruby, Rust, shell scripts and TypeScript. Where a name may mean
+/// several symbols, or the result would have a syntax error, nothing is changed and you are told what to do. The change
+/// is not written: the user reviews it, and until then you read the file as if it were accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The file, relative to the workspace or absolute.
     path: String,
     /// The symbol: its name, or the names of what it is in before it, such as `Type/method` or `module/Type/method`.
-    /// `Name[2]` is the second that is called so, `/Name` only one that is in nothing else, `impl Trait for Type/method`
-    /// one of that block.
+    /// `Name[2]` is the second that is called so, `/Name` only one that is in nothing else,
+    /// `impl Trait for Type/method` one of that block.
     symbol: String,
     /// What to do there.
     operation: Operation,

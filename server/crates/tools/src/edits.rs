@@ -85,8 +85,8 @@ pub(crate) struct Texts<'a> {
 }
 
 impl Texts<'_> {
-    /// The text of a file, and whether the model has seen it as it is; none where it cannot be read just now, or must not be
-    /// looked at yet. A file that is not there, or must not be edited, is an error.
+    /// The text of a file, and whether the model has seen it as it is; none where it cannot be read just now, or must
+    /// not be looked at yet. A file that is not there, or must not be edited, is an error.
     pub(crate) fn read(&self, path: &str) -> Result<Option<(Arc<str>, bool)>, ToolError> {
         let path = writable(self.services, path)?;
         if !(self.may_look)(&path) {

@@ -19,8 +19,8 @@ const MAX_MATCHES: usize = 100;
 /// How much of a line with it is given, in bytes.
 const MAX_MATCH_BYTES: usize = 300;
 
-/// Reads more of an earlier result that was too long to be given at once, such as a command's output. The result says its
-/// handle. Each line comes after its number and a tab. At most 500 lines or 48 KB are given at once: look with
+/// Reads more of an earlier result that was too long to be given at once, such as a command's output. The result says
+/// its handle. Each line comes after its number and a tab. At most 500 lines or 48 KB are given at once: look with
 /// `query` first, then read the lines around what you find.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

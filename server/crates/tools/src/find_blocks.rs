@@ -12,8 +12,8 @@ use crate::typed::Typed;
 use crate::{Services, blocking, counted};
 
 /// Lists the blocks of a file with their ids and line ranges, without their text, as `id lines label`: the sections of
-/// HTML with the rules and functions in its styles and scripts (`style0-css-1` is a rule of the first style), the rules of
-/// CSS, and the classes, functions and the like of code. Read the lines of one with read_file.
+/// HTML with the rules and functions in its styles and scripts (`style0-css-1` is a rule of the first style), the rules
+/// of CSS, and the classes, functions and the like of code. Read the lines of one with read_file.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {

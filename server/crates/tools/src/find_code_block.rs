@@ -17,7 +17,7 @@ use crate::{Services, blocking, counted};
 
 /// How many blocks are given.
 const MAX_BLOCKS: usize = 20;
-/// How many lines of each (001 §13.1).
+/// How many lines of each.
 const SNIPPET: usize = 5;
 /// How many places of the text are looked at.
 const MAX_PLACES: usize = 2_000;
@@ -184,8 +184,8 @@ fn places(text: &str, query: &str) -> Vec<Place> {
     places
 }
 
-/// For each place the smallest block around it, in the order of the file. Several blocks may share a line; so only of a place
-/// that is in none, such as a remark behind one, and where just lines are known, the lines tell.
+/// For each place the smallest block around it, in the order of the file. Several blocks may share a line; so only of a
+/// place that is in none, such as a remark behind one, and where just lines are known, the lines tell.
 fn innermost<'c>(candidates: Vec<&'c Candidate>, places: &[Place]) -> Vec<&'c Candidate> {
     let all = || candidates.iter().enumerate();
     let by_bytes = all().filter_map(|(at, block)| Some((block.bytes.clone()?, at))).collect();

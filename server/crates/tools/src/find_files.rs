@@ -11,9 +11,9 @@ use workspace::search::Scope;
 use crate::typed::Typed;
 use crate::{Services, blocking, counted, location, not_searched};
 
-/// How many files are given unless told (001 §13.1).
+/// How many files are given unless told.
 const DEFAULT_LIMIT: usize = 50;
-/// How many files are given at most (001 §13.1).
+/// How many files are given at most.
 const MAX_LIMIT: usize = 500;
 
 /// Finds files by name or path with a glob pattern, whatever the case. Files that git ignores are left out. To find

@@ -1,8 +1,8 @@
-//! Commands that do what a tool does better (002 §20.6): with the setting `intercept_commands` they are not run, and the
+//! Commands that do what a tool does better: with the setting `intercept_commands` they are not run, and the
 //! model is told the call that does the same.
 //!
-//! Only a line that is one plain command, all of whose words are known, is looked at, and only options that the tool has
-//! too: what a tool cannot do is left to the shell, and so are pipelines, whose parts do what no tool does.
+//! Only a line that is one plain command, all of whose words are known, is looked at, and only options that the tool
+//! has too: what a tool cannot do is left to the shell, and so are pipelines, whose parts do what no tool does.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -12,8 +12,8 @@ use agent::permission::{ShellLine, SimpleCommand, Word};
 use serde_json::{Map, Value, json};
 use workspace::paths::Roots;
 
-/// The tools to which commands are pointed: a switch, since what a model is offered may differ from turn to turn. Clones
-/// share it.
+/// The tools to which commands are pointed: a switch, since what a model is offered may differ from turn to turn.
+/// Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Intercept(Arc<RwLock<HashSet<String>>>);
 

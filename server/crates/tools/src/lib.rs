@@ -1,12 +1,12 @@
 //! The tools that the model can call: one file each, over the services of [`workspace`].
 //!
 //! Every tool has a typed input ([`typed::Typed`]) and works for one session, on the [`Services`] it is given. No tool
-//! writes: an edit tool plans, and the session makes the plan a proposal (design D4). Results are plain text, bounded,
+//! writes: an edit tool plans, and the session makes the plan a proposal. Results are plain text, bounded,
 //! and say what was left out and how to get it.
 //!
-//! Reading order: [`typed`] (how a typed tool becomes one for the model), `draft` and `edits` (what all that edit have in
-//! common), `structure` (what those have that tell a file's structure), `on_disk` (what is said of files that are open),
-//! `intercept` (commands that a tool does better), `terminals` (what those for terminals have), then the tools.
+//! Reading order: [`typed`] (how a typed tool becomes one for the model), `draft` and `edits` (what all that edit have
+//! in common), `structure` (what those have that tell a file's structure), `on_disk` (what is said of files that are
+//! open), `intercept` (commands that a tool does better), `terminals` (what those for terminals have), then the tools.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -106,7 +106,8 @@ pub struct Services {
     pub intercept: Intercept,
 }
 
-/// Whether lines come with tags: a switch, since the form of editing is the model's, and models change. Clones share it.
+/// Whether lines come with tags: a switch, since the form of editing is the model's, and models change. Clones share
+/// it.
 #[derive(Clone, Debug, Default)]
 pub struct Tags(Arc<AtomicBool>);
 
@@ -161,8 +162,8 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
     tools.into_iter().map(|tool| on_disk::compared(tool, services)).collect()
 }
 
-/// Whether a model is told of a built-in tool, where it edits in this form: few tools are better chosen among than many.
-/// The others can be called by name all the same.
+/// Whether a model is told of a built-in tool, where it edits in this form: few tools are better chosen among than
+/// many. The others can be called by name all the same.
 pub fn is_shown(name: &str, form: EditForm) -> bool {
     match name {
         "edit_replace_exact" => form == EditForm::Replace,
@@ -210,8 +211,8 @@ pub(crate) fn writable(services: &Services, path: &str) -> Result<PathBuf, ToolE
     }
 }
 
-/// Whether the text of a file with this hash may be told to a model that names the file in an edit: not where rules or its
-/// name keep the file from the model, and it has not read it.
+/// Whether the text of a file with this hash may be told to a model that names the file in an edit: not where rules or
+/// its name keep the file from the model, and it has not read it.
 pub(crate) fn may_quote(services: &Services, path: &Path, hash: &TextHash) -> bool {
     services.search.shows(path) || services.seen.is_current(path, hash)
 }

@@ -10,8 +10,9 @@ use crate::structure::{Opened, describe};
 use crate::typed::Typed;
 use crate::{Services, blocking, counted};
 
-/// Tells how many lines a text file has and how many bytes there are to read, with one for each line end whatever the file
-/// has there; unsaved changes and your own pending edits included. So you can decide how to read it: a small one whole with read_file, a large one by file_outline and read_around.
+/// Tells how many lines a text file has and how many bytes there are to read, with one for each line end whatever the
+/// file has there; unsaved changes and your own pending edits included. So you can decide how to read it: a small one
+/// whole with read_file, a large one by file_outline and read_around.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {

@@ -1,10 +1,10 @@
-//! The tools that ask language servers, the editor's own first (design D5).
+//! The tools that ask language servers, the editor's own first.
 //!
-//! A model names a place by a symbol, or by a text on a line, never by a column alone. What it reads says how far it can be
-//! relied on: that there is none, and that the server is not ready, are different words.
+//! A model names a place by a symbol, or by a text on a line, never by a column alone. What it reads says how far it
+//! can be relied on: that there is none, and that the server is not ready, are different words.
 //!
-//! Reading order: [`target`] (the place that a call names), [`answer`] (what came of a question, in words), [`edit`] (changes that
-//! servers propose), then the tools.
+//! Reading order: [`target`] (the place that a call names), [`answer`] (what came of a question, in words), [`edit`]
+//! (changes that servers propose), then the tools.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ mod status;
 mod symbols;
 mod target;
 
-/// How long a question may take (002 §20.11).
+/// How long a question may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// All of them.

@@ -1,5 +1,5 @@
-//! Which text of an open file the model is given, where the editor's is not the one on disk: commands see the disk, and an
-//! editor follows what they change there only after a while, or when the user comes back to it.
+//! Which text of an open file the model is given, where the editor's is not the one on disk: commands see the disk, and
+//! an editor follows what they change there only after a while, or when the user comes back to it.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -102,8 +102,8 @@ fn files(output: &Output) -> Vec<PathBuf> {
     files.filter(|path| known.insert(path.clone())).collect()
 }
 
-/// Says which text a reader of a file is given, in whole lines, where the editor's is not the one on disk; once for each
-/// state of both. What is merely not saved is said only to one that `reads`. Blocks.
+/// Says which text a reader of a file is given, in whole lines, where the editor's is not the one on disk; once for
+/// each state of both. What is merely not saved is said only to one that `reads`. Blocks.
 pub fn note(reader: &Reader, roots: &Roots, seen: &Seen, path: &Path, reads: bool) -> Option<String> {
     let name = roots.display(path);
     let telling = if reads { Telling::Read } else { Telling::Edited };

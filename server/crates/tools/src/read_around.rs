@@ -14,7 +14,7 @@ use crate::structure::{Opened, describe, short};
 use crate::typed::Typed;
 use crate::{Services, blocking, counted};
 
-/// How many lines before the text are given, and how many after it (001 §13.1).
+/// How many lines before the text are given, and how many after it.
 const BEFORE: usize = 12;
 const AFTER: usize = 20;
 /// How many may be asked for.

@@ -17,18 +17,18 @@ use workspace::reader::{ReadError, Source};
 use crate::typed::Typed;
 use crate::{Services, blocking, counted, location};
 
-/// How many lines are given at most (001 §13.1).
+/// How many lines are given at most.
 const MAX_LINES: usize = 500;
-/// How many bytes of lines are given at most: half of what 001 §13.1 says, since dispatch bounds every result
+/// How many bytes of lines are given at most, since dispatch bounds every result
 /// ([`agent::turn::Limits`]), and lines that go on are better than lines without their middle.
 pub(crate) const MAX_BYTES: usize = 48_000;
 /// How much of one line is given, in bytes; longer ones are seldom written by people.
 const MAX_LINE_BYTES: usize = 2_000;
 
 /// Reads a text file, or some of its lines, as it is in the user's editor, unsaved changes and your own pending edits
-/// included. Each line comes after its number and a tab, or after its tag (such as `12#7KQX`) and `|`, which are not part
-/// of the file. At most 500 lines or 48 KB are given at once; of a large file read only the lines that you need, which
-/// search_text finds. Of a line longer than 2,000 bytes one part is given at a time.
+/// included. Each line comes after its number and a tab, or after its tag (such as `12#7KQX`) and `|`, which are not
+/// part of the file. At most 500 lines or 48 KB are given at once; of a large file read only the lines that you need,
+/// which search_text finds. Of a line longer than 2,000 bytes one part is given at a time.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -107,7 +107,8 @@ pub(crate) struct Part {
     first: usize,
 }
 
-/// The lines of a text that a call of this tool wants, or as many of them as fit, with their tags or else their numbers.
+/// The lines of a text that a call of this tool wants, or as many of them as fit, with their tags or else their
+/// numbers.
 pub(crate) fn part(
     tool: &str,
     name: &str,

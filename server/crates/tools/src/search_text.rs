@@ -14,11 +14,11 @@ use workspace::search::{Found, Line, LineKind, Scope, TextQuery};
 use crate::typed::Typed;
 use crate::{Services, blocking, counted, location, not_searched};
 
-/// How many matching lines are given unless told (001 §13.1).
+/// How many matching lines are given unless told.
 const DEFAULT_LIMIT: usize = 50;
-/// How many matching lines are given at most (001 §13.1).
+/// How many matching lines are given at most.
 const MAX_LIMIT: usize = 200;
-/// How many lines around each match are given at most (001 §13.1).
+/// How many lines around each match are given at most.
 const MAX_CONTEXT: usize = 5;
 /// How large a result becomes at most, in bytes.
 const MAX_BYTES: usize = 50_000;
@@ -27,7 +27,8 @@ const MAX_LOCATIONS: usize = 20;
 
 /// Searches the texts of the project's files, as they are in the user's editor, line by line. Gives `path:line: text`
 /// for each line that matches, and `path-line- text` for lines around it, where `line` is the line's number or its tag
-/// (such as `12#7KQX`); a line that is not shown whole has no tag. Files that git ignores and binary files are left out.
+/// (such as `12#7KQX`); a line that is not shown whole has no tag. Files that git ignores and binary files are left
+/// out.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {

@@ -22,19 +22,19 @@ use crate::{Services, blocking, how_to_read, location};
 /// long it took. The user sees the terminal.
 ///
 /// - There is one shell, and it stays: folder, variables and functions of one command hold for the next.
-/// - One command runs at a time. Servers, watchers and whatever does not end by itself go to shell_start. Start no editors,
-///   and better avoid questions by options such as `--yes`. A command that waits for input is left running, and you are
-///   told what it asks: answer with shell_write, or end it with shell_kill. Passwords are typed by the user. What takes
-///   too long is stopped with all it has started.
+/// - One command runs at a time. Servers, watchers and whatever does not end by itself go to shell_start. Start no
+///   editors, and better avoid questions by options such as `--yes`. A command that waits for input is left running,
+///   and you are told what it asks: answer with shell_write, or end it with shell_kill. Passwords are typed by the
+///   user. What takes too long is stopped with all it has started.
 /// - Output is given without colours. Of a long one the middle is left out, and expand_output reads it; better make it
 ///   short: `--quiet`, `| tail -50`.
 /// - Commands see the files on disk. Read, search and edit files with the tools for it, not with commands: those tools
 ///   see unsaved text, and edits that the user reviews.
-/// - Where there is a sandbox, commands write in the workspace, temporary folders and package caches only, and do not see
-///   keys. When a command fails and you are told that the sandbox has refused something which it has to do, run it again
-///   with `outside`. Do not try to get around the sandbox, and do not use `outside` before.
-/// - Give one plain command line. What cannot be understood before it runs (`eval`, `$(…)` as a command's name) has to be
-///   allowed by the user each time.
+/// - Where there is a sandbox, commands write in the workspace, temporary folders and package caches only, and do not
+///   see keys. When a command fails and you are told that the sandbox has refused something which it has to do, run it
+///   again with `outside`. Do not try to get around the sandbox, and do not use `outside` before.
+/// - Give one plain command line. What cannot be understood before it runs (`eval`, `$(…)` as a command's name) has to
+///   be allowed by the user each time.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -44,8 +44,8 @@ pub(crate) struct Input {
     cwd: Option<String>,
     /// After how many seconds it is stopped, 1 to 3600. Without it, 120.
     timeout_seconds: Option<u64>,
-    /// Whether it is to run outside the sandbox, where nothing restrains it. The user is asked each time. It runs in a shell of
-    /// its own, in the same folder, which has none of the variables and functions of the other.
+    /// Whether it is to run outside the sandbox, where nothing restrains it. The user is asked each time. It runs in a
+    /// shell of its own, in the same folder, which has none of the variables and functions of the other.
     outside: Option<bool>,
     /// With `outside`: what the sandbox has refused, and why the command has to do that, in a sentence for the user.
     why: Option<String>,

@@ -146,8 +146,8 @@ impl Typed for ShellWrite {
         if (&running.call, &running.began, &running.command) != (&judged.call, &judged.began, &judged.command) {
             return Err(failed(ShellError::Another));
         }
-        // What was judged for one question answers no other. Who stands at the end of a line mostly asks nothing, and may
-        // go on to print.
+        // What was judged for one question answers no other. Who stands at the end of a line mostly asks nothing, and
+        // may go on to print.
         let asks = judged.waiting.as_ref().is_some_and(|waiting| !waiting.prompt.trim().is_empty());
         let seen = (asks || judged.is_plain_answer()).then_some(judged.shown.seen.as_str());
         let asked = Asked { typed: judged.typed, seen };

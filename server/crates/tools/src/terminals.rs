@@ -137,7 +137,8 @@ impl Terminal {
         })
     }
 
-    /// Waits for something to come of the terminal, at most this long. Ends too where its command ends, or waits for input.
+    /// Waits for something to come of the terminal, at most this long. Ends too where its command ends, or waits for
+    /// input.
     pub(crate) async fn wait(&self, until: Until, most: Duration, cancel: &CancellationToken) {
         let deadline = Instant::now() + most;
         let mut end = self.shell.spool().watch();
@@ -258,8 +259,8 @@ pub(crate) fn execution(line: &str, cwd: PathBuf) -> Action {
     Action::Execute { line: line.to_owned(), parsed, cwd, links, keys, outside: None }
 }
 
-/// The files that usually hold keys in the folder of a line, in the repository that this is of, and in the folders that the
-/// line names, but for those that the folder lies in.
+/// The files that usually hold keys in the folder of a line, in the repository that this is of, and in the folders that
+/// the line names, but for those that the folder lies in.
 fn keys_around(named: &BTreeSet<PathBuf>, cwd: &Path) -> KeyFiles {
     let top = cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(cwd);
     let others = named.iter().filter(|path| !top.starts_with(path) && path.is_dir());

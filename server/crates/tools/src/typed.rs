@@ -2,7 +2,7 @@
 //!
 //! A tool declares a struct for its input. The struct's doc comment is what the model is told of the tool, the fields'
 //! doc comments are what it is told of the fields, and the JSON schema is derived from the struct; so there is one
-//! place where a tool's input is defined (design D10).
+//! place where a tool's input is defined.
 
 use std::sync::Arc;
 

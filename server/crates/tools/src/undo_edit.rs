@@ -18,11 +18,11 @@ use crate::after::after;
 use crate::typed::Typed;
 use crate::{Services, blocking, counted, location, read_file, writable};
 
-/// So many calls that edited are remembered in a session (002 appendix D.5 has 20 a file).
+/// So many calls that edited are remembered in a session.
 const REMEMBERED: usize = 50;
 
-/// What the calls of a session's editing tools wanted to make of files, the oldest first. Clones share it. It is not kept
-/// over a restart.
+/// What the calls of a session's editing tools wanted to make of files, the oldest first. Clones share it. It is not
+/// kept over a restart.
 #[derive(Clone, Debug, Default)]
 pub struct Edits(Arc<Mutex<Vec<Planned>>>);
 
@@ -64,8 +64,8 @@ impl Edits {
         calls.drain(..excess);
     }
 
-    /// The last call that edited a file, of which something came and which was not taken back. None if the file is not as
-    /// it left it. Nothing is forgotten by looking, since what is planned then may come to nothing too.
+    /// The last call that edited a file, of which something came and which was not taken back. None if the file is not
+    /// as it left it. Nothing is forgotten by looking, since what is planned then may come to nothing too.
     fn last(&self, path: &Path, now: Option<&TextHash>) -> Option<(u64, Vec<Step>)> {
         let calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut taken_back: Option<u64> = None;

@@ -16,8 +16,8 @@ const MAX_STEPS: usize = 20;
 const MAX_STEP: usize = 200;
 
 /// Shows the user what you are going to do, as a list of steps, and how far you are. Each call gives the whole list, in
-/// place of the one before: one step at a time is `in_progress`, and a step is `completed` as soon as it is. For tasks of
-/// three steps or more; not for a question or a small change.
+/// place of the one before: one step at a time is `in_progress`, and a step is `completed` as soon as it is. For tasks
+/// of three steps or more; not for a question or a small change.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {

@@ -1,5 +1,5 @@
-//! What the project's files are at one time, so that what a command or another program changes can be told, and taken back,
-//! without git.
+//! What the project's files are at one time, so that what a command or another program changes can be told, and taken
+//! back, without git.
 //!
 //! [`Baseline::remember`] walks the project and keeps a copy of each text in one file of the session's own; only what
 //! changed since the last time is read again. [`Baseline::advance`] gives what differs since then, too. Both are
@@ -113,8 +113,8 @@ pub struct Changed {
     pub before: Side,
     /// What it is.
     pub after: Side,
-    /// When it was last touched; of one that is not there any more, when something in its folder was made or went away, or
-    /// in the next one above that is there.
+    /// When it was last touched; of one that is not there any more, when something in its folder was made or went away,
+    /// or in the next one above that is there.
     pub touched: Option<SystemTime>,
 }
 
@@ -163,8 +163,8 @@ impl Baseline {
     }
 
     /// Gives what differs from what was remembered to `take`, one after the other, sorted by path, until it has made
-    /// something of `most` of them; then remembers the files as they are now. Gives what it made, and whether there is more.
-    /// Nothing where nothing is remembered. Blocks, at most for this time.
+    /// something of `most` of them; then remembers the files as they are now. Gives what it made, and whether there is
+    /// more. Nothing where nothing is remembered. Blocks, at most for this time.
     ///
     /// # Errors
     /// See [`NotRemembered`]. Nothing is known then to compare with the next time.
@@ -463,7 +463,8 @@ fn in_time(until: Instant) -> Result<(), NotRemembered> {
     if Instant::now() > until { Err(NotRemembered::TooSlow) } else { Ok(()) }
 }
 
-/// Whether a file's text is not to be kept: the user's rules say so, or it is one in which keys and passwords usually are.
+/// Whether a file's text is not to be kept: the user's rules say so, or it is one in which keys and passwords usually
+/// are.
 fn is_private(path: &Path, may_keep: &Shows) -> bool {
     !may_keep(path) || paths::is_for_keys(path)
 }

@@ -1,4 +1,4 @@
-//! The documents that editors hold open: the one home of their texts (design §2).
+//! The documents that editors hold open: the one home of their texts.
 //!
 //! One task writes (the hub's, in the order of the wire); any thread reads. What is read is an immutable
 //! [`Snapshot`], so a reader is never disturbed by what is typed meanwhile.
@@ -173,8 +173,8 @@ impl Derived {
 impl Buffers {
     /// Opens a document. One that is open already is replaced, and in sync again.
     ///
-    /// The disk is not asked, which may not answer: where the path of the URI leads through links, it is the caller's to
-    /// find out, and to say with [`Buffers::resolved`].
+    /// The disk is not asked, which may not answer: where the path of the URI leads through links, it is the caller's
+    /// to find out, and to say with [`Buffers::resolved`].
     ///
     /// # Errors
     /// [`BufferError::NotAFile`] for a URI that is not a file's.
@@ -226,9 +226,9 @@ impl Buffers {
     /// the version that is there already, and leaves the text as it is, is passed over: some editors repeat themselves.
     ///
     /// # Errors
-    /// [`BufferError::NotOpen`]; [`BufferError::OutOfSync`] for a range that is not in the text, another text of a version
-    /// that is not higher than the last, changes of parts while the text is not known, or thousands of changes of a large document
-    /// that are sorted neither up nor down.
+    /// [`BufferError::NotOpen`]; [`BufferError::OutOfSync`] for a range that is not in the text, another text of a
+    /// version that is not higher than the last, changes of parts while the text is not known, or thousands of changes
+    /// of a large document that are sorted neither up nor down.
     pub fn change(
         &self,
         uri: &str,
@@ -299,9 +299,9 @@ impl Buffers {
         Ok(snapshot)
     }
 
-    /// Notes whether the file of a document was deleted, so that what the editor goes on showing is of no file, or is there
-    /// again. A deletion is forgotten once the document is changed, saved or opened anew. Gives whether the document is
-    /// open with this text.
+    /// Notes whether the file of a document was deleted, so that what the editor goes on showing is of no file, or is
+    /// there again. A deletion is forgotten once the document is changed, saved or opened anew. Gives whether the
+    /// document is open with this text.
     pub fn set_gone(&self, document: &Snapshot, is_gone: bool) -> bool {
         let mut documents = self.write();
         let Some(known) = documents.by_uri.get_mut(&document.uri) else { return false };
@@ -374,7 +374,7 @@ impl Buffers {
     }
 
     /// Waits until the document of a file is as wished, such as `|it| it.hash() == wanted || it.version > seen`; gives
-    /// it at once if it is so already. This is how an applied edit is verified (design D4). The path is absolute with
+    /// it at once if it is so already. This is how an applied edit is verified. The path is absolute with
     /// its links resolved.
     ///
     /// # Errors

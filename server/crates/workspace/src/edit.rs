@@ -1,9 +1,9 @@
 //! Where an edit goes: text in, new text out, or a reason that helps to try again.
 //!
-//! Nothing here touches a file. A form of edit finds its place with [`locate`], which tries passes from strict to lenient
-//! ([`Pass`]), and makes the new text; where the place was found by a lenient pass, [`merge`] carries the edit over to the
-//! file's own lines. Where no place is found, [`diagnose`] says what comes nearest. Texts have LF line ends and no byte
-//! order mark. An edit whose place is not certain is an error with the candidates, never a guess (design D4).
+//! Nothing here touches a file. A form of edit finds its place with [`locate`], which tries passes from strict to
+//! lenient ([`Pass`]), and makes the new text; where the place was found by a lenient pass, [`merge`] carries the edit
+//! over to the file's own lines. Where no place is found, [`diagnose`] says what comes nearest. Texts have LF line ends
+//! and no byte order mark. An edit whose place is not certain is an error with the candidates, never a guess.
 
 mod anchor;
 mod diagnose;
@@ -38,13 +38,13 @@ pub struct Edited {
     pub pass: Pass,
 }
 
-/// Replaces `old` by `new` where it occurs, which must be exactly `expected_count` times (001 §13.5). Where it occurs
-/// nowhere byte by byte, the lenient passes look for it, the strictest first; the text then keeps what the edit does not
-/// change as it was.
+/// Replaces `old` by `new` where it occurs, which must be exactly `expected_count` times. Where it occurs nowhere byte
+/// by byte, the lenient passes look for it, the strictest first; the text then keeps what the edit does not change as
+/// it was.
 ///
-/// CRLF in `old` and `new` counts as LF. Whether the text ends in a line break stays as it is, unless nothing is left of
-/// it: an edit that reaches the end gives a text that ended in one (or in several) at least one, and leaves a text that
-/// ended in none without any. What `new` brings beyond that stays.
+/// CRLF in `old` and `new` counts as LF. Whether the text ends in a line break stays as it is, unless nothing is left
+/// of it: an edit that reaches the end gives a text that ended in one (or in several) at least one, and leaves a text
+/// that ended in none without any. What `new` brings beyond that stays.
 ///
 /// # Errors
 /// See [`EditError`]. `old` is found nowhere, or not as often as expected, or its occurrences overlap, or what the edit
@@ -97,8 +97,8 @@ pub fn may_replace(text: &str, old: &str) -> Result<(), EditError> {
     Ok(())
 }
 
-/// What [`replace`] would have been given by one who copies exactly, to make `after` of `before` in one place: whole lines,
-/// as few as can be. None where a few lines do not tell the place.
+/// What [`replace`] would have been given by one who copies exactly, to make `after` of `before` in one place: whole
+/// lines, as few as can be. None where a few lines do not tell the place.
 pub fn exactly(before: &str, after: &str) -> Option<(String, String)> {
     const MOST_WIDENED: usize = 20;
     let (old, new): (Vec<&str>, Vec<&str>) =
@@ -253,7 +253,7 @@ fn with_lf(text: &str) -> Cow<'_, str> {
     if text.contains("\r\n") { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) }
 }
 
-/// Gives `changed` a final line break if and only if `original` has one, as every edit must (001 §13.5). What is put into
+/// Gives `changed` a final line break if and only if `original` has one, as every edit must. What is put into
 /// an empty text stays as it is.
 fn with_final_newline_of(original: &str, mut changed: String) -> String {
     if original.is_empty() {

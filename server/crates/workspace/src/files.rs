@@ -1,9 +1,9 @@
-//! Files on disk: bounded reading, and writing that never overwrites what it did not see, and leaves no half a file where the
-//! system allows it to be replaced; [`write`] says where not.
+//! Files on disk: bounded reading, and writing that never overwrites what it did not see, and leaves no half a file
+//! where the system allows it to be replaced; [`write`] says where not.
 //!
 //! Everything here blocks, so an async caller goes through `tokio::task::spawn_blocking`. Paths are taken as they are:
-//! the caller has had them from [`crate::paths::Roots`], and before writing has checked them once more. They have no links
-//! in them; one that comes on the way to a file that is written is an error, and is not followed.
+//! the caller has had them from [`crate::paths::Roots`], and before writing has checked them once more. They have no
+//! links in them; one that comes on the way to a file that is written is an error, and is not followed.
 #![expect(clippy::disallowed_methods, reason = "this is the home of reading and writing project files")]
 
 use std::ffi::OsString;
@@ -111,8 +111,8 @@ pub enum FileError {
     },
 }
 
-/// Reads a file as text. Its size is looked at before anything is read. No link is followed, on Linux nowhere on the way
-/// either, so that what was put in the place of the path since it was looked at is not read. Blocks.
+/// Reads a file as text. Its size is looked at before anything is read. No link is followed, on Linux nowhere on the
+/// way either, so that what was put in the place of the path since it was looked at is not read. Blocks.
 ///
 /// # Errors
 /// Every kind but [`FileError::Stale`] and [`FileError::Exists`].
@@ -128,8 +128,8 @@ pub fn read_of_user(path: &Path) -> Result<Decoded, FileError> {
     decode(path, &read_bytes(path, path, Links::Follow)?)
 }
 
-/// The bytes of a regular file that no link leads to, whose path is absolute and has its links resolved; none where it has more
-/// of them than `most`.
+/// The bytes of a regular file that no link leads to, whose path is absolute and has its links resolved; none where it
+/// has more of them than `most`.
 ///
 /// # Errors
 /// What the system says; [`io::ErrorKind::InvalidInput`] where it is no regular file.
@@ -210,11 +210,11 @@ pub fn read_whole(path: &Path) -> Result<Whole, FileError> {
 /// ends. The text is normal (see [`crate::text`]). Gives the hash of what stands there now. Blocks.
 ///
 /// The file is replaced in one step: whoever reads it sees the old text or the new one, even after a crash. Its mode,
-/// owner and group are kept; other hard links to it keep the old text. Where a new file could not have that owner, or would
-/// lose access lists and other attributes (seen on Linux), and where a file cannot be replaced, since it is a mount point
-/// of its own or its folder takes no new files, the text is written into the file that is there, which keeps all of it; a
-/// crash in the middle of that can leave a part. Where the disk is full, the old text is put back; where even that fails,
-/// [`FileError::Torn`] says so.
+/// owner and group are kept; other hard links to it keep the old text. Where a new file could not have that owner, or
+/// would lose access lists and other attributes (seen on Linux), and where a file cannot be replaced, since it is a
+/// mount point of its own or its folder takes no new files, the text is written into the file that is there, which
+/// keeps all of it; a crash in the middle of that can leave a part. Where the disk is full, the old text is put back;
+/// where even that fails, [`FileError::Torn`] says so.
 ///
 /// # Errors
 /// [`FileError::WriteProtected`] if it is not writable; [`FileError::Stale`] if the file's text is another, at the
@@ -427,8 +427,8 @@ enum Mode<'m> {
     Like(&'m fs::Metadata),
 }
 
-/// A file beside a place with these bytes, safe on disk, and with its mode, owner and group. It removes itself unless it
-/// is put in place. Nobody else can read it before it has its mode.
+/// A file beside a place with these bytes, safe on disk, and with its mode, owner and group. It removes itself unless
+/// it is put in place. Nobody else can read it before it has its mode.
 fn temporary(place: &Place<'_>, bytes: &[u8], mode: Mode<'_>) -> io::Result<tempfile::NamedTempFile> {
     let mut temporary = tempfile::Builder::new().prefix(".azimuth-").make_in(&place.folder, |path| {
         let mut options = File::options();

@@ -1,5 +1,5 @@
-//! How messages stand in a stream: a header with the body's length, and the body, as LSP has it. What is in them is none
-//! of its business.
+//! How messages stand in a stream: a header with the body's length, and the body, as LSP has it. What is in them is
+//! none of its business.
 
 /// The longest header; more without an end is no header.
 const MAX_HEADER: usize = 4 * 1024;

@@ -1,11 +1,12 @@
-//! Code intelligence: questions about code, answered by language servers (design D5).
+//! Code intelligence: questions about code, answered by language servers.
 //!
 //! There are two sources behind one trait: the servers that the editor runs, which are warm and know unsaved text, and
-//! servers of our own, for files that the editor has none for and where there is no editor. What is asked and answered is
-//! plain data ([`protocol::lang`]), the same for both.
+//! servers of our own, for files that the editor has none for and where there is no editor. What is asked and answered
+//! is plain data ([`protocol::lang`]), the same for both.
 //!
-//! Of our own: [`table`] (which servers are known), [`detect`] (which are there), `client` (one of them), `answer` (what they
-//! say, as plain data), [`pool`] (all that run). Of what either says, [`delta`] is what edits did to the problems of a text.
+//! Of our own: [`table`] (which servers are known), [`detect`] (which are there), `client` (one of them), `answer`
+//! (what they say, as plain data), [`pool`] (all that run). Of what either says, [`delta`] is what edits did to the
+//! problems of a text.
 
 pub mod table;
 
@@ -41,7 +42,8 @@ pub trait Source: Send + Sync {
     /// Answers a question, at the latest after this time. It never fails: a result says its status.
     async fn ask(&self, query: &LangQuery, within: Duration) -> LangResult;
 
-    /// The answers of all servers that a question goes to, each by itself; where they cannot be told apart, the one of all.
+    /// The answers of all servers that a question goes to, each by itself; where they cannot be told apart, the one of
+    /// all.
     async fn ask_each(&self, query: &LangQuery, within: Duration) -> Vec<LangResult> {
         vec![self.ask(query, within).await]
     }
@@ -51,8 +53,8 @@ pub trait Source: Send + Sync {
         OwnServers::default()
     }
 
-    /// Ends those of this name, or all, and reads what configures them anew; the next question starts them. Gives how many were
-    /// ended.
+    /// Ends those of this name, or all, and reads what configures them anew; the next question starts them. Gives how
+    /// many were ended.
     async fn restart(&self, _name: Option<&str>) -> usize {
         0
     }
@@ -81,8 +83,9 @@ impl Lang {
 
     /// The answer of the first source that has a server for the document. Where none has, the last one's words.
     ///
-    /// A server that cannot answer is not doubled by another of the same language: that would take its memory a second time,
-    /// and a user of an editor would wonder. But most editors have no way to ask what a move changes, so there it is.
+    /// A server that cannot answer is not doubled by another of the same language: that would take its memory a second
+    /// time, and a user of an editor would wonder. But most editors have no way to ask what a move changes, so there it
+    /// is.
     pub async fn ask(&self, query: &LangQuery, within: Duration) -> LangResult {
         let mut last = LangResult::without_answer(LangStatus::NoServer, None);
         for source in &self.sources {
@@ -114,8 +117,8 @@ impl Lang {
         all
     }
 
-    /// Ends the servers of this name that we have started ourselves, or all, and reads what configures them anew; the next
-    /// question starts them. Gives how many were ended.
+    /// Ends the servers of this name that we have started ourselves, or all, and reads what configures them anew; the
+    /// next question starts them. Gives how many were ended.
     pub async fn restart(&self, name: Option<&str>) -> usize {
         let mut ended = 0;
         for source in &self.sources {

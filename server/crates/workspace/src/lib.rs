@@ -5,9 +5,9 @@
 //!
 //! Reading order: [`paths`] (what belongs to the project), [`text`] (what a text is), [`buffers`] (what editors hold
 //! open), [`files`] (the disk), [`reader`] (all three joined), [`seen`] (what the model knows of them), [`search`]
-//! (finding files and text), [`baseline`] (what a command changes), [`syntax`] (source code as trees), [`edit`] (where an
-//! edit goes), [`framing`] and [`lang`] (language servers), [`review`] (edits that wait for the user), [`shell`] (commands), [`results`] (what was too long for a model
-//! to read at once).
+//! (finding files and text), [`baseline`] (what a command changes), [`syntax`] (source code as trees), [`edit`] (where
+//! an edit goes), [`framing`] and [`lang`] (language servers), [`review`] (edits that wait for the user), [`shell`]
+//! (commands), [`results`] (what was too long for a model to read at once).
 
 pub mod paths;
 

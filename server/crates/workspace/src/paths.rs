@@ -2,7 +2,7 @@
 //!
 //! A path of the model's is used only after [`Roots::resolve`], a path from anywhere else only after
 //! [`Roots::check`]: both resolve every link and compare whole components, so that neither `..` nor a link leads out
-//! of the workspace (001 §20). What they give is absolute, has no links in it, and is the key under which everything
+//! of the workspace. What they give is absolute, has no links in it, and is the key under which everything
 //! else in this crate knows the file.
 
 use std::ffi::OsStr;
@@ -176,7 +176,7 @@ impl Roots {
     }
 
     /// The same for an absolute path. To be called again right before something is written, since links may have
-    /// changed meanwhile (001 §20). Asks the disk.
+    /// changed meanwhile. Asks the disk.
     ///
     /// # Errors
     /// As [`Roots::resolve`].
@@ -192,14 +192,14 @@ impl Roots {
         self.own_data.iter().any(|folder| path.starts_with(folder)).then_some(Protected::OwnData)
     }
 
-    /// Whether a path, resolved, lies in a folder `.azimuth` of the workspace. What stands there says what the agent may do
-    /// and what is run for it, or is a prompt; so it is written only where the user has looked.
+    /// Whether a path, resolved, lies in a folder `.azimuth` of the workspace. What stands there says what the agent
+    /// may do and what is run for it, or is a prompt; so it is written only where the user has looked.
     pub fn steers_us(&self, path: &Path) -> bool {
         self.goes_through(path, ".azimuth")
     }
 
-    /// Whether a path, resolved, is a file of the workspace that makes programs other than the project's own run something. It
-    /// is written only where the user has looked.
+    /// Whether a path, resolved, is a file of the workspace that makes programs other than the project's own run
+    /// something. It is written only where the user has looked.
     pub fn makes_programs_run(&self, path: &Path) -> bool {
         let mut inside = self.roots.iter().filter_map(|root| path.strip_prefix(&root.path).ok());
         inside.any(permission::makes_programs_run)
@@ -214,9 +214,9 @@ impl Roots {
     }
 
     /// What a path is called towards model and people: relative to its folder, with the folder's name before it where
-    /// there are several, and with `/` everywhere; outside the workspace the path itself. The folder itself is `.`, or its
-    /// name. [`Roots::resolve`] leads back, but for the few names that cannot be shown as they are ([`shown`]) and those
-    /// that begin with `~` or look like a URI.
+    /// there are several, and with `/` everywhere; outside the workspace the path itself. The folder itself is `.`, or
+    /// its name. [`Roots::resolve`] leads back, but for the few names that cannot be shown as they are ([`shown`]) and
+    /// those that begin with `~` or look like a URI.
     pub fn display(&self, path: &Path) -> String {
         // The longest fits best where one folder lies in another.
         let root = self

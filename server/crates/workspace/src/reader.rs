@@ -10,7 +10,7 @@ use crate::buffers::{Buffers, Open, Snapshot};
 use crate::files::{self, FileError};
 use crate::text;
 
-/// What a session proposes for files and the user has not decided yet (design D4).
+/// What a session proposes for files and the user has not decided yet.
 pub trait Overlay: Send + Sync {
     /// What is proposed for a file; none where nothing is pending. The path is absolute with its links resolved.
     fn pending(&self, path: &Path) -> Option<Pending>;

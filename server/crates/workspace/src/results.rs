@@ -1,4 +1,4 @@
-//! What tools gave that was too long for a model to read at once: all of it is kept, and fetched by handle (design D10).
+//! What tools gave that was too long for a model to read at once: all of it is kept, and fetched by handle.
 
 #![expect(clippy::disallowed_methods, reason = "these files are the session's own; they are no files of the project")]
 

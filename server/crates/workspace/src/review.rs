@@ -1,22 +1,23 @@
-//! Edits that wait for the user (design D4): a session's proposals, as a pure state machine.
+//! Edits that wait for the user: a session's proposals, as a pure state machine.
 //!
 //! A tool's plan becomes hunks over the file's text ([`Review::propose`]). The model reads the text with its pending
 //! hunks in it ([`Review::overlay`]). The user decides ([`Review::decide`]), which gives [`Application`]s for somebody
 //! else to carry out; their outcome comes back ([`Review::applied`]), and so does every change of a document
-//! ([`Review::base_changed`]), whoever made it. What is to be told is asked for: [`Review::take_changed`] for clients and
-//! the log, [`Review::notes`] for the model. Nothing here does I/O, and the time is looked at only to end a comparison of
-//! texts that takes too long; cloning is cheap enough to try an operation and go back.
+//! ([`Review::base_changed`]), whoever made it. What is to be told is asked for: [`Review::take_changed`] for clients
+//! and the log, [`Review::notes`] for the model. Nothing here does I/O, and the time is looked at only to end a
+//! comparison of texts that takes too long; cloning is cheap enough to try an operation and go back.
 //!
 //! What others did to a file, a command or another program, is a proposal too ([`Review::land`]): its hunks are in the
-//! document already, and the engine holds the way back. To reject such a hunk applies it, to accept it drops it; the model's
-//! text is the document's, and nothing waits for the decision.
+//! document already, and the engine holds the way back. To reject such a hunk applies it, to accept it drops it; the
+//! model's text is the document's, and nothing waits for the decision.
 //!
 //! All texts have LF line ends and no byte order mark.
 //!
-//! Inside: `lines` (what changed between two texts), `document` (a text, or no file), `hunk` (a piece of a change and how
-//! it is followed), `anchor` (how it is found again after a restart), `clusters` (which hunks a further change touches),
-//! `flights` (the applications on their way), `proposal` (the hunks of one file), `wire` (as clients and the log see it,
-//! and back), `notes` (words for the model), `diff` (as others take changes), `formatting` (what a formatter may do).
+//! Inside: `lines` (what changed between two texts), `document` (a text, or no file), `hunk` (a piece of a change and
+//! how it is followed), `anchor` (how it is found again after a restart), `clusters` (which hunks a further change
+//! touches), `flights` (the applications on their way), `proposal` (the hunks of one file), `wire` (as clients and the
+//! log see it, and back), `notes` (words for the model), `diff` (as others take changes), `formatting` (what a
+//! formatter may do).
 
 mod anchor;
 mod clusters;
@@ -108,7 +109,8 @@ pub enum Coming {
     Nothing,
 }
 
-/// Accepted hunks of one file, or a formatter's text, to be put into its document. Either all of it is done, or nothing.
+/// Accepted hunks of one file, or a formatter's text, to be put into its document. Either all of it is done, or
+/// nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
     /// The proposal.
@@ -181,11 +183,12 @@ pub enum DecideError {
 }
 
 impl Review {
-    /// Makes a file's plan hunks. `base` is the document as it is now, `display` the path for people. Further edits of a file join its proposal for as long as a hunk of it is open.
+    /// Makes a file's plan hunks. `base` is the document as it is now, `display` the path for people. Further edits of
+    /// a file join its proposal for as long as a hunk of it is open.
     ///
     /// Each run of changed lines is a hunk, apart from the next by an unchanged line; a single line without letters and
-    /// digits between two runs does not part them. To make or to delete a file is one hunk. A pending hunk that the plan
-    /// does not touch keeps its id; one that it touches is made anew, with the calls of both.
+    /// digits between two runs does not part them. To make or to delete a file is one hunk. A pending hunk that the
+    /// plan does not touch keeps its id; one that it touches is made anew, with the calls of both.
     ///
     /// # Errors
     /// [`EditRefused::Stale`] if the plan was made against another text than the one the model would read now, and
@@ -246,8 +249,8 @@ impl Review {
         Ok(Change { pending, added, removed })
     }
 
-    /// The proposals whose files wait to be moved to the one that a plan deletes, if it is their text that is there or is to
-    /// come there. Where it was rejected, or others made the file, they go on waiting.
+    /// The proposals whose files wait to be moved to the one that a plan deletes, if it is their text that is there or
+    /// is to come there. Where it was rejected, or others made the file, they go on waiting.
     fn moving_with(&self, plan: &FilePlan, uri: &str) -> Vec<ProposalId> {
         if plan.new_text.is_some() {
             return Vec::new();
@@ -261,14 +264,15 @@ impl Review {
         moving.map(|other| other.id.clone()).collect()
     }
 
-    /// Others may change files from here on: what is listed of their changes is remembered as it is, so that [`Review::land`]
-    /// tells what they change again, even where the document was seen before that.
+    /// Others may change files from here on: what is listed of their changes is remembered as it is, so that
+    /// [`Review::land`] tells what they change again, even where the document was seen before that.
     pub fn mark(&mut self) {
         self.marked = self.proposals.iter().filter(|proposal| proposal.is_landing()).cloned().collect();
     }
 
-    /// Lists what others made of a file, as far as it is in the document, which is `base` now. Further changes of others join
-    /// it for as long as a hunk is open; what they change back is gone. Nothing else may be on its way into the file.
+    /// Lists what others made of a file, as far as it is in the document, which is `base` now. Further changes of
+    /// others join it for as long as a hunk is open; what they change back is gone. Nothing else may be on its way into
+    /// the file.
     ///
     /// False if nothing of it is in the document, as before an editor has read the file anew.
     pub fn land<'t>(&mut self, landed: &Landed<'_>, base: impl Into<Base<'t>>) -> bool {
@@ -306,8 +310,8 @@ impl Review {
         }
     }
 
-    /// Lists no longer the undecided hunks that are in their documents of the oldest files, but for the last so many. What is on
-    /// its way stays.
+    /// Lists no longer the undecided hunks that are in their documents of the oldest files, but for the last so many.
+    /// What is on its way stays.
     pub fn keep_landed(&mut self, most: usize) {
         let is_undecided = |it: &&mut FileProposal| {
             it.landed && it.is_open() && it.hunks.iter().all(|hunk| hunk.state != HunkState::Applying)
@@ -321,9 +325,9 @@ impl Review {
 
     /// Takes a decision on hunks: on all of them, or on none if one cannot be decided so.
     ///
-    /// Without hunk ids a target means all pending hunks, and to reject also those in conflict; of those in the document
-    /// already it is to accept that takes the ones in conflict, since they cannot be taken back. A decision that all its
-    /// hunks already have is harmless, whatever revision it names.
+    /// Without hunk ids a target means all pending hunks, and to reject also those in conflict; of those in the
+    /// document already it is to accept that takes the ones in conflict, since they cannot be taken back. A decision
+    /// that all its hunks already have is harmless, whatever revision it names.
     ///
     /// An accepted hunk is applying at once. Further decisions on the file can follow; their applications are made for
     /// the text as it will be when those before them have succeeded, and where one fails, those after it are void too.
@@ -487,8 +491,8 @@ impl Review {
         Ok(vec![proposal.wire()])
     }
 
-    /// The texts of a proposal that is listed: the document and what is proposed, or for what is in the document already
-    /// what was there and the document.
+    /// The texts of a proposal that is listed: the document and what is proposed, or for what is in the document
+    /// already what was there and the document.
     pub fn texts(&self, id: &ProposalId) -> Option<ProposedText> {
         let proposal = self.proposals.iter().find(|proposal| proposal.id == *id)?;
         let (document, other) =
@@ -498,10 +502,10 @@ impl Review {
         Some(ProposedText { uri, path, revision, base, proposed })
     }
 
-    /// Makes a formatter's text what is to be done to a document. It goes the way of accepted hunks, after those that are
-    /// accepted before it and before those after it, and like those it moves pending hunks. None where nothing may be
-    /// done now: hunks of the document are on their way, or lines of a pending hunk, or beside one, would change. A part
-    /// of a formatter's changes is never taken: sorted imports would be doubled, and blocks half indented.
+    /// Makes a formatter's text what is to be done to a document. It goes the way of accepted hunks, after those that
+    /// are accepted before it and before those after it, and like those it moves pending hunks. None where nothing may
+    /// be done now: hunks of the document are on their way, or lines of a pending hunk, or beside one, would change. A
+    /// part of a formatter's changes is never taken: sorted imports would be doubled, and blocks half indented.
     pub fn format<'t>(
         &mut self,
         path: &Path,
@@ -564,14 +568,15 @@ impl Review {
         }
     }
 
-    /// Takes a document as it is now: the editor's, else the disk's. True if anything changed by it, be it only what the
-    /// model reads.
+    /// Takes a document as it is now: the editor's, else the disk's. True if anything changed by it, be it only what
+    /// the model reads.
     ///
     /// Hunks move with the lines around them, as the editor says they moved; texts are compared only where nobody says
-    /// it: a change on disk, or a text that was sent whole. A pending one whose lines changed (for an insertion, the lines beside it)
-    /// is conflicted, unless the change is just what the hunk would do: then it is accepted. If all that changed there
-    /// comes to be as it was, the hunk is pending again. An accepted one whose text is as before it is undone. A change that is an
-    /// application of ours is known as such and moves nothing, also where an editor tells it bit by bit.
+    /// it: a change on disk, or a text that was sent whole. A pending one whose lines changed (for an insertion, the
+    /// lines beside it) is conflicted, unless the change is just what the hunk would do: then it is accepted. If all
+    /// that changed there comes to be as it was, the hunk is pending again. An accepted one whose text is as before it
+    /// is undone. A change that is an application of ours is known as such and moves nothing, also where an editor
+    /// tells it bit by bit.
     pub fn base_changed<'t>(&mut self, path: &Path, base: impl Into<Base<'t>>) -> bool {
         let base = base.into();
         // Each of the file's proposals is to know of it.
@@ -613,8 +618,8 @@ impl Review {
         self.pending(|_, _| true)
     }
 
-    /// The pending hunks that a call made or had a part in, to be decided as one. Where it is the rest of a file that broke
-    /// off, those of the file's beginning too. Only those in files of which `in_file` says so.
+    /// The pending hunks that a call made or had a part in, to be decided as one. Where it is the rest of a file that
+    /// broke off, those of the file's beginning too. Only those in files of which `in_file` says so.
     pub fn pending_of(&self, call: &ToolCallId, in_file: impl Fn(&Path) -> bool) -> Vec<DecisionTarget> {
         let is_of_it = |hunk: &Hunk| hunk.calls.contains(call);
         let is_beginning = |hunk: &Hunk| hunk.calls.iter().any(file_blocks::is_cut);
@@ -691,8 +696,9 @@ impl Review {
         });
     }
 
-    /// What became of the model's edits since this was last asked, in words for it, and of what others changed. Bounded; what
-    /// is left out is said, and given the next time. `who` says who changed something by these calls, or by none.
+    /// What became of the model's edits since this was last asked, in words for it, and of what others changed.
+    /// Bounded; what is left out is said, and given the next time. `who` says who changed something by these calls, or
+    /// by none.
     pub fn notes(&mut self, who: &dyn Fn(&[ToolCallId]) -> String) -> Vec<Note> {
         notes::take(&mut self.proposals, who)
     }
@@ -712,9 +718,9 @@ impl Review {
     /// the documents as they are now.
     ///
     /// In a text that is as it was, with or without the hunks that were applying, every hunk is where it was. In any
-    /// other one a hunk is found by its lines together with five lines above and below, if these stood at no other place
-    /// and stand at no other place now. One that is not found is conflicted, and one that was in conflict stays so. Of
-    /// hunks that were applying, the text tells whether they arrived; one of which it does not is unverified.
+    /// other one a hunk is found by its lines together with five lines above and below, if these stood at no other
+    /// place and stand at no other place now. One that is not found is conflicted, and one that was in conflict stays
+    /// so. Of hunks that were applying, the text tells whether they arrived; one of which it does not is unverified.
     pub fn restore<T: AsRef<str>>(proposals: Vec<Proposal>, base: impl Fn(&PathBuf) -> Option<T>) -> Self {
         let mut review = Self::default();
         for seen in proposals {

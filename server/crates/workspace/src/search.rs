@@ -47,8 +47,8 @@ pub struct Search {
     hides: Option<Arc<Hides>>,
 }
 
-/// Gives, for the path that a search names if it names one, the question whether the search may show a file. Called once
-/// for each search, so that the rules in force when it begins hold for all of it.
+/// Gives, for the path that a search names if it names one, the question whether the search may show a file. Called
+/// once for each search, so that the rules in force when it begins hold for all of it.
 pub type MayRead = dyn Fn(Option<&Path>) -> Box<Shows> + Send + Sync;
 
 /// Whether there is any file that no search would show.
@@ -63,8 +63,8 @@ pub struct Scope {
     /// A folder or a file, absolute with its links resolved; none for the whole workspace.
     pub path: Option<PathBuf>,
     /// A pattern that paths must fit, whatever their case: `*`, `?`, `[…]`, `{…,…}` within a name, `**` across folders.
-    /// Without a `/` it is for the file's name; with one for the path from the workspace's folder, or from `path`, or as
-    /// [`Roots::display`] gives it.
+    /// Without a `/` it is for the file's name; with one for the path from the workspace's folder, or from `path`, or
+    /// as [`Roots::display`] gives it.
     pub glob: Option<String>,
 }
 
@@ -131,8 +131,8 @@ impl Search {
         Self { roots, reader, index: Arc::default(), may_read: None, hides: None }
     }
 
-    /// The same search, which leaves out the files that may not be shown, by name and by text. [`Search::suggest`], which
-    /// is for the user, still knows them.
+    /// The same search, which leaves out the files that may not be shown, by name and by text. [`Search::suggest`],
+    /// which is for the user, still knows them.
     #[must_use]
     pub fn showing_only(mut self, may_read: Arc<MayRead>) -> Self {
         self.may_read = Some(may_read);
@@ -178,7 +178,7 @@ impl Search {
         grep::search(query, &matcher, &scope, &over_disk, cancel)
     }
 
-    /// Files for what was typed after `@`, the best first (001 §26). The first call walks the workspace and blocks for
+    /// Files for what was typed after `@`, the best first. The first call walks the workspace and blocks for
     /// it; the files are then remembered until [`Search::forget_files`].
     ///
     /// # Errors
@@ -309,8 +309,8 @@ impl Resolved {
         if self.on_disk { &self.folders } else { &[] }
     }
 
-    /// The files that a walk does not meet: the only one, or those that have a text over the disk and nothing on it. One
-    /// that is on disk was met, or is ignored.
+    /// The files that a walk does not meet: the only one, or those that have a text over the disk and nothing on it.
+    /// One that is on disk was met, or is ignored.
     fn unwalked(&self, over_disk: &HashMap<PathBuf, OverDisk>) -> Vec<PathBuf> {
         let texts = over_disk.iter().filter(|(_, over)| matches!(over, OverDisk::Text(_))).map(|(path, _)| path);
         let is_new = |path: &&PathBuf| self.folders.iter().any(|folder| path.starts_with(folder)) && !path.exists();

@@ -1,5 +1,5 @@
-//! What the model has seen of the files, so that it can be told what is no longer so (design D4: a command's result lists
-//! the files that differ from what the model believes).
+//! What the model has seen of the files, so that it can be told what is no longer so: a command's result lists
+//! the files that differ from what the model believes.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -63,8 +63,8 @@ impl Seen {
         files.drain(..excess);
     }
 
-    /// The model has edited a file, of which it `read` one text and made another. What it makes of a text that it has not
-    /// seen, it knows no better.
+    /// The model has edited a file, of which it `read` one text and made another. What it makes of a text that it has
+    /// not seen, it knows no better.
     pub fn edited(&self, path: &Path, read: Option<&TextHash>, now: Option<TextHash>) {
         let only_told = read.is_some_and(|read| !self.is_current(path, read));
         self.note(path, now);
@@ -80,8 +80,8 @@ impl Seen {
         files.iter().any(|file| file.path == path && file.hash.as_ref() == Some(hash) && !file.only_told)
     }
 
-    /// Whether the model was not told yet that a file is this text in the editor and that on disk. It counts as told then.
-    /// None for a file of which both are the same, so that the next difference is news whatever was told before.
+    /// Whether the model was not told yet that a file is this text in the editor and that on disk. It counts as told
+    /// then. None for a file of which both are the same, so that the next difference is news whatever was told before.
     pub fn is_news(&self, path: &Path, difference: Option<(&str, &OnDisk)>, telling: Telling) -> bool {
         let mut told = self.1.lock().unwrap_or_else(PoisonError::into_inner);
         let before = told.iter().position(|it| it.path == path).map(|at| told.remove(at));

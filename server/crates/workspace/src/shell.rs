@@ -1,30 +1,32 @@
-//! Commands: one shell per session, in a pseudo-terminal the user can watch and type into (design D6, 001 §14.1).
+//! Commands: one shell per session, in a pseudo-terminal the user can watch and type into.
 //!
 //! [`Shell`] runs one command at a time. Folder, environment, functions and aliases survive from one to the next. What
-//! the terminal prints goes to its [`Spool`], for views; what a command printed comes back as plain
-//! bounded text, for a model. A command that takes too long or is cancelled is interrupted, then ended, then killed with
-//! everything it has started, and if the shell itself does not come back it is replaced, which is said.
+//! the terminal prints goes to its [`Spool`], for views; what a command printed comes back as plain bounded text, for a
+//! model. A command that takes too long or is cancelled is interrupted, then ended, then killed with everything it has
+//! started, and if the shell itself does not come back it is replaced, which is said.
 //!
-//! Commands see the server's environment, but for two kinds of variables: secrets, that is names that end in `_API_KEY`,
-//! `_AUTH_KEY`, `_ACCESS_KEY`, `_SECRET_KEY`, `_PRIVATE_KEY`, `_TOKEN`, `_SECRET`, `_PASSWORD` or `_CREDENTIALS` (in
-//! any case, and unless [`ShellConfig::pass`] names them); and what would change the shell itself, such as `BASH_ENV`
-//! and `PROMPT_COMMAND`. Pagers are `cat`. `TERM` is `xterm-256color`, since the view is a real terminal.
+//! Commands see the server's environment, but for two kinds of variables: secrets, that is names that end in
+//! `_API_KEY`, `_AUTH_KEY`, `_ACCESS_KEY`, `_SECRET_KEY`, `_PRIVATE_KEY`, `_TOKEN`, `_SECRET`, `_PASSWORD` or
+//! `_CREDENTIALS` (in any case, and unless [`ShellConfig::pass`] names them); and what would change the shell itself,
+//! such as `BASH_ENV` and `PROMPT_COMMAND`. Pagers are `cat`. `TERM` is `xterm-256color`, since the view is a real
+//! terminal.
 //!
 //! [`parse()`] tells what a command line would run, for permission.
 //!
-//! A command that waits for input is noticed ([`Status`]); a call can return then ([`Shell::run_until_it_waits`]) and leave
-//! it in flight. The user can take the terminal over ([`Shell::take`]): time stands still, the model's keys are
+//! A command that waits for input is noticed ([`Status`]); a call can return then ([`Shell::run_until_it_waits`]) and
+//! leave it in flight. The user can take the terminal over ([`Shell::take`]): time stands still, the model's keys are
 //! refused, and where nothing runs they have a prompt in the shell itself. What is typed is recorded as far as the
 //! terminal shows it.
 //!
 //! [`Jobs`] are commands in the background, each in a shell of its own.
 //!
-//! Reading order: `types` (what goes in and comes out), `spool` (what views read), `marker` (where a command's output begins and ends), `plain`, `fold`,
-//! `failures` and `transcript` (what a model reads), `screen` (which joins them), `environment`, `git` (in a workspace
-//! that is not trusted), `start_files` (what the user has there), `processes`, `keyboard`, `typed` (the record of it),
-//! [`supervisor`], `held` (programs without a terminal), [`sandbox`], `launch` (how a process is started in them), `terminal` (the process), `waiting`, `flight`
-//! (a command on its way), `attended`, `taken`, `handover` (what one shell hands over to another), `outside`, [`jobs`],
-//! `access` (what else can be done to a shell), [`parse()`].
+//! Reading order: `types` (what goes in and comes out), `spool` (what views read), `marker` (where a command's output
+//! begins and ends), `plain`, `fold`, `failures` and `transcript` (what a model reads), `screen` (which joins them),
+//! `environment`, `git` (in a workspace that is not trusted), `start_files` (what the user has there), `processes`,
+//! `keyboard`, `typed` (the record of it), [`supervisor`], `held` (programs without a terminal), [`sandbox`], `launch`
+//! (how a process is started in them), `terminal` (the process), `waiting`, `flight` (a command on its way),
+//! `attended`, `taken`, `handover` (what one shell hands over to another), `outside`, [`jobs`], `access` (what else can
+//! be done to a shell), [`parse()`].
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -179,8 +181,8 @@ struct State {
 }
 
 impl Shell {
-    /// Removes the named pipes that an earlier process, which was killed, has left in a session's folder. Nobody else has
-    /// the session meanwhile. Blocks.
+    /// Removes the named pipes that an earlier process, which was killed, has left in a session's folder. Nobody else
+    /// has the session meanwhile. Blocks.
     pub fn remove_left_pipes(session_folder: &Path) {
         launch::remove_pipes(session_folder);
         launch::remove_pipes(&session_folder.join(OUTSIDE_FOLDER));
@@ -331,8 +333,8 @@ impl Shell {
         Ok(Flown { ended, start_offset, guard })
     }
 
-    /// Writes all that was printed between two offsets of the spool as plain text, as [`Ran::output`] has it, and gives how
-    /// many bytes of that are no longer kept: of more than 4 to 8 MiB those at the beginning. Blocks.
+    /// Writes all that was printed between two offsets of the spool as plain text, as [`Ran::output`] has it, and gives
+    /// how many bytes of that are no longer kept: of more than 4 to 8 MiB those at the beginning. Blocks.
     ///
     /// # Errors
     /// What cannot be written.
@@ -357,8 +359,8 @@ impl Shell {
         last.map(|()| missing + end.saturating_sub(at))
     }
 
-    /// Types into the terminal as the user, for the command that runs, after all that was typed before. What it does not
-    /// read is forgotten when the next one starts.
+    /// Types into the terminal as the user, for the command that runs, after all that was typed before. What it does
+    /// not read is forgotten when the next one starts.
     ///
     /// # Errors
     /// [`ShellError::Idle`] and [`ShellError::KeyboardFull`].
@@ -380,8 +382,8 @@ impl Shell {
 
     /// Stops the command that runs. Where none runs, ends the shell and what it has left in the background.
     ///
-    /// Which it is counts from the call on: a command that comes after it is not stopped, and has a new shell. The future
-    /// waits for the command's or the shell's end.
+    /// Which it is counts from the call on: a command that comes after it is not stopped, and has a new shell. The
+    /// future waits for the command's or the shell's end.
     pub fn kill(&self) -> impl Future<Output = ()> + Send + use<> {
         let killed = self.state().kill(&self.config.cwd);
         killed.wait()

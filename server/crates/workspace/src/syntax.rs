@@ -1,9 +1,9 @@
 //! Source code as trees: the languages we know, and bounded parsing.
 //!
-//! [`Pattern`] finds code by its shape, [`Outline`] by its name. [`blocks`] and [`references`] are what there is to see of
-//! a text beside its symbols, and [`document_symbols`] tells symbols as a language server does. Texts come from anybody, so
-//! parsing is bounded in size and time, and everything here walks trees without recursion: a file may nest as deep as it is
-//! long.
+//! [`Pattern`] finds code by its shape, [`Outline`] by its name. [`blocks`] and [`references`] are what there is to see
+//! of a text beside its symbols, and [`document_symbols`] tells symbols as a language server does. Texts come from
+//! anybody, so parsing is bounded in size and time, and everything here walks trees without recursion: a file may nest
+//! as deep as it is long.
 
 use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
@@ -94,7 +94,8 @@ pub struct Parsed {
     embedded: Vec<Embedded>,
 }
 
-/// A part of a text in another language: a style or a script of an HTML page. Its tree has the places of the whole text.
+/// A part of a text in another language: a style or a script of an HTML page. Its tree has the places of the whole
+/// text.
 #[derive(Clone, Debug)]
 pub(crate) struct Embedded {
     pub(crate) language: Language,
@@ -151,8 +152,8 @@ impl Language {
         Self::Bash,
     ];
 
-    /// The languages that a file may be in, by its extension: a header may be C or C++. None for one that we have no grammar
-    /// for.
+    /// The languages that a file may be in, by its extension: a header may be C or C++. None for one that we have no
+    /// grammar for.
     pub fn possible(path: &Path) -> Vec<Self> {
         let header = || vec![Self::C, Self::Cpp];
         Self::of(path).map_or_else(Vec::new, |of| if is_header(path) { header() } else { vec![of] })
@@ -174,8 +175,8 @@ impl Language {
         Self::ALL.into_iter().find(|language| language.extensions().contains(&extension))
     }
 
-    /// The languages of this name, which may also be an extension: `typescript` is two, with and without JSX. None where
-    /// there is no such language.
+    /// The languages of this name, which may also be an extension: `typescript` is two, with and without JSX. None
+    /// where there is no such language.
     pub fn named(name: &str) -> Vec<Self> {
         let name = name.to_ascii_lowercase();
         let called = |language: &Self| language.name() == name || language.extensions().contains(&name.as_str());
@@ -232,9 +233,9 @@ impl Language {
         !matches!(self, Self::Json | Self::Css | Self::Html)
     }
 
-    /// Whether brackets that are left open, after an error, can take memory with the square of their number: at the end of the
-    /// text the parser copies out every way to take what is open (tree-sitter 0.26.13, `parser.c`, `ts_parser__accept`), in
-    /// one step that nothing stops. Seen in these with `%w(`, repeated.
+    /// Whether brackets that are left open, after an error, can take memory with the square of their number: at the end
+    /// of the text the parser copies out every way to take what is open (tree-sitter 0.26.13, `parser.c`,
+    /// `ts_parser__accept`), in one step that nothing stops. Seen in these with `%w(`, repeated.
     fn keeps_what_is_open(self) -> bool {
         matches!(self, Self::Rust | Self::C | Self::Cpp | Self::CSharp | Self::Java)
     }
@@ -381,8 +382,8 @@ fn parse(
     let mut in_time =
         |_: &_| if Instant::now() < deadline { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
     let options = ParseOptions::new().progress_callback(&mut in_time);
-    // How far the parser reads between two calls of that is for the grammar to say, and may be to the end each time. What
-    // is read too late is cut short, and no tree is made of it.
+    // How far the parser reads between two calls of that is for the grammar to say, and may be to the end each time.
+    // What is read too late is cut short, and no tree is made of it.
     let mut is_cut = false;
     let mut read = |at: usize, _| {
         let rest = text.as_bytes().get(at..).unwrap_or_default();

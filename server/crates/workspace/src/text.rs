@@ -100,8 +100,9 @@ impl Decoded {
         Ok(Self { text: text.into(), format: Format { charset, line_ends } })
     }
 
-    /// The bytes of a new text in the place of this one. Lines that both have keep their line ends, and so do lines that
-    /// are changed; new lines end like the line before them. `Decoded::new(bytes)?.encode(&text)` with its own text gives the same bytes.
+    /// The bytes of a new text in the place of this one. Lines that both have keep their line ends, and so do lines
+    /// that are changed; new lines end like the line before them. `Decoded::new(bytes)?.encode(&text)` with its own
+    /// text gives the same bytes.
     pub fn encode(&self, new_text: &str) -> Vec<u8> {
         self.format.charset.encode(&self.format.line_ends.restore(&self.text, new_text))
     }
@@ -124,8 +125,8 @@ impl Charset {
 
 impl LineEnds {
     /// Puts the line ends back that [`normalise`] took from `old` into `new`, both normal texts. Lines that both have
-    /// keep theirs, and a changed line that of the one in whose place it stands; new lines end like the line before them,
-    /// the first like the old first.
+    /// keep theirs, and a changed line that of the one in whose place it stands; new lines end like the line before
+    /// them, the first like the old first.
     pub fn restore<'t>(&self, old: &str, new: &'t str) -> Cow<'t, str> {
         let crlf = match self {
             Self::Lf => return Cow::Borrowed(new),
@@ -174,7 +175,7 @@ pub fn is_blank(text: &str) -> bool {
     matches!(text, "" | "\n")
 }
 
-/// The hash of a text: SHA-256 over it without byte order mark and with LF line ends (design D4), so that an editor's
+/// The hash of a text: SHA-256 over it without byte order mark and with LF line ends, so that an editor's
 /// text, the file's and the normal text have the same.
 pub fn hash(text: &str) -> TextHash {
     let mut sha = Sha256::new();

@@ -73,8 +73,8 @@ impl Start {
         })
     }
 
-    /// What is said of language servers: of those for the open file, and of those that the user should know of. Where they cannot
-    /// be listed the rest is worth showing.
+    /// What is said of language servers: of those for the open file, and of those that the user should know of. Where
+    /// they cannot be listed the rest is worth showing.
     async fn servers(&self, program: Option<Program>) -> Vec<SetupFact> {
         let (Ok((_, trusted)), Ok(listed)) = (self.folders.look().await, self.folders.listed().await) else {
             return Vec::new();
@@ -117,7 +117,8 @@ impl Start {
             let reader = Reader::new(buffers, Arc::new(NoOverlay));
             let named = uri.and_then(|uri| paths::from_uri(&uri).ok());
             let folders: Vec<_> = roots.iter().map(|root| root.path.clone()).collect();
-            // A prompt that can be sent as it is puts no keys before the model, and is of use: it is not refused the file.
+            // A prompt that can be sent as it is puts no keys before the model, and is of use: it is not refused the
+            // file.
             let is_offered = |named: &Path, path: &Path| {
                 let names = [named, path];
                 !names.iter().any(|name| paths::is_for_keys(name)) && denied_reading(&rules, &folders, &names).is_none()

@@ -1,6 +1,6 @@
 //! What was begun for an input and comes back later, since the disk has to be asked.
 //!
-//! A request finds all that was said before it (design D1), so it waits for what was begun before it; but not for good,
+//! A request finds all that was said before it, so it waits for what was begun before it; but not for good,
 //! since a disk on a network may never answer.
 
 use std::collections::BTreeMap;

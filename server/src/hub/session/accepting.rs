@@ -1,8 +1,9 @@
 //! Whether edits are accepted as they come: in a session until the server ends, in a project for good, or by the
-//! configuration (design D4).
+//! configuration.
 //!
-//! The modes `accept_edits` and `bypass` accept them, too, whatever else was said. Else what is said of the session counts most, then what is kept for its project, then the configuration. A change of the
-//! configuration's word is newer than what was said of the session, and takes its place.
+//! The modes `accept_edits` and `bypass` accept them, too, whatever else was said. Else what is said of the session
+//! counts most, then what is kept for its project, then the configuration. A change of the configuration's word is
+//! newer than what was said of the session, and takes its place.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -36,7 +37,8 @@ impl Accepting {
         Self { session: None, always, said: 0 }
     }
 
-    /// It is so in the whole project from now on, or no longer. Where it no longer is, no session of it goes on by itself.
+    /// It is so in the whole project from now on, or no longer. Where it no longer is, no session of it goes on by
+    /// itself.
     fn set_always(&mut self, on: bool) {
         (self.always, self.said) = (on, self.said + 1);
         self.session.take_if(|session| *session && !on);
@@ -82,7 +84,8 @@ fn key(project: &str) -> String {
 
 impl Session {
     /// Whether edits of these files are accepted as they come. Where one of them usually holds keys, makes other
-    /// programs run or says what the agent may do, all of the edit waits for the user: what is accepted by itself is not looked at.
+    /// programs run or says what the agent may do, all of the edit waits for the user: what is accepted by itself is
+    /// not looked at.
     pub(super) fn accepts<'p>(&self, mut files: impl Iterator<Item = &'p Path>) -> bool {
         self.accepts_as_they_come() && !files.any(|file| is_looked_at(&self.roots, file))
     }

@@ -1,5 +1,5 @@
-//! Which programs of the project may start: each is asked for once, by its path and hash, and again when it has changed. What the
-//! user said is kept with what they said of folders.
+//! Which programs of the project may start: each is asked for once, by its path and hash, and again when it has
+//! changed. What the user said is kept with what they said of folders.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -36,7 +36,8 @@ pub(super) struct Stand {
 pub(super) struct Programs {
     book: Book,
     own: mpsc::UnboundedSender<Own>,
-    /// What is not to be started in this session, by its hash. Held while the user is asked, so that they are asked once.
+    /// What is not to be started in this session, by its hash. Held while the user is asked, so that they are asked
+    /// once.
     not_now: Mutex<HashSet<String>>,
 }
 

@@ -1,5 +1,5 @@
 //! A change of one file, on its way into the document: through the editor where it is open there, else on disk. Never
-//! behind anybody's back: what is there is looked at first, and what came of it afterwards (design D4: applying).
+//! behind anybody's back: what is there is looked at first, and what came of it afterwards.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -126,8 +126,8 @@ pub(super) struct Carrier {
     pub(super) editor: Option<Arc<dyn Editor>>,
     /// The documents of all who follow the session.
     pub(super) others: Arc<[Arc<Buffers>]>,
-    /// The session, where its log is to say what a file is before that is deleted: should the process end right after it,
-    /// nobody else could tell.
+    /// The session, where its log is to say what a file is before that is deleted: should the process end right after
+    /// it, nobody else could tell.
     pub(super) before_deletion: Option<mpsc::UnboundedSender<Own>>,
 }
 
@@ -158,7 +158,7 @@ impl Carrier {
                 Carried::failed("what the editor holds is not known: close the document and open it again")
             }
             Open::No => {
-                // A document may be open in an editor that has not said so yet (design D4).
+                // A document may be open in an editor that has not said so yet.
                 if let Some(editor) = &self.editor
                     && let Ok(Some(text)) = editor.text(&paths::to_uri(&change.path)).await
                     && Some(hash(&text)) != change.base_hash
@@ -238,8 +238,8 @@ impl Carrier {
         Ok(Carried { outcome, was_clean, ..Carried::nothing() })
     }
 
-    /// Makes a deleted file again that the editor shows still: on disk as it is to be, since the editor would not save a
-    /// document that nothing has changed in.
+    /// Makes a deleted file again that the editor shows still: on disk as it is to be, since the editor would not save
+    /// a document that nothing has changed in.
     async fn make_again(&self, document: &Arc<Snapshot>, change: &Change) -> Result<Carried, String> {
         let Some(target) = &change.target_text else { return Ok(Carried::nothing()) };
         if self.others.iter().any(|buffers| has_another_text(buffers, change)) {
@@ -400,8 +400,8 @@ impl Carrier {
         }
     }
 
-    /// Keeps the text of a document that was closed, and whose file cannot have it, in the session's folder. Says what went
-    /// wrong with the file and where the text is.
+    /// Keeps the text of a document that was closed, and whose file cannot have it, in the session's folder. Says what
+    /// went wrong with the file and where the text is.
     async fn kept_aside(&self, document: &Arc<Snapshot>, problem: &str) -> String {
         let (store, session, document) = (Arc::clone(&self.store), self.session.clone(), Arc::clone(document));
         let kept = tokio::task::spawn_blocking(move || {
@@ -502,7 +502,8 @@ pub(super) fn base(reader: &Reader, path: &Path) -> Result<Option<Arc<str>>, Rea
 /// Whether an editor has the file open with a text that the change was not made for.
 fn has_another_text(buffers: &Buffers, change: &Change) -> bool {
     match buffers.get(&change.path) {
-        // An empty document is how an editor shows a file that is not there, or one with the text that it was deleted with.
+        // An empty document is how an editor shows a file that is not there, or one with the text that it was deleted
+        // with.
         Open::Yes(snapshot) if change.base_hash.is_none() => !snapshot.may_be_no_file(),
         Open::Yes(snapshot) => Some(snapshot.hash()) != change.base_hash.as_ref(),
         Open::OutOfSync => true,
@@ -511,7 +512,7 @@ fn has_another_text(buffers: &Buffers, change: &Change) -> bool {
 }
 
 /// The path, if it still leads to the file that was reviewed: a command may have made a link of a folder on the way
-/// since the edit was proposed (001 §20).
+/// since the edit was proposed.
 pub(super) fn still_writable(roots: &Roots, path: &Path) -> Result<PathBuf, String> {
     let now = still_there(roots, path)?;
     match roots.protected(&now) {

@@ -1,4 +1,4 @@
-//! What turns did to files, as the log tells it: a fold that undo and redo are planned on (design D4).
+//! What turns did to files, as the log tells it: a fold that undo and redo are planned on.
 //!
 //! Each file has its changes in the order in which they were made. To undo a turn takes back its changes of each file,
 //! the last one first; to redo it puts them again. The changes of several turns become one step from what the file is
@@ -173,8 +173,8 @@ impl Checkpoints {
         self.turns.iter().rev().filter(changes).cloned().collect()
     }
 
-    /// The turns that a request means, newest first: a turn, all from it on, or without one those that are next. None for
-    /// a turn that never was.
+    /// The turns that a request means, newest first: a turn, all from it on, or without one those that are next. None
+    /// for a turn that never was.
     pub(super) fn meant(&self, direction: Direction, turn: Option<&TurnId>, and_later: bool) -> Option<Vec<TurnId>> {
         let turns = match turn {
             Some(turn) => vec![turn.clone()],
@@ -185,8 +185,8 @@ impl Checkpoints {
         Some(if and_later { self.turns.iter().skip(at).rev().cloned().collect() } else { turns })
     }
 
-    /// To undo, the last turn that changed files and was not undone; to redo, what was undone last, and else the last turn of
-    /// which something was taken back in the review.
+    /// To undo, the last turn that changed files and was not undone; to redo, what was undone last, and else the last
+    /// turn of which something was taken back in the review.
     fn next(&self, direction: Direction) -> Vec<TurnId> {
         if direction == Direction::Redo {
             let has_taken_back =
@@ -291,8 +291,8 @@ impl Checkpoints {
         }
     }
 
-    /// What was taken back in the review and is put again, for the steps after those of the file's other changes. Gives the
-    /// turns' own, which can be undone with them again.
+    /// What was taken back in the review and is put again, for the steps after those of the file's other changes. Gives
+    /// the turns' own, which can be undone with them again.
     fn put_again(&mut self, direction: Direction, turns: &[TurnId], file: &RestoredFile) -> Vec<Change> {
         let others = self.files.get(&file.uri).map_or(0, |changes| chosen(changes, direction, turns).len());
         let (again, stay): (Vec<_>, Vec<_>) = self

@@ -1,6 +1,6 @@
-//! What commands and other programs change in the project while a turn runs: the files are looked at where it begins, before
-//! each command and after it, and where it ends. What differs is recorded with what it was, so that it can be reviewed,
-//! and what commands did undone like an edit (design D4).
+//! What commands and other programs change in the project while a turn runs: the files are looked at where it begins,
+//! before each command and after it, and where it ends. What differs is recorded with what it was, so that it can be
+//! reviewed, and what commands did undone like an edit.
 
 use std::collections::{BTreeMap, HashMap};
 use std::panic::AssertUnwindSafe;
@@ -30,7 +30,8 @@ use super::rounds::{Landing, Landings};
 use super::{Own, Session};
 use crate::hub::ClientId;
 
-/// How long a command waits at most until the files have been looked at, and how long that takes at most where nobody waits.
+/// How long a command waits at most until the files have been looked at, and how long that takes at most where nobody
+/// waits.
 const LOOKING: Duration = Duration::from_secs(3);
 /// How long it may take at most to tell what a command changed.
 pub(super) const COMPARING: Duration = Duration::from_secs(10);
@@ -50,8 +51,8 @@ pub(super) struct Following {
     saved: HashMap<(ClientId, PathBuf), i32>,
     /// What was saved since, in any window, as text hashes; none where it was typed into before it could be looked at.
     saves: Saves,
-    /// What we write meanwhile, each file's in order, which is recorded otherwise. More of it comes while it is looked what
-    /// changed.
+    /// What we write meanwhile, each file's in order, which is recorded otherwise. More of it comes while it is looked
+    /// what changed.
     ours: Arc<Mutex<HashMap<PathBuf, Vec<Ours>>>>,
     /// Whether a command runs.
     in_command: bool,
@@ -193,8 +194,8 @@ impl Session {
         let _ = reply.send(());
     }
 
-    /// How to look at the files after a command, once; none where they were not looked at before it. What other programs
-    /// change from here on is looked for.
+    /// How to look at the files after a command, once; none where they were not looked at before it. What other
+    /// programs change from here on is looked for.
     pub(super) fn look_after_command(&mut self, turn: &TurnId, call: &ToolCallId) -> Option<(Following, Look)> {
         let since = self.following.clone().filter(|following| following.in_command)?;
         let look = self.look_back(turn.clone(), vec![call.clone()]);
@@ -254,8 +255,8 @@ impl Session {
         }
     }
 
-    /// Begins a look back at what was followed, after the looks before it. It waits for those at most for this time, and gets
-    /// as much for itself; none where it is too late to look.
+    /// Begins a look back at what was followed, after the looks before it. It waits for those at most for this time,
+    /// and gets as much for itself; none where it is too late to look.
     pub(super) fn begin_look(
         &mut self,
         since: Option<Following>,
@@ -293,8 +294,8 @@ impl Session {
         }
     }
 
-    /// A change of ours has come to its end: the file was written, or it was not. What arrived in a document that is open
-    /// is not on disk before it is saved, which the editor tells.
+    /// A change of ours has come to its end: the file was written, or it was not. What arrived in a document that is
+    /// open is not on disk before it is saved, which the editor tells.
     pub(super) fn no_longer_coming(&self, application: &Application, written: bool) {
         let (from, to) = (application.base_hash.as_ref(), application.target_text.as_deref().map(hash));
         for following in self.looks.ends.values().flatten().chain(&self.following) {
@@ -464,8 +465,8 @@ impl Look {
         }
     }
 
-    /// A changed file for the log, and for the review if its texts are known. What it is now need not be kept: that is done
-    /// before it is taken back.
+    /// A changed file for the log, and for the review if its texts are known. What it is now need not be kept: that is
+    /// done before it is taken back.
     fn kept(&self, changed: Changed, landings: &mut Landings) -> ChangedFile {
         let text = |side: &Side| match side {
             Side::Absent => Some(None),

@@ -1,4 +1,4 @@
-//! Slash commands, executed. They are the user's own words to Azimuth and no part of the model's context (001 §2.5).
+//! Slash commands, executed. They are the user's own words to Azimuth and no part of the model's context.
 
 use std::fmt::Write;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Completion of prompts: slash commands and their arguments, and files after `@` (001 §26).
+//! Completion of prompts: slash commands and their arguments, and files after `@`.
 
 use std::sync::Arc;
 

@@ -37,8 +37,8 @@ fn failed(error: &JoinError, can_be: bool) -> (Option<Policy>, Option<String>) {
     (can_be.then(Policy::closed), Some(format!("the sandbox could not be made, {words}: {error}")))
 }
 
-/// What would hold them, to tell of it; none where nothing would. Nothing is made for that, and the settings of tools are looked
-/// through for credentials only where it is `of_credentials` too.
+/// What would hold them, to tell of it; none where nothing would. Nothing is made for that, and the settings of tools
+/// are looked through for credentials only where it is `of_credentials` too.
 pub(crate) async fn told(
     own: [PathBuf; 2],
     config: &Config,
@@ -59,10 +59,10 @@ struct Plan {
     rules: Rules,
 }
 
-/// The places outside the workspace that rules keep from being read by their whole names, with all that is in them. In the
-/// workspace, wherever links lead, a command makes new files beside what it must not read, which a sandbox cannot tell apart.
-/// The home folder counts, by its own name, also where the workspace lies in it: of what is read there by default the workspace
-/// is none. Blocks.
+/// The places outside the workspace that rules keep from being read by their whole names, with all that is in them. In
+/// the workspace, wherever links lead, a command makes new files beside what it must not read, which a sandbox cannot
+/// tell apart. The home folder counts, by its own name, also where the workspace lies in it: of what is read there by
+/// default the workspace is none. Blocks.
 fn denied(rules: &Rules, folders: &[PathBuf], home: Option<&Path>) -> Vec<PathBuf> {
     let about_reading = rules.deny.iter().filter(|sourced| sourced.rule.tool.eq_ignore_ascii_case("read"));
     let folders: Vec<PathBuf> = folders.iter().map(|folder| sandbox::resolved(folder)).collect();
@@ -112,7 +112,8 @@ impl Plan {
         (Some(policy.with_settings_of_git(&variable, &data_folder.join("git"))), told)
     }
 
-    /// The policy, where these settings of tools hold credentials; none where there is to be none, or can be none. Blocks.
+    /// The policy, where these settings of tools hold credentials; none where there is to be none, or can be none.
+    /// Blocks.
     fn policy(&self, mut credentials: Vec<PathBuf>) -> Option<Policy> {
         sandbox::support().by?;
         let home = variable("HOME").map(PathBuf::from);

@@ -8,8 +8,8 @@ use protocol::SessionId;
 
 use crate::hub::feed::blocking;
 
-/// A session's mark. It is kept beside the session's log and in no export, so that the system prompt stays the same and whoever
-/// has written a file, or a session that is imported, does not know it.
+/// A session's mark. It is kept beside the session's log and in no export, so that the system prompt stays the same and
+/// whoever has written a file, or a session that is imported, does not know it.
 pub(super) async fn of(store: &Arc<dyn Store>, session: &SessionId) -> Arc<str> {
     let (store, key) = (Arc::clone(store), format!("file_mark/{session}"));
     let kept = blocking(move || match store.get(&key)? {

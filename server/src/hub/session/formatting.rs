@@ -1,8 +1,8 @@
-//! What is done to files once accepted edits are in them: they are formatted, by the editor that has them open or else by
-//! our own language servers, and open ones are saved, where the user has set so.
+//! What is done to files once accepted edits are in them: they are formatted, by the editor that has them open or else
+//! by our own language servers, and open ones are saved, where the user has set so.
 //!
-//! Both are only asked what a file would be. The answer goes into it on the way of accepted hunks, if it is still the one
-//! that was formatted; else it is dropped.
+//! Both are only asked what a file would be. The answer goes into it on the way of accepted hunks, if it is still the
+//! one that was formatted; else it is dropped.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
-//! Calls of which only a part was made. Each file is changed as a whole or not at all, but of several files of a call one
-//! may fail before or after another has succeeded; then the user is told, and the model.
+//! Calls of which only a part was made. Each file is changed as a whole or not at all, but of several files of a call
+//! one may fail before or after another has succeeded; then the user is told, and the model.
 //!
-//! What is made and what failed is in the log, and `parts` is its fold; of whom was told what, [`Told`] is. So it does not
-//! matter in which order they come, nor whether the process ends in between.
+//! What is made and what failed is in the log, and `parts` is its fold; of whom was told what, [`Told`] is. So it does
+//! not matter in which order they come, nor whether the process ends in between.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use super::state::State;
 
 /// At most so many files are named in one message.
 const MOST_FILES: usize = 8;
-/// What a notice to the user begins with, a note to the model, and what stands in a call's result: by these words the log
-/// tells who was told.
+/// What a notice to the user begins with, a note to the model, and what stands in a call's result: by these words the
+/// log tells who was told.
 const FOR_USER: &str = "An edit was made only in part. ";
 const FOR_MODEL: &str = "Your edit was accepted, but made only in part. ";
 const IN_RESULT: &str = "so the edit was made only in part: ";

@@ -1,4 +1,5 @@
-//! Questions about code, for the tools of a session: its home's editor passes them to the language servers that run there.
+//! Questions about code, for the tools of a session: its home's editor passes them to the language servers that run
+//! there.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -22,8 +23,8 @@ impl Editors {
     }
 }
 
-/// What answers the questions of a session's tools: the editor's servers, and where it has none, our own.
-/// Nobody is asked in a folder that is not trusted: a question may have the editor load a file, and start a server for it.
+/// What answers the questions of a session's tools: the editor's servers, and where it has none, our own. Nobody is
+/// asked in a folder that is not trusted: a question may have the editor load a file, and start a server for it.
 pub(super) fn of(
     editors: &Editors,
     reader: &Reader,

@@ -287,7 +287,8 @@ fn take(store: &dyn Store, session: &SessionId) -> Result<Box<dyn SessionLock>, 
     }
 }
 
-/// What the model's searches may show, and what may be kept of what commands change, by the rules in force when one begins.
+/// What the model's searches may show, and what may be kept of what commands change, by the rules in force when one
+/// begins.
 pub(super) fn may_read(rules: &Arc<RwLock<Arc<Rules>>>, roots: &Roots) -> Arc<MayRead> {
     let (rules, folders) = (Arc::clone(rules), roots.iter().map(|root| root.path.clone()).collect::<Arc<[_]>>());
     Arc::new(move |named| {
@@ -415,7 +416,8 @@ impl Session {
         });
     }
 
-    /// Takes up what the last process left: a turn that was cut off, commands that ended with it, questions, waiting prompts, pending hunks.
+    /// Takes up what the last process left: a turn that was cut off, commands that ended with it, questions, waiting
+    /// prompts, pending hunks.
     async fn restore(&mut self) {
         if let Some(turn) = &self.state.open_turn {
             self.record(turn.interrupted());

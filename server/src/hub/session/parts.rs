@@ -1,5 +1,5 @@
-//! What became of the parts of calls, as the log tells it: what of a call is in its files, and what of it was accepted and
-//! could not be made. A part of [`super::checkpoints`].
+//! What became of the parts of calls, as the log tells it: what of a call is in its files, and what of it was accepted
+//! and could not be made. A part of [`super::checkpoints`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -31,7 +31,8 @@ struct Made {
     calls: BTreeSet<ToolCallId>,
     /// Those of which no hunk is missing.
     whole: BTreeSet<ToolCallId>,
-    /// The hash of the file's text, as the log last has it; none where that is not known, and where the file was deleted.
+    /// The hash of the file's text, as the log last has it; none where that is not known, and where the file was
+    /// deleted.
     text: Option<String>,
     /// Whether it is the file's deletion.
     is_deletion: bool,
@@ -90,8 +91,8 @@ impl Parts {
         self.failed.iter()
     }
 
-    /// Whether something was made in this file, and the file holds another text than it was left with; the hash is of the
-    /// text that it holds, and none where there is no file. Then what was made may be there no longer.
+    /// Whether something was made in this file, and the file holds another text than it was left with; the hash is of
+    /// the text that it holds, and none where there is no file. Then what was made may be there no longer.
     pub(super) fn is_other(&self, uri: &str, text: Option<&str>) -> bool {
         self.in_file(uri).any(|it| !it.is_deletion && it.text.as_deref() != text)
     }

@@ -1,4 +1,4 @@
-//! Permission as the session has it: its mode, the rules in force, what was granted and is taken back (design D7).
+//! Permission as the session has it: its mode, the rules in force, what was granted and is taken back.
 
 use std::sync::{Arc, PoisonError};
 

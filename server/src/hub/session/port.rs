@@ -1,5 +1,5 @@
-//! What a turn asks of its session: every call is a message to the session's task, but for the rules, which are read, long
-//! results, which are files of their own, and what language servers are asked.
+//! What a turn asks of its session: every call is a message to the session's task, but for the rules, which are read,
+//! long results, which are files of their own, and what language servers are asked.
 
 use std::sync::{Arc, PoisonError, RwLock};
 

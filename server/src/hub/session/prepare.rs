@@ -30,8 +30,8 @@ use crate::hub::router::{Message, Post, Shared};
 use crate::hub::trust::Workspace;
 use crate::hub::{ClientId, Error, Input, Reply, Request};
 
-/// A mentioned file is put before the model whole up to this many lines and bytes; of a larger one only the beginning
-/// (001 §26), since the model can read on by itself.
+/// A mentioned file is put before the model whole up to this many lines and bytes; of a larger one only the beginning,
+/// since the model can read on by itself.
 const WHOLE_LINES: usize = 200;
 const WHOLE_BYTES: usize = 8 * 1024;
 const PREVIEW_LINES: usize = 30;
@@ -104,10 +104,11 @@ pub(super) struct NewTurn {
     pub(super) form: EditForm,
     /// The tools that the model is told of.
     pub(super) offered: Arc<[ToolSpec]>,
-    /// Whether edits are accepted as they come in the whole project, by the store, as read when it had been said here so
-    /// often; none where it cannot be read.
+    /// Whether edits are accepted as they come in the whole project, by the store, as read when it had been said here
+    /// so often; none where it cannot be read.
     pub(super) always: Option<(bool, u64)>,
-    /// The rules that are kept for the project, and how often they had been changed here; none where they cannot be read.
+    /// The rules that are kept for the project, and how often they had been changed here; none where they cannot be
+    /// read.
     pub(super) grants: Option<(Vec<Rule>, u64)>,
     /// Which of the project's rules could not be read and why, for the user.
     pub(super) rules_left_out: Vec<String>,

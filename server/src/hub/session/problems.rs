@@ -1,11 +1,12 @@
-//! What the edits of a turn did to the problems of their files, as language servers see it (design D5).
+//! What the edits of a turn did to the problems of their files, as language servers see it.
 //!
-//! The problems of a file are asked for before a turn's first edit of it, and again after the edits of each answer of the
-//! model; what came and what went is told with the next request. Our own servers see the edits that wait for review, so they
-//! judge them before the user does. The editor's see only what is accepted, so there it is told after that.
+//! The problems of a file are asked for before a turn's first edit of it, and again after the edits of each answer of
+//! the model; what came and what went is told with the next request. Our own servers see the edits that wait for
+//! review, so they judge them before the user does. The editor's see only what is accepted, so there it is told after
+//! that.
 //!
-//! Nothing is guessed: only whole answers about the very text count, and of what is not known that is said, once in a turn.
-//! What is known is news until the model is told of it, and is looked at anew where a turn begins before that.
+//! Nothing is guessed: only whole answers about the very text count, and of what is not known that is said, once in a
+//! turn. What is known is news until the model is told of it, and is looked at anew where a turn begins before that.
 
 mod asking;
 mod report;
@@ -31,7 +32,8 @@ pub(super) use self::asking::OwnServers;
 use self::asking::{Asked, Asking, Judge, Known, MOST_SHOWN, Unknown, Who, Why};
 use self::report::Report;
 
-/// How long an edit waits at most for what the editor's servers say of the text before it; they know that of an open file.
+/// How long an edit waits at most for what the editor's servers say of the text before it; they know that of an open
+/// file.
 const BEFORE_EDIT: Duration = Duration::from_millis(300);
 /// How long to wait for what was not known in time, where nothing was edited since.
 const GLANCE: Duration = Duration::from_millis(250);
@@ -82,8 +84,8 @@ struct File {
     path: PathBuf,
     who: Option<Who>,
     watch: Watch,
-    /// What the session had before the turn's first edit; none where only an earlier turn edited it, so that what came of that
-    /// is none of this one's.
+    /// What the session had before the turn's first edit; none where only an earlier turn edited it, so that what came
+    /// of that is none of this one's.
     was: Option<Pending>,
     /// How many turns have begun since it was edited.
     turns: u32,
@@ -173,8 +175,8 @@ impl Problems {
         }
     }
 
-    /// A turn begins. Of the last one those files are kept of which something is not known or not told yet, such as what came of
-    /// edits accepted since; they are looked at anew.
+    /// A turn begins. Of the last one those files are kept of which something is not known or not told yet, such as
+    /// what came of edits accepted since; they are looked at anew.
     pub(super) fn begin(&self) {
         let mut state = self.state();
         state.files.retain(|file| !self.is_settled(file));
@@ -203,8 +205,8 @@ impl Problems {
         self.state().edits += 1;
     }
 
-    /// Has the problems of files asked for that are about to be edited, if they are not known. Waits a moment for the editor's
-    /// servers, which will not see the text as it is now any more.
+    /// Has the problems of files asked for that are about to be edited, if they are not known. Waits a moment for the
+    /// editor's servers, which will not see the text as it is now any more.
     pub(super) async fn before(&self, files: Vec<PathBuf>) {
         let (files, is_first) = {
             let state = self.state();
@@ -242,8 +244,9 @@ impl Problems {
         let _ = tokio::time::timeout(BEFORE_EDIT, join_all(asked)).await;
     }
 
-    /// Asks for the problems of the other files that are open in the editor: should the turn edit one later, what its first edit
-    /// broke there is none of what was there before. What is not told in a moment may be of a later text, and does not count.
+    /// Asks for the problems of the other files that are open in the editor: should the turn edit one later, what its
+    /// first edit broke there is none of what was there before. What is not told in a moment may be of a later text,
+    /// and does not count.
     fn ask_about_open(&self, but: &[PathBuf]) -> Vec<oneshot::Receiver<()>> {
         let asking = &self.0.asking;
         let open = asking.reader.buffers().all().into_iter().map(|open| open.path.clone());
@@ -334,8 +337,8 @@ impl Problems {
         self.0.news.notify_waiters();
     }
 
-    /// What edits did to problems since that was last told, in words for the model. Waits as long as the user wants after
-    /// edits.
+    /// What edits did to problems since that was last told, in words for the model. Waits as long as the user wants
+    /// after edits.
     pub(super) async fn news(&self) -> Option<String> {
         let mut unknown = self.look().await;
         let spans = self.spans(|judged, _| match &judged.now {
@@ -363,8 +366,8 @@ impl Problems {
         (!words.is_empty()).then(|| words.join("\n"))
     }
 
-    /// The errors that the turn's edits brought and that are there still. Waits likewise. Where the model is told of them, all
-    /// that is known by then is no news any more.
+    /// The errors that the turn's edits brought and that are there still. Waits likewise. Where the model is told of
+    /// them, all that is known by then is no news any more.
     pub(super) async fn new_errors(&self, tells_model: bool) -> Option<NewErrors> {
         self.look().await;
         let spans = self.spans(|judged, edits| match &judged.now {
@@ -521,8 +524,8 @@ impl Problems {
         }
     }
 
-    /// The file, once its problems before the edits are known; as it is where they are not in time. None for one that is not
-    /// watched any more.
+    /// The file, once its problems before the edits are known; as it is where they are not in time. None for one that
+    /// is not watched any more.
     async fn when_known(&self, file: &File, until: Instant) -> Option<File> {
         loop {
             let news = self.0.news.notified();
@@ -563,8 +566,8 @@ impl State {
 }
 
 impl File {
-    /// Takes what a look came to after so many edits. What was known stays known, whatever cannot be told now. Gives what is not
-    /// known.
+    /// Takes what a look came to after so many edits. What was known stays known, whatever cannot be told now. Gives
+    /// what is not known.
     fn take(&mut self, look: Look, edits: u64) -> Vec<Unknown> {
         match (&mut self.watch, look) {
             (Watch::Known(judged), Look::Known(known)) => {

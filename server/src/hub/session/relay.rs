@@ -1,4 +1,4 @@
-//! A session that another process holds, its host (design D2). What is asked of the session here is asked of the host,
+//! A session that another process holds, its host. What is asked of the session here is asked of the host,
 //! over a [`link`] for each client; what happens in it is read from the store, which both have.
 //!
 //! When the host ends this ends too, and the session's task tries to be the next host.

@@ -1,5 +1,5 @@
 //! Pending edits: from a plan to a proposal, from a decision into the document, and what becomes of them when the
-//! document changes meanwhile (design D4). The rules are `workspace::review`'s; here they meet the editor and the disk.
+//! document changes meanwhile. The rules are `workspace::review`'s; here they meet the editor and the disk.
 
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
@@ -35,8 +35,8 @@ use crate::hub::{ClientId, Editor, EditorError, Error};
 pub(super) struct Applied {
     application: Application,
     carried: Carried,
-    /// What the file is where it failed, since it may be another than that was made for; none where that is not known. The
-    /// inner none where there is no file.
+    /// What the file is where it failed, since it may be another than that was made for; none where that is not known.
+    /// The inner none where there is no file.
     now: Option<Option<Arc<str>>>,
     /// The client whose documents counted when it was sent off.
     home: Option<ClientId>,
@@ -146,8 +146,8 @@ impl Session {
         }
     }
 
-    /// Refuses a plan once its files are read again: the model reads them as they are before it tries again, and what was
-    /// read for the plan may be older than what the session has heard of them since.
+    /// Refuses a plan once its files are read again: the model reads them as they are before it tries again, and what
+    /// was read for the plan may be older than what the session has heard of them since.
     fn refuse_plan(
         &self,
         paths: Vec<PathBuf>,
@@ -232,7 +232,8 @@ impl Session {
         self.restore_if_settled();
     }
 
-    /// Puts accepted hunks, or a formatter's text, into their document, after those of the same file that are on their way.
+    /// Puts accepted hunks, or a formatter's text, into their document, after those of the same file that are on their
+    /// way.
     pub(super) fn apply(&mut self, application: Application) {
         self.changed_by_us(&application);
         self.applying.push(application);
@@ -287,8 +288,8 @@ impl Session {
         }
     }
 
-    /// Where a file was made to which another is still to be moved, what the user makes of it is not another's text, after a
-    /// restart either: so it is put on record when they save it.
+    /// Where a file was made to which another is still to be moved, what the user makes of it is not another's text,
+    /// after a restart either: so it is put on record when they save it.
     pub(super) fn saved_where_moved_to(&mut self, path: &Path) {
         let uri = paths::to_uri(path);
         let Open::Yes(document) = self.reader.buffers().get(path) else { return };
@@ -325,8 +326,8 @@ impl Session {
         self.applying.end(&application);
         self.conclude(&application, carried, is_in_ours);
         if failed {
-            // Those after it were made for the text that it would have left, so they are void. What would have been moved
-            // there stays.
+            // Those after it were made for the text that it would have left, so they are void. What would have been
+            // moved there stays.
             for void in self.applying.take_void(&application) {
                 self.conclude(&void, Carried::failed("an edit before it could not be applied"), false);
                 if void.path != application.path {
@@ -334,8 +335,8 @@ impl Session {
                 }
             }
         }
-        // What failed was made for a text that is no longer there; and what the user typed into one that was on its way was
-        // not looked at until now.
+        // What failed was made for a text that is no longer there; and what the user typed into one that was on its way
+        // was not looked at until now.
         let is_open = matches!(self.reader.buffers().get(&application.path), Open::Yes(_));
         match now {
             Some(text) => self.base_read(&application.path, text.as_deref()),
@@ -411,8 +412,8 @@ impl Session {
         })
     }
 
-    /// Looks at all files with pending hunks again after a command, which may have changed any of them, and then at what
-    /// the model has seen of other files.
+    /// Looks at all files with pending hunks again after a command, which may have changed any of them, and then at
+    /// what the model has seen of other files.
     pub(super) fn after_command(&mut self, turn: TurnId, call: ToolCallId, reply: oneshot::Sender<Vec<String>>) {
         self.looking += 1;
         let look = self.look_after_command(&turn, &call);
@@ -566,7 +567,7 @@ impl Session {
         notes
     }
 
-    /// What stands between the model's picture of the project and the disk (design D4: the command barrier).
+    /// What stands between the model's picture of the project and the disk: what the command barrier settles.
     pub(super) fn unsettled(&mut self, reply: oneshot::Sender<Unsettled>) {
         if self.review.is_applying() || self.formatting.is_running() {
             // Accepted hunks are on their way, or are being formatted: the command waits until the disk has them.
@@ -623,8 +624,9 @@ impl Session {
         let _ = done.send(failures);
     }
 
-    /// The project's documents with text that is not saved, for who looks for them, which blocks. One that the editor has
-    /// not changed since it was on disk, and that a command or another program changed there, holds nothing of the user's.
+    /// The project's documents with text that is not saved, for who looks for them, which blocks. One that the editor
+    /// has not changed since it was on disk, and that a command or another program changed there, holds nothing of the
+    /// user's.
     fn unsaved(&self) -> impl FnOnce() -> Vec<Arc<Snapshot>> + Send + 'static {
         let (reader, roots) = (Arc::clone(&self.reader), Arc::clone(&self.roots));
         let is_left_behind = |buffer: &Snapshot| match buffer.saved_version {
@@ -732,8 +734,8 @@ pub(super) fn is_ours(ours: &HashMap<PathBuf, TextHash>, buffer: &Snapshot) -> b
     ours.get(&buffer.path) == Some(buffer.hash())
 }
 
-/// The files of a plan whose problems it may change. One that is moved has no text before at its new place, and takes its
-/// problems there.
+/// The files of a plan whose problems it may change. One that is moved has no text before at its new place, and takes
+/// its problems there.
 fn judged(plan: &EditPlan) -> Vec<PathBuf> {
     let is_moved_to = |path: &PathBuf| plan.files.iter().any(|file| file.moved_to.as_ref() == Some(path));
     let stays = plan.files.iter().filter(|file| file.new_text.is_some() && !is_moved_to(&file.path));

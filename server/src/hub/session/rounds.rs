@@ -1,5 +1,5 @@
-//! What commands and other programs changed, in the review beside what the agent proposes: from a look at the files to hunks
-//! that are kept or taken back (design D4).
+//! What commands and other programs changed, in the review beside what the agent proposes: from a look at the files to
+//! hunks that are kept or taken back.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -115,8 +115,8 @@ impl Session {
         self.review_changed();
     }
 
-    /// Lists one file, if its document has the change: the editor's, else what is on disk, which is as others left it where
-    /// it has not been read since.
+    /// Lists one file, if its document has the change: the editor's, else what is on disk, which is as others left it
+    /// where it has not been read since.
     fn land(&mut self, turn: &TurnId, file: &Landing, on_disk: Option<Option<&str>>) -> bool {
         if self.review.is_applying_to(&file.path) {
             return false;
@@ -155,8 +155,8 @@ impl Session {
         self.rounds.waiting.iter().any(|(_, file)| file.path == path)
     }
 
-    /// A document changed, perhaps to what others made of its file. `on_disk` is the file's text where no editor holds it,
-    /// and then this is the last time that it is looked.
+    /// A document changed, perhaps to what others made of its file. `on_disk` is the file's text where no editor holds
+    /// it, and then this is the last time that it is looked.
     pub(super) fn land_waiting(&mut self, path: &Path, on_disk: Option<Option<&str>>) {
         if !self.waits_to_land(path) {
             return;
@@ -185,8 +185,8 @@ impl Session {
         self.rounds.waiting.retain(|(_, file)| file.path != path || !checkpoints.are_of(&file.calls, turns));
     }
 
-    /// What a file that others changed was beyond its text, for who puts that in its place again; none where the file is
-    /// no longer just what they left. Blocks when called.
+    /// What a file that others changed was beyond its text, for who puts that in its place again; none where the file
+    /// is no longer just what they left. Blocks when called.
     pub(super) fn exactly(&self, application: &Application) -> impl FnOnce() -> Option<Exactly> + Send + 'static {
         let target = application.target_text.clone().filter(|_| self.review.is_landed(&application.proposal_id));
         let known = target.and_then(|text| Some((self.state.changed(&application.path, &text)?.clone(), text)));

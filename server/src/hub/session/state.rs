@@ -45,7 +45,8 @@ pub(super) struct State {
     pub(super) unpriced: BTreeSet<String>,
     pub(super) created_at: u64,
     pub(super) updated_at: u64,
-    /// Whether the user has asked for it by a command, or given it a prompt, a command, a name, a model or a mode of its own.
+    /// Whether the user has asked for it by a command, or given it a prompt, a command, a name, a model or a mode of
+    /// its own.
     pub(super) is_used: bool,
     /// Whether its log says that the user did not ask for it; those of older versions say nothing of it.
     is_not_asked_for: bool,
@@ -63,8 +64,8 @@ pub(super) struct State {
     paths: BTreeMap<ProposalId, (String, bool)>,
     /// The commands that were run, by their calls, as far as the model is reminded of them.
     commands: HashMap<ToolCallId, String>,
-    /// What others changed: what a file was beyond its text and what it became, by its URI and the hash of the text that it
-    /// had.
+    /// What others changed: what a file was beyond its text and what it became, by its URI and the hash of the text
+    /// that it had.
     changed: HashMap<(String, String), (FileImage, Option<FileImage>)>,
     /// Every question ever asked here.
     pub(super) asked: BTreeSet<PermissionId>,
@@ -263,13 +264,14 @@ impl State {
         }
     }
 
-    /// Whether nobody would miss it: nothing was said in it, and nobody asked for it. Of an older version's log that is not
-    /// known.
+    /// Whether nobody would miss it: nothing was said in it, and nobody asked for it. Of an older version's log that is
+    /// not known.
     pub(super) fn is_unused(&self) -> bool {
         self.is_not_asked_for && !self.is_used
     }
 
-    /// What a file was beyond this text when others changed it, if they did, and what it became; none if they deleted it.
+    /// What a file was beyond this text when others changed it, if they did, and what it became; none if they deleted
+    /// it.
     pub(super) fn changed(&self, path: &Path, text: &str) -> Option<&(FileImage, Option<FileImage>)> {
         self.changed.get(&(paths::to_uri(path), hash(text).0))
     }

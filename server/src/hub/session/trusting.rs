@@ -1,4 +1,4 @@
-//! Whether the session's workspace is trusted (design D7). Its first turn asks, where nobody has said.
+//! Whether the session's workspace is trusted. Its first turn asks, where nobody has said.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,9 +81,9 @@ impl Session {
         tokio::spawn(async move { look(&workspace, &word, &own).await });
     }
 
-    /// Whether the workspace is trusted was read. A question about it is settled where somebody has said, and a shell that
-    /// was started for a trusted workspace makes way for one that is not: at once where it does nothing, else before the
-    /// next command. Language servers that run for it are ended.
+    /// Whether the workspace is trusted was read. A question about it is settled where somebody has said, and a shell
+    /// that was started for a trusted workspace makes way for one that is not: at once where it does nothing, else
+    /// before the next command. Language servers that run for it are ended.
     pub(super) fn trust_read(&mut self, decided: Option<bool>) {
         if decided.is_some() {
             let is_it = |id: &&_| self.questions.get(*id).is_some_and(|it| it.request.about == PermissionAbout::Trust);

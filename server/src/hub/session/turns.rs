@@ -350,7 +350,8 @@ impl Session {
         is_option.then_some(given.answer)
     }
 
-    /// What was said to the turn, then what the user's own commands came to, and then what became of its edits. All is in the log before the turn hears it.
+    /// What was said to the turn, then what the user's own commands came to, and then what became of its edits. All is
+    /// in the log before the turn hears it.
     fn take_interjections(&mut self) -> Vec<Interjection> {
         let mut heard = Vec::new();
         for (queue_id, interjection) in std::mem::take(&mut self.interjections) {
@@ -495,8 +496,8 @@ impl Session {
         Ok(TurnCancelResult { cancelled: running.is_some() || stops })
     }
 
-    /// Breaks the turn off where it stands, as a crash would: its questions stay, and it can be gone on with. A prompt that is
-    /// still being made ready waits, unless its sender is there to send it again: a window of another process.
+    /// Breaks the turn off where it stands, as a crash would: its questions stay, and it can be gone on with. A prompt
+    /// that is still being made ready waits, unless its sender is there to send it again: a window of another process.
     pub(super) fn interrupt_turn(&mut self) {
         let Some(turn) = self.turn.take() else { return };
         self.set_rules();

@@ -1,7 +1,7 @@
-//! Undo and redo of what turns did to files: looking, and going the ways that [`super::checkpoints`] plans (design D4).
+//! Undo and redo of what turns did to files: looking, and going the ways that [`super::checkpoints`] plans.
 //!
-//! The session's task says what is meant and records what came of it. In between, the files are looked at and changed by
-//! a task of its own, and what could change files meanwhile waits.
+//! The session's task says what is meant and records what came of it. In between, the files are looked at and changed
+//! by a task of its own, and what could change files meanwhile waits.
 
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
@@ -140,8 +140,8 @@ impl Session {
         self.settle();
     }
 
-    /// Begins the undo or redo that waits, once no accepted hunk is on its way into a file, and what commands changed is
-    /// recorded, which would else hold what the undo itself writes.
+    /// Begins the undo or redo that waits, once no accepted hunk is on its way into a file, and what commands changed
+    /// is recorded, which would else hold what the undo itself writes.
     pub(super) fn restore_if_settled(&mut self) {
         if self.review.is_applying() || self.looking > 0 || self.looks.are_on() {
             return;
@@ -217,8 +217,8 @@ impl Session {
         }
     }
 
-    /// Whether something waits until an undo or redo has changed the files: what starts a turn, changes files itself, or
-    /// would be decided on texts that are about to be others.
+    /// Whether something waits until an undo or redo has changed the files: what starts a turn, changes files itself,
+    /// or would be decided on texts that are about to be others.
     pub(super) fn hold(&mut self, caller: Caller, request: Request) -> Option<(Caller, Request)> {
         let waits = matches!(
             request,

@@ -1,5 +1,5 @@
-//! The user's own commands, `!command` and `!!command`: they run in the session's shell, at once, whether a turn runs or
-//! not, and nobody is asked. What they change is the user's own doing, neither reviewed nor undone with a turn.
+//! The user's own commands, `!command` and `!!command`: they run in the session's shell, at once, whether a turn runs
+//! or not, and nobody is asked. What they change is the user's own doing, neither reviewed nor undone with a turn.
 
 use std::sync::Arc;
 

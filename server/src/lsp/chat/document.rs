@@ -1,7 +1,7 @@
 //! A chat document: what of it is the prompt, and where an answer goes. Pure text in, pure text out.
 //!
-//! It is Markdown that a person could have written. A line [`MARK`] begins what the user says, [`ANSWER`] what Azimuth says;
-//! a comment names the session, so that the conversation goes on when the document is opened again.
+//! It is Markdown that a person could have written. A line [`MARK`] begins what the user says, [`ANSWER`] what Azimuth
+//! says; a comment names the session, so that the conversation goes on when the document is opened again.
 
 use protocol::SessionId;
 use workspace::review::LineEdit;
@@ -33,8 +33,8 @@ const NEAR: usize = 3;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Prompt {
     pub(super) text: String,
-    /// Whether it begins where a prompt begins: with few blank lines above it ([`NEAR`]). What stands further down may be
-    /// out of sight.
+    /// Whether it begins where a prompt begins: with few blank lines above it ([`NEAR`]). What stands further down may
+    /// be out of sight.
     pub(super) leads: bool,
 }
 
@@ -53,8 +53,8 @@ pub(super) fn read(text: &str) -> Said {
     Said { session: session(text), prompt: Prompt::new(own), is_marked: mark.is_some() }
 }
 
-/// The session that a document is about: the last that a command changed to, else the one that it began with. Only where a
-/// command was all that was said does a session's line stand right above a mark; what the user says never does.
+/// The session that a document is about: the last that a command changed to, else the one that it began with. Only
+/// where a command was all that was said does a session's line stand right above a mark; what the user says never does.
 fn session(text: &str) -> Option<SessionId> {
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
     let above_marks = lines().zip(lines().skip(1)).filter(|(_, below)| below.trim_end() == MARK);
@@ -63,8 +63,8 @@ fn session(text: &str) -> Option<SessionId> {
 }
 
 /// What a document shows where it goes on with another session: the line that names it, and what a chat has of its last
-/// turn. The line stands right above a mark, so that it [counts](session). A mark invites the next prompt, unless a turn
-/// runs, or a prompt waits whose turn will bring its own.
+/// turn. The line stands right above a mark, so that it [counts](session). A mark invites the next prompt, unless a
+/// turn runs, or a prompt waits whose turn will bring its own.
 pub(super) fn switched(session: &SessionId, said: &str, is_running: bool, waits: bool) -> String {
     let line = session_line(session);
     let mark = format!("\n{MARK}\n\n");
@@ -82,8 +82,8 @@ pub(super) fn switched(session: &SessionId, said: &str, is_running: bool, waits:
     shown
 }
 
-/// What a document lacks of the last turn, of which this is all that a chat has: nothing where its answer has come to an
-/// end. Where the user has changed the answer, nothing can be said but that it has ended.
+/// What a document lacks of the last turn, of which this is all that a chat has: nothing where its answer has come to
+/// an end. Where the user has changed the answer, nothing can be said but that it has ended.
 pub(super) fn lacks(text: &str, turn: &str) -> String {
     let lines: Vec<_> = text.lines().map(str::trim_end).collect();
     let last = lines.iter().rposition(|line| matches!(*line, MARK | ANSWER));
@@ -122,15 +122,16 @@ pub(super) fn session_line(session: &SessionId) -> String {
 pub(super) struct Place {
     /// The last lines that were written; none before the first.
     last: Vec<String>,
-    /// The number of lines down to there when they were written. Of lines that repeat themselves it tells which are meant.
+    /// The number of lines down to there when they were written. Of lines that repeat themselves it tells which are
+    /// meant.
     line: usize,
     /// How many blank lines were written below them.
     blank: usize,
 }
 
 impl Place {
-    /// The edit that writes on: after the last lines written. Where they are not to be found, as where the user has changed
-    /// them, it goes on at the document's end, which is the place from then on.
+    /// The edit that writes on: after the last lines written. Where they are not to be found, as where the user has
+    /// changed them, it goes on at the document's end, which is the place from then on.
     pub(super) fn insert(&mut self, text: &str, more: &str) -> LineEdit {
         if self.find(text).is_none() {
             *self = Self::at_end(text);

@@ -1,7 +1,7 @@
 //! A session's events as the Markdown of a chat document.
 //!
-//! Text is given out in whole lines, so that each edit of the document leaves it readable; the end of a message ends its
-//! line.
+//! Text is given out in whole lines, so that each edit of the document leaves it readable; the end of a message ends
+//! its line.
 
 use std::collections::HashMap;
 use std::fmt::Write;

@@ -1,5 +1,5 @@
 //! Cursors over what a client follows: sessions' logs and terminals' output. Nothing is queued for a client; a cursor
-//! holds one page at most and reads the next when that is sent (design D1).
+//! holds one page at most and reads the next when that is sent.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -20,9 +20,9 @@ use crate::hub::Feed;
 const CHUNK: usize = 32 * 1024;
 /// So far ahead of what it has acknowledged a client that acknowledges is sent a terminal's output, in bytes.
 const WINDOW: u64 = 256 * 1024;
-/// Output that comes so soon after the last is gathered for so long, up to [`CHUNK`]: a terminal gives it in pieces of some
-/// 4 KiB, and a message for each would cost more than what is in it. Nobody sees the difference (a frame is twice as long), and
-/// what comes after a silence goes out at once.
+/// Output that comes so soon after the last is gathered for so long, up to [`CHUNK`]: a terminal gives it in pieces of
+/// some 4 KiB, and a message for each would cost more than what is in it. Nobody sees the difference (a frame is twice
+/// as long), and what comes after a silence goes out at once.
 const GATHER: Duration = Duration::from_millis(8);
 /// How long to wait before a log that could not be read is read again.
 const RETRY: Duration = Duration::from_secs(1);

@@ -153,8 +153,8 @@ impl Client {
         self.call::<methods::TerminalOpen>(json!({ "sessionId": session })).await.terminal_id
     }
 
-    /// Follows the session's terminal and says how far it has come, when [`Client::acknowledge`] is called. Bytes may be
-    /// passed over.
+    /// Follows the session's terminal and says how far it has come, when [`Client::acknowledge`] is called. Bytes may
+    /// be passed over.
     pub async fn open_terminal_slowly(&self, session: &SessionId) -> TerminalId {
         let id = TerminalId::new(format!("shell-{session}"));
         self.state().terminals.entry(id.clone()).or_default().acknowledges = true;

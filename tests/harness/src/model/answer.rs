@@ -164,8 +164,8 @@ impl Answer {
         self.step(Step::Call { id: next_id(), name: name.into(), input })
     }
 
-    /// Then a tool call of which only what stands before `cut` comes before the gate is open. The fields come in the order
-    /// in which they are given.
+    /// Then a tool call of which only what stands before `cut` comes before the gate is open. The fields come in the
+    /// order in which they are given.
     #[must_use]
     pub fn slow_call(self, name: &str, fields: &[(&str, Value)], cut: &str, gate: &Gate) -> Self {
         let fields: Vec<_> = fields.iter().map(|(field, value)| format!("{}:{value}", json!(field))).collect();

@@ -1,8 +1,8 @@
 //! What the vendors refuse.
 //!
-//! A vendor does not forgive what a lenient server reads over: a field that its published types do not have, thinking or
-//! a signature that is missing, changed, or another model's. The fields are those of npm `@anthropic-ai/sdk` 1.12 and
-//! `openai` 7.57; the words are the vendors' own.
+//! A vendor does not forgive what a lenient server reads over: a field that its published types do not have, thinking
+//! or a signature that is missing, changed, or another model's. The fields are those of npm `@anthropic-ai/sdk` 1.12
+//! and `openai` 7.57; the words are the vendors' own.
 
 use std::collections::HashMap;
 

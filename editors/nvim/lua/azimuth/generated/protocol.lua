@@ -379,7 +379,7 @@
 ---@field uri string The document.
 ---@field outcome azimuth.ApplyOutcome How it went.
 ---@field turnId? azimuth.TurnId The turn that they belong to: the last of those that had a part in them. Absent in logs of older versions.
----@field before? string The hash of its text before; absent for a file that was not there. The text is kept (design D4).
+---@field before? string The hash of its text before; absent for a file that was not there. The text is kept.
 ---@field after? string The hash of its text after, which is kept too; absent where it is no more.
 ---@field deleted? azimuth.FileImage Where a file was deleted, what it was beyond its text.
 
@@ -880,7 +880,7 @@
 ---A message of the assistant, whose deltas carry the same id.
 ---@alias azimuth.MessageId string
 
----What the agent may do in a turn (001 §8).
+---What the agent may do in a turn.
 ---@alias azimuth.Mode
 ---| "ask" # Look, and answer; nothing is changed or run.
 ---| "plan" # Look, also with commands that are known only to read, and plan; nothing is changed.
@@ -1298,7 +1298,7 @@
 ---@class azimuth.SessionDeleteParams
 ---@field sessionId azimuth.SessionId The session.
 
----A session: one conversation with all that happened in it. Six hexadecimal digits (001 §24).
+---A session: one conversation with all that happened in it. Six hexadecimal digits.
 ---@alias azimuth.SessionId string
 
 ---A session in a list.

@@ -1,4 +1,4 @@
-//! The command barrier (design D4): a command sees the disk, so what is not there yet is settled before one runs.
+//! The command barrier: a command sees the disk, so what is not there yet is settled before one runs.
 
 use protocol::permission::{PermissionAbout, PermissionOptionKind};
 use protocol::session::Mode;
@@ -14,8 +14,8 @@ const SETTLE: &str = "settle_and_run";
 const WITHOUT: &str = "run_without";
 
 impl Gate {
-    /// Brings to the disk what may be brought there, and says in `remarks` what the command does not see. A command that
-    /// only reads is not worth a question: it runs on the disk as it is.
+    /// Brings to the disk what may be brought there, and says in `remarks` what the command does not see. A command
+    /// that only reads is not worth a question: it runs on the disk as it is.
     pub(super) async fn settle(
         &self,
         call: &OpenCall,

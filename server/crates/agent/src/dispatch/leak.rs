@@ -1,9 +1,9 @@
-//! Routing text that leaked into a call's input (004-HRM-01).
+//! Routing text that leaked into a call's input.
 //!
 //! Some models now and then write the plain text of their routing tokens into what they pass to a tool: a marker that
-//! names the next tool, `code`, and junk behind it. In a command or an edit that would be taken for what was meant. What
-//! is behind the marker cannot be trusted, nor can one tell where the junk before it begins; so the call is refused as a
-//! whole, and the model makes it again.
+//! names the next tool, `code`, and junk behind it. In a command or an edit that would be taken for what was meant.
+//! What is behind the marker cannot be trusted, nor can one tell where the junk before it begins; so the call is
+//! refused as a whole, and the model makes it again.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 const MARKER: &str = concat!("to=", "functions.");
 /// The words that name a channel, one of which stands before a marker.
 const CHANNELS: [&str; 4] = ["analysis", "assistant", "commentary", "user"];
-/// Tokens that are seldom anything else than the beginning of such junk (004-HRM-01).
+/// Tokens that are seldom anything else than the beginning of such junk.
 const GLITCHES: [&str; 5] = ["Japgolly", "Jsii", "Jsii_commentary", "changedFiles", "RTLU"];
 
 /// The name of the field of an input that holds leaked text; empty where the input has no fields.

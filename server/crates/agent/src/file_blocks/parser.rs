@@ -1,9 +1,10 @@
 //! Files in the text of an answer, told from what stands around them as it comes.
 //!
-//! Each tag is a line of its own. Text comes in pieces that are cut anywhere, so what may yet be a tag is held back. What
-//! stands in a Markdown fence is text; within a file nothing is a tag but the end of it.
+//! Each tag is a line of its own. Text comes in pieces that are cut anywhere, so what may yet be a tag is held back.
+//! What stands in a Markdown fence is text; within a file nothing is a tag but the end of it.
 //!
-//! What comes out goes into the log, and from there into exports. So the mark is left out of what looks like a tag and is none.
+//! What comes out goes into the log, and from there into exports. So the mark is left out of what looks like a tag and
+//! is none.
 
 /// How the line begins that begins a file.
 pub(super) const OPENING: &str = "<azimuth_file";

@@ -1,9 +1,9 @@
 //! Programs of awk that only read: by their words, since a program can run commands, write files and read others.
 //!
-//! A program is taken apart into words, numbers, texts, patterns and signs. Where awk itself could take it apart in another
-//! way, as a `/` that may divide or begin a pattern, it is not understood, and asked. What is understood only reads if all its
-//! names are variables of its own or in the list of harmless ones, and if nothing in it is a sign that writes or joins commands:
-//! `|`, and `>` but for comparisons in conditions.
+//! A program is taken apart into words, numbers, texts, patterns and signs. Where awk itself could take it apart in
+//! another way, as a `/` that may divide or begin a pattern, it is not understood, and asked. What is understood only
+//! reads if all its names are variables of its own or in the list of harmless ones, and if nothing in it is a sign that
+//! writes or joins commands: `|`, and `>` but for comparisons in conditions.
 
 /// Names of the language that neither run, nor write, nor read a file, nor tell of the environment.
 const HARMLESS: &[&str] = &[
@@ -167,7 +167,8 @@ enum Token<'a> {
 /// Whether a program only reads.
 fn is_reading(program: &str) -> bool {
     let Some(tokens) = tokens(program) else { return false };
-    // A `>` within a `print` writes, though it compares within parentheses there. A line's end need not end the statement.
+    // A `>` within a `print` writes, though it compares within parentheses there. A line's end need not end the
+    // statement.
     let mut prints = false;
     tokens.iter().enumerate().all(|(at, token)| match *token {
         Token::Name(name) => {
@@ -243,8 +244,8 @@ fn begins_a_pattern(before: &[Token<'_>]) -> Option<bool> {
     match before.last() {
         None | Some(Token::LineEnd | Token::Or) => Some(true),
         Some(Token::Sign('(' | ',' | '{' | '}' | ';' | '!' | '~' | '&' | '?' | ':' | '=')) => Some(true),
-        // After a value, a closing bracket or a name it divides; what follows is then read as more of the program. After
-        // the condition of a statement, the statement begins.
+        // After a value, a closing bracket or a name it divides; what follows is then read as more of the program.
+        // After the condition of a statement, the statement begins.
         Some(Token::Sign(')')) => (!closes_a_condition(before)).then_some(false),
         Some(Token::Value | Token::Sign(']')) => Some(false),
         Some(Token::Name(name)) if is_own(name) || matches!(*name, "NF" | "NR" | "FNR") => Some(false),

@@ -34,8 +34,8 @@ pub(super) fn is_plain(command: &SimpleCommand, places: &Places<'_>) -> bool {
         && !operands.is_empty()
         && given.iter().all(|flag| is_of(flag, flags))
         && stays
-        // A link leads from where it stands, so what it names must be no way up. One that is no symbolic one would be another
-        // name of the same file.
+        // A link leads from where it stands, so what it names must be no way up. One that is no symbolic one would be
+        // another name of the same file.
         && (!links || (is_symbolic(&given) && operands.len() == 2 && !operands.iter().any(|path| leads_up(path))))
 }
 

@@ -1,5 +1,5 @@
-//! The options of a command that searches or compares, as the program itself takes them: which words are options, which are
-//! values of options, and which are neither.
+//! The options of a command that searches or compares, as the program itself takes them: which words are options, which
+//! are values of options, and which are neither.
 
 /// Which options of a program take the next word.
 pub(super) struct Kinds {

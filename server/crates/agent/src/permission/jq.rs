@@ -1,5 +1,5 @@
-//! Calls of jq that only read: a program of it can tell of the environment and take in modules, and its options name further
-//! files.
+//! Calls of jq that only read: a program of it can tell of the environment and take in modules, and its options name
+//! further files.
 
 /// Options without a value, by their letters and in full. Others may name a file, and some builds write in place.
 const LETTERS: &str = "rcsSenjaCMR";

@@ -1,5 +1,5 @@
-//! Whether a command that only reads may show a file that usually holds keys: by its name, by a glob, through a folder, or out
-//! of git.
+//! Whether a command that only reads may show a file that usually holds keys: by its name, by a glob, through a folder,
+//! or out of git.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
-//! Files that are more than a project's text: those that usually hold keys, and those that make programs run. This is the
-//! one place that names them; `docs/security.md` quotes both lists, and a test compares.
+//! Files that are more than a project's text: those that usually hold keys, and those that make programs run. This is
+//! the one place that names them; `docs/security.md` quotes both lists, and a test compares.
 //!
-//! A name fits a file of that name at any depth, whatever its case, and `*` is any text in a name. With `/` between, the last
-//! names of a path must be so; with `/` at the end it is a folder, and all that is in it.
+//! A name fits a file of that name at any depth, whatever its case, and `*` is any text in a name. With `/` between,
+//! the last names of a path must be so; with `/` at the end it is a folder, and all that is in it.
 
 use std::path::Path;
 
@@ -279,8 +279,8 @@ pub fn is_for_keys(path: &Path) -> bool {
     is_listed(&[KEY_KINDS], &names) || (!is_code && is_listed(KEYS, &names) && !is_example())
 }
 
-/// Whether such a file is read only where the user says so. A key of a kind that tests need, and in a folder of tests, is read
-/// like any file: it was made for them. The path is from a folder of the workspace.
+/// Whether such a file is read only where the user says so. A key of a kind that tests need, and in a folder of tests,
+/// is read like any file: it was made for them. The path is from a folder of the workspace.
 pub(super) fn is_read_by_leave(relative: &Path) -> bool {
     let names = names(relative);
     let is_of_tests = || names.iter().rev().skip(1).any(|name| OF_TESTS.contains(&name.as_str()));
@@ -292,8 +292,8 @@ pub(super) fn is_often_settings(path: &Path) -> bool {
     names(path).last().is_some_and(|name| OFTEN_SETTINGS.contains(&name.as_str()))
 }
 
-/// Whether a file of the workspace makes programs other than the project's own run something. The path is from a folder of
-/// the workspace.
+/// Whether a file of the workspace makes programs other than the project's own run something. The path is from a folder
+/// of the workspace.
 pub fn makes_programs_run(relative: &Path) -> bool {
     let names = names(relative);
     // Sources of programs lie there, as cargo has them.

@@ -45,13 +45,15 @@ impl<'a> Places<'a> {
         Self { folders, current, links }
     }
 
-    /// Whether what a path as written names lies in the workspace, wherever the line may be and whatever link it goes through.
+    /// Whether what a path as written names lies in the workspace, wherever the line may be and whatever link it goes
+    /// through.
     pub(super) fn holds(&self, written: &str) -> bool {
         self.reached(written).is_some_and(|paths| paths.iter().all(|path| self.is_inside(path)))
     }
 
-    /// Whether what a path as written names lies in the workspace itself and is a file of the project's own, wherever the
-    /// line may be and whatever link it goes through: nothing of git's or Azimuth's, and none that usually holds keys.
+    /// Whether what a path as written names lies in the workspace itself and is a file of the project's own, wherever
+    /// the line may be and whatever link it goes through: nothing of git's or Azimuth's, and none that usually holds
+    /// keys.
     pub(super) fn holds_own(&self, written: &str) -> bool {
         let is_own = |path: &PathBuf| {
             let folders = self.folders.iter().filter(|folder| path.starts_with(folder));
@@ -84,8 +86,8 @@ impl<'a> Places<'a> {
         self.reached(written).unwrap_or_default()
     }
 
-    /// Whether a program of the project's own packages is there: wherever the line may be it is told to be a link, as package
-    /// managers make them, to a file of the workspace.
+    /// Whether a program of the project's own packages is there: wherever the line may be it is told to be a link, as
+    /// package managers make them, to a file of the workspace.
     pub(super) fn has_package_program(&self, name: &str) -> bool {
         // Where the folder is the link, its file may be missing.
         let is_file = |led_to: &PathBuf| !led_to.ends_with(Path::new(".bin").join(name));

@@ -48,7 +48,8 @@ const HARMLESS: &[&str] = &[
     "VISUAL",
 ];
 
-/// Whether this is `echo` or `printf`, or what takes a path apart and looks at no file, and all that is not known of its words may be printed.
+/// Whether this is `echo` or `printf`, or what takes a path apart and looks at no file, and all that is not known of
+/// its words may be printed.
 pub(super) fn is_harmless(name: &str, words: &[Word]) -> bool {
     let tells = words.iter().all(|word| argument(word).is_some() || is_printable(word));
     match (name, words) {

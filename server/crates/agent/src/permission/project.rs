@@ -1,6 +1,6 @@
-//! The table of a project's own commands: its tests, its build, its linters. In a sandbox of a trusted workspace they run
-//! without a question. What they run is the project's, whatever it does; so it matters that they run nothing else: no
-//! code given in the line, no program, package or configuration from elsewhere, nothing that publishes.
+//! The table of a project's own commands: its tests, its build, its linters. In a sandbox of a trusted workspace they
+//! run without a question. What they run is the project's, whatever it does; so it matters that they run nothing else:
+//! no code given in the line, no program, package or configuration from elsewhere, nothing that publishes.
 
 mod arguments;
 mod build;
@@ -43,7 +43,8 @@ pub(super) fn own_command(command: &SimpleCommand, places: &Places<'_>) -> Optio
     is_own(&arguments).then(|| arguments.name())
 }
 
-/// A word that says how many jobs there are to be, with a number where it asks for that of the processors: `-j$(nproc)`.
+/// A word that says how many jobs there are to be, with a number where it asks for that of the processors:
+/// `-j$(nproc)`.
 fn with_processors(word: &Word) -> Word {
     let Word::Unknown(text) = word else { return word.clone() };
     let plain = text.replace('"', "").replace("$(nproc)", "2");
@@ -111,7 +112,8 @@ fn tables() -> impl Iterator<Item = &'static Program> {
     [rust::TABLE, script::TABLE, python::TABLE, build::TABLE].into_iter().flatten()
 }
 
-/// Whether an assignment before a command says nothing of what runs: a switch, or flags for the compiler that are known.
+/// Whether an assignment before a command says nothing of what runs: a switch, or flags for the compiler that are
+/// known.
 fn sets_nothing_else(text: &str) -> bool {
     /// What these hold is names and numbers.
     const PLAIN: &[&str] = &[

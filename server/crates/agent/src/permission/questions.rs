@@ -1,18 +1,19 @@
 //! The questions of programs that the model answers unasked: those that are known to be harmless, and no others.
 //!
-//! A question is known by the program that asks it and by all that it shows, since `Proceed?` has its sense from the line
-//! above. So the whole line of commands is known to be one of these programs, everything it has shown since it was last given
-//! a line is known too, and the answer is a plain word or a key of a menu:
+//! A question is known by the program that asks it and by all that it shows, since `Proceed?` has its sense from the
+//! line above. So the whole line of commands is known to be one of these programs, everything it has shown since it was
+//! last given a line is known too, and the answer is a plain word or a key of a menu:
 //!
-//! - what sets up a project (`npm init`, `npm create`, `cargo generate`) and asks for names, versions, licences, frameworks;
+//! - what sets up a project (`npm init`, `npm create`, `cargo generate`) and asks for names, versions, licences,
+//!   frameworks;
 //! - `git add -p` and `git reset -p`, which change the index only;
 //! - pagers, for keys that turn pages or leave;
 //! - tests that watch files, for keys that run them again or leave;
 //! - `Press any key to continue`, of any program that shows nothing else.
 //!
-//! What is above or below a known question is looked at as a person sees it and as it was printed, so that nothing is hidden by
-//! what was written over it, by colours or by letters that only look like others. An interpreter's or a debugger's prompt is
-//! none of these: what is typed there is code.
+//! What is above or below a known question is looked at as a person sees it and as it was printed, so that nothing is
+//! hidden by what was written over it, by colours or by letters that only look like others. An interpreter's or a
+//! debugger's prompt is none of these: what is typed there is code.
 
 use super::{ShellLine, Shown, SimpleCommand, Typing, Word};
 use crate::unseen::is_unseen;
@@ -148,8 +149,8 @@ const INTRODUCTION: &[&str] = &[
     "this command will guide you through creating your pyproject.toml config.",
 ];
 
-/// Words that make a question one for the user wherever they stand in what is shown. A second guard: what is not known is
-/// asked in any case.
+/// Words that make a question one for the user wherever they stand in what is shown. A second guard: what is not known
+/// is asked in any case.
 const GRAVE: &[&str] = &[
     "abandon",
     "account",
@@ -442,8 +443,8 @@ fn watches_tests(words: &[&str]) -> bool {
     is_runner(runner) && words.iter().any(|word| matches!(*word, "--watch" | "--watchAll" | "watch" | "vitest"))
 }
 
-/// Whether the last line is one of a list of keys. Others than these change files or ask for a pattern, and a test may itself
-/// say what to press.
+/// Whether the last line is one of a list of keys. Others than these change files or ask for a pattern, and a test may
+/// itself say what to press.
 fn is_of_a_watch(shown: &Shown, text: &str) -> bool {
     const KEYS: &[&str] = &[
         "press a to run all tests",
@@ -485,8 +486,8 @@ fn is_light(text: &str) -> bool {
     is_plain && !GRAVE.iter().any(|word| text.contains(word))
 }
 
-/// What was printed, in pieces between line ends and returns, without escape sequences, controls and what cannot be seen: so
-/// also what was written over, or is in the colour of the background.
+/// What was printed, in pieces between line ends and returns, without escape sequences, controls and what cannot be
+/// seen: so also what was written over, or is in the colour of the background.
 fn pieces(printed: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut rest = printed.chars().peekable();
@@ -519,8 +520,8 @@ fn skip_sequence(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     }
 }
 
-/// Whether a terminal was only written to line by line, as programs do that paint a question anew. Where one goes to another
-/// place and writes there, it cannot be told what is seen.
+/// Whether a terminal was only written to line by line, as programs do that paint a question anew. Where one goes to
+/// another place and writes there, it cannot be told what is seen.
 fn moves_by_lines(printed: &str) -> bool {
     let mut is_elsewhere = false;
     printed.split('\x1b').enumerate().all(|(at, piece)| {

@@ -122,8 +122,8 @@ const TABLE: &[(&str, Reads)] = &[
     ("xxd", If(xxd)),
 ];
 
-/// Of the programs that may be given other options than any those that have none which does harm where what follows it is only
-/// a file's name without a `/`: what a glob such as `*.rs` can come to be.
+/// Of the programs that may be given other options than any those that have none which does harm where what follows it
+/// is only a file's name without a `/`: what a glob such as `*.rs` can come to be.
 const TAKES_ANY_NAME: &[&str] = &["du", "echo", "egrep", "fgrep", "grep", "printf", "wc"];
 
 /// Programs that read what another command prints, where its name stands (`<(…)`).
@@ -133,8 +133,8 @@ const SEARCH: &[&str] = &["-f", "--file", "-R", "--dereference-recursive"];
 const RIPGREP: &[&str] =
     &["--pre", "--pre-glob", "--hostname-bin", "-z", "--search-zip", "-f", "--file", "--ignore-file", "-L", "--follow"];
 
-/// Programs that may be asked for their version or their help. Those that a project's own files have run another program in
-/// their place are none of them (rustup's `cargo` and `rustc`, `yarn`, `pnpm`, `go`, `dotnet`).
+/// Programs that may be asked for their version or their help. Those that a project's own files have run another
+/// program in their place are none of them (rustup's `cargo` and `rustc`, `yarn`, `pnpm`, `go`, `dotnet`).
 const ASKABLE: &[&str] = &[
     "bash", "bun", "clang", "cmake", "deno", "docker", "gcc", "git", "java", "just", "make", "node", "npm", "nvim",
     "perl", "php", "pip", "pip3", "python", "python3", "rg", "ruby", "tsc", "uv", "zig",
@@ -204,8 +204,8 @@ pub(super) fn only_names(words: &[Word]) -> bool {
     }
 }
 
-/// The arguments' texts, without what other commands print in the place of a file (`<(…)`), which are judged by themselves. None
-/// where one is not known.
+/// The arguments' texts, without what other commands print in the place of a file (`<(…)`), which are judged by
+/// themselves. None where one is not known.
 pub(super) fn arguments<'a>(name: &str, words: &'a [Word]) -> Option<Vec<&'a str>> {
     let is_left_out = |word: &&Word| match word {
         Word::Known(_) => false,
@@ -220,8 +220,8 @@ pub(super) fn is_pipe(text: &str) -> bool {
     within.is_some_and(|within| !within.contains(['(', ')']))
 }
 
-/// An argument's text. A glob is as good as known, but for whether it can be taken for an option: of one that begins with its
-/// wildcard [`is_no_option`] tells.
+/// An argument's text. A glob is as good as known, but for whether it can be taken for an option: of one that begins
+/// with its wildcard [`is_no_option`] tells.
 pub(super) fn argument(word: &Word) -> Option<&str> {
     match word {
         Word::Known(text) => Some(text),
@@ -281,8 +281,8 @@ fn stays(word: &str, places: &Places<'_>) -> bool {
         && value.find('/').is_none_or(|at| at > 0 && value != flag && places.holds(value))
 }
 
-/// Which argument of a search is its pattern, or of `awk`, `jq` and `sed` their program, which can look like a path and names none.
-/// None where it cannot be told.
+/// Which argument of a search is its pattern, or of `awk`, `jq` and `sed` their program, which can look like a path and
+/// names none. None where it cannot be told.
 pub(super) fn search_pattern(name: &str, arguments: &[&str]) -> Option<usize> {
     match name {
         "jq" => return jq::program_at(arguments),
@@ -341,7 +341,8 @@ fn test(arguments: &[&str]) -> bool {
     !arguments.iter().any(|argument| matches!(*argument, "-v" | "-R"))
 }
 
-/// It packs files in place but where it is told to print. What looks like that may be the value of another option, or a file.
+/// It packs files in place but where it is told to print. What looks like that may be the value of another option, or a
+/// file.
 fn gzip(arguments: &[&str]) -> bool {
     const PRINTS: &[&str] = &["-c", "-cd", "-dc", "--stdout"];
     let mut options = arguments.iter().filter(|argument| argument.starts_with('-') && argument.len() > 1);
@@ -349,7 +350,8 @@ fn gzip(arguments: &[&str]) -> bool {
         && options.all(|option| PRINTS.contains(option) || matches!(*option, "-d" | "--decompress"))
 }
 
-/// Its second operand is written, and a glob may become two. A lone `-` is an operand, and what stands behind `--` is one.
+/// Its second operand is written, and a glob may become two. A lone `-` is an operand, and what stands behind `--` is
+/// one.
 fn uniq(arguments: &[&str]) -> bool {
     if arguments.contains(&"--") {
         return false;
@@ -459,8 +461,8 @@ fn git(arguments: &[&str]) -> bool {
     }
 }
 
-/// Whether `git branch` or `git tag` only lists: with these options besides those that both have, and with names only where an
-/// option says that they are what is looked for. Elsewhere a name is one to be made.
+/// Whether `git branch` or `git tag` only lists: with these options besides those that both have, and with names only
+/// where an option says that they are what is looked for. Elsewhere a name is one to be made.
 fn lists(arguments: &[&str], options: &[&str], also_listing: &[&str]) -> bool {
     const OPTIONS: &[&str] =
         &["--column", "--no-column", "--color", "--no-color", "--ignore-case", "--sort", "--format"];

@@ -189,8 +189,8 @@ impl<'a> Pattern<'a> {
         }
     }
 
-    /// Whether it could fit a command once the unknown words in it are known: for rules that deny and ask. Told too often
-    /// rather than too seldom.
+    /// Whether it could fit a command once the unknown words in it are known: for rules that deny and ask. Told too
+    /// often rather than too seldom.
     pub(super) fn may_fit_words(&self, words: &[Word]) -> bool {
         let Some(known) = words.iter().position(|word| matches!(word, Word::Unknown(_))) else {
             return self.fits_words(words);
@@ -254,7 +254,8 @@ impl<'a> Pattern<'a> {
     }
 }
 
-/// Whether a word that is known only when it runs is one word then, and no command with its arguments: a variable in quotes.
+/// Whether a word that is known only when it runs is one word then, and no command with its arguments: a variable in
+/// quotes.
 fn is_one_word(word: &Word) -> bool {
     let Word::Unknown(text) = word else { return false };
     let within = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));

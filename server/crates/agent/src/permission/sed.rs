@@ -1,5 +1,5 @@
-//! What a script of `sed` does: whether it only prints. It may also write files (`w`), read others (`r`) and run commands
-//! (`e`), so only scripts that are read to their end are known to do none of it.
+//! What a script of `sed` does: whether it only prints. It may also write files (`w`), read others (`r`) and run
+//! commands (`e`), so only scripts that are read to their end are known to do none of it.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -85,7 +85,8 @@ impl Script<'_> {
         }
     }
 
-    /// Reads a command with its addresses, up to what ends it. None where it does more than print, or is not understood.
+    /// Reads a command with its addresses, up to what ends it. None where it does more than print, or is not
+    /// understood.
     fn command(&mut self) -> Option<()> {
         if self.address()? {
             self.blank();
@@ -154,8 +155,8 @@ impl Script<'_> {
         self.rest.next().filter(|c| "/|,#@:!%_+~".contains(*c))
     }
 
-    /// Reads a regular expression and the delimiter behind it. Some programs take a delimiter in brackets for one, and some do
-    /// not, so that is not understood.
+    /// Reads a regular expression and the delimiter behind it. Some programs take a delimiter in brackets for one, and
+    /// some do not, so that is not understood.
     fn pattern(&mut self, delimiter: char) -> Option<()> {
         loop {
             match self.rest.next()? {

@@ -55,8 +55,8 @@ const WRAPPERS: &[&str] = &[
 /// Programs that run the text after `-c`, or all of it.
 const INTERPRETERS: &[&str] = &["bash", "dash", "eval", "fish", "ksh", "sh", "zsh"];
 
-/// Behind a program that runs others, so many places are looked at where the one may begin that a rule is about. Where there
-/// are more, it may be about any.
+/// Behind a program that runs others, so many places are looked at where the one may begin that a rule is about. Where
+/// there are more, it may be about any.
 const MOST_PLACES: usize = 16;
 
 /// A command line that is to run.
@@ -216,8 +216,8 @@ impl Line<'_> {
         by_words.or_else(|| rules.iter().find(|sourced| self.names_a_file(&sourced.rule, commands)))
     }
 
-    /// The first rule that could be about a part of the line, once what is unknown in it is known, or that is about editing a
-    /// file that a command names which does more than read.
+    /// The first rule that could be about a part of the line, once what is unknown in it is known, or that is about
+    /// editing a file that a command names which does more than read.
     fn find_perhaps<'r>(&self, rules: &'r [SourcedRule], commands: &[SimpleCommand]) -> Option<&'r SourcedRule> {
         let by_words = find(rules, self.case, |pattern| {
             let wanted = pattern.first_words();
@@ -526,8 +526,8 @@ fn is_letter(name: &str) -> bool {
     matches!(name.as_bytes(), [letter] if letter.is_ascii_lowercase())
 }
 
-/// Whether this is a loop that goes through plain words, and names of files in the workspace, by a name that no program goes
-/// by.
+/// Whether this is a loop that goes through plain words, and names of files in the workspace, by a name that no program
+/// goes by.
 fn is_loop(command: &SimpleCommand, places: &Places<'_>) -> bool {
     let stay = |words: &str| words.split(' ').filter(|word| word.contains('*')).all(|glob| stays(glob, places));
     let are_plain = |words: &str| words.chars().all(|c| c.is_ascii_alphanumeric() || " ._/,{}*-".contains(c));
@@ -683,8 +683,9 @@ fn runs_in_code(text: &str, pattern: &Pattern<'_>) -> bool {
     guess_in_code(text).iter().any(|command| is_about(pattern, command))
 }
 
-/// Whether a text could run what a rule is about, once what is unknown in it is known: `$git push`, `git pu${x}sh`, `gi? push`.
-/// Where it need not be run, a name that is unknown is none; nor is one in quotes, which mostly is an argument.
+/// Whether a text could run what a rule is about, once what is unknown in it is known: `$git push`, `git pu${x}sh`,
+/// `gi? push`. Where it need not be run, a name that is unknown is none; nor is one in quotes, which mostly is an
+/// argument.
 fn may_come_to(text: &str, pattern: &Pattern<'_>, is_run: bool) -> bool {
     if !is_expanded(text) && !spellings::is_glob(text) {
         return false;
@@ -727,7 +728,8 @@ fn guess_commands(text: &str) -> Vec<SimpleCommand> {
     }))
 }
 
-/// The same with the words that are known only when it runs: those with an expansion, and globs that fit one that is wanted.
+/// The same with the words that are known only when it runs: those with an expansion, and globs that fit one that is
+/// wanted.
 fn guess_open(text: &str, wanted: &[&str]) -> Vec<SimpleCommand> {
     const BEFORE: &[&str] = &["!", "do", "elif", "else", "if", "then", "time", "until", "while", "{", "}"];
     let is_open = |word: &str| {

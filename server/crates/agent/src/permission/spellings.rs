@@ -1,5 +1,5 @@
-//! The ways in which the same command or file can be written, for rules that deny and ask: told too often rather than too
-//! seldom. What is allowed is never found by them.
+//! The ways in which the same command or file can be written, for rules that deny and ask: told too often rather than
+//! too seldom. What is allowed is never found by them.
 
 use std::collections::BTreeSet;
 
@@ -157,8 +157,8 @@ pub(super) struct Code {
     pub(super) is_unknown: bool,
 }
 
-/// The texts that a command may run as code: values of variables, settings and options, code in the line, and what stands
-/// behind a program that runs others. What is known to be text alone, such as the message of a commit, is none.
+/// The texts that a command may run as code: values of variables, settings and options, code in the line, and what
+/// stands behind a program that runs others. What is known to be text alone, such as the message of a commit, is none.
 pub(super) fn codes(command: &SimpleCommand) -> Vec<Code> {
     let is_unknown = |text: &str| text.contains(['$', '`']);
     let mut codes = Vec::new();
@@ -235,8 +235,8 @@ fn sets_unknown(words: &[Word]) -> bool {
     behind_c.any(|(_, word)| is_name_unknown(word)) || set.is_some_and(is_name_unknown)
 }
 
-/// The places of the words that a program runs, as a program or by a shell: behind an option such as `-x`, or a word such as
-/// `run`.
+/// The places of the words that a program runs, as a program or by a shell: behind an option such as `-x`, or a word
+/// such as `run`.
 fn run_places(name: &str, words: &[Word]) -> BTreeSet<usize> {
     let has = |wanted: &str| name == "git" && words.iter().any(|word| text(word) == wanted);
     let letters: &[char] = match name {
@@ -307,7 +307,8 @@ pub(super) fn without_arithmetic(text: &str) -> String {
         plain.push_str(before);
         // Where another bracket closes first, it is a command in brackets of its own.
         let behind = inner_closed(from).and_then(|at| Some((from.get(..at)?, from.get(at..)?.strip_prefix("))")?)));
-        // Numbers need no quotes: brackets in quotes or in a comment are none, and what stands between two of them is run.
+        // Numbers need no quotes: brackets in quotes or in a comment are none, and what stands between two of them is
+        // run.
         let is_plain = |inner: &str| !inner.contains(['"', '\'', '\\', '\n', ';']);
         let Some((inner, behind)) = behind.filter(|(inner, _)| is_plain(inner)) else {
             plain.push_str("$((");
@@ -349,7 +350,8 @@ fn inner_closed(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether a program such as `parallel` is told what to run: a word that no option stands before which it could be the value of.
+/// Whether a program such as `parallel` is told what to run: a word that no option stands before which it could be the
+/// value of.
 pub(super) fn names_a_command(words: &[Word]) -> bool {
     /// Options of theirs that take no value.
     const ALONE: &[&str] = &[
@@ -518,7 +520,8 @@ pub(super) fn may_lead_to(written: &str, pattern: &str) -> bool {
     folders.filter(|folder| !folder.is_empty()).chain([written]).any(|path| may_name(path, pattern))
 }
 
-/// What the first braces of a text stand for, each with what is before and behind: itself where there are none that say.
+/// What the first braces of a text stand for, each with what is before and behind: itself where there are none that
+/// say.
 pub(super) fn alternatives(text: &str) -> Vec<String> {
     let braces = text.split_once('{').and_then(|(before, rest)| {
         let (inside, behind) = rest.split_once('}')?;

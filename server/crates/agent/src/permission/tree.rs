@@ -1,5 +1,5 @@
-//! Whether `tree` only lists folders. Some of its options show what is in files, or write them, and a long one may be shortened,
-//! so what is not known is asked.
+//! Whether `tree` only lists folders. Some of its options show what is in files, or write them, and a long one may be
+//! shortened, so what is not known is asked.
 
 /// Letters without a value.
 const LETTERS: &str = "adfixqNQpughsDFvtcUrASnCXJ";

@@ -1,14 +1,13 @@
 //! Judging what the model types into a program that runs.
 //!
 //! Who types into a shell or an interpreter runs code, and no one can tell from the text what it will do there. So what
-//! is typed is asked, with the text and the whole question shown, unless it is a plain answer: a short word or a key of a
-//! menu, typed at a program that was seen to wait, and to a question that `questions` knows to be harmless. A secret is
-//! never the model's to type.
-//! To end a program (Ctrl-C, Ctrl-D) needs no question, as to kill it needs none. What the user has started is theirs: all
-//! that is typed into it is asked, in every mode.
+//! is typed is asked, with the text and the whole question shown, unless it is a plain answer: a short word or a key of
+//! a menu, typed at a program that was seen to wait, and to a question that `questions` knows to be harmless. A secret
+//! is never the model's to type. To end a program (Ctrl-C, Ctrl-D) needs no question, as to kill it needs none. What
+//! the user has started is theirs: all that is typed into it is asked, in every mode.
 //!
-//! Rules are `Type(words)`, fitted to the words of the command that runs: `Type(npm init:*)`. They allow nothing outside
-//! the sandbox, as those for commands do not.
+//! Rules are `Type(words)`, fitted to the words of the command that runs: `Type(npm init:*)`. They allow nothing
+//! outside the sandbox, as those for commands do not.
 
 use protocol::session::Mode;
 
@@ -89,8 +88,8 @@ fn always(commands: &[SimpleCommand]) -> Option<Rule> {
     is_rule.then(|| Rule { tool: "Type".to_owned(), pattern: Some(words.join(" ")) })
 }
 
-/// Text with what a terminal would not show as it is: `^U` for a control character, `\u{202e}` for one that cannot be seen
-/// or turns the text around. Line feeds stay.
+/// Text with what a terminal would not show as it is: `^U` for a control character, `\u{202e}` for one that cannot be
+/// seen or turns the text around. Line feeds stay.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -346,7 +345,8 @@ mod tests {
         };
         let shown = "rm x^Uls^[[D^? \\u{202e}a\\u{a0}\\u{9b}^Ib\nü [enter]\ninto: cat";
         assert_eq!(detail, shown);
-        // The Arabic letter mark, blank letters, a variation selector, a tag, an annotation's end, the blank of Braille.
+        // The Arabic letter mark, blank letters, a variation selector, a tag, an annotation's end, the blank of
+        // Braille.
         for unseen in "\u{61c}\u{34f}\u{115f}\u{17b4}\u{180e}\u{3164}\u{ffa0}\u{fe0f}\u{e0041}\u{fffb}\u{2800}".chars()
         {
             assert_eq!(visible(&format!("a{unseen}b")), format!("a{}b", unseen.escape_unicode()));

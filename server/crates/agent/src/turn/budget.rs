@@ -12,7 +12,7 @@ use crate::model::{Message, ToolSpec, UserBlock};
 
 /// The longest answer asked for; what it reserves is lost to the conversation.
 const LONGEST_ANSWER: u64 = 32_000;
-/// How much of the room for the conversation may be filled (001 §11).
+/// How much of the room for the conversation may be filled.
 const FULL: f64 = 0.92;
 /// How full it is after old results were trimmed. Well below, since every trimming costs the vendor's cache.
 const TRIMMED_TO: f64 = 0.6;
@@ -53,7 +53,7 @@ impl Budget {
         self.counted = (total > 0).then_some((total, messages.len()));
     }
 
-    /// The tokens of a request with these messages: what the vendor counted of them, the rest estimated (001 §11).
+    /// The tokens of a request with these messages: what the vendor counted of them, the rest estimated.
     pub(super) fn used(&self, messages: &[Arc<Message>]) -> u64 {
         let (known, from) = self.counted.unwrap_or((self.fixed, 0));
         let estimated = messages.get(from..).unwrap_or_default().iter().map(|message| estimate(message));
@@ -92,7 +92,7 @@ pub(super) fn longest_result(model: &ModelInfo) -> usize {
     usize::try_from(model.context_tokens).unwrap_or(usize::MAX).saturating_mul(7) / 8
 }
 
-/// Characters by 3.5, and a tenth (001 §11).
+/// Characters by 3.5, and a tenth.
 fn tokens(chars: f64) -> u64 {
     (chars / 3.5 * 1.1).ceil() as u64
 }

@@ -21,8 +21,8 @@ impl Circles {
         self.this_round.clear();
     }
 
-    /// Counts a call, and says how often it has now come to this result. A call with effects that comes to something new
-    /// begins the count anew: after an edit it is right to look and to test again.
+    /// Counts a call, and says how often it has now come to this result. A call with effects that comes to something
+    /// new begins the count anew: after an edit it is right to look and to test again.
     pub(super) fn count(&mut self, call: &OpenCall, result: &ToolResult, has_effects: bool) -> usize {
         let key = self.hasher.hash_one((&call.name, call.input.to_string(), &result.text));
         if has_effects && !result.is_error && !self.seen.contains_key(&key) {

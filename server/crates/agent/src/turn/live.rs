@@ -62,8 +62,8 @@ impl LiveCalls {
         }
     }
 
-    /// Begins to look for the places that the first of the calls goes to, if more of them are known by now. What a later
-    /// call finds may be changed by those before it, which are not made yet.
+    /// Begins to look for the places that the first of the calls goes to, if more of them are known by now. What a
+    /// later call finds may be changed by those before it, which are not made yet.
     pub(super) fn look(&mut self, gate: &Gate) {
         let Some(Arriving { id, tool, input, asked, looked_for, .. }) = self.calls.first_mut() else { return };
         if self.look.is_some() || !has_grown(input, asked) {
@@ -108,8 +108,8 @@ impl LiveCalls {
     }
 }
 
-/// Whether so much more of an input has come since the last time that it is worth a look at all of it: what all looks come to
-/// then stays within bounds, however small the pieces are.
+/// Whether so much more of an input has come since the last time that it is worth a look at all of it: what all looks
+/// come to then stays within bounds, however small the pieces are.
 fn has_grown(input: &PartialInput, last: &mut usize) -> bool {
     let has_grown = input.read() > *last + *last / LEAST_GROWTH;
     if has_grown {

@@ -299,8 +299,8 @@ impl Turn {
     }
 }
 
-/// The conversation with its tool calls and their results as text, for a vendor that finds fault with them although each
-/// call has its result.
+/// The conversation with its tool calls and their results as text, for a vendor that finds fault with them although
+/// each call has its result.
 fn in_words(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let told = |block: &AssistantBlock| match block {
         AssistantBlock::Text { text, .. } => Some(text.clone()),

@@ -1,4 +1,4 @@
-//! What to do after a request failed (001 §6.1).
+//! What to do after a request failed.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
@@ -38,12 +38,13 @@ pub(super) struct Failures {
 impl Failures {
     /// The policy, all of it:
     ///
-    /// - what may pass (network, 5xx, overload, a stream that breaks off) is tried again three times, after about 1, 2 and
-    ///   4 seconds, with some chance in it so that many clients do not come back at once;
-    /// - too many requests, or an overload with a time named: as long after as the vendor asks, if it names a time, and not at all where that is
-    ///   longer than two minutes;
+    /// - what may pass (network, 5xx, overload, a stream that breaks off) is tried again three times, after about 1, 2
+    ///   and 4 seconds, with some chance in it so that many clients do not come back at once;
+    /// - too many requests, or an overload with a time named: as long after as the vendor asks, if it names a time, and
+    ///   not at all where that is longer than two minutes;
     /// - what is not the vendor's protocol is tried again once: it may have been a proxy's error page;
-    /// - a complaint of calls without results is tried again once, at once, with the calls and their results told in words;
+    /// - a complaint of calls without results is tried again once, at once, with the calls and their results told in
+    ///   words;
     /// - of a call that the vendor could not read the model is told, three times in a row at most;
     /// - a request that is too long is made shorter;
     /// - a wrong key and a rejected request stay wrong.

@@ -15,7 +15,7 @@ use crate::remote::Remote;
 use crate::settings::Provider;
 use crate::wire::{Target, Wire};
 
-/// How many tokens a `-thinking` model thinks (001 §3), where it can be told a number.
+/// How many tokens a `-thinking` model thinks, where it can be told a number.
 const THINKING_TOKENS: u64 = 10_000;
 /// What such a model's id ends with.
 const THINKING: &str = "-thinking";

@@ -21,8 +21,8 @@ use serde_json::Value;
 /// }
 /// ```
 ///
-/// *Several turns.* A step without calls ends the turn; the next prompt of the user goes on with the next step. When all
-/// steps were played, a further request is an error that says so.
+/// *Several turns.* A step without calls ends the turn; the next prompt of the user goes on with the next step. When
+/// all steps were played, a further request is an error that says so.
 ///
 /// *Which step comes next* follows from the conversation alone: the messages of the model are gone through in order,
 /// and each that is what the next step says (the same tools called, or without calls the same text) counts that step as

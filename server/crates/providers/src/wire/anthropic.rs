@@ -1,4 +1,4 @@
-//! Anthropic's Messages (001 §5.2).
+//! Anthropic's Messages.
 
 mod request;
 mod stream;

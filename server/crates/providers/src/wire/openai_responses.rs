@@ -1,4 +1,4 @@
-//! OpenAI's Responses (001 §5.3), without storage at the vendor's: reasoning comes encrypted, and goes back with the
+//! OpenAI's Responses, without storage at the vendor's: reasoning comes encrypted, and goes back with the
 //! conversation.
 
 mod request;

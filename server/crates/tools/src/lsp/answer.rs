@@ -11,7 +11,7 @@ use workspace::paths;
 
 use crate::{Services, counted, location};
 
-/// How many places are given with their code (002 §20.11).
+/// How many places are given with their code.
 pub(super) const MOST: usize = 50;
 /// How many more are given by their lines only: who renames or removes something has to know of them all.
 const MOST_LINES: usize = 1000;
@@ -109,8 +109,8 @@ fn summary(status: LangStatus) -> &'static str {
     }
 }
 
-/// The places of an answer, with the lines of code that stand there. What the user's rules keep from the model, and what lies
-/// outside of the workspace, is named without its text.
+/// The places of an answer, with the lines of code that stand there. What the user's rules keep from the model, and
+/// what lies outside of the workspace, is named without its text.
 pub(super) struct Places<'s> {
     services: &'s Services,
     texts: HashMap<PathBuf, Option<Arc<str>>>,
@@ -135,8 +135,8 @@ impl<'s> Places<'s> {
         format!("{name}:{}{code}", line + 1)
     }
 
-    /// Places in the order of their files and lines: the first [`MOST`] on a line of their own with the code there, then up to
-    /// [`MOST_LINES`] with a line for each file. Blocks.
+    /// Places in the order of their files and lines: the first [`MOST`] on a line of their own with the code there,
+    /// then up to [`MOST_LINES`] with a line for each file. Blocks.
     pub(super) fn list(&mut self, locations: &[LangLocation]) -> String {
         let mut sorted: Vec<_> = locations.iter().collect();
         sorted.sort_by(|a, b| (&a.uri, a.range).cmp(&(&b.uri, b.range)));

@@ -22,8 +22,8 @@ use super::target::{Aim, At, Targeted, targeted};
 use crate::typed::{self, Typed};
 use crate::{Services, blocking, counted, location};
 
-/// How often references are asked for again where there is only the declaration, and after which time: some servers answer
-/// before they have looked at other files (002 §20.11).
+/// How often references are asked for again where there is only the declaration, and after which time: some servers
+/// answer before they have looked at other files.
 const AGAIN: [Duration; 2] = [Duration::from_millis(250); 2];
 
 /// A question about a place.
@@ -73,13 +73,13 @@ macro_rules! asks {
 }
 
 asks! {
-    /// Finds where a symbol is defined, as the language server knows it: through imports, re-exports and overloads, and into
-    /// libraries. Better than a search by text where the name is common. Gives `path:line: code` for each place.
+    /// Finds where a symbol is defined, as the language server knows it: through imports, re-exports and overloads, and
+    /// into libraries. Better than a search by text where the name is common. Gives `path:line: code` for each place.
     Definition = "lsp_definition", "Finding the definition of", "definition", {},
         |_input, uri, position| LangQuery::Definition { uri, position };
-    /// Finds all uses of a symbol in the workspace, as the language server knows them: not of others that are called the same,
-    /// and not in comments or strings. Its declaration is among them. Use it before you change or remove something. Gives
-    /// `path:line: code` for each place.
+    /// Finds all uses of a symbol in the workspace, as the language server knows them: not of others that are called
+    /// the same, and not in comments or strings. Its declaration is among them. Use it before you change or remove
+    /// something. Gives `path:line: code` for each place.
     References = "lsp_references", "Finding references of", "reference", {},
         |_input, uri, position| LangQuery::References { uri, position };
     /// Gives what the language server knows of a symbol: its type or signature, and its documentation.
@@ -91,7 +91,8 @@ asks! {
     /// Finds where the type of a variable, field or expression is defined. Gives `path:line: code` for each place.
     TypeDefinition = "lsp_type_definition", "Finding the type of", "definition", {},
         |_input, uri, position| LangQuery::TypeDefinition { uri, position };
-    /// Finds the callers of a function or method, or what it calls. Gives the place of each, and the lines of the calls.
+    /// Finds the callers of a function or method, or what it calls. Gives the place of each, and the lines of the
+    /// calls.
     CallHierarchy = "lsp_call_hierarchy", "Finding calls of", "call", {
         /// `incoming` for what calls it, which is the default; `outgoing` for what it calls.
         direction: Option<Direction>,
@@ -188,8 +189,8 @@ impl<A: Asks> Typed for Asking<A> {
 }
 
 impl<A> Asking<A> {
-    /// Whether a server may tell of what stands somewhere: its words hold values and comments of the file that defines it, which
-    /// the user's rules may keep from the model. Where that file is not known it may not.
+    /// Whether a server may tell of what stands somewhere: its words hold values and comments of the file that defines
+    /// it, which the user's rules may keep from the model. Where that file is not known it may not.
     async fn may_be_told(&self, at: &At, call: &Call) -> Result<(), ToolError> {
         if !self.services.search.hides_any() {
             return Ok(());

@@ -20,8 +20,8 @@ use crate::{Services, blocking, counted, location};
 /// How many actions are listed.
 const MOST: usize = 50;
 
-/// Lists what the language server can do by itself on some lines: quick fixes of problems, missing imports, refactorings. With
-/// `apply` it does one of them, by its title. Nothing is written: the user reviews it as any edit.
+/// Lists what the language server can do by itself on some lines: quick fixes of problems, missing imports,
+/// refactorings. With `apply` it does one of them, by its title. Nothing is written: the user reviews it as any edit.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {

@@ -20,15 +20,16 @@ use super::answer::Said;
 use crate::typed::Typed;
 use crate::{Services, blocking, counted, location};
 
-/// How many problems are given (002 §20.11).
+/// How many problems are given.
 const MOST: usize = 50;
-/// How many files of a glob are asked about (002 §20.11).
+/// How many files of a glob are asked about.
 const MOST_FILES: usize = 20;
 /// How many of them are asked about at once.
 const AT_ONCE: usize = 5;
 
-/// Gives the problems that language servers and linters know of: errors first. Of a file, of the files that a glob pattern fits,
-/// or of all that anything is known of. What is not saved yet counts, and so do edits that wait for the user.
+/// Gives the problems that language servers and linters know of: errors first. Of a file, of the files that a glob
+/// pattern fits, or of all that anything is known of. What is not saved yet counts, and so do edits that wait for the
+/// user.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
@@ -126,7 +127,8 @@ impl LspDiagnostics {
     }
 }
 
-/// Asks all questions, some side by side, within the time that one may take. The results are in the order of the questions.
+/// Asks all questions, some side by side, within the time that one may take. The results are in the order of the
+/// questions.
 async fn ask_all(
     services: &Services,
     queries: Vec<(String, LangQuery)>,
@@ -214,7 +216,7 @@ fn in_words(
         let Some(name) = name(services, &document.uri) else { continue };
         found.extend(document.diagnostics.into_iter().map(|diagnostic| (name.clone(), diagnostic)));
     }
-    // Errors first, then by place, then by words (002 §20.11).
+    // Errors first, then by place, then by words.
     found.sort_by(|(a, x), (b, y)| (x.severity, a, x.range, &x.message).cmp(&(y.severity, b, y.range, &y.message)));
     found.dedup();
     let all = found.len();

@@ -1,4 +1,4 @@
-//! Changes that language servers propose, as drafts: they are reviewed and undone as any other edit (design D4).
+//! Changes that language servers propose, as drafts: they are reviewed and undone as any other edit.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -41,8 +41,8 @@ pub(super) async fn asked(services: &Services, call: &Call, path: PathBuf) -> Re
     .await
 }
 
-/// The plan for a change, with what the model reads of it after `what`, and who said it. It is refused where a text that the
-/// server was asked about, or that it would change, is no longer the one that it had. Blocks.
+/// The plan for a change, with what the model reads of it after `what`, and who said it. It is refused where a text
+/// that the server was asked about, or that it would change, is no longer the one that it had. Blocks.
 pub(super) fn output(
     services: &Services,
     call: &Call,
@@ -149,8 +149,8 @@ fn of_files<'c>(
     Ok(all)
 }
 
-/// The files of a folder, and their paths in it; none where it is no folder. A folder that cannot be taken apart whole is
-/// refused: a part of it would be left behind.
+/// The files of a folder, and their paths in it; none where it is no folder. A folder that cannot be taken apart whole
+/// is refused: a part of it would be left behind.
 fn files_in(
     services: &Services,
     call: &Call,
@@ -257,8 +257,8 @@ mod tests {
         }
     }
 
-    /// What comes of a rename of `area` in `a.rs`, by a server that would change both files of which it has the text, while
-    /// the user types in one. Both are open, in their version 1.
+    /// What comes of a rename of `area` in `a.rs`, by a server that would change both files of which it has the text,
+    /// while the user types in one. Both are open, in their version 1.
     async fn renamed(typed_in: Option<&str>, version: Option<i32>, b_is: &str) -> Result<Vec<String>, String> {
         let world = World::new(&[("a.rs", ""), ("b.rs", "")]);
         world.open("a.rs", "fn area() {}\n");

@@ -14,9 +14,10 @@ use super::edit;
 use crate::typed::Typed;
 use crate::{Services, blocking, location, writable};
 
-/// Moves or renames a file or a folder, and changes the imports and paths that lead to it, as the language server knows them. Where no
-/// server can do that, it alone is moved, and you are told so. A folder moves file by file, and stays behind empty. Nothing is
-/// written: the user reviews all of it as one proposal, and until then you read the files as if it were accepted.
+/// Moves or renames a file or a folder, and changes the imports and paths that lead to it, as the language server knows
+/// them. Where no server can do that, it alone is moved, and you are told so. A folder moves file by file, and stays
+/// behind empty. Nothing is written: the user reviews all of it as one proposal, and until then you read the files as
+/// if it were accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {

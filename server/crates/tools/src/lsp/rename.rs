@@ -13,9 +13,9 @@ use crate::typed::Typed;
 use crate::{Services, blocking, location};
 
 targeted! {
-    /// Renames a symbol everywhere in the workspace, as the language server knows its uses: in all files, through imports, and
-    /// not what is only called the same. One call instead of many edits. Nothing is written: the user reviews all of it as one
-    /// proposal, and until then you read the files as if it were accepted.
+    /// Renames a symbol everywhere in the workspace, as the language server knows its uses: in all files, through
+    /// imports, and not what is only called the same. One call instead of many edits. Nothing is written: the user
+    /// reviews all of it as one proposal, and until then you read the files as if it were accepted.
     Input {
         /// What it is to be called.
         new_name: String,

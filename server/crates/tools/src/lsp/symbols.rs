@@ -17,11 +17,11 @@ use crate::structure::cut;
 use crate::typed::Typed;
 use crate::{Services, blocking, counted, location};
 
-/// How many symbols of the workspace are given (002 §20.11), and of a file.
+/// How many symbols of the workspace are given, and of a file.
 const MOST: usize = 200;
 
-/// Lists the symbols of a file, or finds symbols of the whole workspace by a part of their name, as the language server knows
-/// them. Gives what each is, its name and its line.
+/// Lists the symbols of a file, or finds symbols of the whole workspace by a part of their name, as the language server
+/// knows them. Gives what each is, its name and its line.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {

@@ -73,14 +73,16 @@ macro_rules! targeted {
         #[serde(deny_unknown_fields)]
         pub(super) struct $name {
             $($(#[doc = $field_doc])+ $field: $type,)*
-            /// The symbol by its name, with the names of what it is in where others are called so too: `Type/method`. Alone it
-            /// is looked for in the whole workspace; with `path` in that file, where `Name[2]` is the second that is called so.
+            /// The symbol by its name, with the names of what it is in where others are called so too: `Type/method`.
+            /// Alone it is looked for in the whole workspace; with `path` in that file, where `Name[2]` is the second
+            /// that is called so.
             symbol: Option<String>,
             /// The file, relative to the workspace or absolute. Needed with `line`.
             path: Option<String>,
             /// The line, from 1, on which it stands, instead of `symbol`.
             line: Option<usize>,
-            /// What stands on that line and is meant, such as a name; of several names the last, or the one before a bracket.
+            /// What stands on that line and is meant, such as a name; of several names the last, or the one before a
+            /// bracket.
             text: Option<String>,
             /// Which of several such texts on the line, from 1; the first without it.
             occurrence: Option<usize>,
@@ -326,9 +328,9 @@ impl Found {
         is_full
     }
 
-    /// Takes in what no server knows, since its language or its project has none; and where the servers did not tell all,
-    /// whether the files know of no more. In a project and language of which a server told, the files only say that: to them a
-    /// declaration is a symbol of its own, beside the definition. Blocks.
+    /// Takes in what no server knows, since its language or its project has none; and where the servers did not tell
+    /// all, whether the files know of no more. In a project and language of which a server told, the files only say
+    /// that: to them a declaration is a symbol of its own, beside the definition. Blocks.
     fn compare(&mut self, services: &Services, call: &Call, symbol: &str) -> Result<(), ToolError> {
         let endings = self.all.iter().filter_map(|at| at.text.path.extension().map(ToOwned::to_owned));
         let mut in_all = Self { all: Vec::new(), doubt: None, is_for_files: true, told: endings.collect() };
@@ -406,8 +408,8 @@ fn plain_name(found: &LangSymbol) -> &str {
     found.name.split('(').next().unwrap_or(&found.name)
 }
 
-/// Where a server's symbol has its name. What servers give for it is often all of its definition, which may begin with an
-/// attribute or a keyword, or only its file. Blocks.
+/// Where a server's symbol has its name. What servers give for it is often all of its definition, which may begin with
+/// an attribute or a keyword, or only its file. Blocks.
 fn at(services: &Services, path: PathBuf, symbol: &LangSymbol) -> Option<At> {
     let file = services.reader.read(&path).ok()?;
     let (name, all) = (last_name(plain_name(symbol)), symbol.location.range);
@@ -420,7 +422,8 @@ fn at(services: &Services, path: PathBuf, symbol: &LangSymbol) -> Option<At> {
     Some(At::new(path, file.hash, &file.text, position?))
 }
 
-/// Adds the symbols of all source files that are called so, which leaves no doubt where each could be looked at. Blocks.
+/// Adds the symbols of all source files that are called so, which leaves no doubt where each could be looked at.
+/// Blocks.
 fn in_files(services: &Services, call: &Call, symbol: &str, found: &mut Found) -> Result<(), ToolError> {
     let name = last_name(symbol);
     let files = services.search.files(&Scope::default(), &call.cancel)?;

@@ -9,8 +9,8 @@ use super::Change;
 use super::moves::{self, Edit, Move};
 use crate::text::{LineIndex, PositionEncoding};
 
-/// Changes in no order are applied one after the other, each of which moves all text behind it. Where that would be more
-/// bytes than this, the document is given up until the editor sends the whole of it.
+/// Changes in no order are applied one after the other, each of which moves all text behind it. Where that would be
+/// more bytes than this, the document is given up until the editor sends the whole of it.
 const MOST_MOVED: usize = 1 << 30;
 /// Below as many bytes to move, the order of changes is not looked at.
 const FEW_MOVED: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! Edits that name their place by a line: by a piece of its text, or by its number (001 §13.5).
+//! Edits that name their place by a line: by a piece of its text, or by its number.
 
 use std::ops::Range;
 
@@ -42,8 +42,8 @@ pub enum AnchorMode {
 }
 
 /// Edits beside or between lines named by a piece of their text. The piece is looked for byte by byte in every line;
-/// where no line has it, white space and then the kind of quotes and dashes do not count. Content is whole lines, and is
-/// put as it is.
+/// where no line has it, white space and then the kind of quotes and dashes do not count. Content is whole lines, and
+/// is put as it is.
 ///
 /// # Errors
 /// See [`AnchorError`]: no line has the anchor, or several have it and no occurrence is given.
@@ -71,11 +71,12 @@ pub fn by_anchor(text: &str, edit: &ByAnchor<'_>) -> Result<Edited, AnchorError>
 
 /// Puts whole lines above the line with this number, from 1; one more than there are lines puts them at the end.
 ///
-/// Numbers go stale. They are trusted where the model has `seen` this text, and the line is the one it says it is, if it
-/// says so. Otherwise the line is looked for by its text, and must be there only once.
+/// Numbers go stale. They are trusted where the model has `seen` this text, and the line is the one it says it is, if
+/// it says so. Otherwise the line is looked for by its text, and must be there only once.
 ///
 /// # Errors
-/// See [`AnchorError`]: there is no such line, or several are like it, or nothing but a number is given that may be stale.
+/// See [`AnchorError`]: there is no such line, or several are like it, or nothing but a number is given that may be
+/// stale.
 pub fn insert_at_line(
     text: &str,
     line: usize,
@@ -257,8 +258,8 @@ fn line_with(
     lines.certain(field, at, rival).map(|at| (pass, at))
 }
 
-/// The line, from 0, below another that has the end of what begins there. Of several it is the first one that is indented
-/// as the beginning is, as a closing bracket is.
+/// The line, from 0, below another that has the end of what begins there. Of several it is the first one that is
+/// indented as the beginning is, as a closing bracket is.
 fn end_of(lines: &Lines<'_>, piece: &str, start: usize) -> Result<(Pass, usize), AnchorError> {
     let field = "anchor_end";
     let (pass, found) = lines_with(lines, field, piece, start + 1)?;

@@ -1,4 +1,4 @@
-//! Why a text was not found, and what comes nearest to it (001 §13.6).
+//! Why a text was not found, and what comes nearest to it.
 //!
 //! The work is bounded: lines of more than 500 characters are skipped, at most 5000 candidate lines are compared
 //! letter by letter, and what was left out is said.
@@ -7,11 +7,11 @@ use std::fmt;
 
 use super::preview;
 
-/// Lines longer than this many characters are not compared (001 §13.6).
+/// Lines longer than this many characters are not compared.
 const LONGEST_LINE: usize = 500;
-/// At most this many lines are compared letter by letter; of more, an even sample (001 §13.6).
+/// At most this many lines are compared letter by letter; of more, an even sample.
 const MOST_COMPARED: usize = 5000;
-/// How alike two lines must be to be called near: one minus edits per letter (001 §13.6).
+/// How alike two lines must be to be called near: one minus edits per letter.
 const LEAST_ALIKE: f64 = 0.6;
 /// How many near places are told.
 const MOST_NEAR: usize = 3;

@@ -1,9 +1,9 @@
-//! Edits that name lines by their tags (002 §20.3.4, 004-HSH-01).
+//! Edits that name lines by their tags.
 //!
 //! The model reads lines with tags ([`tag`]) and names them in its edits. All tags of a call are checked against the
-//! text as it is now before anything is planned: if one does not fit, nothing is changed, and the answer shows the lines
-//! with their right tags. A reference is never moved to where its line may have gone. All edits of a call relate to the
-//! text as it was read, whatever their order; those that touch the same lines are refused.
+//! text as it is now before anything is planned: if one does not fit, nothing is changed, and the answer shows the
+//! lines with their right tags. A reference is never moved to where its line may have gone. All edits of a call relate
+//! to the text as it was read, whatever their order; those that touch the same lines are refused.
 
 mod tag;
 

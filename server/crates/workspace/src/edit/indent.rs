@@ -1,8 +1,8 @@
-//! Indentation: what lines have of it, and how lines that an edit puts in are indented, where the file is indented another
-//! way than the edit.
+//! Indentation: what lines have of it, and how lines that an edit puts in are indented, where the file is indented
+//! another way than the edit.
 //!
-//! Of the latter, what is known are pairs: the indentation of a line as the edit has it, and as the file has it. From them follows how
-//! others translate, or that it is not certain.
+//! Of the latter, what is known are pairs: the indentation of a line as the edit has it, and as the file has it. From
+//! them follows how others translate, or that it is not certain.
 
 use std::collections::BTreeMap;
 
@@ -64,9 +64,9 @@ pub(super) fn line_start(text: &str, at: usize) -> usize {
     text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1)
 }
 
-/// Code with tabs for the levels that it indents by spaces, or the other way round, as what stood in its place is indented, or
-/// else the file. Lines that begin inside a string, by their number from 0, stay as they are. None where it cannot be told
-/// how many spaces a tab is.
+/// Code with tabs for the levels that it indents by spaces, or the other way round, as what stood in its place is
+/// indented, or else the file. Lines that begin inside a string, by their number from 0, stay as they are. None where
+/// it cannot be told how many spaces a tab is.
 pub(super) fn as_in(file: &str, old: &str, code: &str, is_verbatim: impl Fn(usize) -> bool) -> Option<String> {
     let is_counted = |(row, line): &(usize, &str)| !line.trim().is_empty() && !is_verbatim(*row);
     let counted: Vec<&str> = code.split('\n').enumerate().filter(is_counted).map(|(_, line)| line).collect();
@@ -94,8 +94,8 @@ pub(super) fn as_in(file: &str, old: &str, code: &str, is_verbatim: impl Fn(usiz
     }
 }
 
-/// How many spaces a tab is in lines that are to be indented by so many: as many as make them stand to each other as the same
-/// lines do in what they replace, else a level. None where there is no telling.
+/// How many spaces a tab is in lines that are to be indented by so many: as many as make them stand to each other as
+/// the same lines do in what they replace, else a level. None where there is no telling.
 fn tab_width(step: usize, old: &str, lines: &[&str]) -> Option<usize> {
     let once = |line: &str, mut among: Box<dyn Iterator<Item = &str> + '_>| {
         among.by_ref().filter(|other| other.trim() == line.trim()).take(2).count() == 1

@@ -10,11 +10,11 @@ use super::diagnose::edits;
 use super::fold::{Folded, Pass, plain};
 use super::indent::indent_before;
 
-/// A text is looked for by likeness only where it has so many lines or letters (002 appendix D.2).
+/// A text is looked for by likeness only where it has so many lines or letters.
 const LEAST_LINES: usize = 3;
 const LEAST_LETTERS: usize = 40;
 /// One letter in so many may differ where a text is found by likeness, and the next best place must differ in as many
-/// more (002 appendix D.2: alike to 0.95, with a margin of 0.05).
+/// more.
 const LETTERS_FOR_ONE: usize = 20;
 /// Of more occurrences than this none is looked at further, for the time it takes.
 const MOST_OCCURRENCES: usize = 10_000;
@@ -39,8 +39,8 @@ pub(super) struct Located {
 }
 
 /// Finds `old`, byte by byte, up to the first place that overlaps another. It must not be empty. A place inside the
-/// indentation of a line does not count where `old` begins with indentation itself: the lines are then indented otherwise
-/// than those of `old`.
+/// indentation of a line does not count where `old` begins with indentation itself: the lines are then indented
+/// otherwise than those of `old`.
 pub(super) fn exact(text: &str, old: &str) -> Located {
     let indented = old.starts_with([' ', '\t']) && !old.trim().is_empty();
     let mut located = Located { starts: Vec::new(), overlap: None };
@@ -68,9 +68,9 @@ fn occurrences<'a>(text: &'a str, wanted: &'a str) -> impl Iterator<Item = usize
     })
 }
 
-/// Finds `old` by the lenient passes, except by likeness. The ranges are of bytes; white space of the text that the pass
-/// leaves out around a place belongs to it, so that a place that begins a line begins with the line's indentation. A
-/// place has as many lines as `old`, and neither begins nor ends inside a word; nor does it begin inside a line's
+/// Finds `old` by the lenient passes, except by likeness. The ranges are of bytes; white space of the text that the
+/// pass leaves out around a place belongs to it, so that a place that begins a line begins with the line's indentation.
+/// A place has as many lines as `old`, and neither begins nor ends inside a word; nor does it begin inside a line's
 /// indentation. The last may overlap the one before it, and then there may be more.
 pub(super) fn places(text: &str, old: &str) -> Option<(Pass, Vec<Range<usize>>)> {
     let found = |pass| {

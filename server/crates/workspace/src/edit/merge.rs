@@ -14,8 +14,8 @@ use super::indent::{Indents, Unit, indent};
 /// Lines of an edit are compared word by word only up to so many pairs.
 const MOST_PAIRS: usize = 10_000;
 
-/// An edit with more lines, or with longer ones (in bytes), is placed only as it is: what the lenient passes and the merge
-/// after them do with it takes time by the square of both.
+/// An edit with more lines, or with longer ones (in bytes), is placed only as it is: what the lenient passes and the
+/// merge after them do with it takes time by the square of both.
 const LONGEST_LENIENT: (usize, usize) = (1000, 2000);
 
 /// Whether lines are too many or too long to be carried over.
@@ -137,8 +137,8 @@ fn indented<'a>(old: &[&'a str], file: &[&'a str]) -> std::vec::IntoIter<(&'a st
     pairs.into_iter()
 }
 
-/// The indentation of the file where the edit has one line only, and that without any: then it cannot be told whether the
-/// edit leaves indentation out everywhere, or in that line alone.
+/// The indentation of the file where the edit has one line only, and that without any: then it cannot be told whether
+/// the edit leaves indentation out everywhere, or in that line alone.
 fn hanging<'a>(old: &[&str], file: &[&'a str]) -> Option<&'a str> {
     let mut pairs = old.iter().zip(file).filter(|(old, _)| !old.trim().is_empty());
     let (old, file) = pairs.next().filter(|_| pairs.next().is_none())?;

@@ -1,7 +1,7 @@
 //! Cells of Jupyter notebooks: inserted, replaced and deleted, with every other byte of the file as it was.
 //!
-//! A notebook is JSON. Only the cell in question is written anew, in the file's own indentation, so that a change of one
-//! cell is a change of its lines: numbers, escapes and the order of fields elsewhere stay (nbformat 4; 002 §20.8).
+//! A notebook is JSON. Only the cell in question is written anew, in the file's own indentation, so that a change of
+//! one cell is a change of its lines: numbers, escapes and the order of fields elsewhere stay (nbformat 4).
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,8 +1,9 @@
-//! Edits as patches: the Codex envelope (`*** Begin Patch` …) and unified diffs, as `diff -u` and `git diff` write them.
+//! Edits as patches: the Codex envelope (`*** Begin Patch` …) and unified diffs, as `diff -u` and `git diff` write
+//! them.
 //!
-//! [`parse`] makes a patch plain data, tolerant where models slip and strict where tolerance would change what is meant.
-//! [`apply`] puts one file's hunks into its text. A hunk goes where its anchors and its lines say, its numbers are only
-//! hints; if the place of one hunk is not certain, or a hunk does not fit, nothing is changed (design D4). Both are pure.
+//! [`parse`] makes a patch plain data, tolerant where models slip and strict where tolerance would change what is
+//! meant. [`apply`] puts one file's hunks into its text. A hunk goes where its anchors and its lines say, its numbers
+//! are only hints; if the place of one hunk is not certain, or a hunk does not fit, nothing is changed. Both are pure.
 //!
 //! Reading order: the data here, [`parse`] with [`unified`] (headers of files), [`apply`] (hunks into a text), [`find`]
 //! (where their lines are), [`place`] (which of several places is meant), [`error`] (what the model is told).

@@ -2,9 +2,9 @@
 
 use super::indent::indent;
 
-/// Gives the lines of a text after the first another indentation: `to` in the place of `from`. Lines that have less than
-/// `from` lose what they have of it. Lines without anything on them stay empty, and those that begin inside a string, by
-/// their number from 0, stay as they are.
+/// Gives the lines of a text after the first another indentation: `to` in the place of `from`. Lines that have less
+/// than `from` lose what they have of it. Lines without anything on them stay empty, and those that begin inside a
+/// string, by their number from 0, stay as they are.
 pub(super) fn shift(text: &str, is_verbatim: impl Fn(usize) -> bool, from: &str, to: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (row, line) in text.split('\n').enumerate() {

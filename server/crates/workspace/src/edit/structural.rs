@@ -13,9 +13,9 @@ use crate::syntax::{Language, Match, ParseError, Parsed, Pattern, PatternError, 
 
 /// A pattern and what to make of what fits it, for one language.
 ///
-/// In the rewrite, `$NAME` and `$$$NAME` stand for what they took in the pattern. Its lines are indented as the place is
-/// where it goes, and what a metavariable brings is moved with it; what stands inside strings stays as it is. An empty
-/// rewrite deletes, with the line if nothing else is on it, and with the `,` or `;` that belongs to what goes.
+/// In the rewrite, `$NAME` and `$$$NAME` stand for what they took in the pattern. Its lines are indented as the place
+/// is where it goes, and what a metavariable brings is moved with it; what stands inside strings stays as it is. An
+/// empty rewrite deletes, with the line if nothing else is on it, and with the `,` or `;` that belongs to what goes.
 pub struct Rule {
     pattern: Pattern,
     pieces: Vec<Piece>,
@@ -202,7 +202,8 @@ impl Rule {
 /// What rules make of a text. The same text gives the same result; nothing is changed where it is an error.
 ///
 /// # Errors
-/// [`StructuralError::Broken`], [`StructuralError::Overlapping`], [`StructuralError::Breaks`], [`StructuralError::Parse`].
+/// [`StructuralError::Broken`], [`StructuralError::Overlapping`], [`StructuralError::Breaks`],
+/// [`StructuralError::Parse`].
 pub fn rewrite(parsed: &Parsed, rules: &[Rule]) -> Result<Rewritten, StructuralError> {
     if let Some(line) = parsed.errors().first() {
         return Err(StructuralError::Broken { line: *line });
@@ -364,9 +365,9 @@ impl Out<'_> {
     }
 }
 
-/// Whether what stands at these bytes is one node, but for a `;`: code that is put beside an operator which binds stronger
-/// is not, nor are two statements after an `if` without braces. Inside strings, comments and the arguments of macros, code
-/// is text.
+/// Whether what stands at these bytes is one node, but for a `;`: code that is put beside an operator which binds
+/// stronger is not, nor are two statements after an `if` without braces. Inside strings, comments and the arguments of
+/// macros, code is text.
 fn is_one_piece(parsed: &Parsed, range: &Range<usize>) -> bool {
     let (start, end) = trimmed(parsed, range);
     let after = end + usize::from(parsed.slice(end..parsed.text.len()).starts_with(';'));
@@ -420,8 +421,8 @@ fn outermost<'p>(parsed: &'p Parsed, found: &Match) -> Option<Node<'p>> {
     Some(node)
 }
 
-/// Whether a match stands in a list of such things, as a statement in a block or an argument in a call, and not in a place
-/// that is for one.
+/// Whether a match stands in a list of such things, as a statement in a block or an argument in a call, and not in a
+/// place that is for one.
 fn is_listed(parsed: &Parsed, found: &Match) -> bool {
     const LISTS: &[&str] = &[
         "block",

@@ -118,7 +118,8 @@ pub enum SymbolError {
     Parse(#[from] ParseError),
 }
 
-/// Changes a text at the symbol that a path means ([`Outline::find`]). What is put in gets the indentation of the symbol.
+/// Changes a text at the symbol that a path means ([`Outline::find`]). What is put in gets the indentation of the
+/// symbol.
 ///
 /// The result has no more syntax errors than the text, and every other symbol in it is where it was.
 ///
@@ -229,8 +230,8 @@ fn verbatim_lines(language: Language, text: &str) -> Result<BTreeSet<usize>, Par
     Ok(lines.into_iter().filter_map(|row| row.checked_sub(1)).collect())
 }
 
-/// What the lines after the first are indented too much by: code that was copied from where it begins has its first line at
-/// the left and the others as they were in the file.
+/// What the lines after the first are indented too much by: code that was copied from where it begins has its first
+/// line at the left and the others as they were in the file.
 fn hanging<'c>(language: Language, code: &'c str, verbatim: &BTreeSet<usize>, target: &'c str) -> &'c str {
     let rest = || code.split('\n').enumerate().skip(1).filter(|(row, _)| !verbatim.contains(row)).map(|(_, line)| line);
     let Some(last) = rest().last().filter(|_| !target.is_empty()) else { return "" };

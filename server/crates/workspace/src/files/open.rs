@@ -1,5 +1,5 @@
-//! How what lies in a project is opened to be read: no link is followed on the whole way to it, and it is a regular file,
-//! or a folder. The kernel sees to that while it opens, so that nothing which is put there meanwhile is read.
+//! How what lies in a project is opened to be read: no link is followed on the whole way to it, and it is a regular
+//! file, or a folder. The kernel sees to that while it opens, so that nothing which is put there meanwhile is read.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -13,8 +13,8 @@ use super::place;
 /// Opens a regular file that no link leads to. The path is absolute, with its links resolved.
 ///
 /// # Errors
-/// What the system says; [`place::is_link_error`] where a link is on the way; [`io::ErrorKind::InvalidInput`] for what is no
-/// regular file, which is neither waited for nor, unless it came just then, opened.
+/// What the system says; [`place::is_link_error`] where a link is on the way; [`io::ErrorKind::InvalidInput`] for what
+/// is no regular file, which is neither waited for nor, unless it came just then, opened.
 pub(crate) fn regular(path: &Path) -> io::Result<(File, Metadata)> {
     let seen = path.symlink_metadata()?;
     // To open a device may do something, so it is asked first; what was opened is what counts.
@@ -35,7 +35,8 @@ pub(crate) fn folder(path: &Path) -> io::Result<OwnedFd> {
     without_links(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC)
 }
 
-/// Holds what no link leads to, to say of it what it is, and whether it is a folder. Nothing is read, nor does a device notice.
+/// Holds what no link leads to, to say of it what it is, and whether it is a folder. Nothing is read, nor does a device
+/// notice.
 ///
 /// # Errors
 /// What the system says; [`place::is_link_error`] where a link is on the way.

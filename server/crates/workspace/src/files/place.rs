@@ -1,5 +1,4 @@
-//! Where a file is written: a place that no link leads away from, also if one is put on the way to it meanwhile
-//! (001 §20).
+//! Where a file is written: a place that no link leads away from, also if one is put on the way to it meanwhile.
 
 use std::fs::File;
 use std::io;
@@ -7,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::{FileError, io_error};
 
-/// The place of a file. On Linux its folder is held open, reached without following a link: whatever else comes under the
-/// names on the way from then on, it is this folder that is written to. Elsewhere it is only a path.
+/// The place of a file. On Linux its folder is held open, reached without following a link: whatever else comes under
+/// the names on the way from then on, it is this folder that is written to. Elsewhere it is only a path.
 pub(super) struct Place<'p> {
     /// What it is called, for people.
     pub(super) path: &'p Path,
@@ -103,7 +102,8 @@ const FOLDER: rustix::fs::OFlags = rustix::fs::OFlags::PATH
     .union(rustix::fs::OFlags::NOFOLLOW)
     .union(rustix::fs::OFlags::CLOEXEC);
 
-/// The folder that a path lies in, reached without following a link. Where that fails, why, and whether it is for a link.
+/// The folder that a path lies in, reached without following a link. Where that fails, why, and whether it is for a
+/// link.
 #[cfg(target_os = "linux")]
 pub(super) fn hold(path: &Path, make: bool) -> Result<rustix::fd::OwnedFd, (rustix::io::Errno, bool)> {
     let mut held = rustix::fs::open("/", FOLDER, rustix::fs::Mode::empty()).map_err(|error| (error, false))?;

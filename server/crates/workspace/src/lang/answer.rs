@@ -266,8 +266,8 @@ pub(super) fn is_empty(answer: &LangAnswer) -> bool {
 /// A file that is dated further ahead than this was not written just now.
 const FUTURE: Duration = Duration::from_secs(5);
 
-/// Says of which texts edits are: those that the server was sent, and for other files what they are now. Gives a file that has
-/// changed since, if there is one: nobody knows which text of it the server took. Blocks.
+/// Says of which texts edits are: those that the server was sent, and for other files what they are now. Gives a file
+/// that has changed since, if there is one: nobody knows which text of it the server took. Blocks.
 pub(super) fn put_hashes(answer: &mut LangAnswer, sent: &Sent, reader: &Reader) -> Option<PathBuf> {
     let LangAnswer::Edit { changes } = answer else { return None };
     for change in changes {
@@ -292,8 +292,8 @@ pub(super) fn put_hashes(answer: &mut LangAnswer, sent: &Sent, reader: &Reader) 
     None
 }
 
-/// Leaves out what stands in files that the session proposes to delete. What would change them stays: who makes the change is
-/// told that it cannot be made.
+/// Leaves out what stands in files that the session proposes to delete. What would change them stays: who makes the
+/// change is told that it cannot be made.
 pub(super) fn leave_out_deleted(answer: &mut LangAnswer, reader: &Reader) {
     let deleted = reader.deleted();
     if deleted.is_empty() {
@@ -309,8 +309,8 @@ pub(super) fn leave_out_deleted(answer: &mut LangAnswer, reader: &Reader) {
     }
 }
 
-/// Brings every position of an answer from a server's units to UTF-16, by the texts that the session reads. `asked` is the
-/// document in which ranges stand that name none. Blocks where the disk is asked; does nothing for UTF-16.
+/// Brings every position of an answer from a server's units to UTF-16, by the texts that the session reads. `asked` is
+/// the document in which ranges stand that name none. Blocks where the disk is asked; does nothing for UTF-16.
 pub(super) fn into_utf16(answer: &mut LangAnswer, asked: Option<&str>, encoding: PositionEncoding, reader: &Reader) {
     if encoding == PositionEncoding::Utf16 {
         return;

@@ -1,8 +1,8 @@
 //! A source that does not see what the session proposes: the editor's servers know the documents as the user has them.
 //!
-//! Above a source there is one text, the session's. So lines are counted over here, on the way in and on the way out, by the
-//! difference of the two texts. What such a source cannot know of is said: a line of an edit that waits, and in an answer about
-//! the whole project, all files with such edits. A change of files that would leave them out is none.
+//! Above a source there is one text, the session's. So lines are counted over here, on the way in and on the way out,
+//! by the difference of the two texts. What such a source cannot know of is said: a line of an edit that waits, and in
+//! an answer about the whole project, all files with such edits. A change of files that would leave them out is none.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range as Span;
@@ -58,7 +58,8 @@ impl<S: Source> Based<S> {
         let (moved, name) = match moved {
             Ok(moved) => moved,
             Err(words) => {
-                // Where it has no server for the file at all, there may be another source that has one, and sees the edit.
+                // Where it has no server for the file at all, there may be another source that has one, and sees the
+                // edit.
                 let of_file = LangQuery::Servers { uri: query.uri().map(str::to_owned) };
                 let result = self.source.ask(&of_file, within).await;
                 return Ok(if result.status == LangStatus::NoServer { result } else { unseen(result, words) });
@@ -176,8 +177,8 @@ fn moved<'c>(line: u32, changes: impl Iterator<Item = (&'c Span<u32>, &'c Span<u
     Some(moved)
 }
 
-/// A range whose lines are moved; none where its first or last one is not there. That it ends where a line begins is no part
-/// of that line.
+/// A range whose lines are moved; none where its first or last one is not there. That it ends where a line begins is no
+/// part of that line.
 fn range_moved(range: Range, line: impl Fn(u32) -> Option<u32>) -> Option<Range> {
     let at = |position: Position| Some(Position { line: line(position.line)?, ..position });
     let [_, last] = range.lines();
@@ -222,8 +223,8 @@ impl Shifts {
         Some(self.reader.base(&path).ok()?.hash)
     }
 
-    /// A question as the source understands it, with the name whose places it changes; or why the source cannot know what is
-    /// asked about.
+    /// A question as the source understands it, with the name whose places it changes; or why the source cannot know
+    /// what is asked about.
     fn query(&mut self, mut query: LangQuery) -> Result<(LangQuery, Option<String>), String> {
         let Some(uri) = query.uri().map(str::to_owned) else { return Ok((query, None)) };
         let (shift, file, name) = (self.of(&uri), self.name(&uri), self.renamed(&query));

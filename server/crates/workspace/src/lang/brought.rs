@@ -1,5 +1,5 @@
-//! Programs that the project brings along: those that lie in it, and those that its files name or tell what to do. Whoever can
-//! write the project's files decides what they do, so they start only once the user has allowed just this.
+//! Programs that the project brings along: those that lie in it, and those that its files name or tell what to do.
+//! Whoever can write the project's files decides what they do, so they start only once the user has allowed just this.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -18,7 +18,8 @@ use super::detect::Detected;
 use crate::paths::Roots;
 use crate::shell::sandbox::Policy;
 
-/// The most that is looked at of a server, in bytes: its program, and the scripts behind it. What is larger cannot be allowed.
+/// The most that is looked at of a server, in bytes: its program, and the scripts behind it. What is larger cannot be
+/// allowed.
 const MAX_PROGRAM: u64 = 512 << 20;
 
 /// A language server that the project brings along.
@@ -34,8 +35,8 @@ pub struct Brought {
     pub said_by: Vec<PathBuf>,
     /// Whether it would run in a sandbox.
     pub is_sandboxed: bool,
-    /// The hash of the program, and of what those files say. It is another once either is changed, and where there is no sandbox
-    /// any more.
+    /// The hash of the program, and of what those files say. It is another once either is changed, and where there is
+    /// no sandbox any more.
     pub fingerprint: String,
 }
 
@@ -59,9 +60,9 @@ impl Gate for Closed {
     }
 }
 
-/// Whether the project brings a server along: its program, what that is run by, or a file that says something of it, lies in the
-/// workspace or where commands in the sandbox write. A link counts by where it lies and by where it leads. `search` is the
-/// `PATH` that it gets. Asks the disk.
+/// Whether the project brings a server along: its program, what that is run by, or a file that says something of it,
+/// lies in the workspace or where commands in the sandbox write. A link counts by where it lies and by where it leads.
+/// `search` is the `PATH` that it gets. Asks the disk.
 pub(super) fn is_brought(server: &Detected, roots: &Roots, policy: Option<&Policy>, search: Option<&OsStr>) -> bool {
     let is_theirs = |file: &PathBuf| is_theirs(file, roots, policy);
     server.program.iter().chain(&server.definition.said_by).any(is_theirs)
@@ -69,8 +70,8 @@ pub(super) fn is_brought(server: &Detected, roots: &Roots, policy: Option<&Polic
         || (server.program.as_deref().is_some_and(is_interpreter) && scripts(server).any(|script| is_theirs(&script)))
 }
 
-/// What is to be allowed of a server that the project brings along. Programs whose hashes are known are not read again, but
-/// `anew`. Asks the disk.
+/// What is to be allowed of a server that the project brings along. Programs whose hashes are known are not read again,
+/// but `anew`. Asks the disk.
 ///
 /// # Errors
 /// Its program cannot be read.
@@ -138,8 +139,8 @@ fn is_interpreter(program: &Path) -> bool {
     NAMES.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
-/// What runs its program where that is a script, by the first line of each: `PATH` may have a folder of the project first, which
-/// other programs need, such as the interpreter whose packages a server tells of.
+/// What runs its program where that is a script, by the first line of each: `PATH` may have a folder of the project
+/// first, which other programs need, such as the interpreter whose packages a server tells of.
 fn run_by(server: &Detected, search: Option<&OsStr>) -> Vec<PathBuf> {
     /// The kernel follows no more.
     const MOST: usize = 5;
@@ -163,7 +164,8 @@ fn interpreter(program: &Path, search: Option<&OsStr>) -> Option<PathBuf> {
     found.find(|path| path.is_file())
 }
 
-/// The files that may name a toolchain by its path to rustup, where the server's program is one of rustup's: it runs that of the toolchain.
+/// The files that may name a toolchain by its path to rustup, where the server's program is one of rustup's: it runs
+/// that of the toolchain.
 fn toolchains(server: &Detected) -> Vec<PathBuf> {
     /// Such a file is some lines long.
     const MOST: u64 = 64 << 10;
@@ -194,7 +196,8 @@ fn beginning(path: &Path, most: u64) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What may name a script in an argument: where the program is an interpreter, all of it, or in code for a shell (`-c`) a word.
+/// What may name a script in an argument: where the program is an interpreter, all of it, or in code for a shell (`-c`)
+/// a word.
 fn words(arg: &str) -> impl Iterator<Item = &str> {
     let is_between = |c: char| c.is_whitespace() || "'\"`;&|()<>{}$=".contains(c);
     std::iter::once(arg).chain(arg.split(is_between)).filter(|word| !word.is_empty())
@@ -208,8 +211,8 @@ fn is_theirs(path: &Path, roots: &Roots, policy: Option<&Policy>) -> bool {
     })
 }
 
-/// The hashes of files that were read, so that a large one is not read for every question. They say what is to be asked for,
-/// and not what may start: a file that is mapped into memory can be written without a trace in its times.
+/// The hashes of files that were read, so that a large one is not read for every question. They say what is to be asked
+/// for, and not what may start: a file that is mapped into memory can be written without a trace in its times.
 #[derive(Debug, Default)]
 pub(super) struct Hashes(Mutex<HashMap<PathBuf, ([i64; 7], String)>>);
 

@@ -1,11 +1,12 @@
 //! One language server: its process, and the conversation with it over LSP.
 //!
-//! What is written is queued at once and in order, so that a question is always about the texts that were sent before it.
-//! What the server says is held in bounds, whatever it says: a message too large, too many of them, or what is no message
-//! ends it, and whoever waits hears why.
+//! What is written is queued at once and in order, so that a question is always about the texts that were sent before
+//! it. What the server says is held in bounds, whatever it says: a message too large, too many of them, or what is no
+//! message ends it, and whoever waits hears why.
 //!
 //! Reading order: `wire` (the shapes of messages), `transport` (the pipes, and who waits for an answer), `capabilities`
-//! (what we say that we can), `incoming` (what the server says and asks by itself), `documents` (the texts it was sent).
+//! (what we say that we can), `incoming` (what the server says and asks by itself), `documents` (the texts it was
+//! sent).
 
 mod capabilities;
 mod documents;
@@ -36,14 +37,15 @@ use crate::shell::Confinement;
 use crate::shell::held::HeldId;
 use crate::text::PositionEncoding;
 
-/// How long a server may take to answer `initialize`. The slowest, which build a project's model first, take half of it.
+/// How long a server may take to answer `initialize`. The slowest, which build a project's model first, take half of
+/// it.
 const INITIALIZE: Duration = Duration::from_secs(60);
 /// So long a server may take to answer `initialize` whatever its settings say.
 const LONGEST_INITIALIZE: Duration = Duration::from_secs(10 * 60);
 /// How long a server has to end by itself when it is asked to.
 const GOODBYE: Duration = Duration::from_secs(2);
-/// How long after a server was initialized or saw its first document nothing of it is taken as whole: reading a project is
-/// announced only after that has begun.
+/// How long after a server was initialized or saw its first document nothing of it is taken as whole: reading a project
+/// is announced only after that has begun.
 const SETTLE: Duration = Duration::from_millis(500);
 /// Of so many files it is remembered that a server was told of them.
 const MAX_ANNOUNCED: usize = 100_000;
@@ -262,9 +264,9 @@ impl Client {
         filters.flatten().collect()
     }
 
-    /// Sends the texts that it has to know for a question, and then the question: nothing comes between them. Gives with it
-    /// what it was sent. None where what the session sees has to be looked up anew, since another
-    /// session has sent it other texts meanwhile.
+    /// Sends the texts that it has to know for a question, and then the question: nothing comes between them. Gives
+    /// with it what it was sent. None where what the session sees has to be looked up anew, since another session has
+    /// sent it other texts meanwhile.
     ///
     /// # Errors
     /// It has ended, or takes nothing in any more.
@@ -297,8 +299,9 @@ impl Client {
         documents.sync(view, &self.transport).map(Some)
     }
 
-    /// Sends texts that it has to know, and keeps it from being sent other ones, as far as that can be, while one waits for
-    /// what it says of them by itself. Of the one that is asked about it says that for what it sees now. None as in [`Client::ask_of`].
+    /// Sends texts that it has to know, and keeps it from being sent other ones, as far as that can be, while one waits
+    /// for what it says of them by itself. Of the one that is asked about it says that for what it sees now. None as in
+    /// [`Client::ask_of`].
     ///
     /// # Errors
     /// As [`Client::ask_of`].
@@ -358,8 +361,8 @@ impl Client {
         self.documents().last_new_text()
     }
 
-    /// Tells it that files were made, changed or deleted on disk, if it wants to know. Those that it is `for` may have other
-    /// problems then, or give others to the rest.
+    /// Tells it that files were made, changed or deleted on disk, if it wants to know. Those that it is `for` may have
+    /// other problems then, or give others to the rest.
     pub(super) fn files_changed(&self, paths: &[&Path], is_for: impl Fn(&Path) -> bool) {
         if paths.is_empty() {
             return;
@@ -379,8 +382,8 @@ impl Client {
         self.tell("workspace/didChangeWatchedFiles", &json!({ "changes": changes }));
     }
 
-    /// What the server is to be told of a file. One of which it was not told before counts as made: some look only then for
-    /// who imports it, and none minds where it knew it.
+    /// What the server is to be told of a file. One of which it was not told before counts as made: some look only then
+    /// for who imports it, and none minds where it knew it.
     fn announce(&self, path: &Path) -> FileChange {
         let is_there = path.exists();
         let mut announced = self.announced.lock().unwrap_or_else(PoisonError::into_inner);
@@ -404,7 +407,8 @@ impl Client {
         self.inside().was_waited_for();
     }
 
-    /// Whether it has not told of the problems of any file, although that was waited for very long: it is not one that does.
+    /// Whether it has not told of the problems of any file, although that was waited for very long: it is not one that
+    /// does.
     pub(super) fn is_mute(&self) -> bool {
         self.inside().is_mute()
     }
@@ -424,8 +428,8 @@ impl Client {
         self.inside().complaint()
     }
 
-    /// How far it has read the project; and where something is `wide`, so that it takes all of it, whether it has found the
-    /// project's files.
+    /// How far it has read the project; and where something is `wide`, so that it takes all of it, whether it has found
+    /// the project's files.
     pub(super) fn readiness(&self, is_wide: bool) -> Readiness {
         let inside = self.inside().readiness(is_wide);
         if inside != Readiness::Ready {
@@ -522,8 +526,8 @@ pub(super) struct Alone {
 }
 
 impl Alone {
-    /// The edits that a command asked us to make, which are not made. It is waited for even where nobody wants to know it any
-    /// more: until it has ended, edits of it may come.
+    /// The edits that a command asked us to make, which are not made. It is waited for even where nobody wants to know
+    /// it any more: until it has ended, edits of it may come.
     ///
     /// # Errors
     /// What the server says, unless it asked for edits: some fail because those are not made.

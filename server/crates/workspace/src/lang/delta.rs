@@ -1,8 +1,8 @@
 //! What edits did to the problems of a text: those that came, and those that went.
 //!
-//! An edit moves lines, and a problem that only moved is no news. So lines are followed from the one text to the other, and a
-//! problem is the same where its words are the same and its line is: the same line moved, a line of the same change, or a
-//! line that says the same elsewhere.
+//! An edit moves lines, and a problem that only moved is no news. So lines are followed from the one text to the other,
+//! and a problem is the same where its words are the same and its line is: the same line moved, a line of the same
+//! change, or a line that says the same elsewhere.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::hash::Hash;
@@ -31,8 +31,8 @@ pub struct Delta {
 }
 
 impl Delta {
-    /// The difference between the problems of two texts. What is there several times counts so often, but that one problem told
-    /// twice in the same words and place is one.
+    /// The difference between the problems of two texts. What is there several times counts so often, but that one
+    /// problem told twice in the same words and place is one.
     pub fn between(before: Told<'_>, after: Told<'_>) -> Self {
         let (gone, new) = (once(before.problems), once(after.problems));
         let moves = Moves::between(before.text, after.text);

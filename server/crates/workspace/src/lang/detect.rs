@@ -52,8 +52,8 @@ impl Detected {
     }
 }
 
-/// The servers for a file in a folder of the workspace, in the order in which they are asked. Those whose program is not
-/// found are among them, but not those of whose group another is there. Asks the disk.
+/// The servers for a file in a folder of the workspace, in the order in which they are asked. Those whose program is
+/// not found are among them, but not those of whose group another is there. Asks the disk.
 pub fn for_file(table: &Table, path: &Path, folder: &Path, search: Option<&OsStr>) -> Vec<Detected> {
     let start = path.parent().unwrap_or(folder);
     let found = table.for_file(path).filter_map(|definition| detect(definition, start, folder, search));
@@ -66,8 +66,9 @@ pub fn for_folder(table: &Table, folder: &Path, search: Option<&OsStr>) -> Vec<D
     one_of_each_group(found.collect())
 }
 
-/// The servers for the projects in a folder of the workspace: of each server those of the outermost folders, and no more than
-/// [`MAX_PROJECTS`]. Folders that version control passes over, and very many, are not looked at. Asks the disk.
+/// The servers for the projects in a folder of the workspace: of each server those of the outermost folders, and no
+/// more than [`MAX_PROJECTS`]. Folders that version control passes over, and very many, are not looked at. Asks the
+/// disk.
 pub fn below(table: &Table, folder: &Path, search: Option<&OsStr>) -> Vec<Detected> {
     let folders = crate::search::folders(folder, MAX_DEPTH, MAX_FOLDERS);
     // Made once: there are some hundred markers, and as many folders.
@@ -92,8 +93,8 @@ pub fn below(table: &Table, folder: &Path, search: Option<&OsStr>) -> Vec<Detect
     found
 }
 
-/// The server that the user has for what this one is for: one of its name, or of its group, as this table has it, with a program
-/// that is found where the user's are; the first that is theirs by `is_own`. Asks the disk.
+/// The server that the user has for what this one is for: one of its name, or of its group, as this table has it, with
+/// a program that is found where the user's are; the first that is theirs by `is_own`. Asks the disk.
 pub(super) fn users_own(
     table: &Table,
     server: &Detected,
@@ -146,8 +147,8 @@ fn detect(definition: &Arc<Definition>, start: &Path, folder: &Path, search: Opt
     Some(Detected::new(definition, program, &root))
 }
 
-/// The outermost folder in the workspace's that has a marker: a server that reads a project of many parts knows the parts,
-/// and one for each of them would take much memory.
+/// The outermost folder in the workspace's that has a marker: a server that reads a project of many parts knows the
+/// parts, and one for each of them would take much memory.
 fn root(definition: &Definition, start: &Path, folder: &Path) -> Option<PathBuf> {
     let inside: Vec<&Path> = start.ancestors().take_while(|at| at.starts_with(folder)).collect();
     let is_marked = |at: &&&Path| definition.root_markers.iter().any(|marker| is_there(at, marker));
@@ -171,8 +172,8 @@ fn is_glob(marker: &str) -> bool {
     marker.contains(['*', '?', '[', '{'])
 }
 
-/// The program of a command: a path is taken as it is, from the project's folder on; a name is looked for in the folders of
-/// the project and of the workspace, then where the user's programs are.
+/// The program of a command: a path is taken as it is, from the project's folder on; a name is looked for in the
+/// folders of the project and of the workspace, then where the user's programs are.
 fn program(command: &str, root: &Path, folder: &Path, search: Option<&OsStr>) -> Option<PathBuf> {
     if command.contains('/') || Path::new(command).is_absolute() {
         let path = root.join(command);

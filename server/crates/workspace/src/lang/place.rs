@@ -1,4 +1,4 @@
-//! Where a question points: models name symbols and texts on a line well, and columns badly (002 §20.11).
+//! Where a question points: models name symbols and texts on a line well, and columns badly.
 
 use std::ops::Range;
 
@@ -21,8 +21,8 @@ pub enum Place<'a> {
         line: usize,
         /// The text.
         text: &'a str,
-        /// Which of several on the line, from 1: of those that stand by themselves. Where none does, of those that are a part
-        /// of other names, and where none is written so, whatever their case.
+        /// Which of several on the line, from 1: of those that stand by themselves. Where none does, of those that are
+        /// a part of other names, and where none is written so, whatever their case.
         occurrence: usize,
         /// Whether only what stands by itself counts: who changes something must not take another name for it.
         is_exact: bool,
@@ -115,8 +115,8 @@ fn symbol(name: &str, parsed: Option<&Parsed>) -> Result<usize, PlaceError> {
     }
 }
 
-/// Where the symbols of a text that a path of names means have their names, in UTF-16: the first so many, in their order, and
-/// whether there are more.
+/// Where the symbols of a text that a path of names means have their names, in UTF-16: the first so many, in their
+/// order, and whether there are more.
 pub fn names_of(parsed: &Parsed, outline: &Outline, path: &str, most: usize) -> (Vec<Position>, bool) {
     let called = outline.called(path);
     let index = LineIndex::new(&parsed.text);
@@ -167,7 +167,8 @@ fn on_line(text: &str, line: usize, wanted: &str, how: How) -> Result<usize, Pla
         return Err(PlaceError::NoLine { line, lines: text.lines().count() });
     };
     let content = content.trim_end_matches('\n');
-    // The first way of counting that finds any is the one that counts, lest another name be taken where the number is too high.
+    // The first way of counting that finds any is the one that counts, lest another name be taken where the number is
+    // too high.
     let is_whole = |at: &usize| !goes_on(content, *at..at + wanted.len(), language);
     let mut found: Vec<usize> = words(content, wanted).filter(is_whole).collect();
     if found.is_empty() && !is_exact {
@@ -192,7 +193,8 @@ fn on_line(text: &str, line: usize, wanted: &str, how: How) -> Result<usize, Pla
     at.map(|at| start + at + last_name(wanted)).ok_or_else(none)
 }
 
-/// Where in a text the name stands that it is about: the last one, but of a call or the like the one before its bracket.
+/// Where in a text the name stands that it is about: the last one, but of a call or the like the one before its
+/// bracket.
 fn last_name(text: &str) -> usize {
     let of_call = text.match_indices(['(', '[', '{', '<']).map(|(at, _)| text.get(..at).unwrap_or_default());
     let head = of_call.into_iter().find(|head| head.ends_with(is_name)).unwrap_or(text);

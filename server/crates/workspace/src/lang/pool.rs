@@ -1,5 +1,5 @@
-//! The servers of our own: one process for each server and project, shared by all sessions, started at the first question
-//! and ended when nobody has asked for long.
+//! The servers of our own: one process for each server and project, shared by all sessions, started at the first
+//! question and ended when nobody has asked for long.
 
 mod ask;
 mod problems;
@@ -96,7 +96,8 @@ struct Key {
 pub struct Access {
     /// Whether the workspace is trusted. Without trust nothing is started.
     pub trusted: Arc<dyn Fn() -> bool + Send + Sync>,
-    /// The session's sandbox; none where it has none. Sessions with the same one share servers, if they let the same through.
+    /// The session's sandbox; none where it has none. Sessions with the same one share servers, if they let the same
+    /// through.
     pub policy: Option<Arc<Policy>>,
     /// Names of variables that servers get although they look like secrets.
     pub pass: Arc<[String]>,
@@ -160,8 +161,8 @@ impl Servers {
         self.changes.watch()
     }
 
-    /// Says that files were made, changed or deleted on disk, by whomever: servers that want to know it are told, and a file that
-    /// configures servers is read anew.
+    /// Says that files were made, changed or deleted on disk, by whomever: servers that want to know it are told, and a
+    /// file that configures servers is read anew.
     pub async fn files_changed(&self, paths: Vec<PathBuf>) {
         // A file of the user's may be a link to where they keep such files.
         let is_configured_by =
@@ -190,8 +191,8 @@ impl Servers {
         self.started(|_| true).await
     }
 
-    /// How it stands with the servers of a workspace: those of the projects in it, and those among them that do not run. Of a
-    /// workspace that is not trusted, its own files do not count.
+    /// How it stands with the servers of a workspace: those of the projects in it, and those among them that do not
+    /// run. Of a workspace that is not trusted, its own files do not count.
     pub async fn status(&self, roots: &Roots, access: &Access) -> Vec<ServerStatus> {
         let trusted = (access.trusted)();
         let mut list = self.started(|slot| slot.is_in(roots)).await;
@@ -232,8 +233,8 @@ impl Servers {
         list
     }
 
-    /// The servers for a file in a folder of the workspace, as they would be asked: the name of each, and where its program is not
-    /// found that it is not, and how to get it.
+    /// The servers for a file in a folder of the workspace, as they would be asked: the name of each, and where its
+    /// program is not found that it is not, and how to get it.
     pub async fn known_for(&self, folder: PathBuf, file: PathBuf, trusted: bool) -> Vec<(String, Option<String>)> {
         let known = self.detect(folder, Some(file), trusted).await;
         let told =
@@ -241,8 +242,8 @@ impl Servers {
         known.into_iter().map(told).collect()
     }
 
-    /// Tries whether a server that does not run can: it is started in a folder, and ended again. Gives its version, if it says
-    /// one.
+    /// Tries whether a server that does not run can: it is started in a folder, and ended again. Gives its version, if
+    /// it says one.
     ///
     /// # Errors
     /// It cannot, for this reason.
@@ -285,7 +286,8 @@ impl Servers {
         list
     }
 
-    /// What is to be allowed of a server, if the project brings it along. `anew` reads all of it, whatever is known of it.
+    /// What is to be allowed of a server, if the project brings it along. `anew` reads all of it, whatever is known of
+    /// it.
     ///
     /// # Errors
     /// It cannot be read, for this reason.
@@ -322,8 +324,8 @@ impl Servers {
         problems
     }
 
-    /// Ends the servers of this name, or all, in a workspace, or everywhere without one; the next question starts them anew,
-    /// even one that crashed just now. Gives how many ran or had crashed.
+    /// Ends the servers of this name, or all, in a workspace, or everywhere without one; the next question starts them
+    /// anew, even one that crashed just now. Gives how many ran or had crashed.
     pub async fn restart(&self, roots: Option<&Roots>, name: Option<&str>) -> usize {
         let is_meant =
             |slot: &Slot| name.is_none_or(|name| name == slot.key.name) && roots.is_none_or(|roots| slot.is_in(roots));
@@ -335,8 +337,8 @@ impl Servers {
         self.close(|slot| slot.is_in(roots), "the workspace is not trusted").await;
     }
 
-    /// Reads the configuration files anew, and ends the servers of those folders for which they say something else now, so
-    /// that it counts.
+    /// Reads the configuration files anew, and ends the servers of those folders for which they say something else now,
+    /// so that it counts.
     pub async fn reload(&self) {
         let known: Vec<_> = self.tables().drain().collect();
         for ((folder, trusted), before) in known {
@@ -347,8 +349,8 @@ impl Servers {
         self.changes.announce();
     }
 
-    /// Ends all servers, as the protocol has it where they know that, and starts none any more. To be called before this process
-    /// ends; takes a few seconds at most.
+    /// Ends all servers, as the protocol has it where they know that, and starts none any more. To be called before
+    /// this process ends; takes a few seconds at most.
     pub async fn stop(&self) {
         self.is_over.store(true, Ordering::SeqCst);
         self.close(|_| true, "the agent ends").await;

@@ -1,8 +1,9 @@
 //! The table of language servers: those we know, and what the user's and the project's files say of them.
 //!
-//! The known ones are in `servers.toml`. Files named `lsp` or `.lsp`, in JSON, YAML or TOML, override them field by field.
-//! From the lowest to the highest: in the user's home folder, in the folder of the user's configuration, in the project's
-//! `.azimuth` folder, in the project itself. The project's count only where it is trusted, since they name programs.
+//! The known ones are in `servers.toml`. Files named `lsp` or `.lsp`, in JSON, YAML or TOML, override them field by
+//! field. From the lowest to the highest: in the user's home folder, in the folder of the user's configuration, in the
+//! project's `.azimuth` folder, in the project itself. The project's count only where it is trusted, since they name
+//! programs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -62,13 +63,13 @@ pub struct Definition {
     pub edit_commands: Vec<String>,
     /// Whether it says by `experimental/serverStatus` when it has read the project.
     pub says_status: bool,
-    /// What it says in its log when it has found the project's files, as globs. Until it has, what it says of the whole project
-    /// is not whole. Nothing where it is not known to say so.
+    /// What it says in its log when it has found the project's files, as globs. Until it has, what it says of the whole
+    /// project is not whole. Nothing where it is not known to say so.
     pub says_files: Vec<String>,
     /// What is put besides into the change of a text that only sends it once more, so that its problems are told anew.
     pub resend_options: Map<String, Value>,
-    /// The caches that it writes besides what the sandbox grants, in the home folder or by a variable (`$CACHE/…`). Only what is
-    /// built in says that.
+    /// The caches that it writes besides what the sandbox grants, in the home folder or by a variable (`$CACHE/…`).
+    /// Only what is built in says that.
     pub caches: Vec<String>,
     /// The file that names its program, if it is not a built-in one.
     pub from: Option<PathBuf>,

@@ -9,9 +9,9 @@ use super::{PathError, canonical, plain};
 /// After so many entries of folders, what a glob comes to counts as not known.
 const ENTRIES: usize = 10_000;
 
-/// Where an absolute path leads that goes through a link; nothing where it goes through none or names nothing. Of a path
-/// with a shell's glob in it, where those that it comes to lead. Each `..` leads up from where what stands before it leads.
-/// The root stands for what cannot be told. Asks the disk.
+/// Where an absolute path leads that goes through a link; nothing where it goes through none or names nothing. Of a
+/// path with a shell's glob in it, where those that it comes to lead. Each `..` leads up from where what stands before
+/// it leads. The root stands for what cannot be told. Asks the disk.
 pub fn led_to(path: &Path) -> Vec<PathBuf> {
     let is_glob = |part: &Component<'_>| part.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[".contains(byte));
     let fixed: PathBuf = path.components().take_while(|part| !is_glob(part)).collect();

@@ -1,8 +1,9 @@
 //! How a hunk is found again in a text it was not followed into, since the server was not running meanwhile.
 //!
-//! Where the text is known to be the one that was last seen, a hunk is where it was. In another text it is looked for by
-//! its own lines and those around it, which must stand at one place only, in the text last seen as in this one: of two
-//! equal places nobody can tell which one is meant once the text has changed (design D4: marked, never guessed).
+//! Where the text is known to be the one that was last seen, a hunk is where it was. In another text it is looked for
+//! by its own lines and those around it, which must stand at one place only, in the text last seen as in this one: of
+//! two equal places nobody can tell which one is meant once the text has changed, so such a hunk is marked and never
+//! guessed.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -39,8 +40,9 @@ fn reach(text: &Lines<'_>, place: &Range<usize>) -> (Range<usize>, Range<usize>)
     (place.start.saturating_sub(REACH)..place.start, place.end..(place.end + REACH).min(text.len()))
 }
 
-/// The anchors of some places in a text; none for one whose lines stand there twice with those above them, or with those
-/// below. Both must tell it, since lines from above one place and from below another meet when what is between them goes.
+/// The anchors of some places in a text; none for one whose lines stand there twice with those above them, or with
+/// those below. Both must tell it, since lines from above one place and from below another meet when what is between
+/// them goes.
 pub(super) fn anchors(text: &Lines<'_>, places: &[Range<usize>]) -> Vec<Option<String>> {
     let line = |at: usize| text.slice(at..at + 1);
     let halves = |place: &Range<usize>| {

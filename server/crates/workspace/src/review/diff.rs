@@ -9,8 +9,8 @@ use super::lines::{self, Block, Lines};
 pub struct LineEdit {
     /// The first line to replace, from 0.
     pub start_line: usize,
-    /// The line after the last one to replace; equal to `start_line` for an insertion. Where it is the number of lines of
-    /// the text, it means the text's end, which is not the beginning of a line if the last line has no line end.
+    /// The line after the last one to replace; equal to `start_line` for an insertion. Where it is the number of lines
+    /// of the text, it means the text's end, which is not the beginning of a line if the last line has no line end.
     pub end_line: usize,
     /// What to put there, with line ends (LF).
     pub new_text: String,
@@ -34,8 +34,8 @@ impl LineEdit {
     }
 }
 
-/// The edits for a text as an editor holds it, which may begin with a byte order mark that the edits know nothing of: an
-/// edit of the first line keeps it where it was.
+/// The edits for a text as an editor holds it, which may begin with a byte order mark that the edits know nothing of:
+/// an edit of the first line keeps it where it was.
 pub fn with_mark(mut edits: Vec<LineEdit>, held: &str) -> Vec<LineEdit> {
     let Some(text) = held.strip_prefix('\u{FEFF}') else { return edits };
     if let Some(first) = edits.first_mut().filter(|edit| edit.start_line == 0) {

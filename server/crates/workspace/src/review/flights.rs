@@ -1,7 +1,7 @@
 //! The applications of a file that are on their way: a chain from the document as it is to the text as it will be.
 //!
-//! Each was made on the assumption that those before it succeed. They arrive from the front; where one fails, it and those
-//! after it are taken out from the back.
+//! Each was made on the assumption that those before it succeed. They arrive from the front; where one fails, it and
+//! those after it are taken out from the back.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
@@ -47,7 +47,8 @@ impl Flights {
         self.start(hunks, back, before, after);
     }
 
-    /// Sends off changes that have no hunks here: a formatter's, which have none at all, or those of the file's other proposal.
+    /// Sends off changes that have no hunks here: a formatter's, which have none at all, or those of the file's other
+    /// proposal.
     pub(super) fn send_blocks(&mut self, ids: Vec<HunkId>, blocks: &[Block], before: Document, after: Document) {
         let (back, places) = (blocks.iter().map(Block::reversed).collect(), HashMap::new());
         self.awaited.push(ids.clone());
@@ -71,8 +72,8 @@ impl Flights {
         !self.awaited.is_empty()
     }
 
-    /// The outcome of these hunks is known. Gives the number of their application if it has not been seen. The same hunks
-    /// may have been accepted again after the document moved on, which the text before tells.
+    /// The outcome of these hunks is known. Gives the number of their application if it has not been seen. The same
+    /// hunks may have been accepted again after the document moved on, which the text before tells.
     pub(super) fn ended(&mut self, ids: &[HunkId], before: Option<&str>) -> Option<usize> {
         if let Some(at) = self.awaited.iter().position(|awaited| awaited == ids) {
             self.awaited.remove(at);

@@ -18,8 +18,8 @@ pub struct ChangedLines {
 }
 
 impl ChangedLines {
-    /// Takes in edits that made `after` of `before`. Whoever changed the text since the edits before these, the lines move
-    /// with it.
+    /// Takes in edits that made `after` of `before`. Whoever changed the text since the edits before these, the lines
+    /// move with it.
     pub fn edited(&mut self, before: &Arc<str>, edits: &[LineEdit], after: &Arc<str>) {
         self.follow(before);
         let mut moved: isize = 0;
@@ -87,14 +87,14 @@ pub enum NotFormatting {
     OtherText,
 }
 
-/// The normal text that a formatter made of a normal text; none where it changed nothing. Line ends and a byte order mark
-/// are the document's own and no matter of the formatter's.
+/// The normal text that a formatter made of a normal text; none where it changed nothing. Line ends and a byte order
+/// mark are the document's own and no matter of the formatter's.
 ///
 /// # Errors
 /// A text that cannot be this one formatted, such as an error message or the first part of it. Formatters quote, break,
-/// indent, sort and join lines, and lose few words and not many signs by it: of the text's words at least nine in ten must
-/// be in the answer (of a short text two may be lost, but no more than a quarter) and about half as many signs, and of all words
-/// of both at least half must be in both.
+/// indent, sort and join lines, and lose few words and not many signs by it: of the text's words at least nine in ten
+/// must be in the answer (of a short text two may be lost, but no more than a quarter) and about half as many signs,
+/// and of all words of both at least half must be in both.
 pub fn formatted(text: &str, answer: &str) -> Result<Option<String>, NotFormatting> {
     if u64::try_from(answer.len()).map_or(true, |length| length > MAX_BYTES) {
         return Err(NotFormatting::TooLarge);

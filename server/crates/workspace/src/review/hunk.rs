@@ -129,8 +129,8 @@ impl Hunk {
         }
     }
 
-    /// The place where a change put exactly the hunk's other text, if it did. What was inserted just above or just below
-    /// may belong to it.
+    /// The place where a change put exactly the hunk's other text, if it did. What was inserted just above or just
+    /// below may belong to it.
     fn turned_place(&self, moved: &Range<usize>, after: &Lines<'_>, blocks: &[Block]) -> Option<Range<usize>> {
         let inserted = |at: usize| blocks.iter().find(|b| b.old.is_empty() && b.old.start == at).map(|b| b.new.clone());
         let start = inserted(self.place.start).map_or(moved.start, |new| new.start.min(moved.start));

@@ -102,8 +102,8 @@ impl Block {
 /// What changed from one text to another, in as many blocks as there are, each apart from the next by at least one
 /// line that did not change.
 ///
-/// The work is in proportion to the lines between the first and the last change, and within these to the lines that stand
-/// in both texts more than once times those that differ; it ends after [`COMPARING`], with larger blocks.
+/// The work is in proportion to the lines between the first and the last change, and within these to the lines that
+/// stand in both texts more than once times those that differ; it ends after [`COMPARING`], with larger blocks.
 pub(super) fn changes(old: &str, new: &str) -> Vec<Block> {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
     let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
@@ -161,8 +161,8 @@ pub(super) fn told(old: &str, new: &str, moves: &[Move]) -> Option<Vec<Block>> {
 /// What changed from one text to another, in the blocks that a person decides on.
 ///
 /// These are the blocks of [`changes`] with two differences. A block that only inserts or only deletes can often stand
-/// at several places with the same effect (a function after a function: does its `}` belong to the one before it?);
-/// it goes where it begins at the least indentation, and after a blank line if it can. And two blocks with a single line
+/// at several places with the same effect (a function after a function: does its `}` belong to the one before it?); it
+/// goes where it begins at the least indentation, and after a blank line if it can. And two blocks with a single line
 /// between them that has neither letter nor digit (blank, or a bracket) are one, since such a line is no border that
 /// anyone sees and half of such a change is seldom of use. What would be more than [`MOST_PIECES`] is one.
 pub(super) fn pieces(old: &str, new: &str) -> Vec<Block> {

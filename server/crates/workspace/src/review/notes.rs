@@ -25,8 +25,8 @@ pub struct Note {
 /// At most this many notes are given at once.
 const MOST_NOTES: usize = 30;
 
-/// The words for what became of the hunks since the model was last told, a note for each kind of news of a file. Those in
-/// which the user said something come first. What is left out is said, and stays news for the next time.
+/// The words for what became of the hunks since the model was last told, a note for each kind of news of a file. Those
+/// in which the user said something come first. What is left out is said, and stays news for the next time.
 pub(super) fn take(proposals: &mut [FileProposal], who: &dyn Fn(&[ToolCallId]) -> String) -> Vec<Note> {
     let mut news: Vec<(usize, News)> = Vec::new();
     for (at, proposal) in proposals.iter().enumerate() {

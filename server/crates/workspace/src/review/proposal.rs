@@ -183,7 +183,8 @@ impl FileProposal {
         }
     }
 
-    /// What a document was before others changed it, as far as the change is in it; the outer none where nothing of it is.
+    /// What a document was before others changed it, as far as the change is in it; the outer none where nothing of it
+    /// is.
     pub(super) fn without(landed: &Landed<'_>, base: Base<'_>) -> Option<Option<Arc<str>>> {
         let mut back = Self::new(ProposalId::from(""), landed.path.to_owned(), "", "", Base::Text(landed.after));
         back.propose(landed.before, &[]);
@@ -192,8 +193,8 @@ impl FileProposal {
         is_there.then(|| back.proposed().cloned())
     }
 
-    /// A landed proposal before a further change, if this one is it: its document is `without`, what the document is without
-    /// that change. What the user has decided to keep meanwhile stays.
+    /// A landed proposal before a further change, if this one is it: its document is `without`, what the document is
+    /// without that change. What the user has decided to keep meanwhile stays.
     pub(super) fn then(&self, now: &Self, without: Option<&str>) -> Option<Self> {
         if !self.document.is(without) || !self.flights.is_empty() {
             return None;
@@ -282,8 +283,8 @@ impl FileProposal {
         }
     }
 
-    /// Takes back all pending hunks, and those in conflict. Gives the calls that the pending ones came from, and these: what
-    /// is in conflict was made for another text.
+    /// Takes back all pending hunks, and those in conflict. Gives the calls that the pending ones came from, and these:
+    /// what is in conflict was made for another text.
     fn withdraw(&mut self, by: &[ToolCallId]) -> Vec<ToolCallId> {
         let mut calls = Vec::new();
         self.hunks.retain(|hunk| {
@@ -307,8 +308,8 @@ impl FileProposal {
         kept.retain(|hunk| hunk.state != HunkState::Conflicted || hunk.kind == Kind::Lines);
         let clusters = clusters(pending, lines::few(lines::changes(proposed, wanted)));
         let mut renewed = Vec::new();
-        // A line of the proposed text, and the lines of the text and the wanted text that it corresponds to. None of the
-        // lines from there to the next cluster changed in either.
+        // A line of the proposed text, and the lines of the text and the wanted text that it corresponds to. None of
+        // the lines from there to the next cluster changed in either.
         let (mut at_proposed, mut at_text, mut at_wanted) = (0, 0, 0);
         for cluster in clusters {
             let unchanged = cluster.place.start - at_proposed;
@@ -577,8 +578,8 @@ impl FileProposal {
         self.document_changed(base, by)
     }
 
-    /// Whether the editor seems to be telling an application on its way bit by bit. What it shows meanwhile is not looked
-    /// at before the application's text is there or its outcome is known.
+    /// Whether the editor seems to be telling an application on its way bit by bit. What it shows meanwhile is not
+    /// looked at before the application's text is there or its outcome is known.
     pub(super) fn is_arriving(&mut self, base: Base<'_>) -> bool {
         let Base::Open(snapshot) = self.shown(base) else { return false };
         let text = snapshot.normal();
@@ -780,7 +781,8 @@ impl FileProposal {
         };
     }
 
-    /// Lets a hunk be pending if its text is at its place and no other pending hunk is there, and in conflict otherwise.
+    /// Lets a hunk be pending if its text is at its place and no other pending hunk is there, and in conflict
+    /// otherwise.
     fn settle_conflicts(&mut self) {
         let whole = self.in_state(HunkState::Pending).any(|hunk| hunk.kind != Kind::Lines);
         let end = lines::count(&self.text.text);

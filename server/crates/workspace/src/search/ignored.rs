@@ -1,7 +1,8 @@
 //! What ignore files say: `.gitignore` and `.ignore` of every folder, `.git/info/exclude`, and the user's own excludes.
 //!
-//! These files come with a project, so they are read as all of its files are: regular ones, up to a bound, and by a link
-//! only where that stays in the workspace. What the `ignore` crate would open by itself could be a pipe or a device.
+//! These files come with a project, so they are read as all of its files are: regular ones, up to a bound, and by a
+//! link only where that stays in the workspace. What the `ignore` crate would open by itself could be a pipe or a
+//! device.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,7 +48,8 @@ pub(super) struct Has {
 const UNKNOWN: Has = Has { ignore: true, git_ignore: true, git: true };
 
 impl Ignored {
-    /// What is said above a folder of the workspace. Asks the disk. The number says how many files there are not heeded.
+    /// What is said above a folder of the workspace. Asks the disk. The number says how many files there are not
+    /// heeded.
     pub(super) fn above(top: &Path) -> (Self, usize) {
         let user = of_user().unwrap_or_else(Gitignore::empty);
         let mut ignored = Self { top: Arc::new(top.to_owned()), user: Arc::new(user), nearest: None };
@@ -140,8 +142,9 @@ fn first_line(file: &Path) -> Option<String> {
     text.lines().next().map(str::to_owned)
 }
 
-/// What the user has git ignore everywhere. It is their own file, wherever its links lead. Which one it is, the `ignore` crate
-/// reads in the user's own settings of git, and no project's: who can write those has git itself run what they like.
+/// What the user has git ignore everywhere. It is their own file, wherever its links lead. Which one it is, the
+/// `ignore` crate reads in the user's own settings of git, and no project's: who can write those has git itself run
+/// what they like.
 fn of_user() -> Option<Gitignore> {
     let real = gitconfig_excludes_path()?.canonicalize().ok()?;
     let bytes = open::bytes(&real, MOST_BYTES).ok()??;

@@ -1,4 +1,4 @@
-//! The files that `@` can mention, and which of them are meant by what was typed (001 §26).
+//! The files that `@` can mention, and which of them are meant by what was typed.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::paths::Roots;
 
-/// How many files are known at most. (001 §26 says 5,000; going through ten times as many takes milliseconds.)
+/// How many files are known at most; going through them takes milliseconds.
 pub const MAX_INDEXED: usize = 50_000;
 
-/// How many files are suggested at most (001 §26).
+/// How many files are suggested at most.
 pub const MAX_SUGGESTIONS: usize = 10;
 
 /// The files of the workspace by what they are called.

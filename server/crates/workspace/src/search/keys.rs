@@ -13,9 +13,9 @@ const MOST: usize = 200_000;
 /// As long it may take.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// The files below these folders that usually hold keys, whatever ignore files say of them, but for those in what package
-/// managers and builds fill (`node_modules`, `target`). Links are not followed, but told where they lead to such a file, or
-/// out of the folders. Blocks.
+/// The files below these folders that usually hold keys, whatever ignore files say of them, but for those in what
+/// package managers and builds fill (`node_modules`, `target`). Links are not followed, but told where they lead to
+/// such a file, or out of the folders. Blocks.
 pub fn key_files(folders: &[PathBuf]) -> KeyFiles {
     let mut keys = KeyFiles::default();
     let outermost = |folder: &&PathBuf| !folders.iter().any(|other| other != *folder && folder.starts_with(other));

@@ -1,7 +1,7 @@
 //! Walking the project's folders with several threads.
 //!
-//! Every folder is opened as what it is, without following a link ([`crate::files::open`]): one that is put in the place of a
-//! folder while it is walked leads nowhere.
+//! Every folder is opened as what it is, without following a link ([`crate::files::open`]): one that is put in the
+//! place of a folder while it is walked leads nowhere.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::{OsStr, OsString};
@@ -19,7 +19,7 @@ use super::ignored::{Has, Ignored};
 use crate::files::open;
 
 /// Names of folders that are never searched, even where no ignore file names them: what version control keeps, and what
-/// package managers and interpreters put beside the sources. Other usual names of built things (001 §21: `build`,
+/// package managers and interpreters put beside the sources. Other usual names of built things (`build`,
 /// `dist`, `target`, `vendor`) also name sources, so those are left to the ignore files.
 pub const ALWAYS_IGNORED: &[&str] = &[".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", ".venv"];
 
@@ -86,8 +86,8 @@ pub(super) fn files<T: Send>(
     if cancel.is_cancelled() { Err(SearchError::Cancelled) } else { Ok(walked) }
 }
 
-/// The folders below one, as far as `depth`, those further up first and no more than `most`; without hidden ones. Links are
-/// not followed, and what cannot be read is left out.
+/// The folders below one, as far as `depth`, those further up first and no more than `most`; without hidden ones. Links
+/// are not followed, and what cannot be read is left out.
 pub(crate) fn folders(top: &Path, depth: usize, most: usize) -> Vec<PathBuf> {
     let cancel = CancellationToken::new();
     let mut waiting = VecDeque::from([(0, Folder { path: top.to_owned(), ignored: Ignored::above(top).0 })]);
@@ -211,8 +211,8 @@ fn list(
     Ok(unreadable)
 }
 
-/// Whether a folder shows what the kernel tells, as `/proc` and `/sys` do: they are no files of a project, there is no end to them,
-/// and some wait for whoever reads them.
+/// Whether a folder shows what the kernel tells, as `/proc` and `/sys` do: they are no files of a project, there is no
+/// end to them, and some wait for whoever reads them.
 #[cfg(target_os = "linux")]
 fn is_kernels(folder: &Dir) -> bool {
     // The numbers by which the kernel names these file systems; their type is another one on other processors.

@@ -56,8 +56,8 @@ impl Shell {
         Some((flight.command, flight.since?))
     }
 
-    /// Whether the command that runs waits for input, where that is known, with its question as it is at this moment. What
-    /// was seen before something was typed does not count.
+    /// Whether the command that runs waits for input, where that is known, with its question as it is at this moment.
+    /// What was seen before something was typed does not count.
     pub fn waiting(&self) -> Option<Waiting> {
         let (_, start) = self.in_flight()?;
         self.common.question(start)
@@ -106,8 +106,9 @@ impl Shell {
         }
     }
 
-    /// Where it was started for a workspace that is not trusted any more, it makes way for a new one in the same folder: at
-    /// once where it does nothing, else before the next command or the user's next prompt. The model hears of it.
+    /// Where it was started for a workspace that is not trusted any more, it makes way for a new one in the same
+    /// folder: at once where it does nothing, else before the next command or the user's next prompt. The model hears
+    /// of it.
     pub async fn make_way(&self) {
         let terminal = {
             let mut state = self.state();
@@ -129,7 +130,8 @@ impl Shell {
         true
     }
 
-    /// What is said with the command that runs in the new shell. Of the user's prompt they and the model are told at once.
+    /// What is said with the command that runs in the new shell. Of the user's prompt they and the model are told at
+    /// once.
     pub(super) fn gave_way(&self, is_prompt: bool) -> Option<String> {
         if !is_prompt {
             return Some(format!("{NOT_TRUSTED}, so this ran in a new shell, {WITHOUT}."));

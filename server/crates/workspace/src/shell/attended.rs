@@ -50,7 +50,8 @@ pub struct InFlight {
 pub struct Asked<'a> {
     /// How often something had been typed by then: an answer is to no question that came after another answer.
     pub typed: u64,
-    /// What a person saw of it by then ([`agent::permission::Shown::seen`]), if the command was seen to wait at a question.
+    /// What a person saw of it by then ([`agent::permission::Shown::seen`]), if the command was seen to wait at a
+    /// question.
     pub seen: Option<&'a str>,
 }
 
@@ -128,8 +129,8 @@ impl Shell {
         Ok(Outcome::Waits(Waits { status, output, offset, duration: began.elapsed() }))
     }
 
-    /// Waits until more than `offset` was printed, or nothing runs any longer, or a time is over; gives where the output
-    /// ends now.
+    /// Waits until more than `offset` was printed, or nothing runs any longer, or a time is over; gives where the
+    /// output ends now.
     pub async fn wait_for_more(&self, offset: u64, time: Duration) -> u64 {
         let (mut end, mut underway) = (self.spool.watch(), self.common.underway.subscribe());
         let more = async {
@@ -142,8 +143,8 @@ impl Shell {
         self.spool.end()
     }
 
-    /// What the model has yet to hear: commands that ended after their call had returned, and what the user did with the
-    /// terminal.
+    /// What the model has yet to hear: commands that ended after their call had returned, and what the user did with
+    /// the terminal.
     pub fn take_news(&self) -> Vec<String> {
         let mut state = self.state();
         let mut news = std::mem::take(&mut state.news);

@@ -36,15 +36,15 @@ const SHELLS_OWN: &[&str] = &[
 #[cfg(target_os = "linux")]
 const CARRIED: &str = "AZIMUTH_CARRIED_";
 
-/// Whether a variable names libraries to load, or changes how they are. Commands may be able to write what is named, so what
-/// we start outside the sandbox gets none of them.
+/// Whether a variable names libraries to load, or changes how they are. Commands may be able to write what is named, so
+/// what we start outside the sandbox gets none of them.
 pub(super) fn loads(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     name.starts_with("LD_") || name.starts_with("DYLD_") || matches!(&*name, "GCONV_PATH" | "GLIBC_TUNABLES")
 }
 
-/// The name under which a supervisor gets a variable of the program that it starts. What names libraries ([`loads`]) is only carried, since
-/// the supervisor has no sandbox.
+/// The name under which a supervisor gets a variable of the program that it starts. What names libraries ([`loads`]) is
+/// only carried, since the supervisor has no sandbox.
 #[cfg(target_os = "linux")]
 pub(super) fn carried(name: &OsStr) -> OsString {
     if loads(name) { format!("{CARRIED}{}", name.to_string_lossy()).into() } else { name.to_owned() }
@@ -61,9 +61,9 @@ pub(super) fn hand_on(program: &mut std::process::Command) {
 }
 
 /// The environment of the shell, from the server's: without secrets but for those named in `pass`, without what would
-/// change the shell itself, without pagers, which would wait for a key, and with settings of git
-/// that hold over those of any repository: [`git::ALWAYS`], and these, which only a workspace that is not trusted has. Programs
-/// are not looked for in the folders `but`.
+/// change the shell itself, without pagers, which would wait for a key, and with settings of git that hold over those
+/// of any repository: [`git::ALWAYS`], and these, which only a workspace that is not trusted has. Programs are not
+/// looked for in the folders `but`.
 pub(super) fn for_shell(
     server: impl IntoIterator<Item = (OsString, OsString)>,
     pass: &[String],
@@ -96,8 +96,9 @@ pub(super) fn for_shell(
     environment
 }
 
-/// The environment of what we start ourselves: git, language servers, the shell that runs the user's start files. Ours without
-/// secrets, without what would change a shell, and without places of programs and libraries that depend on the folder.
+/// The environment of what we start ourselves: git, language servers, the shell that runs the user's start files. Ours
+/// without secrets, without what would change a shell, and without places of programs and libraries that depend on the
+/// folder.
 pub(crate) fn of_ours(pass: &[String]) -> Vec<(OsString, OsString)> {
     cleaned(std::env::vars_os(), pass, &[])
 }
@@ -183,8 +184,8 @@ pub(super) fn without_secrets(line: &str) -> String {
     told
 }
 
-/// How long the word is that a text begins with, in bytes: quotes, and brackets as in `$(…)`, hold it together. One that is
-/// not ended goes to the end.
+/// How long the word is that a text begins with, in bytes: quotes, and brackets as in `$(…)`, hold it together. One
+/// that is not ended goes to the end.
 fn word(text: &str) -> usize {
     // What is open, by the characters that end it, the innermost last.
     let (mut open, mut escaped, mut before) = (Vec::new(), false, ' ');

@@ -1,5 +1,5 @@
-//! What of a long output says why something failed: the errors of compilers, the failed tests of test runners, panics and
-//! traces (001 §15). They are known by the shapes of their own lines; no program is asked what it is.
+//! What of a long output says why something failed: the errors of compilers, the failed tests of test runners, panics
+//! and traces. They are known by the shapes of their own lines; no program is asked what it is.
 //!
 //! A wrong guess costs some room in the text and no more, since everything can be read by handle.
 
@@ -38,8 +38,9 @@ enum Until {
 
 /// The shapes of the lines with which failures begin. Of several that fit, the first counts.
 const SHAPES: &[(&str, Until)] = &[
-    // Compilers and what builds with them: rustc and cargo; javac; TypeScript and C#; webpack, esbuild, and CMake; the many
-    // that write `file:line:column: error: …`, such as gcc, clang, Go, Swift, mypy and Zig; linkers; Kotlin; make and Ninja.
+    // Compilers and what builds with them: rustc and cargo; javac; TypeScript and C#; webpack, esbuild, and CMake; the
+    // many that write `file:line:column: error: …`, such as gcc, clang, Go, Swift, mypy and Zig; linkers; Kotlin; make
+    // and Ninja.
     (r"^error(\[E\d+\])?: ", Blank),
     (r"^\S+\.java:\d+: error: ", Lines(2)),
     (r"^\S.*\(\d+,\d+\): error [A-Z]+\d+: ", Indented),
@@ -56,8 +57,8 @@ const SHAPES: &[(&str, Until)] = &[
     (r"^npm (ERR!|error)", One),
     // Linters: eslint and what writes as it does.
     (r"^\s+\d+:\d+\s+error\s", One),
-    // Test runners: cargo and nextest; pytest and unittest; Go; jest and vitest; mocha and node; TAP; RSpec, minitest and
-    // PHPUnit; .NET; JUnit under Maven.
+    // Test runners: cargo and nextest; pytest and unittest; Go; jest and vitest; mocha and node; TAP; RSpec, minitest
+    // and PHPUnit; .NET; JUnit under Maven.
     (r"^---- .+ ----$", Match(r"^(---- .+ ----|failures:|test result: )")),
     (r"^test .+ \.\.\. FAILED", One),
     (r"^failures:$", Match(r"^(---- .+ ----|test result: )")),

@@ -1,4 +1,4 @@
-//! Lines that say little new: those that come again and again, and progress that counts up (001 §15).
+//! Lines that say little new: those that come again and again, and progress that counts up.
 //!
 //! Nothing is left out without a word that says how much it was. What is folded can be read in full by handle.
 
@@ -134,8 +134,8 @@ fn hold(lines: &mut u64, held: &mut Vec<u8>, line: &[u8]) {
     held.extend_from_slice(line);
 }
 
-/// Whether two lines tell of the same progress: they differ only in numbers, sums and bars, and something in them is a share
-/// or an amount. A table of numbers is none, nor are numbered lines.
+/// Whether two lines tell of the same progress: they differ only in numbers, sums and bars, and something in them is a
+/// share or an amount. A table of numbers is none, nor are numbered lines.
 fn is_progress(before: &[u8], line: &[u8]) -> bool {
     let (mut a, mut b) = (before, line);
     let mut letters = 0;
@@ -193,7 +193,8 @@ fn after(text: &[u8], fits: impl Fn(&u8) -> bool) -> &[u8] {
     text.get(text.iter().take_while(|byte| fits(byte)).count()..).unwrap_or_default()
 }
 
-/// Whether there is a share or an amount in a line: `12%`, `3/40`, `1.5 MB`, `200 kB/s`, or the sum of a layer or a commit.
+/// Whether there is a share or an amount in a line: `12%`, `3/40`, `1.5 MB`, `200 kB/s`, or the sum of a layer or a
+/// commit.
 fn tells_progress(line: &[u8]) -> bool {
     line.windows(2).enumerate().any(|(at, pair)| match pair {
         [b'0'..=b'9', b'%'] => true,
@@ -289,8 +290,8 @@ mod tests {
             prop_assert_eq!(String::from_utf8(out).unwrap(), folded(&text));
         }
 
-        /// Whatever is given out is a line of the text, in its order, or says how many lines are missing; and they are that
-        /// many.
+        /// Whatever is given out is a line of the text, in its order, or says how many lines are missing; and they are
+        /// that many.
         #[test]
         fn nothing_is_left_out_without_its_number(lines in lines()) {
             let text = lines.concat();

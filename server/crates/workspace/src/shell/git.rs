@@ -1,9 +1,10 @@
 //! What keeps git from running programs that a repository names, in a workspace that is not trusted.
 //!
-//! Git runs what a repository's configuration says: hooks, filters and diff drivers at a mere `git status` or `git diff`. A
-//! clone does not bring that configuration along, but an archive with a `.git` folder does. Settings in the environment
-//! hold over those of any repository. Keys with fixed names are set there blindly; those whose names the repository chooses
-//! (`filter.<name>.clean`) are looked up first, which runs nothing. Where that does not tell all, git is kept from working.
+//! Git runs what a repository's configuration says: hooks, filters and diff drivers at a mere `git status` or
+//! `git diff`. A clone does not bring that configuration along, but an archive with a `.git` folder does. Settings in
+//! the environment hold over those of any repository. Keys with fixed names are set there blindly; those whose names
+//! the repository chooses (`filter.<name>.clean`) are looked up first, which runs nothing. Where that does not tell
+//! all, git is kept from working.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -18,13 +19,13 @@ use crate::paths;
 
 mod found;
 
-/// What merely looks at a repository (`git status`, after a `cd` even) never runs a program of it, trusted or not. A clone
-/// can hold a bare repository whose own settings name one.
+/// What merely looks at a repository (`git status`, after a `cd` even) never runs a program of it, trusted or not. A
+/// clone can hold a bare repository whose own settings name one.
 pub(super) const ALWAYS: &[(&str, &str)] = &[("core.fsmonitor", "false"), ("safe.bareRepository", "explicit")];
 
-/// What else is set in a workspace that is not trusted, whatever its repositories say. Housekeeping, which runs by itself
-/// after a commit, has a hook that no later value takes away. Git does not go into submodules by itself, some of which may be
-/// checked out later.
+/// What else is set in a workspace that is not trusted, whatever its repositories say. Housekeeping, which runs by
+/// itself after a commit, has a hook that no later value takes away. Git does not go into submodules by itself, some of
+/// which may be checked out later.
 const UNTRUSTED: &[(&str, &str)] = &[
     ("core.hooksPath", "/dev/null"),
     ("protocol.ext.allow", "never"),
@@ -37,15 +38,15 @@ const UNTRUSTED: &[(&str, &str)] = &[
     ("submodule.recurse", "false"),
 ];
 
-/// Has git (2.45 and those mended with it) fetch nothing by itself, as it would for what a partial clone lacks: also what
-/// only looks at a repository would do that. Set where [`UNTRUSTED`] is.
+/// Has git (2.45 and those mended with it) fetch nothing by itself, as it would for what a partial clone lacks: also
+/// what only looks at a repository would do that. Set where [`UNTRUSTED`] is.
 pub(super) const NO_FETCH: (&str, &str) = ("GIT_NO_LAZY_FETCH", "1");
 
 /// A diff as any, in place of a driver's own. Git calls it with the path and, for each side, file, hash and mode.
 const DIFF: &str = r#"f() { diff -u -- "$2" "$5"; true; }; f"#;
 
-/// What takes the place of a program, by the first and last part of its key. Where the user's own settings have the key,
-/// their value does. An empty value is no program.
+/// What takes the place of a program, by the first and last part of its key. Where the user's own settings have the
+/// key, their value does. An empty value is no program.
 const NEUTRAL: &[(&str, &str, &str)] = &[
     ("core", "alternaterefscommand", "true"),
     ("core", "askpass", ""),
@@ -78,8 +79,8 @@ const NEUTRAL: &[(&str, &str, &str)] = &[
 const HELD: (&str, &str) =
     ("core.quotePath", "kept from working by Azimuth until you trust the folder (/trust yes), as");
 
-/// Where git is sent for its repository when it is kept from working, with the same words behind it: there is none. What it reads
-/// first may still wait for ever, such as for a pipe that a repository's settings include.
+/// Where git is sent for its repository when it is kept from working, with the same words behind it: there is none.
+/// What it reads first may still wait for ever, such as for a pipe that a repository's settings include.
 pub(super) const NOWHERE: &str = "/dev/null/";
 
 /// The variable that sends it there, of such settings.
@@ -92,8 +93,8 @@ pub(super) fn nowhere(settings: &[(String, String)]) -> Option<(&'static str, St
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long that may take for all repositories.
 const PATIENCE_FOR_ALL: Duration = Duration::from_secs(10);
-/// So much of the shell's environment may be guards, in bytes. Linux starts no program with a variable of 128 KiB, or with
-/// some MiB of them.
+/// So much of the shell's environment may be guards, in bytes. Linux starts no program with a variable of 128 KiB, or
+/// with some MiB of them.
 const MOST_BYTES: usize = 100 * 1024;
 /// What a guard takes beside its key and its value: the names of its two variables.
 const NAMES: usize = "GIT_CONFIG_KEY_1000=GIT_CONFIG_VALUE_1000=".len();
@@ -112,8 +113,8 @@ struct Silent;
 /// The exit code of a program whose libraries are not found.
 const NOT_LOADED: i32 = 127;
 
-/// The settings for a workspace of these folders that is not trusted, in the order in which they hold. `written` is where else
-/// commands may write. Blocks.
+/// The settings for a workspace of these folders that is not trusted, in the order in which they hold. `written` is
+/// where else commands may write. Blocks.
 pub(super) fn untrusted(folders: &[PathBuf], written: &[PathBuf]) -> Vec<(String, String)> {
     let mut guards: Vec<_> = UNTRUSTED.iter().map(|(key, value)| pair(key, value)).collect();
     let held = |why: &str| vec![pair(HELD.0, &format!("{} {why}", HELD.1))];
@@ -174,8 +175,8 @@ fn is_top(program: Option<&Path>, folder: &Path) -> bool {
     top.canonicalize().is_ok_and(|top| folder.canonicalize().is_ok_and(|folder| top == folder))
 }
 
-/// Whether the work tree that a repository in a `.git` folder names lies beside that folder, as those of submodules do, or
-/// will once it is there.
+/// Whether the work tree that a repository in a `.git` folder names lies beside that folder, as those of submodules do,
+/// or will once it is there.
 fn stays_with_keeper(repository: &Path, work_tree: &str) -> bool {
     // Behind a name, which may be a link, `..` leads anywhere.
     let mut parts = Path::new(work_tree).components().skip_while(|part| *part == Component::ParentDir);
@@ -232,8 +233,8 @@ fn pair(key: &str, value: &str) -> (String, String) {
     (key.to_owned(), value.to_owned())
 }
 
-/// What git reads in a work tree, or in a repository itself, whose own settings come after the user's. None where git is not
-/// there or does not take it for one; then no command of the shell's reads it either.
+/// What git reads in a work tree, or in a repository itself, whose own settings come after the user's. None where git
+/// is not there or does not take it for one; then no command of the shell's reads it either.
 fn settings(program: Option<&Path>, folder: &Path, is_repository: bool) -> Result<Option<Vec<Setting>>, Silent> {
     // The work tree that the settings themselves name may come to be there later only.
     let list = ["--work-tree=.", "config", "--show-scope", "--includes", "--null", "--list"];
@@ -242,8 +243,8 @@ fn settings(program: Option<&Path>, folder: &Path, is_repository: bool) -> Resul
     Ok(told?.map(|text| read(&String::from_utf8_lossy(&text))))
 }
 
-/// What git says in a folder; none where it fails or is not there. It gets only arguments with which it runs nothing and
-/// fetches nothing.
+/// What git says in a folder; none where it fails or is not there. It gets only arguments with which it runs nothing
+/// and fetches nothing.
 #[expect(clippy::disallowed_methods, reason = "a repository is asked, and nothing of it is changed")]
 fn git(program: Option<&Path>, arguments: &[&str], folder: &Path) -> Result<Option<Vec<u8>>, Silent> {
     let Some(program) = program else { return Ok(None) };
@@ -296,8 +297,8 @@ mod tests {
 
     use super::*;
 
-    /// A repository that was handed over with its `.git` folder, in which everything that can be named is a program that
-    /// leaves a mark.
+    /// A repository that was handed over with its `.git` folder, in which everything that can be named is a program
+    /// that leaves a mark.
     struct Hostile {
         folder: tempfile::TempDir,
     }

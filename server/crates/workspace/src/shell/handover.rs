@@ -38,8 +38,8 @@ impl Shell {
 
 async fn write(terminal: &Terminal, file: &Path) -> std::io::Result<()> {
     let file = quoted(&file.to_string_lossy());
-    // The mark says whose processes they are, and these are the other shell's own. So are git's settings, of which the other
-    // one has those that hold as it starts. Not every shell has all of it.
+    // The mark says whose processes they are, and these are the other shell's own. So are git's settings, of which the
+    // other one has those that hold as it starts. Not every shell has all of it.
     let own = format!("{} PWD OLDPWD SHLVL {} GIT_CONFIG_COUNT __azimuth", processes::MARK, git::NO_FETCH.0);
     let of_git = "__azimuth=${GIT_CONFIG_COUNT:-0}; while [ \"$__azimuth\" -gt 0 ]; do __azimuth=$((__azimuth-1)); \
                   unset \"GIT_CONFIG_KEY_$__azimuth\" \"GIT_CONFIG_VALUE_$__azimuth\"; done";

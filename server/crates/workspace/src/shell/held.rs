@@ -1,8 +1,9 @@
 //! Programs without a terminal, such as language servers: they speak over pipes, and nothing of them outlives us.
 //!
-//! Where there is a [supervisor](super::supervisor) it holds them and all that they start, however we end. Elsewhere they are
-//! a process group of their own, which is killed when we end in order. Where we are killed ourselves, nobody is left to do that:
-//! their pipes close, and a language server is told our process id to watch, so that those that keep to the protocol end too.
+//! Where there is a [supervisor](super::supervisor) it holds them and all that they start, however we end. Elsewhere
+//! they are a process group of their own, which is killed when we end in order. Where we are killed ourselves, nobody
+//! is left to do that: their pipes close, and a language server is told our process id to watch, so that those that
+//! keep to the protocol end too.
 
 #![expect(clippy::disallowed_methods, reason = "this is where programs without a terminal start")]
 
@@ -42,8 +43,8 @@ pub(crate) struct HeldId {
 }
 
 impl Held {
-    /// Starts a program in its sandbox, with the environment that shells have too, with this `PATH`, and with secrets of these
-    /// names.
+    /// Starts a program in its sandbox, with the environment that shells have too, with this `PATH`, and with secrets
+    /// of these names.
     ///
     /// # Errors
     /// What the system says. Of a program with a supervisor, its standard error says why it could not be started.

@@ -1,9 +1,9 @@
-//! Commands in the background: servers, watchers, whatever goes on while other commands run (001 §14.2).
+//! Commands in the background: servers, watchers, whatever goes on while other commands run.
 //!
-//! A job is a [`Shell`] of its own that runs one command, without a limit of time: it is seen, typed into and stopped as
-//! the session's shell is. It begins with what the user's start files make of a shell, the folder of the session's shell, and
-//! the exported variables, functions and aliases that this one has then, if it is idle. When the command has ended, so has all that it left in the
-//! background.
+//! A job is a [`Shell`] of its own that runs one command, without a limit of time: it is seen, typed into and stopped
+//! as the session's shell is. It begins with what the user's start files make of a shell, the folder of the session's
+//! shell, and the exported variables, functions and aliases that this one has then, if it is idle. When the command has
+//! ended, so has all that it left in the background.
 
 #![expect(clippy::disallowed_methods, reason = "what jobs print is no file of the project")]
 

@@ -1,8 +1,8 @@
 //! What the user types, on its way into the terminal.
 //!
 //! The terminal's driver makes a signal of a Ctrl-C some time after it was typed, and forgets whom it was for. So two
-//! things are watched here: who is in the foreground when a Ctrl-C is typed ([`Press`]), and that nothing typed is still
-//! on its way when the next command starts ([`Keyboard::settle`]).
+//! things are watched here: who is in the foreground when a Ctrl-C is typed ([`Press`]), and that nothing typed is
+//! still on its way when the next command starts ([`Keyboard::settle`]).
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -49,8 +49,9 @@ pub(super) struct Keyboard {
 }
 
 impl Keyboard {
-    /// The keyboard of the terminal with this device, whose output is in `spool`. Presses of Ctrl-C are told to `presses`,
-    /// and what was typed to `record`; `handles` looks whether the program in the foreground handles interrupts itself.
+    /// The keyboard of the terminal with this device, whose output is in `spool`. Presses of Ctrl-C are told to
+    /// `presses`, and what was typed to `record`; `handles` looks whether the program in the foreground handles
+    /// interrupts itself.
     pub(super) fn new(
         tty: PathBuf,
         mut writer: Box<dyn Write + Send>,
@@ -132,8 +133,8 @@ impl Keyboard {
         let _ = tcsetattr(&device, OptionalActions::Now, &self.tty.settings);
     }
 
-    /// Reads what was typed, up to a mark that is typed after it. The input is raw meanwhile, so that a Ctrl-C is a byte
-    /// like any other.
+    /// Reads what was typed, up to a mark that is typed after it. The input is raw meanwhile, so that a Ctrl-C is a
+    /// byte like any other.
     fn drain(&self, device: &std::os::fd::OwnedFd) {
         let mut raw = self.tty.settings.clone();
         raw.make_raw();

@@ -1,7 +1,7 @@
 //! Starting a program in a pseudo-terminal: a shell, or a command in the background.
 //!
-//! Where there is a [supervisor](super::supervisor), the program is started by that, so that nothing of it survives us, and in
-//! the sandbox. Elsewhere it is started as it is.
+//! Where there is a [supervisor](super::supervisor), the program is started by that, so that nothing of it survives us,
+//! and in the sandbox. Elsewhere it is started as it is.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -23,8 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// What the processes of a program are held by.
 #[derive(Clone, Debug, Default)]
 pub struct Confinement {
-    /// The program whose `main` calls [`super::supervisor::main`], absolute: this one. Without it, and elsewhere than on Linux,
-    /// programs are started as they are, and have no sandbox.
+    /// The program whose `main` calls [`super::supervisor::main`], absolute: this one. Without it, and elsewhere than
+    /// on Linux, programs are started as they are, and have no sandbox.
     pub supervisor: Option<PathBuf>,
     /// What they may do to the machine; without it, whatever the user may.
     pub policy: Option<Arc<Policy>>,
@@ -71,8 +71,8 @@ impl Confinement {
         enforceable.then_some(policy)
     }
 
-    /// Starts a program in a terminal, which becomes its controlling one. Blocks, on a busy machine for some tenths of a
-    /// second.
+    /// Starts a program in a terminal, which becomes its controlling one. Blocks, on a busy machine for some tenths of
+    /// a second.
     pub(super) fn launch(&self, slave: &dyn SlavePty, mut program: Program) -> io::Result<Launched> {
         let policy = self.in_force();
         if let Some(policy) = policy {
@@ -100,8 +100,8 @@ impl Confinement {
     }
 }
 
-/// What gives Gradle a register of daemons that is the sandbox's own. It cannot use the user's, where it would find a daemon that
-/// runs outside.
+/// What gives Gradle a register of daemons that is the sandbox's own. It cannot use the user's, where it would find a
+/// daemon that runs outside.
 fn of_gradle(environment: &[(OsString, OsString)], mark: &str) -> (OsString, OsString) {
     const NAME: &str = "GRADLE_OPTS";
     // Of two values of a property the last one counts.
@@ -180,7 +180,8 @@ fn pid(child: &(dyn Child + Send + Sync)) -> io::Result<Pid> {
     id.ok_or_else(|| io::Error::other("the program ended at once"))
 }
 
-/// The file into which a supervisor writes where it could not see what was left of its program. It has no terminal by then.
+/// The file into which a supervisor writes where it could not see what was left of its program. It has no terminal by
+/// then.
 pub(super) struct LastWord {
     path: PathBuf,
     file: std::fs::File,
@@ -193,7 +194,8 @@ impl LastWord {
         Ok(Self { path, file })
     }
 
-    /// Whether it has written, once it has ended. What it has written is not asked for: another sandbox could have, too.
+    /// Whether it has written, once it has ended. What it has written is not asked for: another sandbox could have,
+    /// too.
     pub(super) fn is_said(&self) -> bool {
         self.file.metadata().is_ok_and(|data| data.len() > 0)
     }
@@ -205,8 +207,8 @@ impl Drop for LastWord {
     }
 }
 
-/// The named pipe on which a program's process says its id, and what has gone wrong, until it has become the program. It is
-/// removed after that.
+/// The named pipe on which a program's process says its id, and what has gone wrong, until it has become the program.
+/// It is removed after that.
 struct Report {
     path: PathBuf,
     reader: std::fs::File,

@@ -1,4 +1,4 @@
-//! Marks in the terminal's bytes that say where a command's output begins and ends (001 §14.1).
+//! Marks in the terminal's bytes that say where a command's output begins and ends.
 //!
 //! A mark is an application program command (`ESC _ … ESC \`), which a terminal does not show, with a random nonce at
 //! both ends. [`Filter`] takes the marks out of the stream, however the reads happen to cut it; bytes that only look
@@ -57,8 +57,8 @@ impl Nonce {
     }
 }
 
-/// Lines that bash says are not whole are gone on with, as at any prompt. It reads them, so that they are no arguments, which
-/// every user of the machine may see.
+/// Lines that bash says are not whole are gone on with, as at any prompt. It reads them, so that they are no arguments,
+/// which every user of the machine may see.
 const PROMPT_OF_BASH: &str = r#"while @PROMPT@; IFS= command read -e -r -p "azimuth:$PWD\$ " __azimuth_line; do
   while case $(LC_ALL=C "$BASH" --norc -n 2>&1 <<<"$__azimuth_line") in
     *"unexpected end of file"*|*"unexpected EOF"*|*"delimited by end-of-file"*) :;; *) false;; esac

@@ -1,4 +1,4 @@
-//! The session's second shell, which has no sandbox (design D6): a sandbox cannot be taken off a shell that runs in it.
+//! The session's second shell, which has no sandbox: a sandbox cannot be taken off a shell that runs in it.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,8 +11,9 @@ pub const OUTSIDE_FOLDER: &str = "outside";
 
 /// The shell outside the sandbox. It is made when it is first needed.
 ///
-/// It begins as the session's shell began, and takes nothing over from that but the folder that each command is run in: what was
-/// set in the sandbox (`PATH`, functions, a variable that names a program) would change what the user allows to run.
+/// It begins as the session's shell began, and takes nothing over from that but the folder that each command is run in:
+/// what was set in the sandbox (`PATH`, functions, a variable that names a program) would change what the user allows
+/// to run.
 pub struct Outside {
     config: ShellConfig,
     observer: Arc<dyn Observer>,

@@ -1,4 +1,4 @@
-//! What a command line would run, as plain data for permission (design D7).
+//! What a command line would run, as plain data for permission.
 //!
 //! [`parse`] lists every simple command of a line, wherever it stands: in lists, pipes, loops, functions and
 //! substitutions. It is careful rather than clever. A line is unparsable when it holds anything whose commands depend
@@ -6,12 +6,13 @@
 //! never allowed by itself.
 //!
 //! Wrappers that only change how a command runs (`time`, `timeout`, `env`, `xargs`, `bash -c '…'` and the like) are
-//! taken off, and what they run is listed instead. The body of a `for` is listed once for each of its words, and in that of a
-//! `while read` its variables stand for what is read. A redirection of a whole construct is listed with the construct's last command; one without a command is listed as a command without
-//! words.
+//! taken off, and what they run is listed instead. The body of a `for` is listed once for each of its words, and in
+//! that of a `while read` its variables stand for what is read. A redirection of a whole construct is listed with the
+//! construct's last command; one without a command is listed as a command without words.
 //!
 //! Reading order: `guards` (texts that grammar and shell could read differently), [`parse`] and its walk over the
-//! syntax tree, `words` (what a word's value is), `loops` (what it is in a round), `wrappers` (what a command runs in truth).
+//! syntax tree, `words` (what a word's value is), `loops` (what it is in a round), `wrappers` (what a command runs in
+//! truth).
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
-//! A command's output as plain text: what a terminal would show in the end, without its colours (001 §14.1).
+//! A command's output as plain text: what a terminal would show in the end, without its colours.
 //!
-//! Escape sequences are taken out. A line that was written over and over (a progress bar) is what it was last, and so is a
-//! group of lines that a program goes back up to, as far as they are still at hand.
+//! Escape sequences are taken out. A line that was written over and over (a progress bar) is what it was last, and so
+//! is a group of lines that a program goes back up to, as far as they are still at hand.
 
 use std::collections::VecDeque;
 

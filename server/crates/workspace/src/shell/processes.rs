@@ -130,7 +130,8 @@ pub(super) fn signal(processes: &[Process], signal: Signal) {
     }
 }
 
-/// Kills processes of a terminal, also those they start meanwhile, and waits until they have ended, at most for a second.
+/// Kills processes of a terminal, also those they start meanwhile, and waits until they have ended, at most for a
+/// second.
 pub(super) fn kill(leader: Pid, mark: &str, which: Which) {
     // A process that is ending loses its environment and its session before it has ended, and is found by neither then.
     let mut ending: HashSet<Process> = HashSet::new();
@@ -190,8 +191,8 @@ pub(super) fn handles_interrupts(shell: Pid, group: Pid) -> bool {
     all.is_empty() || members.any(|(pid, stat)| !is_becoming_a_program(*pid, stat) && catches_or_ignores(*pid))
 }
 
-/// How long after its start a copy of the shell may still be on the way to becoming a program, in hundredths of a second.
-/// One that is older is a subshell.
+/// How long after its start a copy of the shell may still be on the way to becoming a program, in hundredths of a
+/// second. One that is older is a subshell.
 const FORK: u64 = 50;
 
 fn with_descendants(mut members: HashSet<i32>, all: &HashMap<i32, Stat>) -> HashSet<i32> {

@@ -1,7 +1,8 @@
-//! Where programs are looked for: in the absolute folders of `PATH`, and those that we start ourselves never in the workspace.
+//! Where programs are looked for: in the absolute folders of `PATH`, and those that we start ourselves never in the
+//! workspace.
 //!
-//! An empty or relative entry means another folder wherever one stands, so that a project could put its own `git` before the
-//! system's.
+//! An empty or relative entry means another folder wherever one stands, so that a project could put its own `git`
+//! before the system's.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
@@ -34,7 +35,8 @@ pub(super) fn settle(name: &OsStr, value: &mut OsString, but: &[PathBuf]) -> boo
     true
 }
 
-/// A list with the entries of another behind its own, those that it does not have; none where the variable is no such list.
+/// A list with the entries of another behind its own, those that it does not have; none where the variable is no such
+/// list.
 pub(super) fn joined(name: &OsStr, value: &OsStr, more: &OsStr) -> Option<OsString> {
     let parts: &[u8] = if LIBRARIES.iter().any(|list| *list == name) {
         b": "
@@ -56,8 +58,8 @@ pub(super) fn without(value: &OsStr, but: &[PathBuf]) -> (OsString, Vec<PathBuf>
     (path(Some(value), but), absolute.filter(|entry| lies_in(entry, but)).collect())
 }
 
-/// Puts entries that were left out of a `PATH` back into one that was made without them: each before the next that it stood
-/// before and that is there, or at the end.
+/// Puts entries that were left out of a `PATH` back into one that was made without them: each before the next that it
+/// stood before and that is there, or at the end.
 pub(super) fn put_back(made: &OsStr, value: &OsStr, left_out: &[PathBuf]) -> Option<OsString> {
     let mut entries: Vec<PathBuf> = std::env::split_paths(made).collect();
     let all: Vec<PathBuf> = std::env::split_paths(value).filter(|entry| entry.is_absolute()).collect();
@@ -89,16 +91,16 @@ pub fn dropped(value: &OsStr) -> Vec<PathBuf> {
     std::env::split_paths(value).filter(|entry| !entry.is_absolute()).collect()
 }
 
-/// A program by its name, in none of these folders and nowhere that commands of any session may write: neither its own place
-/// nor where its links lead. Asks the disk.
+/// A program by its name, in none of these folders and nowhere that commands of any session may write: neither its own
+/// place nor where its links lead. Asks the disk.
 pub(crate) fn find(name: &str, but: &[PathBuf]) -> Option<PathBuf> {
     let value = path(std::env::var_os("PATH").as_deref(), but);
     let but = [but.to_vec(), written_in(&std::env::split_paths(&value).collect::<Vec<_>>())].concat();
     find_in(&value, name, &but)
 }
 
-/// Where the commands of some session may write, whichever folders it has: temporary folders, package caches, and the projects
-/// that any of these paths lies in. The user's toolchains are none. Asks the disk.
+/// Where the commands of some session may write, whichever folders it has: temporary folders, package caches, and the
+/// projects that any of these paths lies in. The user's toolchains are none. Asks the disk.
 fn written_in(paths: &[PathBuf]) -> Vec<PathBuf> {
     let environment = |name: &str| std::env::var_os(name).filter(|_| name != "PATH");
     let world =
@@ -119,8 +121,8 @@ pub(super) fn environment_of(path: &Path) -> Option<PathBuf> {
     path.ancestors().find(is_one).map(Path::to_path_buf)
 }
 
-/// The project that a path lies in, by what version control and package managers leave there. The home folder is none, whatever
-/// lies in it.
+/// The project that a path lies in, by what version control and package managers leave there. The home folder is none,
+/// whatever lies in it.
 fn project_of(path: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let is_home = |folder: &Path| home.is_some_and(|home| home.starts_with(folder));
     let of_packages = |folder: &&Path| folder.file_name().is_some_and(|name| name == "node_modules");

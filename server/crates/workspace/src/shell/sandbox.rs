@@ -1,9 +1,9 @@
-//! What commands may do to the machine (design D6): a [`Policy`], and how a process enters it.
+//! What commands may do to the machine: a [`Policy`], and how a process enters it.
 //!
-//! A policy is plain data, made from the user's settings, the environment and the workspace without a look at the disk. On
-//! Linux the child of the [supervisor](super::supervisor) enters it before it becomes the shell, by Landlock and seccomp, so
-//! that it holds for everything that comes from there, as root too, and can never be lifted again. On macOS it becomes a
-//! profile of `sandbox-exec`; that is untested. Elsewhere there is no sandbox.
+//! A policy is plain data, made from the user's settings, the environment and the workspace without a look at the disk.
+//! On Linux the child of the [supervisor](super::supervisor) enters it before it becomes the shell, by Landlock and
+//! seccomp, so that it holds for everything that comes from there, as root too, and can never be lifted again. On macOS
+//! it becomes a profile of `sandbox-exec`; that is untested. Elsewhere there is no sandbox.
 //!
 //! docs/security.md says what it keeps from what, and what it does not.
 
@@ -96,8 +96,8 @@ pub struct Policy {
     pub hidden: Vec<PathBuf>,
     /// What of it are settings of tools in which credentials stand.
     pub credentials: Vec<PathBuf>,
-    /// Our copies of the user's settings of git, which they may read whatever else is said: first the one that git begins
-    /// with. None where it can read the user's own.
+    /// Our copies of the user's settings of git, which they may read whatever else is said: first the one that git
+    /// begins with. None where it can read the user's own.
     pub git: Vec<PathBuf>,
     /// Where its paths come from, until their links are resolved.
     origins: Origins,
@@ -106,8 +106,8 @@ pub struct Policy {
 /// Where the paths of a policy come from, which says how far their links are believed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Origins {
-    /// The paths that a variable of the environment names. What it names may lie in another project, whose commands can put a
-    /// link there.
+    /// The paths that a variable of the environment names. What it names may lie in another project, whose commands can
+    /// put a link there.
     variables: Vec<PathBuf>,
     /// The home folder and the workspace's folders: the links that lead to them are the user's.
     meant: Vec<PathBuf>,
@@ -146,8 +146,8 @@ pub fn support() -> Support {
     Support { by: None, missing: Vec::new() }
 }
 
-/// Whether a variable leads out of the sandbox, such as to the sockets of an agent, a display or an editor, which do for
-/// whoever asks what the sandbox forbids.
+/// Whether a variable leads out of the sandbox, such as to the sockets of an agent, a display or an editor, which do
+/// for whoever asks what the sandbox forbids.
 pub(super) fn is_withheld(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "SSH_AUTH_SOCK",
@@ -185,8 +185,9 @@ impl Policy {
         (settings.mode != SandboxMode::Full).then(|| places::policy(settings, world))
     }
 
-    /// One for the user's start files, which run outside a session's sandbox: it opens everything but these places, where what
-    /// commands have written could be run. `temporary` stands in for the temporary folders. Expects links to be resolved.
+    /// One for the user's start files, which run outside a session's sandbox: it opens everything but these places,
+    /// where what commands have written could be run. `temporary` stands in for the temporary folders. Expects links to
+    /// be resolved.
     pub(super) fn apart_from(places: Vec<PathBuf>, temporary: PathBuf) -> Self {
         let all = vec![PathBuf::from("/")];
         Self {
@@ -205,10 +206,10 @@ impl Policy {
         Self::nothing()
     }
 
-    /// The same with the links in its paths resolved, as far as they are there: what is hidden is to be found by whatever name it
-    /// is granted. What lies where commands write is granted with that, and left out by itself: a link there may be a
-    /// command's, and opens nothing. Nor does a link out of the folder that it lies in, where a variable names the path: which
-    /// commands write there is not known here. Asks the disk.
+    /// The same with the links in its paths resolved, as far as they are there: what is hidden is to be found by
+    /// whatever name it is granted. What lies where commands write is granted with that, and left out by itself: a link
+    /// there may be a command's, and opens nothing. Nor does a link out of the folder that it lies in, where a variable
+    /// names the path: which commands write there is not known here. Asks the disk.
     #[must_use]
     pub fn resolved(mut self) -> Self {
         let origins = std::mem::take(&mut self.origins);
@@ -272,15 +273,16 @@ impl Policy {
         [self.write.as_slice(), &self.temporary, &self.read_only, &self.unlinked].concat()
     }
 
-    /// The same with copies of the user's settings of git in this folder, where git could not read the user's own: it would stop.
-    /// They lack what commands may not read. Expects links to be resolved. Blocks.
+    /// The same with copies of the user's settings of git in this folder, where git could not read the user's own: it
+    /// would stop. They lack what commands may not read. Expects links to be resolved. Blocks.
     #[must_use]
     pub fn with_settings_of_git(mut self, environment: &dyn Fn(&str) -> Option<OsString>, folder: &Path) -> Self {
         self.git = git::settings(&self, environment, folder);
         self
     }
 
-    /// What is said of settings that commands cannot read because credentials stand in them; nothing where there are none.
+    /// What is said of settings that commands cannot read because credentials stand in them; nothing where there are
+    /// none.
     pub fn told_of_credentials(&self) -> Option<String> {
         /// More of them say nothing more.
         const MOST: usize = 8;
@@ -321,8 +323,9 @@ impl Policy {
         how == Use::Read || !(is_split(path) || is_new())
     }
 
-    /// Why a command failed, where this policy is the reason: which file it was refused, or that the network is off. `folders`
-    /// are those that its relative paths may be meant from. None where its output does not show that. Blocks shortly.
+    /// Why a command failed, where this policy is the reason: which file it was refused, or that the network is off.
+    /// `folders` are those that its relative paths may be meant from. None where its output does not show that. Blocks
+    /// shortly.
     pub fn explain(&self, output: &str, folders: &[&Path]) -> Option<String> {
         refusal::explain(self, output, folders)
     }
@@ -428,8 +431,8 @@ pub fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// Where a path leads by its links; what is not there at its end stays as it is written. None where that lies in one of these
-/// folders, or the way goes through one: whoever writes there could have it lead anywhere. Asks the disk.
+/// Where a path leads by its links; what is not there at its end stays as it is written. None where that lies in one of
+/// these folders, or the way goes through one: whoever writes there could have it lead anywhere. Asks the disk.
 fn led_to(path: &Path, folders: &[PathBuf]) -> Option<PathBuf> {
     walked(path, |at, _| !folders.iter().any(|folder| at.starts_with(folder)))
 }
@@ -450,8 +453,8 @@ impl Links {
         Self(links)
     }
 
-    /// Where a path leads, as [`led_to`] has it, but by other links than these only within the folder that each lies in: whoever
-    /// has put it there could use that folder anyway. Asks the disk.
+    /// Where a path leads, as [`led_to`] has it, but by other links than these only within the folder that each lies
+    /// in: whoever has put it there could use that folder anyway. Asks the disk.
     fn led_to(&self, path: &Path, folders: &[PathBuf]) -> Option<PathBuf> {
         let mut bounds = Vec::new();
         let place = walked(path, |at, is_link| {
@@ -463,8 +466,8 @@ impl Links {
     }
 }
 
-/// Goes the way of a path, through its links, and gives where it ends; what is not there stays as it is written. Each place on the
-/// way is shown, with whether it is a link; none where one must not be passed. Asks the disk.
+/// Goes the way of a path, through its links, and gives where it ends; what is not there stays as it is written. Each
+/// place on the way is shown, with whether it is a link; none where one must not be passed. Asks the disk.
 fn walked(path: &Path, mut may_pass: impl FnMut(&Path, bool) -> bool) -> Option<PathBuf> {
     /// The kernel follows no more.
     const MOST_LINKS: usize = 40;

@@ -1,21 +1,21 @@
 //! Which variables of an environment hold secrets: by what the configuration says, by their names, and by their values.
 //!
-//! It errs on the side of taking one out, but not where builds need it: numbers, paths and plain addresses stay. What is taken
-//! out by mistake, the user lets through by name.
+//! It errs on the side of taking one out, but not where builds need it: numbers, paths and plain addresses stay. What
+//! is taken out by mistake, the user lets through by name.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::sync::{PoisonError, RwLock};
 
-/// The variables that configurations read keys of models from. The environment is the process's, and so are they: what one
-/// session's configuration names is no other session's either.
+/// The variables that configurations read keys of models from. The environment is the process's, and so are they: what
+/// one session's configuration names is no other session's either.
 static KEYS: RwLock<BTreeSet<String>> = RwLock::new(BTreeSet::new());
 
 /// A value shorter than this is not looked for under other names.
 const SHORTEST_KEY: usize = 8;
 
-/// Says that a variable holds a key of the configuration: no program that is started from now on gets it, nor its value under
-/// another name.
+/// Says that a variable holds a key of the configuration: no program that is started from now on gets it, nor its value
+/// under another name.
 pub fn holds_a_key(name: &str) {
     KEYS.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
 }
@@ -183,8 +183,8 @@ fn is_harmless(value: &str) -> bool {
         || ROOTS.iter().any(|root| value.starts_with(root))
 }
 
-/// Whether a text holds what is known to be a secret: a token by how it begins, an address with a password, a private key, a
-/// setting such as `password=…`.
+/// Whether a text holds what is known to be a secret: a token by how it begins, an address with a password, a private
+/// key, a setting such as `password=…`.
 pub(super) fn holds_secret(text: &str) -> bool {
     (text.contains("-----BEGIN ") && text.contains("PRIVATE KEY-----"))
         || has_token(text)
@@ -211,8 +211,8 @@ fn is_like_token(user: &str) -> bool {
     has_token(user) || (user.len() >= LEAST && is_word)
 }
 
-/// Whether an element of XML whose name is a secret's has a value in plain: `<password>…</password>`; or one that says what a
-/// server is sent, as Maven has them for tokens.
+/// Whether an element of XML whose name is a secret's has a value in plain: `<password>…</password>`; or one that says
+/// what a server is sent, as Maven has them for tokens.
 fn has_element(text: &str) -> bool {
     /// A tag that is longer says nothing that can be told.
     const LONGEST: usize = 256;

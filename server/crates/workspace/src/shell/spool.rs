@@ -1,4 +1,4 @@
-//! A terminal's bytes with their offsets: what a view that joins late asks for (design D2).
+//! A terminal's bytes with their offsets: what a view that joins late asks for.
 
 #![expect(clippy::disallowed_methods, reason = "the spool owns its files; they are no files of the project")]
 

@@ -1,12 +1,13 @@
 //! What the user's start files (`~/.profile`, `~/.bashrc`) make of a shell: exported variables, functions, aliases.
 //!
-//! They run once, in a login shell of its own that is thrown away, without a terminal and with nothing to read, and have
-//! [`DEADLINE`]. They are the user's, and run outside the session's sandbox; but where commands have one, they see nothing of
-//! what commands may have written or a project has brought along: a program that is planted in an entry of `PATH`, or a file
-//! that they read, would run outside. What they made is taken over as plain data: variables into the environment of our shells, by the
-//! same rules as the server's own; functions and aliases by their text. What would change how our shell itself works, or what
-//! a known command's name means, is left out: prompts, traps, options such as `set -e`, and each function or alias that
-//! hides a builtin or a program. So permission, which judges commands by their names, need not know of them.
+//! They run once, in a login shell of its own that is thrown away, without a terminal and with nothing to read, and
+//! have [`DEADLINE`]. They are the user's, and run outside the session's sandbox; but where commands have one, they see
+//! nothing of what commands may have written or a project has brought along: a program that is planted in an entry of
+//! `PATH`, or a file that they read, would run outside. What they made is taken over as plain data: variables into the
+//! environment of our shells, by the same rules as the server's own; functions and aliases by their text. What would
+//! change how our shell itself works, or what a known command's name means, is left out: prompts, traps, options such
+//! as `set -e`, and each function or alias that hides a builtin or a program. So permission, which judges commands by
+//! their names, need not know of them.
 
 #![expect(clippy::disallowed_methods, reason = "the shell of the start files is started here")]
 
@@ -72,14 +73,17 @@ builtin printf '%s\0' "$0"
 /// The user's start files, run when a shell is first wanted.
 #[derive(Debug, Default)]
 pub struct StartFiles {
-    made: Arc<OnceCell<Result<Made, String>>>,
+    made: Once,
     /// The same for each choice of places that they see nothing of, as sessions have them.
-    all: Arc<Mutex<HashMap<Vec<PathBuf>, Arc<OnceCell<Result<Made, String>>>>>>,
+    all: Arc<Mutex<HashMap<Vec<PathBuf>, Once>>>,
     /// What they see nothing of; none where commands have no sandbox.
     apart: Option<Apart>,
     /// Whether the user of this session knows that they failed.
     is_told: AtomicBool,
 }
+
+/// What they have made once they have run, or why not.
+type Once = Arc<OnceCell<Result<Made, String>>>;
 
 /// What start files see nothing of.
 #[derive(Clone, Debug)]
@@ -121,7 +125,8 @@ impl StartFiles {
         Self { made: Arc::new(OnceCell::new_with(Some(made))), ..Self::default() }
     }
 
-    /// The same files for another session, which has a shell of this kind. Its user has to be told as well where they fail.
+    /// The same files for another session, which has a shell of this kind. Its user has to be told as well where they
+    /// fail.
     #[must_use]
     pub fn for_session(&self, config: &ShellConfig) -> Self {
         let policy = config.confinement.in_force().filter(|_| cfg!(target_os = "linux"));
@@ -376,7 +381,8 @@ fn is_of_a_name(c: char) -> bool {
     c.is_alphanumeric() || "_-.:+@".contains(c)
 }
 
-/// Leaves out what is there for completion only: functions whose name begins with `_`, unless another that stays names them.
+/// Leaves out what is there for completion only: functions whose name begins with `_`, unless another that stays names
+/// them.
 fn wanted(mut functions: BTreeMap<String, String>, aliases: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let helpers: Vec<String> = functions.keys().filter(|name| name.starts_with('_')).cloned().collect();
     let mut rest: BTreeMap<String, String> =

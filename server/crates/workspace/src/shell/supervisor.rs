@@ -1,25 +1,25 @@
-//! The supervisor of a shell or a job on Linux: a small process of our own program between the server and what the server
-//! starts, so that nothing of that is left when it ends or the server does, however either ends.
+//! The supervisor of a shell or a job on Linux: a small process of our own program between the server and what the
+//! server starts, so that nothing of that is left when it ends or the server does, however either ends.
 //!
 //! It is told the server's child, and starts the program in turn:
 //!
-//! 1. The *supervisor* is the child subreaper of all that comes from it: whatever a process does to its session, its parents or
-//!    its environment, it stays a descendant. It watches the server by a pidfd. When the program or the server ends it stops
-//!    and kills its descendants until none is left, and ends with the program's exit code.
-//! 2. The *child* makes itself the leader of the terminal's session, says its process id to the server, enters the sandbox
-//!    ([`sandbox`](super::sandbox)) and becomes the program. It too is our own program: what a forked copy of a process may
-//!    do between fork and exec is little, and unsafe.
+//! 1. The *supervisor* is the child subreaper of all that comes from it: whatever a process does to its session, its
+//!    parents or its environment, it stays a descendant. It watches the server by a pidfd. When the program or the
+//!    server ends it stops and kills its descendants until none is left, and ends with the program's exit code.
+//! 2. The *child* makes itself the leader of the terminal's session, says its process id to the server, enters the
+//!    sandbox ([`sandbox`](super::sandbox)) and becomes the program. It too is our own program: what a forked copy of a
+//!    process may do between fork and exec is little, and unsafe.
 //!
-//! The supervisor is in a session of its own, so no key reaches it; it is in no sandbox, and no process in one can set its
-//! limits, nor with Landlock's ABI 6 signal it. It sees through `/proc`. Where it cannot, it starts nothing; and where it no
-//! longer can, it still knows whether it has children, finds and kills them until it has none, and says so.
+//! The supervisor is in a session of its own, so no key reaches it; it is in no sandbox, and no process in one can set
+//! its limits, nor with Landlock's ABI 6 signal it. It sees through `/proc`. Where it cannot, it starts nothing; and
+//! where it no longer can, it still knows whether it has children, finds and kills them until it has none, and says so.
 
 use std::process::ExitCode;
 
 /// The first argument of the supervisor.
 pub(super) const NAME: &str = "__shell-supervisor";
-/// The first argument of the supervisor of a program without a terminal ([`held`](super::held)): it and its child do the same,
-/// but that the child reports nothing.
+/// The first argument of the supervisor of a program without a terminal ([`held`](super::held)): it and its child do
+/// the same, but that the child reports nothing.
 pub(super) const HOLDER: &str = "__program-supervisor";
 
 /// Does a supervisor's work, where this process was started for that. A program whose path is given as
@@ -39,9 +39,9 @@ pub fn is_supported() -> bool {
     false
 }
 
-/// Whether a process runs in a sandbox that this process does not run in, of ours or another's: whether it can gain fewer rights
-/// or make fewer calls, which no process can undo, or a supervisor of a sandbox is above it. Where it cannot be known, because
-/// it has ended or there is no `/proc`, it counts as one on Linux.
+/// Whether a process runs in a sandbox that this process does not run in, of ours or another's: whether it can gain
+/// fewer rights or make fewer calls, which no process can undo, or a supervisor of a sandbox is above it. Where it
+/// cannot be known, because it has ended or there is no `/proc`, it counts as one on Linux.
 ///
 /// Landlock does not keep what is in it from sockets, such as those on which our processes meet. So they ask.
 pub fn is_confined(pid: rustix::process::Pid) -> bool {
@@ -144,7 +144,8 @@ mod linux {
         look_after(command, server, last_word.into())
     }
 
-    /// Starts the child, and ends with it and all that comes from it. Where it could not be seen what that is, says so last.
+    /// Starts the child, and ends with it and all that comes from it. Where it could not be seen what that is, says so
+    /// last.
     fn look_after(mut command: Command, server: rustix::fd::OwnedFd, mut last_word: File) -> io::Result<ExitCode> {
         let is_sandboxed = command.get_args().take_while(|word| *word != "--").any(|word| word == sandbox::NAME);
         // What is needed to find and to end all that comes from the child is there before it is.
@@ -196,8 +197,8 @@ mod linux {
         Ok(())
     }
 
-    /// A handle of the server, our parent, whose id it has told: one that is certainly of it, and neither of a process that has
-    /// its id by now nor of who takes in orphans.
+    /// A handle of the server, our parent, whose id it has told: one that is certainly of it, and neither of a process
+    /// that has its id by now nor of who takes in orphans.
     fn server(told: &OsStr) -> io::Result<rustix::fd::OwnedFd> {
         let ended = || io::Error::other("the server has ended");
         let told = told.to_str().and_then(|told| Pid::from_raw(told.parse().ok()?)).ok_or_else(ended)?;
@@ -205,10 +206,11 @@ mod linux {
         if getppid() == Some(told) { Ok(handle) } else { Err(ended()) }
     }
 
-    /// Kills all that descends from this process, until nothing does. What a sandbox holds can be killed, so that is waited for
-    /// however long it takes; other users' processes cannot.
+    /// Kills all that descends from this process, until nothing does. What a sandbox holds can be killed, so that is
+    /// waited for however long it takes; other users' processes cannot.
     ///
-    /// Whether there is any is the kernel's word, and not what can be seen of it: whoever has no children has no descendants.
+    /// Whether there is any is the kernel's word, and not what can be seen of it: whoever has no children has no
+    /// descendants.
     fn kill_descendants(children: &Children, is_sandboxed: bool) -> Sight {
         let until = Instant::now() + PATIENCE;
         let mut sight = Sight::Clear;
@@ -367,8 +369,8 @@ mod linux {
         is_held_back || descends() || !lives()
     }
 
-    /// What binds a process and what comes from it for good: that it gains no rights, that its calls are filtered, and by how
-    /// many filters. More is more.
+    /// What binds a process and what comes from it for good: that it gains no rights, that its calls are filtered, and
+    /// by how many filters. More is more.
     fn bonds(process: Pid) -> Option<[u32; 3]> {
         let path = Path::new("/proc").join(process.as_raw_nonzero().to_string()).join("status");
         let status = std::fs::read(path).ok()?;

@@ -1,7 +1,7 @@
 //! A terminal that the user has taken over: theirs alone until they hand it back.
 //!
-//! While nothing runs the user has a prompt there. It is the session's own shell that reads and runs their lines, so that
-//! their `cd` and `export` hold for the commands that follow.
+//! While nothing runs the user has a prompt there. It is the session's own shell that reads and runs their lines, so
+//! that their `cd` and `export` hold for the commands that follow.
 
 use std::path::Path;
 use std::sync::{Arc, Weak};

@@ -233,8 +233,8 @@ impl Terminal {
         followed.ended.await.map(drop).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
-    /// Waits until the shell is back at home and reads what it is sent. An interrupt that came at the last command's very end still makes it
-    /// drop a line or what it has read ahead; that must not be a part of a command.
+    /// Waits until the shell is back at home and reads what it is sent. An interrupt that came at the last command's
+    /// very end still makes it drop a line or what it has read ahead; that must not be a part of a command.
     async fn wait_until_ready(
         &self,
         nonce: &Nonce,
@@ -266,10 +266,10 @@ impl Terminal {
 
     /// Sees to it that each Ctrl-C the user types has its effect, for as long as a command runs.
     ///
-    /// The driver signals the foreground's processes once, and that can be lost: a child the shell has just forked still
-    /// has the shell's handler, and forgets what that has noted when it becomes a program. So the interrupt is repeated
-    /// until the command has ended or a program has it that handles interrupts itself. A program that does was given the
-    /// Ctrl-C by the driver, and gets no second one.
+    /// The driver signals the foreground's processes once, and that can be lost: a child the shell has just forked
+    /// still has the shell's handler, and forgets what that has noted when it becomes a program. So the interrupt is
+    /// repeated until the command has ended or a program has it that handles interrupts itself. A program that does was
+    /// given the Ctrl-C by the driver, and gets no second one.
     pub(super) async fn see_interrupts_through(self: &Arc<Self>) -> Infallible {
         let mut presses = self.presses.lock().await;
         let Some(command) = lock(&self.end).clone() else { return std::future::pending().await };
@@ -495,8 +495,8 @@ fn read_all(reader: &mut dyn Read, screen: &Mutex<Screen>) {
 /// How a shell ended: its exit code, and whether its supervisor could not see what was left of it.
 type End = (Option<i32>, bool);
 
-/// Waits for a shell's end on a thread of its own, which then ends what is left: that may hold the terminal open. Gives where the
-/// end is told.
+/// Waits for a shell's end on a thread of its own, which then ends what is left: that may hold the terminal open. Gives
+/// where the end is told.
 fn wait_for(
     mut child: Box<dyn Child + Send + Sync>,
     leader: Pid,

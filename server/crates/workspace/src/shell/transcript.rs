@@ -1,4 +1,4 @@
-//! What a model reads of a command's output (001 §14.1, §15): plain text, folded; of a long one its beginning, what failed in
+//! What a model reads of a command's output: plain text, folded; of a long one its beginning, what failed in
 //! the middle, and its end. No more is held in memory than is given out.
 
 use std::collections::VecDeque;

@@ -1,9 +1,9 @@
 //! The record of what was typed into a terminal, by whom, a line at a time.
 //!
-//! It holds only what the terminal shows. What is typed while the terminal echoes is on the screen anyway. What is typed
-//! while it does not, and reads lines, is a secret: it is forgotten before it is even looked at, and the record says that
-//! something was typed. A program that reads single keys may show them itself or not; there a line is recorded only if
-//! it is found in what was printed since it was begun. In doubt, it is hidden.
+//! It holds only what the terminal shows. What is typed while the terminal echoes is on the screen anyway. What is
+//! typed while it does not, and reads lines, is a secret: it is forgotten before it is even looked at, and the record
+//! says that something was typed. A program that reads single keys may show them itself or not; there a line is
+//! recorded only if it is found in what was printed since it was begun. In doubt, it is hidden.
 
 use std::sync::Arc;
 use std::time::Duration;

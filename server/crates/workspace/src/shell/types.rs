@@ -66,10 +66,11 @@ impl Observer for () {
 /// How a command is run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// The folder it runs in; the shell is back in its own afterwards. Without it, the shell's folder, and a `cd` in the
-    /// command stays. The caller sees to it that it is inside the workspace.
+    /// The folder it runs in; the shell is back in its own afterwards. Without it, the shell's folder, and a `cd` in
+    /// the command stays. The caller sees to it that it is inside the workspace.
     pub cwd: Option<PathBuf>,
-    /// The folder that the shell has to be in when the command begins, where `cwd` names none: it was judged for that one.
+    /// The folder that the shell has to be in when the command begins, where `cwd` names none: it was judged for that
+    /// one.
     pub home: Option<PathBuf>,
     /// How long it may run; brought into [`MIN_TIMEOUT`] to [`MAX_TIMEOUT`], unless it is [`UNLIMITED`].
     pub timeout: Duration,

@@ -1,13 +1,13 @@
-//! Whether what runs in a terminal waits for input, and how sure that is (001 §14.1).
+//! Whether what runs in a terminal waits for input, and how sure that is.
 //!
-//! *Certain*: a process of the foreground group is in a system call that reads from the terminal. *Probable*: one polls the
-//! terminal, nothing of the group or below it used the processor, and nothing was printed, for [`STILL`]. Both are
-//! looked up in `/proc`; where there is none only the second is known, by the silence after a prompt or by the terminal's
-//! settings.
+//! *Certain*: a process of the foreground group is in a system call that reads from the terminal. *Probable*: one polls
+//! the terminal, nothing of the group or below it used the processor, and nothing was printed, for [`STILL`]. Both are
+//! looked up in `/proc`; where there is none only the second is known, by the silence after a prompt or by the
+//! terminal's settings.
 //!
-//! What is typed answers a question, so what was seen before counts no more: there is no question until a look that is newer
-//! has found it so, and input that nobody has read yet is there to be read and not waited for. Of a program that reads single
-//! keys it is still told that it waits, unless such a look finds otherwise: it mostly goes on to wait.
+//! What is typed answers a question, so what was seen before counts no more: there is no question until a look that is
+//! newer has found it so, and input that nobody has read yet is there to be read and not waited for. Of a program that
+//! reads single keys it is still told that it waits, unless such a look finds otherwise: it mostly goes on to wait.
 //!
 //! What is typed is *hidden* while the terminal reads lines and does not echo, as for a password. A program that reads
 //! single keys does not count as hidden: editors and line editors show themselves what they are given.
@@ -149,8 +149,8 @@ impl Typed {
         self.times
     }
 
-    /// Something is typed into a terminal with these settings, whose output has come to `end`. Gives whether the program is
-    /// given it.
+    /// Something is typed into a terminal with these settings, whose output has come to `end`. Gives whether the
+    /// program is given it.
     pub(super) fn more(&mut self, bytes: &[u8], keys: Keys, end: u64) -> bool {
         const ENDS: &[u8] = b"\r\n\x03\x04\x1a\x1c";
         let is_given = !keys.lines || bytes.iter().any(|byte| ENDS.contains(byte));
@@ -167,8 +167,8 @@ impl Typed {
 }
 
 impl Common {
-    /// What the command asks now whose output began at `start`, if it was seen to wait since something was typed: with the
-    /// last line as it is at this moment.
+    /// What the command asks now whose output began at `start`, if it was seen to wait since something was typed: with
+    /// the last line as it is at this moment.
     pub(super) fn question(&self, start: u64) -> Option<Waiting> {
         let mut waiting = self.status.borrow().waiting.clone()?;
         if self.looked.load(Ordering::SeqCst) < self.typed.borrow().given {
@@ -182,8 +182,8 @@ impl Common {
         Some(waiting)
     }
 
-    /// All that the command asks by whose output began at `start`: what was printed since it was last given a line, with the
-    /// whole of the line in which that began.
+    /// All that the command asks by whose output began at `start`: what was printed since it was last given a line,
+    /// with the whole of the line in which that began.
     pub(super) fn shown(&self, start: u64) -> Shown {
         let earliest = start.max(self.spool.end().saturating_sub(SHOWN as u64));
         let entered = self.typed.borrow().entered.max(earliest);

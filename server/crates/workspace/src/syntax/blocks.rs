@@ -45,8 +45,8 @@ pub enum BlockKind {
 pub struct Chunk {
     /// Its lines, from 1.
     pub lines: RangeInclusive<usize>,
-    /// The line that tells most of it, without the space around it: the first that is not empty, or that before a brace.
-    /// Where it is too long, only how it begins, with `…`.
+    /// The line that tells most of it, without the space around it: the first that is not empty, or that before a
+    /// brace. Where it is too long, only how it begins, with `…`.
     pub head: String,
 }
 
@@ -99,8 +99,8 @@ pub fn blocks(parsed: &Parsed, outline: &Outline, with_values: bool) -> Vec<Bloc
 }
 
 impl Block {
-    /// What it is, for people and models: `<header>`, `.card`, `function init`. The outline is the one it is of. It names all
-    /// that the block is in, so labels of many blocks are not to be kept.
+    /// What it is, for people and models: `<header>`, `.card`, `function init`. The outline is the one it is of. It
+    /// names all that the block is in, so labels of many blocks are not to be kept.
     pub fn label(&self, outline: &Outline) -> String {
         let Some(symbol) = outline.symbols.get(self.symbol) else { return String::new() };
         match symbol.kind {
@@ -132,8 +132,8 @@ pub fn chunks(text: &str) -> Vec<Chunk> {
     lines.chunks(CHUNK_LINES).enumerate().map(chunk).collect()
 }
 
-/// The blocks of more than one line that braces enclose in a text, in the order in which they begin. Braces in strings and
-/// comments are counted too, since the language is not known; those without a partner are left out.
+/// The blocks of more than one line that braces enclose in a text, in the order in which they begin. Braces in strings
+/// and comments are counted too, since the language is not known; those without a partner are left out.
 pub fn braces(text: &str) -> Vec<Chunk> {
     let mut found = Vec::new();
     let mut open: Vec<(usize, &str)> = Vec::new();

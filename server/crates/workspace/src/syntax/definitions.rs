@@ -55,8 +55,8 @@ impl Segment {
     }
 }
 
-/// What a node of a text or of an embedded part of it defines, at most so many; nothing for most nodes. `around` is what
-/// the node is in, outermost first.
+/// What a node of a text or of an embedded part of it defines, at most so many; nothing for most nodes. `around` is
+/// what the node is in, outermost first.
 pub(super) fn definitions<'t>(
     parsed: &Parsed,
     language: Language,
@@ -582,8 +582,8 @@ impl<'p, 't> At<'p, 't> {
         self.one(kind, name, vec![Segment::or(text, bare.into_iter().collect())])
     }
 
-    /// What declarators declare, however they are wrapped in `*`, `&`, `()` and `[]`. Of those that look like a variable, what
-    /// has parameters is a function.
+    /// What declarators declare, however they are wrapped in `*`, `&`, `()` and `[]`. Of those that look like a
+    /// variable, what has parameters is a function.
     fn declared(&self, kind: SymbolKind) -> Vec<Definition> {
         const WRAPPERS: &[&str] = &["parenthesized_declarator", "reference_declarator", "attributed_declarator"];
         let mut cursor = self.node.walk();

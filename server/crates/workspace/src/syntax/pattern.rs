@@ -4,8 +4,8 @@
 //! them, and `$_` and `$$$` for the same without a name; names are in capitals. Equal names stand for equal code.
 //!
 //! `ast-grep` builds the pattern from the tree of its text and fits it to nodes. It is lenient: what a pattern does not
-//! say may still be there, as the `async` before a function or the `else` after an `if`, and a rewrite would lose it. So
-//! each place it finds is gone over token by token: what no metavariable took must be what the pattern says, but for
+//! say may still be there, as the `async` before a function or the `else` after an `if`, and a rewrite would lose it.
+//! So each place it finds is gone over token by token: what no metavariable took must be what the pattern says, but for
 //! comments, and for `,` and `;`, which languages let one leave out.
 
 use std::ops::Range;
@@ -26,7 +26,8 @@ const MAX_PATTERN: usize = 10_000;
 /// How deep a pattern may nest. Fitting it goes as deep as the pattern does, whatever the depth of the file.
 const MAX_DEPTH: usize = 100;
 
-/// What a metavariable's `$` is while a pattern is parsed: a letter that every language takes in a name, and no one uses.
+/// What a metavariable's `$` is while a pattern is parsed: a letter that every language takes in a name, and no one
+/// uses.
 const MARK: char = '\u{10000}';
 
 /// A pattern, made ready for one language.
@@ -373,8 +374,8 @@ fn terminals(node: &PatternNode, each: &mut impl FnMut(&str, bool, u16)) {
 }
 
 /// What a pattern may have to stand in to be understood, the most usual first. The first in which it is one clean node
-/// counts: on its own, `foo($A)` is a call in Rust but a conversion in Go. There is none where `$NAME` is code itself, or
-/// where there are no names that it could stand for.
+/// counts: on its own, `foo($A)` is a call in Rust but a conversion in Go. There is none where `$NAME` is code itself,
+/// or where there are no names that it could stand for.
 fn surroundings(language: Language) -> &'static [(&'static str, &'static str)] {
     match language {
         Language::Rust => &[

@@ -12,8 +12,8 @@ use crate::search::distance;
 /// How many symbols of a text are known: the first 50,000. Hand-written files have a few thousand at most.
 pub const MAX_SYMBOLS: usize = 50_000;
 
-/// How deep a symbol may lie in the tree. Who nests deeper wants to keep us busy: to look at what is around a node takes the
-/// longer the deeper it lies.
+/// How deep a symbol may lie in the tree. Who nests deeper wants to keep us busy: to look at what is around a node
+/// takes the longer the deeper it lies.
 const MAX_DEPTH: usize = 1000;
 
 /// How many names are given for one that is not there, and among how many that are as near they are looked for.
@@ -91,8 +91,8 @@ impl Outline {
         outline
     }
 
-    /// The symbol that a path means: `Type/method`, or any end of its path of names. A `/` at its beginning makes it the
-    /// whole path; `[2]` at its end means the second of those it fits, in their order. What languages write in
+    /// The symbol that a path means: `Type/method`, or any end of its path of names. A `/` at its beginning makes it
+    /// the whole path; `[2]` at its end means the second of those it fits, in their order. What languages write in
     /// place of `/`, such as `.` and `::`, is taken for it where nothing else fits.
     pub fn find(&self, path: &str) -> Lookup<'_> {
         let (named, number) = numbered(path.trim());
@@ -108,8 +108,8 @@ impl Outline {
         }
     }
 
-    /// All symbols that a path without a number may mean, in their order, as [`Outline::find`] takes it; none where it means
-    /// none, and that at little cost.
+    /// All symbols that a path without a number may mean, in their order, as [`Outline::find`] takes it; none where it
+    /// means none, and that at little cost.
     pub fn called(&self, path: &str) -> Vec<&Symbol> {
         let named = path.trim();
         let mut found = self.fitting(&named.split('/').collect::<Vec<_>>());
@@ -250,8 +250,8 @@ impl Symbol {
         self.own.last().map_or("", |segment| &segment.name)
     }
 
-    /// How it begins, as one line: up to the end of the line on which its name stands, without the bracket that opens its
-    /// body.
+    /// How it begins, as one line: up to the end of the line on which its name stands, without the bracket that opens
+    /// its body.
     pub fn signature(&self, parsed: &Parsed) -> String {
         let name = self.selection.end.clamp(self.range.start, self.range.end);
         let (before, after) = (parsed.slice(self.range.start..name), parsed.slice(name..self.range.end));
@@ -392,8 +392,8 @@ impl Whole {
     }
 }
 
-/// What a definition is wrapped in, if that holds nothing else: `export`, decorators, `const`. Gives what is around that,
-/// too.
+/// What a definition is wrapped in, if that holds nothing else: `export`, decorators, `const`. Gives what is around
+/// that, too.
 fn wrapped<'t, 'w>(mut node: Node<'t>, mut around: &'w [Node<'t>]) -> (Node<'t>, &'w [Node<'t>]) {
     const WRAPPERS: &[&str] = &[
         "lexical_declaration",

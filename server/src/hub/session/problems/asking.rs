@@ -136,9 +136,9 @@ impl Asking {
         tokio::task::spawn_blocking(read).await.ok()?
     }
 
-    /// The problems before an edit: the editor's servers are asked for the text as the user has it, our own for the one that
-    /// the session has, which they go on to see although it is edited meanwhile. Tells when the editor's have said what they
-    /// know.
+    /// The problems before an edit: the editor's servers are asked for the text as the user has it, our own for the one
+    /// that the session has, which they go on to see although it is edited meanwhile. Tells when the editor's have said
+    /// what they know.
     pub(super) async fn before(
         &self,
         path: &Path,
@@ -175,9 +175,9 @@ impl Asking {
 
     /// Whose servers are for a file that the editor does not have open; none where that is not known in time.
     ///
-    /// The editor is not asked about the file itself, since VS Code opens what it is asked about. A document of the same kind
-    /// that is open tells whether it has servers for such; without one, the editor's are for the file where one that runs is
-    /// called as one that we would start.
+    /// The editor is not asked about the file itself, since VS Code opens what it is asked about. A document of the
+    /// same kind that is open tells whether it has servers for such; without one, the editor's are for the file where
+    /// one that runs is called as one that we would start.
     pub(super) async fn who(&self, path: &Path, until: Instant) -> Option<Who> {
         let result = self.editors.ask(&LangQuery::Servers { uri: None }, until - Instant::now()).await;
         match result.status {
@@ -200,8 +200,8 @@ impl Asking {
         Some(if own.servers.iter().any(|server| runs(&server.name)) { Who::Editor } else { Who::Own })
     }
 
-    /// What servers say of a file. Only of one that is open there the editor's are asked: VS Code opens what it is asked about,
-    /// and then an accepted edit is left unsaved in an editor that nobody sees.
+    /// What servers say of a file. Only of one that is open there the editor's are asked: VS Code opens what it is
+    /// asked about, and then an accepted edit is left unsaved in an editor that nobody sees.
     pub(super) async fn ask(&self, judge: Judge<'_>, path: &Path, until: Instant) -> Asked {
         let query = LangQuery::Diagnostics { uri: Some(paths::to_uri(path)) };
         let own = match judge {

@@ -39,8 +39,8 @@ use crate::sockets::Sockets;
 
 /// How long the host has to answer what is no matter of a human, a model or a disk.
 const PROMPTLY: Duration = Duration::from_secs(5);
-/// How long it has for anything else: longer than it waits itself, ten seconds for a configuration and five for a list of
-/// models.
+/// How long it has for anything else: longer than it waits itself, ten seconds for a configuration and five for a list
+/// of models.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How much is read at once, at least.
 const CHUNK: usize = 16 * 1024;
@@ -490,7 +490,8 @@ enum Wanted {
     Deletion { uri: String, version: i32 },
 }
 
-/// `workspace/applyEdit` as the host sends it: whole lines of one document, or none of them and the deletion of its file.
+/// `workspace/applyEdit` as the host sends it: whole lines of one document, or none of them and the deletion of its
+/// file.
 #[derive(Deserialize)]
 struct ApplyEdit {
     #[serde(default)]

@@ -1,6 +1,6 @@
 //! A prompt that leads to another conversation, as `/new` does. What stands beside the command is meant for that
-//! conversation, and is sent there from here: were it left to the host, the turn would have its home at the link of this
-//! session, and end with it once the client has gone on.
+//! conversation, and is sent there from here: were it left to the host, the turn would have its home at the link of
+//! this session, and end with it once the client has gone on.
 
 use agent::commands::{Command, Invocation};
 use agent::user_command;

@@ -10,8 +10,8 @@ pub(super) struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// The program's name and its arguments. A program of the project's own packages goes by its name, as does a wrapper that
-    /// projects bring along (`./gradlew`).
+    /// The program's name and its arguments. A program of the project's own packages goes by its name, as does a
+    /// wrapper that projects bring along (`./gradlew`).
     pub(super) fn split(&self) -> Option<(&'a str, Self)> {
         let (first, rest) = self.words.split_first()?;
         let rest = Self { words: rest, places: self.places };
@@ -185,8 +185,8 @@ pub(super) fn is_name(word: &str) -> bool {
         && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:/+*".contains(c))
 }
 
-/// Whether an assignment is a switch of the project's own: on or off, and of no name by which programs are told what to run
-/// or whom to trust.
+/// Whether an assignment is a switch of the project's own: on or off, and of no name by which programs are told what to
+/// run or whom to trust.
 pub(super) fn switches(name: &str, value: &str) -> bool {
     const OTHERS: &[&str] = &[
         "BASH",

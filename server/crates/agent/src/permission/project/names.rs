@@ -1,4 +1,5 @@
-//! What a project calls its commands: which names say that they build, test, lint or format, and which that they do more.
+//! What a project calls its commands: which names say that they build, test, lint or format, and which that they do
+//! more.
 
 /// Words of names of what builds, tests, lints, formats or writes documentation.
 const WORKS: &[&str] = &[
@@ -230,8 +231,8 @@ const BROAD: &[&str] = &[
 /// Where a build may be for. Elsewhere in a name it is where something is done.
 const PLACES: &[&str] = &["prod", "production", "stage", "staging"];
 
-/// Whether the name of a script, target or task says that it builds, tests, lints or formats, and nothing more: one of its
-/// words at its beginning or end does so, and none of the others is known to do more.
+/// Whether the name of a script, target or task says that it builds, tests, lints or formats, and nothing more: one of
+/// its words at its beginning or end does so, and none of the others is known to do more.
 pub(super) fn is_work(name: &str) -> bool {
     let words = words(name);
     let works =

@@ -140,8 +140,8 @@ pub(super) fn hides_no_options(arguments: &Arguments<'_>, knows_scopes: bool) ->
     })
 }
 
-/// Whether what the options name to be written are results of a build, as far as they are known. `short` are those of one
-/// letter that do so.
+/// Whether what the options name to be written are results of a build, as far as they are known. `short` are those of
+/// one letter that do so.
 pub(super) fn writes_results(arguments: &Arguments<'_>, short: &[&str]) -> bool {
     let mut words = arguments.words.iter().peekable();
     while let Some(word) = words.next() {

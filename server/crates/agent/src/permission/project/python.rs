@@ -67,8 +67,8 @@ const MODULES: &[&str] = &[
     "tox",
     "unittest",
 ];
-/// The folders that projects have their own modules in. A module of another name may be one of Python's own, which can do
-/// anything (`timeit`, `pip`).
+/// The folders that projects have their own modules in. A module of another name may be one of Python's own, which can
+/// do anything (`timeit`, `pip`).
 const FOLDERS: &[&str] = &["bench", "benchmarks", "examples", "scripts", "src", "test", "tests", "testing", "tools"];
 
 /// `pytest`: tests by their files and names. Plugins, settings, and folders that it clears or writes logs to are none.

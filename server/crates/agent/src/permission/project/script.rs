@@ -222,8 +222,8 @@ fn no_rights(arguments: &Arguments<'_>) -> bool {
     ])
 }
 
-/// `node`: a file of the project, or its tests. Code in the line, another program's way to it (`--require`), a debugger and
-/// what it reads itself are none.
+/// `node`: a file of the project, or its tests. Code in the line, another program's way to it (`--require`), a debugger
+/// and what it reads itself are none.
 fn node(arguments: &Arguments<'_>) -> bool {
     let tests = arguments.first().is_some_and(|first| first == "--test");
     let mut rest = *arguments;
@@ -373,8 +373,8 @@ fn npm(arguments: &Arguments<'_>) -> bool {
     }
 }
 
-/// `npx`: fetches what the project does not have, and whoever owns that name says what runs. So it must be told not to, or
-/// the program must be known to be there.
+/// `npx`: fetches what the project does not have, and whoever owns that name says what runs. So it must be told not to,
+/// or the program must be known to be there.
 fn npx(arguments: &Arguments<'_>) -> bool {
     let mut rest = *arguments;
     while rest.first() == Some("--no-install") || rest.first() == Some("--no") {

@@ -255,8 +255,8 @@ fn thinking(target: &Target, request: &Request, turns: &[Turn<'_>]) -> Option<Th
 }
 
 /// Whether calls are being answered that were made without thinking, such as by another model. The vendor does not let
-/// a model begin to think within such a round. A message with results goes on with a round, whatever the user says beside
-/// them.
+/// a model begin to think within such a round. A message with results goes on with a round, whatever the user says
+/// beside them.
 fn is_round_without_thinking(turns: &[Turn<'_>]) -> bool {
     let goes_on = |turn: &&Turn<'_>| {
         turn.role == "assistant" || turn.content.iter().any(|block| matches!(block, Block::ToolResult { .. }))

@@ -80,8 +80,8 @@ pub(super) struct Wants {
     pub(super) stream_options: bool,
     /// Whether it routes by `prompt_cache_key`.
     pub(super) cache_key: bool,
-    /// Whether it refuses answers without `reasoning_content`, even where the thinking is not known. DeepSeek looks for it
-    /// in those without calls too, where others have some (github.com/NousResearch/hermes-agent/pull/14941).
+    /// Whether it refuses answers without `reasoning_content`, even where the thinking is not known. DeepSeek looks for
+    /// it in those without calls too, where others have some (github.com/NousResearch/hermes-agent/pull/14941).
     pub(super) thinking: bool,
     /// Whether it refuses a step of calls without a signature, even where none of them is its own.
     pub(super) signature: bool,

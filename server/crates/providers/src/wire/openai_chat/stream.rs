@@ -2,8 +2,8 @@
 //!
 //! What servers do differently, and is taken as it is meant: no count of tokens, or one in another place; tool calls
 //! without id or index, all with index 0, or with their input as an object; thinking as `reasoning_content`, as
-//! `reasoning`, as `reasoning_details` or as a part of the content; `finish_reason` `stop` where tools are called, another word, or none; no
-//! `[DONE]` at the end; the whole answer at once, as `message`.
+//! `reasoning`, as `reasoning_details` or as a part of the content; `finish_reason` `stop` where tools are called,
+//! another word, or none; no `[DONE]` at the end; the whole answer at once, as `message`.
 
 use std::borrow::Cow;
 

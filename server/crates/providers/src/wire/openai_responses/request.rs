@@ -55,7 +55,7 @@ struct Reasoning {
     summary: &'static str,
 }
 
-/// A tool in the flat form of this API (001 §5.3). `strict` is on where it is left out, and would refuse schemas with
+/// A tool in the flat form of this API. `strict` is on where it is left out, and would refuse schemas with
 /// optional fields.
 #[derive(Serialize)]
 struct Tool<'a> {

@@ -19,11 +19,11 @@ use super::{Hunk, Line, Mark};
 /// Puts hunks into a text with LF line ends. All of them have a certain place, or nothing is changed.
 ///
 /// The place of a hunk is where its lines are: those that stay and those that go, as the file has them, in the scope of
-/// its anchors. Where there are several such places, the order of the hunks tells. Else, where the patch was written for
-/// this very text (`seen`), numbers tell that are off by the same as those of the certain hunks above and below; in
+/// its anchors. Where there are several such places, the order of the hunks tells. Else, where the patch was written
+/// for this very text (`seen`), numbers tell that are off by the same as those of the certain hunks above and below; in
 /// another text lines may have come and gone between them. See [`place::resolve`]. Hunks may come in another order if
-/// each is in one place only. Lines that stay keep the file's text. Whether the text ends in a line break stays as it is,
-/// unless a hunk that reaches the end says otherwise as git does.
+/// each is in one place only. Lines that stay keep the file's text. Whether the text ends in a line break stays as it
+/// is, unless a hunk that reaches the end says otherwise as git does.
 ///
 /// # Errors
 /// See [`ApplyError`].
@@ -159,8 +159,8 @@ impl Indented {
         *self.unit.get_or_init(|| Unit::of(file.text))
     }
 
-    /// The new line of which cannot be told how the file would indent it, for what only a patch can do: it may be wrong in
-    /// some of its hunks or lines alone. The rest is for the merge to tell.
+    /// The new line of which cannot be told how the file would indent it, for what only a patch can do: it may be wrong
+    /// in some of its hunks or lines alone. The rest is for the merge to tell.
     fn uncertain<'h>(&self, hunk: &'h Hunk, how: How, lines: &[&str]) -> Option<&'h Line> {
         let full = |line: &&Line| !line.text.trim().is_empty();
         let added = || hunk.lines.iter().filter(|line| line.mark == Mark::Add).filter(full);

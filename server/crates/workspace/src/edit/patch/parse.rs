@@ -1,10 +1,9 @@
 //! A patch as data.
 //!
 //! A line decides by its first character what it is, so the parser goes line by line and never back. What models get
-//! wrong and what can only mean one thing is taken as that: a missing or doubled envelope, fences around the patch, CRLF,
-//! an empty line for an empty line that stays, numbers that do not count right, a line that stays without its space,
-//! blanks before a marker.
-//! Whatever could mean two things is an error that names the line.
+//! wrong and what can only mean one thing is taken as that: a missing or doubled envelope, fences around the patch,
+//! CRLF, an empty line for an empty line that stays, numbers that do not count right, a line that stays without its
+//! space, blanks before a marker. Whatever could mean two things is an error that names the line.
 
 use super::unified::{self, FileHeader};
 use super::{Hunk, Line, Mark, Operation, lines};
@@ -364,9 +363,9 @@ impl<'p> Parser<'p> {
         Ok(hunks)
     }
 
-    /// What stands behind the `***` of a line, if it is a marker. With blanks before it, it is one where nothing else could
-    /// stand; a hunk could have such a line that stays, unless the marker before it had the same blanks,
-    /// or an envelope is open and the line would end it as the patch's last.
+    /// What stands behind the `***` of a line, if it is a marker. With blanks before it, it is one where nothing else
+    /// could stand; a hunk could have such a line that stays, unless the marker before it had the same blanks, or an
+    /// envelope is open and the line would end it as the patch's last.
     fn marker<'l>(&self, line: &'l str, in_hunk: bool) -> Option<&'l str> {
         let rest = line.trim_start_matches([' ', '\t']).strip_prefix("***")?;
         let Some(blanks) = blanks(line) else { return Some(rest) };

@@ -20,8 +20,8 @@ pub(super) struct Block {
 /// come in order (a greedy walk from each end finds the first and the last of them, so this is exact). If several are
 /// left and the numbers of the nearest certain blocks above and below are off by the same amount, the place counts that
 /// is off by that amount too, but only in a text that the patch was written for (`seen`): in another, a line that came
-/// and one that went between those blocks would make it the wrong place. Numbers say nothing else, and the nearest place
-/// is never taken.
+/// and one that went between those blocks would make it the wrong place. Numbers say nothing else, and the nearest
+/// place is never taken.
 ///
 /// Takes time in proportion to the number of places.
 pub(super) fn resolve(blocks: &[Block], seen: bool) -> Vec<Option<usize>> {

@@ -9,7 +9,8 @@ use crate::paths;
 
 /// The parameters of `initialize`.
 ///
-/// One in a sandbox may not even ask whether our process is there, and some end when they cannot; its supervisor ends it with us.
+/// One in a sandbox may not even ask whether our process is there, and some end when they cannot; its supervisor ends
+/// it with us.
 pub(super) fn initialize(definition: &Definition, root: &Path, is_sandboxed: bool) -> Value {
     let uri = paths::to_uri(root);
     json!({

@@ -1,6 +1,7 @@
 //! The texts that a server was sent: it shall see what the session sees, unsaved and proposed text included.
 //!
-//! All sessions share a server. So before each question it is sent the texts of the session that asks, where they differ.
+//! All sessions share a server. So before each question it is sent the texts of the session that asks, where they
+//! differ.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -125,7 +126,8 @@ impl Synced {
         self.first.0 != self.version
     }
 
-    /// Whether it may as well be of the text before: no version is said, and that one was replaced only a moment before.
+    /// Whether it may as well be of the text before: no version is said, and that one was replaced only a moment
+    /// before.
     pub(crate) fn is_confused_by(&self, published: &Published) -> bool {
         published.version.is_none() && self.replaced.is_some_and(|replaced| published.at <= replaced + LATE)
     }
@@ -140,8 +142,8 @@ pub(super) struct Documents {
     last_change: Option<Instant>,
     last_new_text: Option<Instant>,
     replaced: HashMap<PathBuf, Instant>,
-    /// Another number whenever what the server sees becomes otherwise: by another text, not by one that is as on disk and is
-    /// only opened or closed.
+    /// Another number whenever what the server sees becomes otherwise: by another text, not by one that is as on disk
+    /// and is only opened or closed.
     world: u64,
     /// How many wait for what the server says of this world.
     waiting: usize,
@@ -171,8 +173,8 @@ impl Stamp {
     }
 }
 
-/// The time as files are dated by it. On Linux their clock moves in steps of some milliseconds, so that a file that is written
-/// now may be dated before what the finer clock says.
+/// The time as files are dated by it. On Linux their clock moves in steps of some milliseconds, so that a file that is
+/// written now may be dated before what the finer clock says.
 fn file_time() -> SystemTime {
     #[cfg(target_os = "linux")]
     {
@@ -269,8 +271,8 @@ impl Documents {
         }
     }
 
-    /// Whether what a session sees is still as it was looked up: what it takes as open, and of the disk, may have become
-    /// otherwise by another session since.
+    /// Whether what a session sees is still as it was looked up: what it takes as open, and of the disk, may have
+    /// become otherwise by another session since.
     pub(super) fn fits(&self, view: &View, asked: Option<(&Path, &Arc<str>)>) -> bool {
         let is_of_disk = |path: &PathBuf| self.open.get(path).is_none_or(|document| document.synced.saved.is_some());
         let is_asked = |(path, text): (&Path, &Arc<str>)| {
@@ -280,8 +282,8 @@ impl Documents {
         !self.wants_text || (view.unchanged.iter().all(is_of_disk) && asked.is_none_or(is_asked))
     }
 
-    /// Whether somebody waits for what the server says, and it would see something else if it were sent what this session
-    /// sees. What became otherwise on disk it is better sent.
+    /// Whether somebody waits for what the server says, and it would see something else if it were sent what this
+    /// session sees. What became otherwise on disk it is better sent.
     pub(super) fn disturbs(&self, view: &View) -> bool {
         let differs = |text: &Text| match self.open.get(&text.path) {
             Some(document) => document.synced.text != text.text && !(document.synced.saved.is_some() && text.is_saved),
@@ -374,8 +376,8 @@ impl Documents {
         Ok(())
     }
 
-    /// Queues a text once more, if something else that the server sees became otherwise since it was sent: many tell of its
-    /// problems anew only then, and that what they tell is new the version shows.
+    /// Queues a text once more, if something else that the server sees became otherwise since it was sent: many tell of
+    /// its problems anew only then, and that what they tell is new the version shows.
     pub(super) fn send_again(&mut self, path: &Path, transport: &Transport) -> Result<(), RequestError> {
         let (changed, now) = (self.last_new_text, Instant::now());
         let Some(document) = self.open.get_mut(path) else { return Ok(()) };

@@ -18,17 +18,20 @@ use super::wire::RpcError;
 use super::{Readiness, bounded};
 use crate::paths;
 
-/// So much is kept of the problems that a server tells of, in bytes of their messages, and of so many files. What is over it
-/// is left out, and that is said.
+/// So much is kept of the problems that a server tells of, in bytes of their messages, and of so many files. What is
+/// over it is left out, and that is said.
 const MAX_PROBLEMS: usize = 32 << 20;
 const MAX_FILES: usize = 5_000;
-/// So many things of a kind are kept that a server says: registrations, progress, edits. None has more than a few dozens.
+/// So many things of a kind are kept that a server says: registrations, progress, edits. None has more than a few
+/// dozens.
 const MAX_THINGS: usize = 1_000;
 /// The longest words of a server that are passed on, in bytes.
 const MAX_WORDS: usize = 200;
-/// How long a server that says when it has found the project's files is waited for. One that is set to log less never says so.
+/// How long a server that says when it has found the project's files is waited for. One that is set to log less never
+/// says so.
 const FINDS_FILES: Duration = Duration::from_secs(60);
-/// The same after files were made or deleted. Of some of those it says nothing, such as those that its settings leave out.
+/// The same after files were made or deleted. Of some of those it says nothing, such as those that its settings leave
+/// out.
 const FINDS_FILES_AGAIN: Duration = Duration::from_secs(5);
 
 /// What is known of a server by what it said.
@@ -232,8 +235,8 @@ impl Inside {
             }
             "workspace/workspaceFolders" => Ok(json!([folder(&self.root)])),
             "window/showDocument" => Ok(json!({ "success": false })),
-            // Progress is noted when it begins; a question for the user has no answer; what was told before is asked anew
-            // whenever we want to know it.
+            // Progress is noted when it begins; a question for the user has no answer; what was told before is asked
+            // anew whenever we want to know it.
             "window/workDoneProgress/create" | "window/showMessageRequest" => Ok(Value::Null),
             method if method.ends_with("/refresh") => Ok(Value::Null),
             _ => Err(RpcError { code: -32601, message: "the method is not known".to_owned() }),

@@ -22,8 +22,8 @@ use crate::shell::held::{Held, HeldId};
 
 /// So much is read at once, in bytes.
 const PIECE: usize = 64 << 10;
-/// The longest message that is taken, in bytes. The list of all references to a word that is everywhere in a million lines is
-/// smaller.
+/// The longest message that is taken, in bytes. The list of all references to a word that is everywhere in a million
+/// lines is smaller.
 const MAX_MESSAGE: usize = 64 << 20;
 /// So many bytes that are no message are passed over, since some servers print there. With more it is no server.
 const MAX_GARBAGE: usize = 64 << 10;

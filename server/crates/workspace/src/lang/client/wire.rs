@@ -54,7 +54,8 @@ impl RpcError {
         self.code == -32601
     }
 
-    /// Whether the same question may have an answer a little later: it was cancelled by the server, or the text changed.
+    /// Whether the same question may have an answer a little later: it was cancelled by the server, or the text
+    /// changed.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self.code, -32802..=-32800)
     }

@@ -25,7 +25,8 @@ use crate::text::PositionEncoding;
 
 /// How long it takes until a question that a server took back is asked again.
 const AGAIN: Duration = Duration::from_millis(100);
-/// How long a question waits for another session's that is about other texts, and waits for what the server says by itself.
+/// How long a question waits for another session's that is about other texts, and waits for what the server says by
+/// itself.
 const GIVE_WAY: Duration = Duration::from_secs(2);
 /// So many items of a hierarchy are followed. There is more than one only where a name means several things.
 const MAX_ITEMS: usize = 10;
@@ -337,8 +338,8 @@ impl Asker<'_> {
         self.with_view(Some(GIVE_WAY), sync).await
     }
 
-    /// Sends the texts of the session, and keeps them, as long as what is given is there. Waits until this time for others to
-    /// let go of theirs.
+    /// Sends the texts of the session, and keeps them, as long as what is given is there. Waits until this time for
+    /// others to let go of theirs.
     pub(super) async fn hold(&self, until: Instant) -> Result<Hold<'_>, Failure> {
         let hold = |view: &View, text: &_| self.client.hold(view, self.path.map(|path| (path, text)));
         let hold = tokio::time::timeout_at(until, self.with_view(None, hold)).await;
@@ -352,8 +353,9 @@ impl Asker<'_> {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something with what the session sees, and the text that is asked about. It is looked up anew where another session
-    /// came between. One that waits for what the server says of other texts is waited for, so long; then it has to begin anew.
+    /// Does something with what the session sees, and the text that is asked about. It is looked up anew where another
+    /// session came between. One that waits for what the server says of other texts is waited for, so long; then it has
+    /// to begin anew.
     async fn with_view<T>(
         &self,
         give_way: Option<Duration>,
@@ -542,8 +544,8 @@ pub(super) fn put_versions(answer: &mut LangAnswer, sent: &Sent) {
     }
 }
 
-/// Whole lines of a text in a server's units, up to the end of the last one: the next line's start would be taken for that
-/// line too.
+/// Whole lines of a text in a server's units, up to the end of the last one: the next line's start would be taken for
+/// that line too.
 fn whole_lines(lines: LineRange, text: &str, encoding: PositionEncoding) -> Range {
     let last = lines.end.saturating_sub(1);
     let line = usize::try_from(last).ok().and_then(|last| text.lines().nth(last)).unwrap_or_default();

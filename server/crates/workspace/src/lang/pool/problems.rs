@@ -1,7 +1,8 @@
-//! Problems: asked for where a server answers that, and else waited for, until those of the text that stands there now come.
+//! Problems: asked for where a server answers that, and else waited for, until those of the text that stands there now
+//! come.
 //!
-//! What a server publishes counts only where it is of the text that this question sent. Whether it is that, not every server
-//! says; then the answer is not called whole.
+//! What a server publishes counts only where it is of the text that this question sent. Whether it is that, not every
+//! server says; then the answer is not called whole.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,14 +25,15 @@ const QUIET: Duration = Duration::from_millis(500);
 const QUIET_WITH_VERSION: Duration = Duration::from_millis(150);
 /// The same where a text was replaced and no version is said: many tell of the earlier one first.
 const QUIET_AFTER_ANOTHER: Duration = Duration::from_secs(1);
-/// How long after a change of another text the problems of one may change, without that anything is said if they do not.
+/// How long after a change of another text the problems of one may change, without that anything is said if they do
+/// not.
 const ELSEWHERE: Duration = Duration::from_millis(1_500);
-/// How long problems are waited for before the actions for them are asked for, and those of texts that have just changed before
-/// all are told.
+/// How long problems are waited for before the actions for them are asked for, and those of texts that have just
+/// changed before all are told.
 const A_WHILE: Duration = Duration::from_secs(5);
 
-/// Who tells of no problems for so long after it was sent a text is taken for one who tells of none, and waited for only
-/// shortly from then on, until it does.
+/// Who tells of no problems for so long after it was sent a text is taken for one who tells of none, and waited for
+/// only shortly from then on, until it does.
 const VERY_LONG: Duration = Duration::from_secs(10);
 const SHORT: Duration = Duration::from_secs(2);
 
@@ -286,8 +288,8 @@ impl Asker<'_> {
         Ok(Some((answer, status, message)))
     }
 
-    /// All problems that it has told of by itself, but for those of texts that have become otherwise since. There may always be
-    /// more: nobody says when it has told of all.
+    /// All problems that it has told of by itself, but for those of texts that have become otherwise since. There may
+    /// always be more: nobody says when it has told of all.
     async fn all_published(&self) -> Result<(LangAnswer, LangStatus, Option<String>), Failure> {
         let until = self.until.min(Instant::now() + A_WHILE);
         let hold = self.hold(until).await?;

@@ -29,7 +29,8 @@ pub(super) struct Slot {
     pub(super) key: Key,
     pub(super) definition: Arc<Definition>,
     supervisor: Option<PathBuf>,
-    /// Whether the project brings it along. What it is made of is not granted then: a link of the project's could lead anywhere.
+    /// Whether the project brings it along. What it is made of is not granted then: a link of the project's could lead
+    /// anywhere.
     is_brought: bool,
     path: Option<OsString>,
     idle: Duration,

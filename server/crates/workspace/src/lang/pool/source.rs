@@ -21,8 +21,8 @@ use super::{Access, NoSlot, Servers, blocking, view};
 use crate::paths::Roots;
 use crate::reader::Reader;
 
-/// How long a server is waited for that did not answer in time when it was last asked to format: each accepted edit waits
-/// for it.
+/// How long a server is waited for that did not answer in time when it was last asked to format: each accepted edit
+/// waits for it.
 const WITHIN_IF_LATE: Duration = Duration::from_secs(1);
 
 /// Our own servers for one session.
@@ -107,8 +107,8 @@ impl Source for Own {
 }
 
 impl Own {
-    /// The servers that a question may go to. Where the project brings one along of which nobody has said whether it may start,
-    /// the user is asked if `asks`.
+    /// The servers that a question may go to. Where the project brings one along of which nobody has said whether it
+    /// may start, the user is asked if `asks`.
     async fn candidates(&self, query: &LangQuery, asks: bool) -> Result<Candidates, String> {
         let (found, path, folder) = match query.uri() {
             Some(uri) => {
@@ -148,7 +148,8 @@ impl Own {
         Ok(Candidates { servers: found, path, table: self.servers.table(&folder, true).await, why_none, refused })
     }
 
-    /// Those of these servers that may start, or run already, or which the user's own stand in for; and why others may not.
+    /// Those of these servers that may start, or run already, or which the user's own stand in for; and why others may
+    /// not.
     async fn admit(&self, found: Vec<Detected>, asks: bool) -> (Vec<Detected>, Vec<String>) {
         let (mut admitted, mut refused) = (Vec::<Detected>::new(), Vec::new());
         for mut server in found {
@@ -214,7 +215,8 @@ impl Own {
         blocking(find).await.flatten()
     }
 
-    /// Whether a server that is about to start is still what was looked at: other servers may have been asked for or asked since.
+    /// Whether a server that is about to start is still what was looked at: other servers may have been asked for or
+    /// asked since.
     async fn is_as_allowed(&self, server: &Detected) -> bool {
         let looked = self.servers.look(server, &self.roots, self.access.policy.as_ref(), true).await;
         looked.is_ok_and(|brought| brought == server.allowed)
@@ -227,8 +229,8 @@ impl Own {
         slot.is_some_and(|slot| slot.definition == server.definition && slot.client().is_some())
     }
 
-    /// The servers of the workspace: those that run in it, wherever their projects lie, and those that its folders are of the kind
-    /// for. Where there are neither, those that folders in it are of the kind for.
+    /// The servers of the workspace: those that run in it, wherever their projects lie, and those that its folders are
+    /// of the kind for. Where there are neither, those that folders in it are of the kind for.
     async fn of_workspace(&self) -> Vec<Detected> {
         let slots: Vec<Arc<Slot>> = self
             .servers
@@ -359,8 +361,8 @@ impl Own {
         results.reduce(together).unwrap_or_else(none)
     }
 
-    /// Asks one; for the problems of a file in two parts where it answers for them and may publish others, which may still be
-    /// of another text.
+    /// Asks one; for the problems of a file in two parts where it answers for them and may publish others, which may
+    /// still be of another text.
     async fn ask_parts(
         &self,
         candidates: &Candidates,

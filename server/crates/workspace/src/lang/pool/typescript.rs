@@ -1,5 +1,6 @@
-//! What TypeScript's language servers tell beyond LSP. They publish problems in several parts, and never of which version of the
-//! text they are; but TypeScript itself, behind them, can be asked for those of the text as it was sent last.
+//! What TypeScript's language servers tell beyond LSP. They publish problems in several parts, and never of which
+//! version of the text they are; but TypeScript itself, behind them, can be asked for those of the text as it was sent
+//! last.
 
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -39,8 +40,8 @@ struct Location {
 }
 
 impl Asker<'_> {
-    /// The problems of the text as it is, as a list of LSP's `Diagnostic`; none where TypeScript cannot be asked, or has not
-    /// told all of them.
+    /// The problems of the text as it is, as a list of LSP's `Diagnostic`; none where TypeScript cannot be asked, or
+    /// has not told all of them.
     ///
     /// # Errors
     /// The server has ended.

@@ -14,8 +14,8 @@ use crate::reader::{FileText, ReadError, Reader, Source};
 /// So many texts that stand over the disk are told to a server. More are no one's work of a day.
 const MOST: usize = 500;
 
-/// What a session sees: the file that is asked about, all of the server's kind that stand over the disk, and what the server
-/// has open as it was on disk. Blocks.
+/// What a session sees: the file that is asked about, all of the server's kind that stand over the disk, and what the
+/// server has open as it was on disk. Blocks.
 ///
 /// # Errors
 /// The file that is asked about cannot be read.

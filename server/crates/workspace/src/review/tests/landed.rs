@@ -304,8 +304,8 @@ proptest! {
         }
     }
 
-    /// The user types away from what was changed, or into it; then some of it is taken back and the rest kept. What comes
-    /// of it is the text with just that taken back, or the hunk was in conflict and could not be.
+    /// The user types away from what was changed, or into it; then some of it is taken back and the rest kept. What
+    /// comes of it is the text with just that taken back, or the hunk was in conflict and could not be.
     #[test]
     fn with_typing_in_between_what_is_taken_back_is_as_before_or_refused(before in a_text(), after in a_text(), typed in a_text(), bits: u16) {
         prop_assume!(before != after);
@@ -342,8 +342,8 @@ proptest! {
         prop_assert_eq!(others.listed(), None);
     }
 
-    /// Several commands one after the other, with decisions and typing in between: what is listed is always the way from
-    /// the text before, with what was kept and typed in it.
+    /// Several commands one after the other, with decisions and typing in between: what is listed is always the way
+    /// from the text before, with what was kept and typed in it.
     #[test]
     fn commands_one_after_the_other_are_listed_as_one_change(texts in prop::collection::vec(a_text(), 2..6)) {
         let mut others = Others::new(Some(&texts[0]));

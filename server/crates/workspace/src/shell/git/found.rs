@@ -19,8 +19,8 @@ pub(super) const MOST_REPOSITORIES: usize = 128;
 pub(super) struct Found {
     /// Folders with a `.git` in them.
     pub(super) work_trees: BTreeSet<PathBuf>,
-    /// What git takes for a repository in a `.git`: those of submodules, whether or not these are checked out, of linked
-    /// work trees, and whatever else was put there.
+    /// What git takes for a repository in a `.git`: those of submodules, whether or not these are checked out, of
+    /// linked work trees, and whatever else was put there.
     pub(super) kept: BTreeSet<PathBuf>,
     /// Whether there may be more.
     pub(super) is_cut: bool,

@@ -102,8 +102,8 @@ impl Job {
         self.events.status.subscribe()
     }
 
-    /// What it printed from an offset on, up to now. Where it was so much that what came first is no longer kept, its very
-    /// beginning is there all the same. Blocks shortly.
+    /// What it printed from an offset on, up to now. Where it was so much that what came first is no longer kept, its
+    /// very beginning is there all the same. Blocks shortly.
     pub fn read_on(&self, since: u64) -> Excerpt {
         let mut excerpt = self.shell.read_on(since);
         if excerpt.missing == 0 {

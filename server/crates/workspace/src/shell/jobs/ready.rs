@@ -17,7 +17,8 @@ const UP: &[&str] = &[
     // Vite: `➜  Local:   http://localhost:5173/`; Next: `- Local: http://localhost:3000`; Angular, Docusaurus.
     r"\b(local|network|url|address|available at|open|visit|running at|started at)\b.{0,20}https?://[\w.\[\]:-]+",
     // Express and most of Node: `Listening on port 3000`; Go, Rust (`listening on 127.0.0.1:3000`), gunicorn
-    // (`Listening at: http://…`), nginx, redis (`Ready to accept connections`), PostgreSQL, MySQL (`ready for connections`).
+    // (`Listening at: http://…`), nginx, redis (`Ready to accept connections`), PostgreSQL, MySQL
+    // (`ready for connections`).
     r"\blistening\b.{0,12}(on|at|for|to|:)",
     r"\bready (to accept|for) (connections|requests)",
     // Vite: `VITE v5.0.0  ready in 320 ms`; Next: `✓ Ready in 1.2s`; `Ready!`, `ready - started server on …`.

@@ -1,5 +1,5 @@
-//! What a loop's variable is in the rounds of a `for`: its body is listed once for each word that it goes through, with that
-//! word in the variable's place, where nothing else in the line can set the variable.
+//! What a loop's variable is in the rounds of a `for`: its body is listed once for each word that it goes through, with
+//! that word in the variable's place, where nothing else in the line can set the variable.
 
 use agent::permission::Word;
 use tree_sitter::Node;
@@ -10,8 +10,8 @@ use super::{Unclear, Walk, children};
 /// A line's loops go through so many rounds at most; where they would go through more, a variable's value is not known.
 const MOST: usize = 64;
 
-/// What loops put in the place of their variables comes to so many bytes at most: within each other they could make a short
-/// line grow without an end.
+/// What loops put in the place of their variables comes to so many bytes at most: within each other they could make a
+/// short line grow without an end.
 const MOST_BYTES: usize = 256 << 10;
 
 /// Programs that take no word after `--` for an option.
@@ -46,8 +46,8 @@ impl Walk<'_> {
         done
     }
 
-    /// `while` and `until`. In the body of a `while read …` what it reads stands in the place of its variables: with each round
-    /// they have been set anew, and by nothing else.
+    /// `while` and `until`. In the body of a `while read …` what it reads stands in the place of its variables: with
+    /// each round they have been set anew, and by nothing else.
     pub(super) fn while_reading(&mut self, node: Node<'_>) -> Result<(), Unclear> {
         let mut parts = children(node).filter(Node::is_named);
         let condition = parts.next().filter(|_| children(node).next().is_some_and(|first| first.kind() == "while"));
@@ -67,7 +67,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The variables that a command sets which is nothing but a plain `read`. None where more in the line could set them.
+    /// The variables that a command sets which is nothing but a plain `read`. None where more in the line could set
+    /// them.
     fn read_names(&self, command: Node<'_>) -> Option<Vec<String>> {
         let parts = children(command).filter(|part| part.kind() != "variable_assignment");
         let words: Vec<_> = parts.map(|part| (part.kind(), part.start_byte(), self.text(part).to_owned())).collect();
@@ -101,8 +102,8 @@ impl Walk<'_> {
         if self.grown > MOST_BYTES { Err("its loops make too much of it".into()) } else { Ok(()) }
     }
 
-    /// A word whose value is not known, with what its loops' variables are. Only in quotes it is the one word: without, the
-    /// shell splits a file's name at its blanks.
+    /// A word whose value is not known, with what its loops' variables are. Only in quotes it is the one word: without,
+    /// the shell splits a file's name at its blanks.
     pub(super) fn unknown(&mut self, written: &str) -> Result<Word, Unclear> {
         let within = written.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
         let within = within.filter(|within| !within.contains('"'));
@@ -138,7 +139,8 @@ impl Walk<'_> {
         Ok(Word::Unknown(format!("\"{text}\"")))
     }
 
-    /// A command's next word. After `--` a name that begins with a dash is no option, and a glob as good as one with its folder.
+    /// A command's next word. After `--` a name that begins with a dash is no option, and a glob as good as one with
+    /// its folder.
     pub(super) fn after_dashes(&self, words: &[Word], word: Word, written: &str) -> Word {
         let is_known = |word: &Word, is: &dyn Fn(&str) -> bool| matches!(word, Word::Known(text) if is(text));
         let ends_options = words.first().is_some_and(|name| is_known(name, &|name| END_OPTIONS.contains(&name)))
@@ -194,7 +196,8 @@ fn in_range(word: Word) -> Vec<Word> {
     }
 }
 
-/// Whether a line sets a variable by one `for` alone: beside that its name stands only behind a `$`, or is an option's letter.
+/// Whether a line sets a variable by one `for` alone: beside that its name stands only behind a `$`, or is an option's
+/// letter.
 fn is_set_once(source: &str, name: &str) -> bool {
     is_set_once_by(source, name, |at| {
         let before = source.get(..at).unwrap_or_default();

@@ -22,8 +22,9 @@ const UNCLEAR: &[&str] = &[
     "runuser", "script", "source", "su", "sudo", "trap", "watch",
 ];
 
-/// Words of the shell's own language. As a name of a command they show that the line was not understood. A test in brackets
-/// is no such command but where its bracket is quoted, and then its operands were not looked at as those of a test.
+/// Words of the shell's own language. As a name of a command they show that the line was not understood. A test in
+/// brackets is no such command but where its bracket is quoted, and then its operands were not looked at as those of a
+/// test.
 const RESERVED: &[&str] = &[
     "!", "[", "[[", "]]", "case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select",
     "then", "until", "while", "{", "}",
@@ -32,8 +33,8 @@ const RESERVED: &[&str] = &[
 /// Shells whose language this is.
 const SHELLS: &[&str] = &["ash", "bash", "dash", "sh"];
 
-/// Letters of these shells' options that leave the line what it says: with `-k` a word such as `PAGER=x` sets a variable of the
-/// program that it is given to.
+/// Letters of these shells' options that leave the line what it says: with `-k` a word such as `PAGER=x` sets a
+/// variable of the program that it is given to.
 const SHELL_LETTERS: &str = "abcefhilmnptuvxBCEP";
 
 /// The same by name. Others do more, such as to take what follows a `#` for more of the command.
@@ -175,14 +176,15 @@ fn wrapped(wrapper: &Wrapper, mut command: SimpleCommand) -> Result<Runs, Unclea
     let Options { end: mut start, replaced, appends, unsets, read } = options(wrapper, &command.words)?;
     let read = read.into_iter().map(|file| Redirect { writes: false, target: Word::Known(file) });
     command.redirects.extend(read);
-    // What is taken away may be what keeps the command from running programs of a repository's, so it counts itself, too.
-    // A lone `-` takes all.
+    // What is taken away may be what keeps the command from running programs of a repository's, so it counts itself,
+    // too. A lone `-` takes all.
     let is_dash = |word: &Word| matches!(word, Word::Known(text) if text == "-");
     let takes_all = wrapper.name == "env" && command.words.get(start).is_some_and(is_dash);
     start += usize::from(takes_all);
     let unsetting = (unsets || takes_all).then(|| command.clone());
     let mut assignments = Vec::new();
-    // `time` is a word of the shell, so what follows it is a command of the shell. `env` takes any name for a variable's.
+    // `time` is a word of the shell, so what follows it is a command of the shell. `env` takes any name for a
+    // variable's.
     let is_assignment = |word: &str| match word.split_once('=') {
         Some((name, _)) if wrapper.name == "time" => is_variable(name.strip_suffix('+').unwrap_or(name)),
         Some(_) => wrapper.name == "env",

@@ -1,8 +1,8 @@
-//! What git reads in the sandbox in place of settings of the user's that commands may not read. It would stop at them, and
-//! without any it would not know whose commits it makes.
+//! What git reads in the sandbox in place of settings of the user's that commands may not read. It would stop at them,
+//! and without any it would not know whose commits it makes.
 //!
-//! The copies lie in our data folder, each named by its text, and are shared by all sessions. A process that uses one holds a
-//! lock on it; those that nobody holds are removed.
+//! The copies lie in our data folder, each named by its text, and are shared by all sessions. A process that uses one
+//! holds a lock on it; those that nobody holds are removed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -159,7 +159,8 @@ impl Copies<'_> {
         read
     }
 
-    /// Where what a file includes is to be read, and whether that is the file itself; none where it stays as it is written.
+    /// Where what a file includes is to be read, and whether that is the file itself; none where it stays as it is
+    /// written.
     fn included(&mut self, value: &str, file: &Path, depth: usize) -> Option<(PathBuf, bool)> {
         let path = match value.strip_prefix("~/") {
             Some(below) => self.home.as_ref()?.join(below),
@@ -210,8 +211,8 @@ fn kept(used: &mut BTreeMap<PathBuf, File>, folder: &Path, made: &[(PathBuf, Str
             continue;
         }
         let Ok(file) = opened(&path) else { continue };
-        // Who is about to use it waits for this lock, which is held until it is gone, and sees then that it is. Another process
-        // may have removed it before, and a new one may lie there.
+        // Who is about to use it waits for this lock, which is held until it is gone, and sees then that it is. Another
+        // process may have removed it before, and a new one may lie there.
         if file.try_lock().is_ok() && file.metadata().is_ok_and(|data| data.nlink() > 0) {
             remove(&path);
         }

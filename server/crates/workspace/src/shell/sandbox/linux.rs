@@ -1,5 +1,5 @@
-//! Entering a policy on Linux: Landlock for files, signals and abstract sockets, seccomp for calls that would lead out, and
-//! fewer capabilities for root.
+//! Entering a policy on Linux: Landlock for files, signals and abstract sockets, seccomp for calls that would lead out,
+//! and fewer capabilities for root.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -37,7 +37,8 @@ pub(in crate::shell) fn enter(policy: &Policy, reads: &[PathBuf]) -> Result<(), 
     let mut rules =
         Ruleset::default().handle_access(AccessFs::from_all(NEWEST))?.scope(Scope::from_all(NEWEST))?.create()?;
     for (path, access) in grants(policy) {
-        // What is not there, or may not be looked at, is not granted; nor what a link leads to by now, as all were resolved.
+        // What is not there, or may not be looked at, is not granted; nor what a link leads to by now, as all were
+        // resolved.
         let Ok((place, is_folder)) = open::place(&path) else { continue };
         let access = if is_folder { access } else { access & AccessFs::from_file(NEWEST) };
         rules = rules.add_rule(PathBeneath::new(place, access))?;
@@ -78,8 +79,8 @@ fn grants(policy: &Policy) -> BTreeMap<PathBuf, BitFlags<AccessFs>> {
     let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::ReadDir | AccessFs::IoctlDev | AccessFs::Truncate;
     let mut grants = BTreeMap::new();
     let mut grant = |path: PathBuf, access: BitFlags<AccessFs>| *grants.entry(path).or_insert(access) |= access;
-    // What is only read and may come to hold something hidden is taken apart too: new files in it are not seen then. Where it
-    // is written, nothing new could be made.
+    // What is only read and may come to hold something hidden is taken apart too: new files in it are not seen then.
+    // Where it is written, nothing new could be made.
     let may_come = |hidden: &&PathBuf| hidden.parent().is_some_and(Path::is_dir);
     let is_there = |hidden: &&PathBuf| hidden.symlink_metadata().is_ok();
     let from_read: Vec<PathBuf> = policy.hidden.iter().filter(may_come).cloned().collect();
@@ -106,15 +107,15 @@ fn grants(policy: &Policy) -> BTreeMap<PathBuf, BitFlags<AccessFs>> {
     grants
 }
 
-/// The terminal that the program is started in: all others are closed to it, since what is written there is shown to whoever
-/// sits at them, such as over a question of ours. None for a program without one.
+/// The terminal that the program is started in: all others are closed to it, since what is written there is shown to
+/// whoever sits at them, such as over a question of ours. None for a program without one.
 fn own_terminal() -> Option<PathBuf> {
     let name = rustix::termios::ttyname(std::io::stdin(), Vec::new()).ok()?;
     Some(PathBuf::from(OsString::from_vec(name.into_bytes())))
 }
 
-/// A place, or where something hidden lies in it, all that is in it but that: Landlock cannot take anything back. `split` gets
-/// the folders that were taken apart.
+/// A place, or where something hidden lies in it, all that is in it but that: Landlock cannot take anything back.
+/// `split` gets the folders that were taken apart.
 fn without(place: &Path, hidden: &[PathBuf], written: &[PathBuf], split: &mut BTreeSet<PathBuf>) -> Vec<PathBuf> {
     if hidden.iter().any(|hidden| place.starts_with(hidden)) {
         return Vec::new();
@@ -125,7 +126,8 @@ fn without(place: &Path, hidden: &[PathBuf], written: &[PathBuf], split: &mut BT
     split.insert(place.to_owned());
     let Ok(entries) = std::fs::read_dir(place) else { return Vec::new() };
     let entries = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    // A link grants what it leads to, which may be what is hidden or hold it; and one that a command can write, nothing.
+    // A link grants what it leads to, which may be what is hidden or hold it; and one that a command can write,
+    // nothing.
     let is_safe =
         |target: &PathBuf| !hidden.iter().any(|hidden| target.starts_with(hidden) || hidden.starts_with(target));
     let place_of = |path: PathBuf| match path.is_symlink() {

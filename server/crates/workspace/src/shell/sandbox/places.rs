@@ -230,8 +230,8 @@ const HOME_SECRETS: &[&str] = &[
     "Library/Safari",
 ];
 
-/// Settings in the home folder that tools cannot do without, and in which some people keep credentials. They are read, but for
-/// the files in which there are any.
+/// Settings in the home folder that tools cannot do without, and in which some people keep credentials. They are read,
+/// but for the files in which there are any.
 const SETTINGS: &[&str] = &[
     ".bundle/config",
     ".cabal/config",
@@ -302,8 +302,8 @@ const CACHES: &[(&str, &[&str])] = &[
     ("fc-cache", &["$CACHE/fontconfig"]),
 ];
 
-/// Where build tools say how their daemons are reached: a port of this machine, and the word that a daemon obeys. One that the user
-/// has started runs what it is told outside the sandbox. `$USER` is the user's name.
+/// Where build tools say how their daemons are reached: a port of this machine, and the word that a daemon obeys. One
+/// that the user has started runs what it is told outside the sandbox. `$USER` is the user's name.
 const DAEMONS: &[&str] = &[
     "$DATA/kotlin/daemon",
     ".buck",
@@ -315,7 +315,8 @@ const DAEMONS: &[&str] = &[
     "Library/Application Support/kotlin/daemon",
 ];
 
-/// Files beside caches that are written where they are there: how one process keeps another out, and when what was used.
+/// Files beside caches that are written where they are there: how one process keeps another out, and when what was
+/// used.
 const CACHE_FILES: &[&str] =
     &["$CARGO_HOME/.package-cache", "$CARGO_HOME/.package-cache-mutate", "$CARGO_HOME/.global-cache"];
 
@@ -335,8 +336,8 @@ const DEVICES: &[&str] =
 /// Where all terminals are: those that programs make, and those of others. Landlock cannot tell them apart.
 const TERMINALS: &str = "/dev/pts";
 
-/// What programs of Homebrew need, in the folder that its `bin` lies in, where all are links. Of its settings (`etc`) only the
-/// certificates.
+/// What programs of Homebrew need, in the folder that its `bin` lies in, where all are links. Of its settings (`etc`)
+/// only the certificates.
 const OF_HOMEBREW: &[&str] = &["Cellar", "Frameworks", "Homebrew", "etc/ca-certificates", "etc/openssl@3", "opt"];
 
 /// Beside a folder with programs, what these need.
@@ -483,7 +484,8 @@ fn each(path: PathBuf) -> Vec<PathBuf> {
     before.read_dir().into_iter().flatten().flatten().map(|entry| entry.path().join(behind)).collect()
 }
 
-/// What has credentials of a file, or of the files of a folder. What cannot be looked at, or is too much to be, may have some.
+/// What has credentials of a file, or of the files of a folder. What cannot be looked at, or is too much to be, may
+/// have some.
 fn with_credentials(path: PathBuf) -> Vec<PathBuf> {
     /// How many files of a folder are looked at, those nearest to its top first.
     const MOST_FILES: usize = 2048;
@@ -496,7 +498,8 @@ fn with_credentials(path: PathBuf) -> Vec<PathBuf> {
             }
             continue;
         }
-        // The settings of a repository name accounts, those of its submodules as well, and no tool reads its settings by git.
+        // The settings of a repository name accounts, those of its submodules as well, and no tool reads its settings
+        // by git.
         if path.file_name().is_some_and(|name| name == ".git") {
             found.push(path);
             continue;
@@ -539,8 +542,8 @@ pub(super) fn holds(folder: &Path, home: Option<&Path>) -> bool {
     home.is_some_and(|home| home.starts_with(folder))
 }
 
-/// Makes the folders of the caches whose programs are there, since what is not there cannot be granted; but none in these folders,
-/// where commands make them, and links as well. Blocks.
+/// Makes the folders of the caches whose programs are there, since what is not there cannot be granted; but none in
+/// these folders, where commands make them, and links as well. Blocks.
 pub fn make_caches(environment: &dyn Fn(&str) -> Option<OsString>, but: &[PathBuf]) {
     let home = path_in(environment("HOME").as_deref());
     let Some(home) = home.filter(|home| home.is_dir()) else { return };
@@ -597,8 +600,8 @@ impl Dirs<'_> {
         self.find(name) != Dirs { home: self.home, environment: &|_| None }.find(name)
     }
 
-    /// Where a path that is found by this name leads. A link is believed as in [`led_to`], and as in [`Links::led_to`] where a
-    /// variable names the path. Asks the disk.
+    /// Where a path that is found by this name leads. A link is believed as in [`led_to`], and as in [`Links::led_to`]
+    /// where a variable names the path. Asks the disk.
     pub(super) fn led_to(&self, name: &str, links: &Links, folders: &[PathBuf]) -> Option<PathBuf> {
         let path = self.find(name)?;
         if self.is_set(name) { links.led_to(&path, folders) } else { led_to(&path, folders) }

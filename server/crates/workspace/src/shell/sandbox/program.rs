@@ -9,9 +9,9 @@ use super::places::{BESIDE_PROGRAMS, Dirs, holds};
 use super::{Links, Policy, led_to};
 
 impl Policy {
-    /// The same for one program: it may also read what it is made of, where that is named, and write these caches, named as those of
-    /// package managers are. They are made where they are not there, since what is not there cannot be granted. Expects links to be
-    /// resolved. Blocks.
+    /// The same for one program: it may also read what it is made of, where that is named, and write these caches,
+    /// named as those of package managers are. They are made where they are not there, since what is not there cannot
+    /// be granted. Expects links to be resolved. Blocks.
     #[must_use]
     pub(crate) fn with_program(
         mut self,

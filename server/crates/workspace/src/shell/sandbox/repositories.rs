@@ -1,7 +1,7 @@
 //! What git needs of repositories that the workspace's folders lie in or are work trees of.
 //!
-//! What says where such a repository is comes with the folder, which may be a stranger's. So it is believed only where the
-//! repository says the same: what it says lies outside the folder, where the stranger has not written.
+//! What says where such a repository is comes with the folder, which may be a stranger's. So it is believed only where
+//! the repository says the same: what it says lies outside the folder, where the stranger has not written.
 
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,9 @@ use crate::files::open;
 /// A repository's settings are hardly ever larger than this, in bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What git needs to work in these folders and does not lie in them: where a folder is a part of a repository, that one; where
-/// it is a work tree or a submodule, the repository that it belongs to, if that knows of it. Never a folder that holds one of
-/// the workspace's, or of those that are `kept`: the home folder and our own files. Blocks.
+/// What git needs to work in these folders and does not lie in them: where a folder is a part of a repository, that
+/// one; where it is a work tree or a submodule, the repository that it belongs to, if that knows of it. Never a folder
+/// that holds one of the workspace's, or of those that are `kept`: the home folder and our own files. Blocks.
 pub fn repositories(folders: &[PathBuf], kept: &[PathBuf]) -> Vec<PathBuf> {
     let real = |paths: &[PathBuf]| paths.iter().filter_map(|path| path.canonicalize().ok()).collect::<Vec<_>>();
     let (folders, kept) = (real(folders), real(kept));
@@ -82,8 +82,8 @@ fn pointed_at(file: &Path, word: &str) -> Option<PathBuf> {
     file.parent()?.join(text.strip_prefix(word)?.trim_end()).canonicalize().ok()
 }
 
-/// A file's text; none of what is no file, such as a pipe, on which one would wait, nor of what is larger than git's own
-/// are. Where a link leads to it, that is git's to follow, and a stranger's folder says nothing by it (see above).
+/// A file's text; none of what is no file, such as a pipe, on which one would wait, nor of what is larger than git's
+/// own are. Where a link leads to it, that is git's to follow, and a stranger's folder says nothing by it (see above).
 fn read(file: &Path) -> Option<String> {
     let real = file.canonicalize().ok()?;
     String::from_utf8(open::bytes(&real, MOST_BYTES).ok()??).ok()

@@ -317,7 +317,8 @@ fn on_disk(place: &Path, mode: SandboxMode, variables: &[(&str, &str)]) -> Polic
     Policy::new(&Settings { mode, ..Settings::default() }, &world).unwrap().resolved()
 }
 
-/// A folder that is not among temporary ones, with these links in it, each after the folders that it lies in and leads to.
+/// A folder that is not among temporary ones, with these links in it, each after the folders that it lies in and leads
+/// to.
 fn with_links(links: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf) {
     let is_root = rustix::process::geteuid().is_root();
     let base = if is_root { PathBuf::from("/srv") } else { std::env::var_os("HOME").unwrap().into() };

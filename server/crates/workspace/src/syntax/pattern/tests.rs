@@ -172,7 +172,8 @@ fn a_pattern_that_cannot_be_meant_says_what_to_do() {
 
 #[test]
 fn a_file_that_nests_without_end_is_searched_all_the_same() {
-    // Deep enough that a search that calls itself would leave the stack, and read in a tenth of the time that is allowed.
+    // Deep enough that a search that calls itself would leave the stack, and read in a tenth of the time that is
+    // allowed.
     let deep = format!("{}1{}", "(".repeat(20_000), ")".repeat(20_000));
     let text = format!("fn f() {{ same({deep}, {deep}); same({deep}, 1); }}");
     let parsed = Parsed::new(Language::Rust, text).unwrap();

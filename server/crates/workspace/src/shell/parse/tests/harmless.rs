@@ -1,5 +1,5 @@
-//! What is known only to read, held against the real programs: no program of `awk` or `jq` that runs unasked writes, runs
-//! another or tells of the environment, and a loop's words are those that bash gives.
+//! What is known only to read, held against the real programs: no program of `awk` or `jq` that runs unasked writes,
+//! runs another or tells of the environment, and a loop's words are those that bash gives.
 
 use std::io::Write;
 use std::path::Path;
@@ -55,8 +55,8 @@ fn installed(programs: &'static [&'static [&'static str]]) -> Vec<&'static [&'st
     there
 }
 
-/// Runs a program on a file by each of these that is there, if it needs no question, and sees to it that nothing came of it but
-/// output. Gives whether all of them ran it.
+/// Runs a program on a file by each of these that is there, if it needs no question, and sees to it that nothing came
+/// of it but output. Gives whether all of them ran it.
 fn only_reads(program: &str, by: &[&[&str]], text: &str) -> bool {
     !by.is_empty() && by.iter().all(|words| only_reads_by(program, words, text))
 }

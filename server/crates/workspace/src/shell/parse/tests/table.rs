@@ -1,5 +1,5 @@
-//! The table of command lines in `tests/permission`: each is parsed and judged as in a turn. Who wrote the nasty ones had
-//! not seen the parser, and who collected the others took them from files of published packages.
+//! The table of command lines in `tests/permission`: each is parsed and judged as in a turn. Who wrote the nasty ones
+//! had not seen the parser, and who collected the others took them from files of published packages.
 
 use std::path::{Path, PathBuf};
 

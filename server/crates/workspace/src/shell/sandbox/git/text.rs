@@ -40,7 +40,8 @@ pub(super) fn in_settings(name: &str, value: Option<&str>) -> String {
     format!("\t{name} = \"{quoted}\"\n")
 }
 
-/// The header of a section. A condition that is meant from the file's own folder is written so that it holds from anywhere.
+/// The header of a section. A condition that is meant from the file's own folder is written so that it holds from
+/// anywhere.
 pub(super) fn of_condition(header: &str, file: &Path) -> String {
     let from_anywhere = || {
         let (section, condition) = header.split_once('"')?;

@@ -1,5 +1,5 @@
-//! The system calls that a sandbox refuses. Landlock looks at files, signals and abstract sockets; what else acts on something
-//! outside is known by the call and its arguments.
+//! The system calls that a sandbox refuses. Landlock looks at files, signals and abstract sockets; what else acts on
+//! something outside is known by the call and its arguments.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -16,8 +16,8 @@ pub(super) fn filter(network: bool) -> Result<BpfProgram, Box<dyn Error>> {
     let typing = [libc::TIOCSTI, libc::TIOCLINUX].map(|request| when(&[is(1, request as u32)]));
     rules.insert(libc::SYS_ioctl, typing.into_iter().collect::<Result<_, _>>()?);
 
-    // What acts on the process that the first argument names, or on the caller itself where that is 0. An id is refused also
-    // where it is the caller's own, since a filter does not know it.
+    // What acts on the process that the first argument names, or on the caller itself where that is 0. An id is refused
+    // also where it is the caller's own, since a filter does not know it.
     for call in OF_A_PROCESS {
         rules.insert(*call, vec![when(&[is_not(0, 0)])?]);
     }
@@ -31,7 +31,8 @@ pub(super) fn filter(network: bool) -> Result<BpfProgram, Box<dyn Error>> {
     let others: Vec<_> = known.iter().map(|family| is_not(0, family.cast_unsigned())).collect();
     rules.insert(libc::SYS_socket, vec![when(&others)?]);
 
-    // A program that runs as whoever owns it would let other users of the machine do that. Root could also give it any group.
+    // A program that runs as whoever owns it would let other users of the machine do that. Root could also give it any
+    // group.
     let mut gains = vec![libc::S_ISUID];
     if rustix::process::geteuid().is_root() {
         gains.push(libc::S_ISGID);
@@ -85,8 +86,8 @@ fn when(checks: &[Check]) -> Result<SeccompRule, seccompiler::BackendError> {
 }
 
 /// Puts before a filter that some calls are not there: those of the x32 ABI, which have numbers of their own, and
-/// `openat2`, whose flags and mode no filter can see; programs that know it go on without it. So they do where a file system has
-/// no attributes, so [`ATTRIBUTES`] are answered like that.
+/// `openat2`, whose flags and mode no filter can see; programs that know it go on without it. So they do where a file
+/// system has no attributes, so [`ATTRIBUTES`] are answered like that.
 fn without(program: BpfProgram, arch: TargetArch) -> BpfProgram {
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
@@ -113,8 +114,8 @@ const PRIO_PROCESS: u32 = 0;
 /// The same for `ioprio_set`, which the C library has no header for.
 const IOPRIO_WHO_PROCESS: u32 = 1;
 
-/// The kinds of sockets that are there with the network, and without it: those of this machine's processes, and what the
-/// system tells about its interfaces.
+/// The kinds of sockets that are there with the network, and without it: those of this machine's processes, and what
+/// the system tells about its interfaces.
 const SOCKETS: &[i32] = &[libc::AF_UNIX, libc::AF_NETLINK, libc::AF_INET, libc::AF_INET6];
 const LOCAL_SOCKETS: &[i32] = &[libc::AF_UNIX, libc::AF_NETLINK];
 
@@ -149,8 +150,9 @@ const MODES: &[(i64, u8, Option<u8>)] = &[
     (libc::SYS_mknod, 1, None),
 ];
 
-/// Calls that change the attributes of a file by its path, wherever it lies: Landlock does not look at that. The numbers are those of
-/// `setxattrat`, `removexattrat` and `file_setattr`, which the C library's crate does not name, on all processors.
+/// Calls that change the attributes of a file by its path, wherever it lies: Landlock does not look at that. The
+/// numbers are those of `setxattrat`, `removexattrat` and `file_setattr`, which the C library's crate does not name, on
+/// all processors.
 const ATTRIBUTES: &[i64] = &[
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
@@ -166,7 +168,8 @@ const ATTRIBUTES: &[i64] = &[
 /// `open_tree_attr`, since Linux 6.15, which the C library's crate does not name. It has one number on all processors.
 const OPEN_TREE_ATTR: i64 = 467;
 
-/// Calls that no work in a project needs, and that lead out of a sandbox, change the machine, or have led out by their faults.
+/// Calls that no work in a project needs, and that lead out of a sandbox, change the machine, or have led out by their
+/// faults.
 const DENIED: &[i64] = &[
     // The machine's file systems. Landlock forbids them too, from its first version on.
     libc::SYS_mount,
