@@ -12,7 +12,7 @@ export async function startWorld({ files, answers }) {
   for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(project, name), text);
   const model = await startModel(...answers);
   const config = path.join(home, 'config.toml');
-  fs.writeFileSync(config, `model = "test/model-1"\n[providers.test]\nbase_url = "${model.url}"\nkey = "key-of-the-test"\nwire = "openai-chat"\nmodels = ["model-1"]\n`);
+  fs.writeFileSync(config, `model = "test/model-1"\nshell_rc = false\n[providers.test]\nbase_url = "${model.url}"\nkey = "key-of-the-test"\nwire = "openai-chat"\nmodels = ["model-1"]\n`);
   const env = {
     PATH: process.env.PATH, LANG: 'C.UTF-8', TERM: 'xterm-256color', HOME: home, XDG_RUNTIME_DIR: home, XDG_CONFIG_HOME: path.join(home, 'config'),
     XDG_DATA_HOME: path.join(home, 'data'), XDG_STATE_HOME: path.join(home, 'state'), XDG_CACHE_HOME: path.join(home, 'cache'),

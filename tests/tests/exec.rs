@@ -28,7 +28,13 @@ impl World {
     fn new() -> Self {
         let world = Self { folder: tempfile::tempdir().unwrap() };
         std::fs::create_dir(world.project()).unwrap();
+        world.configure("");
         world
+    }
+
+    /// Writes the configuration. Without the start files of whoever runs the tests, which may take any time.
+    fn configure(&self, text: &str) {
+        std::fs::write(self.folder.path().join("config.toml"), format!("shell_rc = false\n{text}")).unwrap();
     }
 
     fn project(&self) -> PathBuf {
@@ -358,7 +364,7 @@ fn a_prompt_as_an_argument_leaves_out_and_names_what_a_read_would_be_asked_for_o
     world.write("notes.txt", "the meeting is at noon\n");
     std::os::unix::fs::symlink(".env", world.project().join("link.txt")).unwrap();
     std::fs::write(world.folder.path().join("outside.txt"), "outside-never-sent\n").unwrap();
-    std::fs::write(world.folder.path().join("config.toml"), "[permissions]\ndeny = ['Read(plans.txt)']\n").unwrap();
+    world.configure("[permissions]\ndeny = ['Read(plans.txt)']\n");
     let prompt = "Look at @.env @.env:1 @link.txt @plans.txt @../outside.txt and @notes.txt";
     let run = |more: &[&str]| {
         let script = world.script(&json!([{ "text": "I see." }]));
@@ -387,8 +393,7 @@ fn what_allows_a_file_that_a_prompt_names_is_advised_only_where_it_does() {
     world.write("it's/.env", "KEY=1\n");
     world.write("[1].env", "KEY=1\n");
     std::os::unix::fs::symlink("it's/.env", world.project().join("id_rsa")).unwrap();
-    let config = world.folder.path().join("config.toml");
-    std::fs::write(config, "[permissions]\nask = ['Read(plans.txt)']\nallow = ['Read(plans.txt)']\n").unwrap();
+    world.configure("[permissions]\nask = ['Read(plans.txt)']\nallow = ['Read(plans.txt)']\n");
     // The file, what is advised, and what is said of it in the end.
     for (name, advised, said) in [
         ("plans.txt", false, "rule `Read(plans.txt)`"),
@@ -540,7 +545,7 @@ fn what_nobody_means_is_refused_even_with_yes() {
 fn yes_is_no_answer_to_what_a_rule_may_deny() {
     let world = World::new();
     world.write(".env", "KEY=never-shown\n");
-    std::fs::write(world.folder.path().join("config.toml"), "[permissions]\ndeny = ['Read(.env)']\n").unwrap();
+    world.configure("[permissions]\ndeny = ['Read(.env)']\n");
     for line in ["cat .env", "cat .e*", "F=.env; cat $F", "cat $(echo .env)", "git show HEAD:.env", "tar c ."] {
         let script = world.script(&one_call("shell_run", &json!({ "command": line })));
         let output = world.azimuth(&["exec", "--script", &script, "--yes", "Look."]);

@@ -57,7 +57,7 @@ use protocol::model::ModelSelectResult;
 use protocol::permission::{PermissionAbout, PermissionAnswerResult, PermissionOutcome, PermissionRequest};
 use protocol::review::ReviewResult;
 use protocol::session::{Mode, SessionInfo, SessionNewResult};
-use protocol::terminal::{Done, SandboxMode};
+use protocol::terminal::Done;
 use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SessionId, TerminalId, ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
 use workspace::baseline::Baseline;
@@ -69,7 +69,6 @@ use workspace::results::Results;
 use workspace::review::Review;
 use workspace::search::Search;
 use workspace::seen::Seen;
-use workspace::shell::{Jobs, Outside, Shell};
 
 use self::accepting::Accepting;
 use self::applying::Applying;
@@ -85,7 +84,7 @@ use self::relay::Ended;
 use self::reviews::{AfterCommand, Applied, NotSaved};
 use self::rounds::Rounds;
 use self::state::State;
-use self::terminals::Spools;
+use self::terminals::{Spools, Terminals};
 use self::turns::{Running, TurnEnd};
 use self::undo::{Held, Restored, Restoring};
 use self::user_commands::{UserEnd, UserRunning};
@@ -98,8 +97,6 @@ use crate::config::Config;
 
 /// How long a session's holder may be out of reach before who wants the session is refused.
 const REACHABLE: Duration = Duration::from_secs(2);
-/// How long commands may take to end with their session.
-const SHELL: Duration = Duration::from_secs(5);
 /// How long what an ended command came to may take to be said, and a prompt to be made ready, when the session ends.
 const AT_ONCE: Duration = Duration::from_secs(1);
 /// How long to wait before it is tried again.
@@ -499,15 +496,7 @@ struct Session {
     /// Who said that edits are accepted as they come, or not.
     accepting: Accepting,
     tools: Arc<[Arc<dyn Tool>]>,
-    shell: Arc<Shell>,
-    /// The sandbox that it and its jobs are in; `full` where there is none.
-    sandbox: SandboxMode,
-    /// Its commands in the background.
-    jobs: Arc<Jobs>,
-    /// Its shell outside the sandbox.
-    outside: Arc<Outside>,
-    /// The shell's.
-    terminal: TerminalId,
+    terminals: Terminals,
     /// How many requests have begun whose work comes back to this task.
     begun: usize,
     /// Grows with each id given out.
@@ -567,7 +556,7 @@ impl Session {
             && !self.review.is_applying()
             && !self.formatting.is_running()
             // What goes on in the background goes on until the process ends, whoever looks.
-            && self.jobs.all().iter().all(|job| !job.is_alive())
+            && !self.terminals.is_busy()
     }
 
     /// Ends the session in this process. One that was not used, and that no other process's window shows, is not kept.
@@ -604,11 +593,7 @@ impl Session {
         };
         let _ = tokio::time::timeout(AT_ONCE, prepared).await;
         self.interrupt_turn();
-        // Nothing that they run outlives this process.
-        let all = async { tokio::join!(self.shell.close(), self.jobs.end(), self.outside.end()) };
-        if tokio::time::timeout(SHELL, all).await.is_err() {
-            tracing::error!(session = %self.id, "a command could not be ended in time");
-        }
+        self.terminals.end().await;
         while let Ok(message) = own.try_recv() {
             self.own(message);
         }
@@ -805,15 +790,17 @@ impl Session {
             Request::SessionMode(params, reply) => self.set_mode(&params, reply),
             Request::PermissionList(_, reply) => self.permission_list(&caller, reply),
             Request::PermissionRevoke(params, reply) => self.revoke(params, reply),
-            Request::TerminalOpen(params, reply) => self.terminal_open(&caller, params, reply),
-            Request::TerminalWrite(params, reply) => self.terminal_write(params, reply),
-            Request::TerminalResize(params, reply) => self.terminal_resize(params, reply),
-            Request::TerminalKill(params, reply) => self.terminal_kill(params, reply),
-            Request::TerminalAck(params, reply) => self.terminal_ack(&caller, &params, reply),
-            Request::TerminalTake(params, reply) => self.terminal_take(&params, reply),
-            Request::TerminalList(_, reply) => self.terminal_list(reply),
-            Request::TerminalSignal(params, reply) => self.terminal_signal(&params, reply),
-            Request::TerminalClose(params, reply) => self.terminal_close(&caller, &params, reply),
+            Request::TerminalOpen(params, reply) => self.terminals.open(&caller, params, reply),
+            Request::TerminalWrite(params, reply) => self.terminals.write(params, reply),
+            Request::TerminalResize(params, reply) => self.terminals.resize(params, reply),
+            Request::TerminalKill(params, reply) => self.terminals.kill(params, reply),
+            Request::TerminalAck(params, reply) => self.terminals.acknowledge(&caller, &params, reply),
+            Request::TerminalTake(params, reply) => self.terminals.take(&params, reply),
+            Request::TerminalList(_, reply) => {
+                let _ = reply.send(Ok(self.terminals.list(&self.state.terminals)));
+            }
+            Request::TerminalSignal(params, reply) => self.terminals.signal(&params, reply),
+            Request::TerminalClose(params, reply) => self.terminals.unfollow(&caller, &params, reply),
             // Begun here; the answer comes from a task of its own.
             Request::CheckpointList(params, reply) => self.checkpoint_list(&params, reply),
             Request::CheckpointPreview(params, reply) => self.checkpoint_preview(&params, reply),
@@ -839,6 +826,26 @@ impl Session {
     fn record(&mut self, event: Event) {
         self.state.apply(&event);
         self.log.record(event);
+    }
+
+    /// Records what one of the session's services tells, and what it makes of a terminal.
+    fn service_event(&mut self, event: Event) {
+        let terminal = match &event {
+            Event::TerminalStarted { terminal_id, .. } | Event::TerminalEnded { terminal_id, .. } => {
+                Some(terminal_id.clone())
+            }
+            _ => None,
+        };
+        self.record(event);
+        if let Some(terminal) = terminal {
+            self.terminal_changed(&terminal);
+        }
+    }
+
+    /// Says how a terminal is, if that is news.
+    fn terminal_changed(&mut self, id: &TerminalId) {
+        let news = self.terminals.news(id, &self.state.terminals);
+        news.into_iter().for_each(|event| self.record(event));
     }
 
     /// Answers once what was recorded so far is stored, so that whoever lists the sessions next sees it.

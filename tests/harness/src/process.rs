@@ -43,7 +43,8 @@ impl Process {
         let mut client = Self { child, input, messages, arrived: Instant::now(), events: Vec::new(), next_id: 1 };
         let root = format!("file://{}", project.display());
         let capabilities = json!({ "experimental": { "azimuth": { "panel": true } } });
-        let options = json!({ "workspaceTrust": "trusted" });
+        // The start files of whoever runs the tests may take any time.
+        let options = json!({ "workspaceTrust": "trusted", "shellRc": false });
         let params = json!({ "processId": null, "rootUri": root, "capabilities": capabilities,
             "initializationOptions": options });
         client.request("initialize", &params);

@@ -30,7 +30,7 @@ export async function startWorld({ vsix, files, answers = [], settings = {}, key
   });
   const model = await startModel(...answers);
   const config = path.join(home, 'config.toml');
-  fs.writeFileSync(config, `model = "test/model-1"\n[providers.test]\nbase_url = "${model.url}"\n${key}\nwire = "openai-chat"\nmodels = ${JSON.stringify(models)}\n`);
+  fs.writeFileSync(config, `model = "test/model-1"\nshell_rc = false\n[providers.test]\nbase_url = "${model.url}"\n${key}\nwire = "openai-chat"\nmodels = ${JSON.stringify(models)}\n`);
   const env = { AZIMUTH_CONFIG: config, AZIMUTH_DATA_DIR: path.join(home, 'data'), AZIMUTH_LOG: 'debug' };
   const from = path.dirname(path.dirname(codeServer));
   let server;

@@ -3,15 +3,14 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use agent::permission::{self, Rules};
 use agent::store::{SessionLock, Store, StoreError};
 use protocol::checkpoint::FileImage;
 use protocol::event::{SeenOccasion, Severity};
-use protocol::terminal::{SandboxMode, Typist};
-use protocol::{ErrorCode, Event, SessionId, TerminalId, ToolCallId};
+use protocol::{ErrorCode, Event, SessionId};
 use tokio::sync::mpsc;
 use workspace::baseline::Baseline;
 use workspace::lang::pool::Access;
@@ -21,8 +20,7 @@ use workspace::results::Results;
 use workspace::review::Review;
 use workspace::search::{Hides, MayRead, Search};
 use workspace::seen::Seen;
-use workspace::shell::jobs::{self, Jobs};
-use workspace::shell::{Observer, Outside, Shell, ShellConfig, Spool, StartFiles, Trust};
+use workspace::shell::{Shell, ShellConfig, Spool, Trust, jobs};
 use workspace::text::hash;
 
 use super::accepting::{self, Accepting};
@@ -38,7 +36,7 @@ use super::permissions::{self as permitting, Grants};
 use super::problems::Problems;
 use super::rounds::Rounds;
 use super::state::State;
-use super::terminals;
+use super::terminals::{self, Terminals};
 use super::{NewSession, Open, Own, Question, Session};
 use crate::hub::Error;
 use crate::hub::feed::{Log, blocking, now};
@@ -83,7 +81,7 @@ pub(super) async fn load(
         let last = fold(&*store, &session, &mut state)?;
         state.updated_at = info.updated_at;
         let folder = store.session_folder(&session)?;
-        jobs::forget_earlier(&folder, state.last_job);
+        jobs::forget_earlier(&folder, state.terminals.last_job);
         Shell::remove_left_pipes(&folder);
         let project = state.folders.first().cloned().unwrap_or_default();
         let grants = permitting::granted(&*store, &project)?;
@@ -119,7 +117,6 @@ pub(super) async fn load(
     let trust = Workspace::new(&shared.trust, roots.iter().map(|root| root.path.clone()));
     let (confinement, unconfined) =
         confinement::of(shared.parts.supervisor.clone(), shared.parts.own(), &config, &roots).await;
-    let sandbox = confinement.in_force().map_or(SandboxMode::Full, |policy| policy.mode);
     let policy = confinement.policy.clone().filter(|_| confinement.is_sandboxed());
     let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
     let folders = roots.iter().map(|root| root.path.clone()).collect();
@@ -127,8 +124,17 @@ pub(super) async fn load(
     let trusted = Trust { trusted: Arc::clone(trust.may_run_git_programs()), folders, written };
     let pass = config.pass_environment.clone();
     let held = ShellConfig { cwd, folder, pass, program: None, trust: trusted, confinement };
-    let named = [terminal.clone(), terminals::of_outside(&id)];
-    let (shell, outside, jobs) = shells(&own, held, spool, named, state.last_job + 1, config.shell_rc);
+    let created_at = if new.is_some() { now() } else { state.created_at };
+    let made = terminals::Made {
+        session: id.clone(),
+        own: own.clone(),
+        store: Arc::clone(&shared.parts.store),
+        config: held,
+        spool,
+        start_files: config.shell_rc,
+        created_at,
+    };
+    let terminals = Terminals::new(made, &state.terminals);
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
     let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
@@ -157,9 +163,9 @@ pub(super) async fn load(
         reader: Reader::clone(&reader),
         search: shown,
         seen: seen.clone(),
-        shell: Arc::clone(&shell),
-        jobs: Arc::clone(&jobs),
-        outside: Arc::clone(&outside),
+        shell: Arc::clone(terminals.shell()),
+        jobs: Arc::clone(terminals.jobs()),
+        outside: Arc::clone(terminals.outside()),
         lang,
         results: results.clone(),
         edits: tools::Edits::default(),
@@ -220,11 +226,7 @@ pub(super) async fn load(
         tags,
         intercept,
         overlay,
-        shell,
-        sandbox,
-        jobs,
-        outside,
-        terminal,
+        terminals,
         last_caller: None,
         given: None,
         lock,
@@ -304,77 +306,6 @@ fn hides_files(rules: &Arc<RwLock<Arc<Rules>>>, roots: &Roots) -> Arc<Hides> {
     Arc::new(move || permission::hides_files(&rules.read().unwrap_or_else(PoisonError::into_inner), &folders))
 }
 
-/// The session's shell, which starts with its first command, the one outside the sandbox, and the jobs.
-fn shells(
-    own: &mpsc::UnboundedSender<Own>,
-    config: ShellConfig,
-    spool: Arc<Spool>,
-    [terminal, terminal_outside]: [TerminalId; 2],
-    first_job: u64,
-    start_files: bool,
-) -> (Arc<Shell>, Arc<Outside>, Arc<Jobs>) {
-    // They run once in a process, for all its sessions.
-    static START_FILES: LazyLock<StartFiles> = LazyLock::new(StartFiles::default);
-
-    let of_jobs = own.clone();
-    let observe = move |job: &TerminalId| -> Arc<dyn Observer> {
-        Arc::new(Commands { own: of_jobs.clone(), terminal: job.clone() })
-    };
-    let start_files = start_files.then(|| Arc::new(START_FILES.for_session(&config)));
-    let observer = Commands { own: own.clone(), terminal: terminal_outside };
-    let mut outside = Outside::new(&config, Arc::new(observer));
-    let mut jobs = Jobs::new(config.clone(), first_job, Box::new(observe));
-    let mut shell = Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal }));
-    if let Some(files) = start_files {
-        outside = outside.with_start_files(Arc::clone(&files));
-        jobs = jobs.with_start_files(Arc::clone(&files));
-        shell = shell.with_start_files(files);
-    }
-    (Arc::new(shell), Arc::new(outside), Arc::new(jobs))
-}
-
-/// Records where in the terminal each command begins and ends.
-struct Commands {
-    own: mpsc::UnboundedSender<Own>,
-    terminal: TerminalId,
-}
-
-impl Observer for Commands {
-    fn started(&self, call: &ToolCallId, command: &str, cwd: &Path, offset: u64) {
-        let _ = self.own.send(Own::Event(Event::TerminalStarted {
-            terminal_id: self.terminal.clone(),
-            tool_call_id: call.clone(),
-            command: command.into(),
-            cwd: cwd.display().to_string(),
-            offset,
-        }));
-    }
-
-    fn ended(&self, call: &ToolCallId, offset: u64, exit_code: Option<i32>) {
-        let terminal_id = self.terminal.clone();
-        let tool_call_id = call.clone();
-        let _ = self.own.send(Own::Event(Event::TerminalEnded { terminal_id, tool_call_id, offset, exit_code }));
-    }
-
-    fn changed(&self) {
-        let _ = self.own.send(Own::TerminalChanged(self.terminal.clone()));
-    }
-
-    fn said(&self, text: &str) {
-        let _ = self.own.send(Own::Event(Event::Notice { severity: Severity::Warning, text: text.to_owned() }));
-    }
-
-    fn typed(&self, call: Option<&ToolCallId>, by: Typist, text: &str, hidden: bool) {
-        let _ = self.own.send(Own::Event(Event::TerminalInput {
-            terminal_id: self.terminal.clone(),
-            tool_call_id: call.cloned(),
-            by,
-            text: text.to_owned(),
-            hidden,
-        }));
-    }
-}
-
 impl Session {
     /// The first events of a new session.
     async fn begin(&mut self, new: NewSession) -> Result<(), Error> {
@@ -423,7 +354,9 @@ impl Session {
             self.record(turn.interrupted());
         }
         self.end_lost_user_commands();
-        self.terminals_left().await;
+        for event in self.terminals.left(&self.state.terminals).await {
+            self.record(event);
+        }
         self.queue = self.state.queue.clone();
         if let Some(text) = self.state.untold() {
             self.record(Event::Noted { turn_id: self.state.last_turn(), text });

@@ -560,7 +560,7 @@ impl Session {
         let mut notes = self.review.notes(&|calls| state.who(calls));
         notes.extend(self.halves.take_news());
         notes.extend(self.formatting.take_news());
-        notes.extend(self.shell.take_news().into_iter().map(|text| Note { text, has_word: false }));
+        notes.extend(self.terminals.shell().take_news().into_iter().map(|text| Note { text, has_word: false }));
         for note in &notes {
             self.record(Event::Noted { turn_id: self.state.last_turn(), text: note.text.clone() });
         }

@@ -12,11 +12,9 @@ use protocol::event::{SeenOccasion, Severity};
 use protocol::permission::{PermissionOutcome, PermissionRequest};
 use protocol::review::{AutoScope, Decision, HunkState, Proposal};
 use protocol::session::{Mode, SessionInfo};
-use protocol::terminal::{RunningCommand, TerminalInfo, TerminalKind};
 use protocol::turn::StopReason;
-use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, TerminalId, ToolCallId, TurnId};
+use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, ToolCallId, TurnId};
 use workspace::paths;
-use workspace::shell::jobs::{MOST_ENDED, number as job_number};
 use workspace::text::hash;
 
 use super::checkpoints::Checkpoints;
@@ -87,12 +85,8 @@ pub(super) struct State {
     pub(super) deleting: HashMap<String, FileImage>,
     /// The proposals with undecided hunks, as last said.
     pub(super) proposals: BTreeMap<ProposalId, Proposal>,
-    /// The terminals, as last said; of jobs that ended the last ones.
-    pub(super) terminals: HashMap<TerminalId, TerminalInfo>,
-    /// What runs in them.
-    pub(super) running: HashMap<TerminalId, RunningCommand>,
-    /// The number of the last job.
-    pub(super) last_job: u64,
+    /// What it says of the session's terminals.
+    pub(super) terminals: terminals::Recorded,
 }
 
 /// A turn that has begun, and what it came to so far.
@@ -125,6 +119,7 @@ impl State {
     pub(super) fn apply(&mut self, event: &Event) {
         self.history.apply(event);
         self.checkpoints.apply(event);
+        self.terminals.apply(event);
         let mut told = std::mem::take(&mut self.told);
         told.apply(event, || self.halves());
         self.told = told;
@@ -191,26 +186,8 @@ impl State {
                     false => format!("{what} {count} {hunks} of {path}{why}"),
                 });
             }
-            Event::TerminalStarted { terminal_id, tool_call_id, command, .. } => {
+            Event::TerminalStarted { tool_call_id, command, .. } => {
                 self.commands.insert(tool_call_id.clone(), short(command));
-                self.last_job = self.last_job.max(job_number(terminal_id).unwrap_or_default());
-                let (tool_call_id, command) = (tool_call_id.clone(), terminals::bounded(command));
-                let running = RunningCommand { tool_call_id, command, started_at: now() };
-                self.running.insert(terminal_id.clone(), running);
-            }
-            Event::TerminalEnded { terminal_id, .. } => {
-                self.running.remove(terminal_id);
-            }
-            Event::TerminalChanged { terminal } => {
-                self.terminals.insert(terminal.terminal_id.clone(), (**terminal).clone());
-                let is_old = |info: &&TerminalInfo| info.kind == TerminalKind::Job && !info.alive;
-                let ended = self.terminals.values().filter(is_old);
-                if ended.clone().count() > MOST_ENDED
-                    && let Some(oldest) = ended.min_by_key(|info| job_number(&info.terminal_id))
-                {
-                    let oldest = oldest.terminal_id.clone();
-                    self.terminals.remove(&oldest);
-                }
             }
             Event::FilesChanged { files, .. } => {
                 for file in files.iter().filter(|file| file.unknown.is_none()) {

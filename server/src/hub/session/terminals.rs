@@ -1,11 +1,15 @@
-//! The session's terminals, its shell and its jobs: what clients see of them, and type into them.
+//! The session's terminals, its shell, the one outside the sandbox and its jobs: what clients see of them, and type into
+//! them.
+
+mod observer;
+mod recorded;
+mod spools;
 
 use std::collections::HashMap;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::UNIX_EPOCH;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, UNIX_EPOCH};
 
+use agent::store::Store;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use protocol::event::Severity;
@@ -15,47 +19,55 @@ use protocol::terminal::{
     TerminalSignalParams, TerminalSize, TerminalTakeParams, TerminalWriteParams,
 };
 use protocol::{ErrorCode, Event, SessionId, TerminalId};
+use tokio::sync::mpsc;
 use workspace::shell::jobs::number as job_number;
-use workspace::shell::{InFlight, Job, OUTSIDE_FOLDER, Shell, ShellError, Spool, Status};
+use workspace::shell::{
+    InFlight, Job, Jobs, Observer, Outside, Shell, ShellConfig, ShellError, Spool, StartFiles, Status,
+};
 
-use super::{Caller, Own, Session};
+use self::observer::Recorder;
+pub(super) use self::recorded::Recorded;
+use self::recorded::bounded;
+pub(super) use self::spools::Spools;
+use self::spools::folder_of;
+use super::{Caller, Own};
 use crate::hub::feed::now;
 use crate::hub::{Error, Reply};
 
-/// The longest command line that a terminal's state says, in characters; its start says all of it.
-const LONGEST_COMMAND: usize = 1000;
+/// How long commands may take to end with their session.
+const END: Duration = Duration::from_secs(5);
 
-/// What terminals printed, as far as somebody asked. Clones share it.
-#[derive(Clone, Default)]
-pub(super) struct Spools(Arc<Mutex<HashMap<TerminalId, Arc<Spool>>>>);
+/// The terminals of a session.
+pub(super) struct Terminals {
+    session: SessionId,
+    /// Back to the session's task.
+    own: mpsc::UnboundedSender<Own>,
+    store: Arc<dyn Store>,
+    /// The shell's.
+    id: TerminalId,
+    shell: Arc<Shell>,
+    /// Its commands in the background.
+    jobs: Arc<Jobs>,
+    /// Its shell outside the sandbox.
+    outside: Arc<Outside>,
+    /// The sandbox that the shell and the jobs are in; `full` if there is none.
+    sandbox: SandboxMode,
+    /// When the session was made, and its shell with it.
+    created_at: u64,
+}
 
-impl Spools {
-    /// A terminal's, if it is open.
-    pub(super) fn get(&self, terminal: &TerminalId) -> Option<Arc<Spool>> {
-        self.lock().get(terminal).cloned()
-    }
-
-    /// Those that are open.
-    pub(super) fn all(&self) -> Vec<(TerminalId, Arc<Spool>)> {
-        self.lock().iter().map(|(terminal, spool)| (terminal.clone(), Arc::clone(spool))).collect()
-    }
-
-    /// A terminal's, opened if need be: its files are in the session's folder. Blocks.
-    ///
-    /// # Errors
-    /// There is no such terminal, or its files cannot be read.
-    pub(super) fn open(&self, session_folder: &Path, terminal: &TerminalId) -> io::Result<Arc<Spool>> {
-        if let Some(spool) = self.get(terminal) {
-            return Ok(spool);
-        }
-        let folder = folder_of(session_folder, terminal).ok_or(io::ErrorKind::NotFound)?;
-        let spool = Arc::new(Spool::open(&folder)?);
-        Ok(Arc::clone(self.lock().entry(terminal.clone()).or_insert(spool)))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<TerminalId, Arc<Spool>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// What the terminals of a session are made of.
+pub(super) struct Made {
+    pub(super) session: SessionId,
+    pub(super) own: mpsc::UnboundedSender<Own>,
+    pub(super) store: Arc<dyn Store>,
+    /// What holds the processes, and where they begin.
+    pub(super) config: ShellConfig,
+    /// What the shell has printed.
+    pub(super) spool: Arc<Spool>,
+    /// Whether shells begin with what the user's start files define.
+    pub(super) start_files: bool,
+    pub(super) created_at: u64,
 }
 
 /// The terminal of a session's shell.
@@ -68,60 +80,117 @@ pub(super) fn of_outside(session: &SessionId) -> TerminalId {
     TerminalId::new(format!("outside-{session}"))
 }
 
-/// Where a terminal's files are; none for what is no name of one.
-fn folder_of(session_folder: &Path, terminal: &TerminalId) -> Option<PathBuf> {
-    match job_number(terminal) {
-        Some(number) => Some(session_folder.join("jobs").join(format!("job-{number}"))),
-        None if terminal.as_str().starts_with("outside-") => Some(session_folder.join(OUTSIDE_FOLDER)),
-        None => terminal.as_str().starts_with("shell-").then(|| session_folder.to_owned()),
-    }
-}
-
 /// Whether what a terminal printed outlives the process that it was in.
 fn is_kept(session: &SessionId, terminal: &TerminalId) -> bool {
     job_number(terminal).is_some() || *terminal == of_outside(session)
 }
 
-/// A command line, cut where it is very long.
-pub(super) fn bounded(command: &str) -> String {
-    match command.char_indices().nth(LONGEST_COMMAND) {
-        Some((end, _)) => format!("{}…", command.get(..end).unwrap_or_default()),
-        None => command.to_owned(),
-    }
-}
+impl Terminals {
+    /// The terminals of a session whose log says this of earlier ones. Nothing is started yet.
+    pub(super) fn new(made: Made, recorded: &Recorded) -> Self {
+        // What they define holds for all sessions of a process that hide the same places from them.
+        static START_FILES: LazyLock<StartFiles> = LazyLock::new(StartFiles::default);
 
-impl Session {
-    pub(super) fn terminal_list(&mut self, reply: Reply<TerminalListResult>) {
+        let Made { session, own, store, config, spool, start_files, created_at } = made;
+        let observer =
+            |terminal: TerminalId| -> Arc<dyn Observer> { Arc::new(Recorder { own: own.clone(), terminal }) };
+        let of_jobs = own.clone();
+        let of_job = move |job: &TerminalId| -> Arc<dyn Observer> {
+            Arc::new(Recorder { own: of_jobs.clone(), terminal: job.clone() })
+        };
+        let start_files = start_files.then(|| Arc::new(START_FILES.for_session(&config)));
+        let sandbox = config.confinement.in_force().map_or(SandboxMode::Full, |policy| policy.mode);
+        let id = of_shell(&session);
+        let mut outside = Outside::new(&config, observer(of_outside(&session)));
+        let mut jobs = Jobs::new(config.clone(), recorded.last_job + 1, Box::new(of_job));
+        let mut shell = Shell::with_spool(config, spool, observer(id.clone()));
+        if let Some(files) = start_files {
+            outside = outside.with_start_files(Arc::clone(&files));
+            jobs = jobs.with_start_files(Arc::clone(&files));
+            shell = shell.with_start_files(files);
+        }
+        let (shell, jobs, outside) = (Arc::new(shell), Arc::new(jobs), Arc::new(outside));
+        Self { session, own, store, id, shell, jobs, outside, sandbox, created_at }
+    }
+
+    /// The shell that commands run in.
+    pub(super) fn shell(&self) -> &Arc<Shell> {
+        &self.shell
+    }
+
+    /// The commands in the background.
+    pub(super) fn jobs(&self) -> &Arc<Jobs> {
+        &self.jobs
+    }
+
+    /// The shell outside the sandbox.
+    pub(super) fn outside(&self) -> &Arc<Outside> {
+        &self.outside
+    }
+
+    /// Whether commands run in a sandbox.
+    pub(super) fn is_sandboxed(&self) -> bool {
+        self.sandbox != SandboxMode::Full
+    }
+
+    /// Whether something goes on in the background.
+    pub(super) fn is_busy(&self) -> bool {
+        self.jobs.all().iter().any(|job| job.is_alive())
+    }
+
+    /// Ends the command that runs outside the sandbox, and, if it is the turn's, the one in the shell.
+    pub(super) fn end_commands(&self, of_shell: bool) {
+        if of_shell {
+            tokio::spawn(self.shell.kill());
+        }
+        if let Some(outside) = self.outside.get() {
+            tokio::spawn(outside.kill());
+        }
+    }
+
+    /// Has shells of a workspace that is no longer trusted make way for others: at once if they do nothing, else before
+    /// the next command.
+    pub(super) fn make_way(&self) {
+        let shells = [Some(Arc::clone(&self.shell)), self.outside.get()];
+        for shell in shells.into_iter().flatten() {
+            tokio::spawn(async move { shell.make_way().await });
+        }
+    }
+
+    /// Ends all that runs in them. Nothing of it outlives the session in this process.
+    pub(super) async fn end(&self) {
+        let all = async { tokio::join!(self.shell.close(), self.jobs.end(), self.outside.end()) };
+        if tokio::time::timeout(END, all).await.is_err() {
+            tracing::error!(session = %self.session, "a command could not be ended in time");
+        }
+    }
+    /// All that there are now.
+    pub(super) fn list(&self, recorded: &Recorded) -> TerminalListResult {
         let jobs = self.jobs.all();
-        let shells = std::iter::once(self.shell_info()).chain(self.outside_info());
-        let terminals = shells.chain(jobs.iter().map(|job| self.job_info(job))).collect();
-        let _ = reply.send(Ok(TerminalListResult { terminals }));
+        let shells = std::iter::once(self.shell_info(recorded)).chain(self.outside_info(recorded));
+        TerminalListResult { terminals: shells.chain(jobs.iter().map(|job| self.job_info(job, recorded))).collect() }
     }
 
-    pub(super) fn terminal_open(
-        &mut self,
-        caller: &Caller,
-        params: TerminalOpenParams,
-        reply: Reply<TerminalOpenResult>,
-    ) {
+    /// Has a client follow one.
+    pub(super) fn open(&self, caller: &Caller, params: TerminalOpenParams, reply: Reply<TerminalOpenResult>) {
         if let Some(size) = params.size
             && let Err(error) = check(size)
         {
             return drop(reply.send(Err(error)));
         }
-        let id = params.terminal_id.clone().unwrap_or_else(|| self.terminal.clone());
-        match self.terminal(&id) {
+        let id = params.terminal_id.clone().unwrap_or_else(|| self.id.clone());
+        match self.get(&id) {
             Ok(shell) => {
                 if let Some(size) = params.size {
                     shell.resize(size);
                 }
-                let alive = self.terminal_info(&id).is_some_and(|info| info.alive);
-                follow(&self.id, caller, id, Arc::clone(shell.spool()), &params, alive, reply);
+                let alive = self.info(&id, &Recorded::default()).is_some_and(|info| info.alive);
+                follow(&self.session, caller, id, Arc::clone(shell.spool()), &params, alive, reply);
             }
-            Err(error) if !is_kept(&self.id, &id) => drop(reply.send(Err(error))),
+            Err(error) if !is_kept(&self.session, &id) => drop(reply.send(Err(error))),
             // One of an earlier process: what it printed may still be there.
             Err(error) => {
-                let (session, caller, store) = (self.id.clone(), caller.clone(), Arc::clone(&self.shared.parts.store));
+                let (session, caller, store) = (self.session.clone(), caller.clone(), Arc::clone(&self.store));
                 tokio::task::spawn_blocking(move || {
                     let folder = store.session_folder(&session).ok();
                     match folder.and_then(|folder| Spool::open(&folder_of(&folder, &id)?).ok()) {
@@ -134,28 +203,31 @@ impl Session {
     }
 
     /// How far a client has come. Of a terminal that it does not follow, that means nothing.
-    pub(super) fn terminal_ack(&self, caller: &Caller, params: &TerminalAckParams, reply: Reply<Done>) {
-        caller.editor.acknowledge_terminal(&self.id, &params.terminal_id, params.offset);
+    pub(super) fn acknowledge(&self, caller: &Caller, params: &TerminalAckParams, reply: Reply<Done>) {
+        caller.editor.acknowledge_terminal(&self.session, &params.terminal_id, params.offset);
         let _ = reply.send(Ok(Done {}));
     }
 
-    pub(super) fn terminal_close(&mut self, caller: &Caller, params: &TerminalCloseParams, reply: Reply<Done>) {
-        caller.editor.unfollow_terminal(&self.id, &params.terminal_id);
+    /// Has a client follow one no longer.
+    pub(super) fn unfollow(&self, caller: &Caller, params: &TerminalCloseParams, reply: Reply<Done>) {
+        caller.editor.unfollow_terminal(&self.session, &params.terminal_id);
         let _ = reply.send(Ok(Done {}));
     }
 
-    pub(super) fn terminal_write(&mut self, params: TerminalWriteParams, reply: Reply<Done>) {
+    /// Types into one.
+    pub(super) fn write(&self, params: TerminalWriteParams, reply: Reply<Done>) {
         let Ok(bytes) = BASE64_STANDARD.decode(&params.data) else {
             let text = "invalid params: `data`: not base64";
             return drop(reply.send(Err(Error::new(ErrorCode::InvalidParams, text))));
         };
         let written =
-            self.terminal(&params.terminal_id).and_then(|shell| shell.write(&bytes).map(|()| Done {}).map_err(failed));
+            self.get(&params.terminal_id).and_then(|shell| shell.write(&bytes).map(|()| Done {}).map_err(failed));
         let _ = reply.send(written);
     }
 
-    pub(super) fn terminal_resize(&mut self, params: TerminalResizeParams, reply: Reply<Done>) {
-        let resized = self.terminal(&params.terminal_id).and_then(|shell| {
+    /// Says how large a client shows one.
+    pub(super) fn resize(&self, params: TerminalResizeParams, reply: Reply<Done>) {
+        let resized = self.get(&params.terminal_id).and_then(|shell| {
             check(params.size)?;
             shell.resize(params.size);
             Ok(Done {})
@@ -163,9 +235,9 @@ impl Session {
         let _ = reply.send(resized);
     }
 
-    pub(super) fn terminal_signal(&mut self, params: &TerminalSignalParams, reply: Reply<Done>) {
-        let signalled =
-            self.terminal(&params.terminal_id).and_then(|shell| shell.signal(params.signal).map_err(failed));
+    /// Sends a signal to what runs in one.
+    pub(super) fn signal(&self, params: &TerminalSignalParams, reply: Reply<Done>) {
+        let signalled = self.get(&params.terminal_id).and_then(|shell| shell.signal(params.signal).map_err(failed));
         match signalled {
             Err(error) => drop(reply.send(Err(error))),
             Ok(sent) => drop(tokio::spawn(async move {
@@ -175,7 +247,8 @@ impl Session {
         }
     }
 
-    pub(super) fn terminal_kill(&mut self, params: TerminalKillParams, reply: Reply<Done>) {
+    /// Ends what runs in one.
+    pub(super) fn kill(&self, params: TerminalKillParams, reply: Reply<Done>) {
         let id = params.terminal_id;
         if let Some(job) = self.jobs.get(&id) {
             let ended = job.kill();
@@ -185,7 +258,7 @@ impl Session {
             });
             return;
         }
-        match self.terminal(&id) {
+        match self.get(&id) {
             Err(error) => drop(reply.send(Err(error))),
             Ok(shell) => {
                 let (ended, own) = (shell.kill(), self.own.clone());
@@ -199,60 +272,46 @@ impl Session {
     }
 
     /// Takes a terminal over for the user, or hands it back.
-    pub(super) fn terminal_take(&mut self, params: &TerminalTakeParams, reply: Reply<Done>) {
-        let taken = self.terminal(&params.terminal_id).map(|shell| {
+    pub(super) fn take(&self, params: &TerminalTakeParams, reply: Reply<Done>) {
+        let taken = self.get(&params.terminal_id).map(|shell| {
             shell.take(params.taken);
             Done {}
         });
         let _ = reply.send(taken);
     }
 
-    /// Records what one of the session's services tells, and what it makes of a terminal.
-    pub(super) fn service_event(&mut self, event: Event) {
-        let terminal = match &event {
-            Event::TerminalStarted { terminal_id, .. } | Event::TerminalEnded { terminal_id, .. } => {
-                Some(terminal_id.clone())
-            }
-            _ => None,
-        };
-        self.record(event);
-        if let Some(terminal) = terminal {
-            self.terminal_changed(&terminal);
-        }
-    }
-
-    /// Says how a terminal is, if that is news.
-    pub(super) fn terminal_changed(&mut self, id: &TerminalId) {
-        let Some(info) = self.terminal_info(id) else { return };
-        let known = self.state.terminals.get(id);
+    /// What is to be recorded of a terminal, if its state is news.
+    pub(super) fn news(&self, id: &TerminalId, recorded: &Recorded) -> Vec<Event> {
+        let Some(info) = self.info(id, recorded) else { return Vec::new() };
+        let known = recorded.terminals.get(id);
         if known.is_some_and(|known| TerminalInfo { end: known.end, ..info.clone() } == *known) {
-            return;
+            return Vec::new();
         }
         let hidden = |info: &TerminalInfo| info.waiting.clone().filter(|waiting| waiting.hidden);
         let is_new = known.and_then(hidden).is_none();
-        if let Some(waiting) = hidden(&info).filter(|_| is_new && !info.taken) {
+        let warning = hidden(&info).filter(|_| is_new && !info.taken).map(|waiting| {
             let asked = Some(waiting.prompt.trim()).filter(|it| !it.is_empty());
             let asked = asked.map(|prompt| format!(" (“{prompt}”)")).unwrap_or_default();
             let text = format!(
                 "A command asks for something that is not shown, such as a password{asked}. Type it in the terminal: it \
                  is kept nowhere, and the model does not see it."
             );
-            self.record(Event::Notice { severity: Severity::Info, text });
-        }
-        self.record(Event::TerminalChanged { terminal: Box::new(info) });
+            Event::Notice { severity: Severity::Info, text }
+        });
+        warning.into_iter().chain([Event::TerminalChanged { terminal: Box::new(info) }]).collect()
     }
 
-    /// Says of the terminals that lived in the last process that they have ended with it.
-    pub(super) async fn terminals_left(&mut self) {
-        let mut left: Vec<_> = self.state.terminals.values().filter(|info| info.alive).cloned().collect();
+    /// What is to be recorded of the terminals that lived in the last process: they have ended with it.
+    pub(super) async fn left(&self, recorded: &Recorded) -> Vec<Event> {
+        let mut left: Vec<_> = recorded.terminals.values().filter(|info| info.alive).cloned().collect();
         left.sort_by_key(|info| job_number(&info.terminal_id));
         let of = |id: &TerminalId| (id.clone(), None);
         let mut ends: HashMap<TerminalId, Option<u64>> =
-            left.iter().map(|info| of(&info.terminal_id)).chain(self.state.running.keys().map(of)).collect();
+            left.iter().map(|info| of(&info.terminal_id)).chain(recorded.running.keys().map(of)).collect();
         if ends.is_empty() {
-            return;
+            return Vec::new();
         }
-        let (store, session) = (Arc::clone(&self.shared.parts.store), self.id.clone());
+        let (store, session) = (Arc::clone(&self.store), self.session.clone());
         let looked = tokio::task::spawn_blocking(move || {
             let folder = store.session_folder(&session).ok();
             for (id, end) in &mut ends {
@@ -263,57 +322,58 @@ impl Session {
         });
         let ends = looked.await.unwrap_or_default();
         let end = |id: &TerminalId| ends.get(id).copied().flatten();
-        for (terminal_id, running) in std::mem::take(&mut self.state.running) {
+        let commands = recorded.running.iter().map(|(terminal_id, running)| {
+            let (terminal_id, tool_call_id) = (terminal_id.clone(), running.tool_call_id.clone());
             let offset = end(&terminal_id).unwrap_or_default();
-            let tool_call_id = running.tool_call_id;
-            self.record(Event::TerminalEnded { terminal_id, tool_call_id, offset, exit_code: None });
-        }
-        for info in left {
+            Event::TerminalEnded { terminal_id, tool_call_id, offset, exit_code: None }
+        });
+        let terminals = left.into_iter().map(|info| {
             let ended_at = (info.kind == TerminalKind::Job).then(now);
             let end = end(&info.terminal_id).unwrap_or(info.end);
             let ended =
                 TerminalInfo { alive: false, running: None, waiting: None, taken: false, ended_at, end, ..info };
-            self.record(Event::TerminalChanged { terminal: Box::new(ended) });
-        }
+            Event::TerminalChanged { terminal: Box::new(ended) }
+        });
+        commands.chain(terminals).collect()
     }
 
-    fn terminal_info(&self, id: &TerminalId) -> Option<TerminalInfo> {
-        if *id == self.terminal {
-            return Some(self.shell_info());
+    fn info(&self, id: &TerminalId, recorded: &Recorded) -> Option<TerminalInfo> {
+        if *id == self.id {
+            return Some(self.shell_info(recorded));
         }
-        if *id == of_outside(&self.id) {
-            return self.outside_info();
+        if *id == of_outside(&self.session) {
+            return self.outside_info(recorded);
         }
-        self.jobs.get(id).map(|job| self.job_info(&job))
+        self.jobs.get(id).map(|job| self.job_info(&job, recorded))
     }
 
-    fn shell_info(&self) -> TerminalInfo {
+    fn shell_info(&self, recorded: &Recorded) -> TerminalInfo {
         TerminalInfo {
-            terminal_id: self.terminal.clone(),
+            terminal_id: self.id.clone(),
             kind: TerminalKind::Shell,
             title: String::from("shell"),
             cwd: self.shell.cwd().display().to_string(),
             alive: self.shell.is_alive(),
-            started_at: self.state.created_at,
-            ..self.info_of(&self.terminal, &self.shell)
+            started_at: self.created_at,
+            ..self.info_of(&self.id, &self.shell, recorded)
         }
     }
 
     /// The shell outside the sandbox, if it was needed.
-    fn outside_info(&self) -> Option<TerminalInfo> {
-        let (id, shell) = (of_outside(&self.id), self.outside.get()?);
+    fn outside_info(&self, recorded: &Recorded) -> Option<TerminalInfo> {
+        let (id, shell) = (of_outside(&self.session), self.outside.get()?);
         Some(TerminalInfo {
             kind: TerminalKind::Outside,
             title: String::from("shell outside the sandbox"),
             cwd: shell.cwd().display().to_string(),
             sandbox: SandboxMode::Full,
             alive: shell.is_alive(),
-            started_at: self.state.created_at,
-            ..self.info_of(&id, &shell)
+            started_at: self.created_at,
+            ..self.info_of(&id, &shell, recorded)
         })
     }
 
-    fn job_info(&self, job: &Job) -> TerminalInfo {
+    fn job_info(&self, job: &Job, recorded: &Recorded) -> TerminalInfo {
         let status = job.status();
         TerminalInfo {
             kind: TerminalKind::Job,
@@ -324,12 +384,12 @@ impl Session {
             started_at: status.started_at.unwrap_or_default(),
             ended_at: status.ended_at,
             exit_code: status.exit_code,
-            ..self.info_of(job.id(), job.shell())
+            ..self.info_of(job.id(), job.shell(), recorded)
         }
     }
 
     /// What is said of every terminal in the same way.
-    fn info_of(&self, id: &TerminalId, shell: &Shell) -> TerminalInfo {
+    fn info_of(&self, id: &TerminalId, shell: &Shell, recorded: &Recorded) -> TerminalInfo {
         let Status { waiting, taken } = shell.status().borrow().clone();
         // The log knows of no command that the user runs at their own prompt.
         let of_users = if taken { shell.running().map(of_prompt) } else { None };
@@ -340,7 +400,7 @@ impl Session {
             cwd: String::new(),
             sandbox: self.sandbox,
             alive: false,
-            running: self.state.running.get(id).cloned().or(of_users),
+            running: recorded.running.get(id).cloned().or(of_users),
             waiting,
             taken,
             ready: None,
@@ -351,11 +411,11 @@ impl Session {
         }
     }
 
-    fn terminal(&self, id: &TerminalId) -> Result<Arc<Shell>, Error> {
-        if *id == self.terminal {
+    fn get(&self, id: &TerminalId) -> Result<Arc<Shell>, Error> {
+        if *id == self.id {
             return Ok(Arc::clone(&self.shell));
         }
-        if let Some(shell) = self.outside.get().filter(|_| *id == of_outside(&self.id)) {
+        if let Some(shell) = self.outside.get().filter(|_| *id == of_outside(&self.session)) {
             return Ok(shell);
         }
         let job = self.jobs.get(id).ok_or_else(|| Error::not_found("terminal", id))?;
@@ -401,3 +461,6 @@ fn check(size: TerminalSize) -> Result<(), Error> {
     }
     Err(Error::new(ErrorCode::InvalidParams, "invalid params: `size`: columns and rows go from 1 to 1000"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -98,10 +98,7 @@ impl Session {
             tokio::spawn(async move { servers.leave(&roots).await });
         }
         if decided != Some(true) {
-            let shells = [Some(Arc::clone(&self.shell)), self.outside.get()];
-            for shell in shells.into_iter().flatten() {
-                tokio::spawn(async move { shell.make_way().await });
-            }
+            self.terminals.make_way();
         }
     }
 

@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 use protocol::event::Severity;
 use protocol::permission::PermissionRequest;
 use protocol::session::Mode;
-use protocol::terminal::{Done, SandboxMode};
+use protocol::terminal::Done;
 use protocol::turn::{
     StopReason, TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnStartParams, TurnStartResult,
     TurnSteerParams,
@@ -133,7 +133,7 @@ impl Session {
             config: Arc::clone(&self.config),
             roots: Arc::clone(&self.roots),
             tools: Arc::clone(&self.tools),
-            shell: Arc::clone(&self.shell),
+            shell: Arc::clone(self.terminals.shell()),
             info: self.info(),
             unpriced: self.state.unpriced.clone(),
             accept_edits: self.state.accept_edits,
@@ -247,7 +247,7 @@ impl Session {
                     results: self.results.clone(),
                     problems: self.problems.clone(),
                     trust: (self.trust.clone(), word),
-                    sandboxed: self.sandbox != SandboxMode::Full,
+                    sandboxed: self.terminals.is_sandboxed(),
                     questions: AtomicU64::new(0),
                 });
                 let context = TurnContext {
@@ -524,12 +524,7 @@ impl Session {
         }
         self.wait_again();
         // A command of the user's own is none of the turn's.
-        if self.user_command.is_none() {
-            tokio::spawn(self.shell.kill());
-        }
-        if let Some(outside) = self.outside.get() {
-            tokio::spawn(outside.kill());
-        }
+        self.terminals.end_commands(self.user_command.is_none());
     }
 
     pub(super) fn turn_ended(&mut self, end: TurnEnd) {

@@ -42,11 +42,11 @@ impl Session {
     ) -> Result<(), Error> {
         let invalid = |text| Error::new(ErrorCode::InvalidParams, text);
         let UserCommand { command, in_context } = command.map_err(invalid)?;
-        if self.shell.status().borrow().taken {
+        if self.terminals.shell().status().borrow().taken {
             let text = "you have taken the session's terminal over: type the command there, or hand it back first";
             return Err(Error::new(ErrorCode::OperationFailed, text));
         }
-        if let Some(running) = self.shell.running() {
+        if let Some(running) = self.terminals.shell().running() {
             let text = format!(
                 "the session's shell is busy with `{}`: wait for its end, stop it, or type into its terminal",
                 super::state::short(&running.command)
@@ -59,7 +59,7 @@ impl Session {
         self.user_command = Some(UserRunning { id: id.clone(), cancel: cancel.clone() });
         let (workspace, word) = (self.trust.clone(), caller.trust.clone());
         self.last_caller = Some(caller);
-        let (shell, results, own) = (Arc::clone(&self.shell), self.results.clone(), self.own.clone());
+        let (shell, results, own) = (Arc::clone(self.terminals.shell()), self.results.clone(), self.own.clone());
         tokio::spawn(async move {
             // A shell that it starts is one for a workspace that is trusted, or is not.
             let _ = blocking(move || Ok(workspace.decided(&word))).await;
