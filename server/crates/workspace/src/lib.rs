@@ -38,3 +38,6 @@ pub mod review;
 pub mod shell;
 
 pub mod results;
+
+#[cfg(test)]
+mod spent;

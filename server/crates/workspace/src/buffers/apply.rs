@@ -187,11 +187,12 @@ impl Base<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     use proptest::prelude::*;
 
     use super::*;
+    use crate::spent::Spent;
 
     fn change(start: (u32, u32), end: (u32, u32), text: &str) -> Change {
         let at = |(line, character)| Position { line, character };
@@ -205,7 +206,7 @@ mod tests {
         let at = |line: u32| change((line, 3), (line, 5), "++");
         let down: Vec<Change> = (0..2000).map(|n| at(n * 200)).collect();
         let up: Vec<Change> = down.iter().rev().cloned().collect();
-        let start = Instant::now();
+        let start = Spent::start();
         let one = apply(&text, &lines, &down, PositionEncoding::Utf16).unwrap();
         let other = apply(&text, &lines, &up, PositionEncoding::Utf16).unwrap();
         // The aim is a tenth of it.

@@ -200,6 +200,7 @@ mod tests {
     use protocol::content::{Position, Range};
 
     use super::*;
+    use crate::spent::Spent;
 
     fn problem(line: u32, severity: LangSeverity, message: &str) -> LangDiagnostic {
         let at = |character| Position { line, character };
@@ -275,7 +276,7 @@ mod tests {
     fn thousands_of_problems_are_compared_in_a_moment() {
         let text = |of: &str| (0..5_000).map(|line| format!("{of} {line}\n")).collect::<String>();
         let all = |of: &str| (0..5_000).map(|line| error(line, &format!("{of} {}", line % 7))).collect::<Vec<_>>();
-        let began = std::time::Instant::now();
+        let began = Spent::start();
         let (new, gone) = delta((&text("old"), &all("wrong")), (&text("new"), &all("worse")));
         assert_eq!((new.len(), gone.len()), (5_000, 5_000));
         let (new, gone) = delta((&text("old"), &all("wrong")), (&text("new"), &all("wrong")));

@@ -4,9 +4,8 @@
 
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
-
 use super::{Language, MAX_SYMBOLS, MAX_TIME, Outline, ParseError, Parsed, blocks, document_symbols, references};
+use crate::spent::Spent;
 
 /// How much memory a text may take, in MiB: ten times what the largest of them was seen to take.
 const MOST_MEMORY: usize = 800;
@@ -18,9 +17,7 @@ const MOST_TIME: Duration = Duration::from_secs(MAX_TIME.as_secs() * 4);
 fn look(language: Language, text: &str) -> Result<usize, ParseError> {
     // What was the most so far is forgotten.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
-    // What else the machine does meanwhile does not count.
-    let used = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap();
-    let (began, before) = (used(), memory());
+    let (began, before) = (Spent::start(), memory());
     let outcome = Parsed::new(language, text).map(|parsed| {
         let outline = Outline::new(&parsed);
         let all = blocks(&parsed, &outline, true);
@@ -36,7 +33,7 @@ fn look(language: Language, text: &str) -> Result<usize, ParseError> {
         }
         outline.symbols.len()
     });
-    let (took, more) = (used() - began, memory().saturating_sub(before));
+    let (took, more) = (began.elapsed(), memory().saturating_sub(before));
     let name = text.get(..text.floor_char_boundary(20)).unwrap_or_default();
     assert!(took < MOST_TIME, "{language:?} {name:?}: {took:?}");
     assert!(more < MOST_MEMORY, "{language:?} {name:?}: {more} MiB");

@@ -1,0 +1,23 @@
+//! How long the processor has worked for a test: unlike the time that passes, that does not depend on what else runs.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Counts the processor's time for this thread from a moment on.
+pub(crate) struct Spent(Duration);
+
+impl Spent {
+    pub(crate) fn start() -> Self {
+        Self(now())
+    }
+
+    /// How long it has worked since.
+    pub(crate) fn elapsed(&self) -> Duration {
+        now() - self.0
+    }
+}
+
+fn now() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap()
+}
