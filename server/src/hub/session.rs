@@ -6,7 +6,7 @@
 //! of its session), `reviews` (decisions), `permissions` (modes, rules and grants), `accepting` (edits accepted as they
 //! come), `applying` and `carry` (their way into the documents), `halves` (calls of which only a part was made) and
 //! `formatting` (what is done to those then), `problems` (what edits break and mend), `checkpoints` and `undo` (taking
-//! turns back), `commanded` (what commands and other programs change) and `rounds` (that in the review), `terminals`,
+//! turns back), `watch` (what commands and other programs change) and `rounds` (that in the review), `terminals`,
 //! `trusting` (whether the workspace is), `user_commands`, `complete`; `relay` (a session that another process holds).
 
 mod accepting;
@@ -14,7 +14,6 @@ mod applying;
 mod brought;
 mod carry;
 mod checkpoints;
-mod commanded;
 mod commands;
 mod complete;
 pub(crate) mod confinement;
@@ -38,6 +37,7 @@ mod trusting;
 mod turns;
 mod undo;
 mod user_commands;
+mod watch;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
@@ -60,7 +60,6 @@ use protocol::session::{Mode, SessionInfo, SessionNewResult};
 use protocol::terminal::Done;
 use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SessionId, TerminalId, ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
-use workspace::baseline::Baseline;
 use workspace::buffers::Buffers;
 use workspace::lang::Source;
 use workspace::paths::Roots;
@@ -72,7 +71,6 @@ use workspace::seen::Seen;
 
 use self::accepting::Accepting;
 use self::applying::Applying;
-use self::commanded::{Following, Found, Looks};
 use self::formatting::{Answered, Formatting};
 use self::halves::{Halves, Settling};
 use self::overlay::Overlay;
@@ -88,6 +86,7 @@ use self::terminals::{Spools, Terminals};
 use self::turns::{Running, TurnEnd};
 use self::undo::{Held, Restored, Restoring};
 use self::user_commands::{UserEnd, UserRunning};
+use self::watch::{Found, Watch};
 use super::feed::{Feed, Log, blocking};
 use super::request::Opened;
 use super::router::{self, LAST_MODEL, Shared};
@@ -477,17 +476,9 @@ struct Session {
     held: Option<Vec<Held>>,
     /// An undo or redo that has not begun, since files are still being changed.
     restoring: Option<Restoring>,
-    /// What the project's files were when they were last looked at.
-    baseline: Arc<Baseline>,
-    /// What is followed since then; none where they were not looked at.
-    following: Option<Following>,
-    looks: Looks,
+    watch: Watch,
     /// What others changed, beside the review.
     rounds: Rounds,
-    /// How many commands' ends have not been looked at; a cancelled turn does not wait for its own.
-    looking: usize,
-    /// Whether the user was told that not all that commands change can be undone.
-    limit_told: bool,
     /// Text hashes of buffers that hold nothing unsaved but our accepted edits.
     ours: HashMap<PathBuf, agent::edit::TextHash>,
     /// The rules in force, for the turn to read at any time.
@@ -648,7 +639,7 @@ impl Session {
             Message::Gone(client) => self.gone(client),
             Message::TextChanged(client, path) => {
                 if let Some(buffers) = self.buffers_of(client) {
-                    self.note_saved(client, &buffers, &path);
+                    self.watch.note_saved(client, &buffers, &path);
                 }
                 if self.home.as_ref().is_some_and(|home| home.id == client) {
                     self.text_changed(&path);

@@ -26,7 +26,6 @@ use workspace::text::hash;
 use super::accepting::{self, Accepting};
 use super::applying::Applying;
 use super::brought;
-use super::commanded::Looks;
 use super::confinement;
 use super::formatting::Formatting;
 use super::halves::{CutOff, Halves};
@@ -37,6 +36,7 @@ use super::problems::Problems;
 use super::rounds::Rounds;
 use super::state::State;
 use super::terminals::{self, Terminals};
+use super::watch::{self, Watch};
 use super::{NewSession, Open, Own, Question, Session};
 use crate::hub::Error;
 use crate::hub::feed::{Log, blocking, now};
@@ -138,6 +138,15 @@ pub(super) async fn load(
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
     let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
+    let watched = watch::Seen {
+        baseline,
+        search: search.clone(),
+        reader: Arc::clone(&reader),
+        roots: Arc::clone(&roots),
+        rules: Arc::clone(&rules),
+        store: Arc::clone(&shared.parts.store),
+    };
+    let watch = Watch::new(watched, own.clone());
     let tags = tools::Tags::default();
     let intercept = tools::Intercept::default();
     let trusted = Arc::clone(trust.may_run_git_programs());
@@ -206,12 +215,8 @@ pub(super) async fn load(
         problems,
         held: None,
         restoring: None,
-        looking: 0,
-        baseline,
-        following: None,
-        looks: Looks::default(),
+        watch,
         rounds: Rounds::default(),
-        limit_told: false,
         begun: 0,
         went_well: true,
         ours: HashMap::new(),

@@ -24,9 +24,9 @@ use workspace::review::{Application, Base, DecideError, Note, Review};
 use workspace::text::hash;
 
 use super::carry::{Carried, Carrier, Change, NewPlace, base, still_there, still_writable};
-use super::commanded::{COMPARING, Found};
 use super::halves::Settling;
 use super::port::TurnMessage;
+use super::watch::{COMPARING, Found};
 use super::{Own, Question, Session};
 use crate::hub::chat_name::is_chat;
 use crate::hub::{ClientId, Editor, EditorError, Error};
@@ -235,7 +235,7 @@ impl Session {
     /// Puts accepted hunks, or a formatter's text, into their document, after those of the same file that are on their
     /// way.
     pub(super) fn apply(&mut self, application: Application) {
-        self.changed_by_us(&application);
+        self.watch.changed_by_us(&application);
         self.applying.push(application);
         self.begin_to_apply();
     }
@@ -354,7 +354,7 @@ impl Session {
     /// Puts on record what came of accepted hunks, or of a formatter's changes.
     fn conclude(&mut self, application: &Application, carried: Carried, is_in_ours: bool) {
         let is_formatting = application.hunk_ids.is_empty();
-        self.no_longer_coming(application, carried.written);
+        self.watch.no_longer_coming(application, carried.written);
         if let ApplyOutcome::Failed { reason } = &carried.outcome
             && !is_formatting
         {
@@ -415,7 +415,7 @@ impl Session {
     /// Looks at all files with pending hunks again after a command, which may have changed any of them, and then at
     /// what the model has seen of other files.
     pub(super) fn after_command(&mut self, turn: TurnId, call: ToolCallId, reply: oneshot::Sender<Vec<String>>) {
-        self.looking += 1;
+        self.watch.command_ended();
         let look = self.look_after_command(&turn, &call);
         // The look finds what becomes of what others changed.
         let proposals = self.review.proposals().into_iter().filter(|proposal| look.is_none() || !proposal.landed);
@@ -434,7 +434,7 @@ impl Session {
             std::panic::catch_unwind(AssertUnwindSafe(reading)).unwrap_or_default()
         };
         match look {
-            Some((since, look)) => self.begin_look(Some(since), COMPARING, move |left| {
+            Some((since, look)) => self.watch.begin_look(Some(since), COMPARING, move |left| {
                 let after = AfterCommand { texts: texts(), found: Some(look.find(left)) };
                 Own::ReadAfterCommand(Box::new(after), reply)
             }),
@@ -451,7 +451,7 @@ impl Session {
     /// Takes the texts that a command left.
     pub(super) fn read_after_command(&mut self, after: AfterCommand, reply: oneshot::Sender<Vec<String>>) {
         let AfterCommand { texts, found } = after;
-        self.looking -= 1;
+        self.watch.command_compared();
         for (path, text) in texts {
             self.base_read(&path, text.as_deref());
         }

@@ -143,7 +143,7 @@ impl Session {
     /// Begins the undo or redo that waits, once no accepted hunk is on its way into a file, and what commands changed
     /// is recorded, which would else hold what the undo itself writes.
     pub(super) fn restore_if_settled(&mut self) {
-        if self.review.is_applying() || self.looking > 0 || self.looks.are_on() {
+        if self.review.is_applying() || self.watch.is_looking() {
             return;
         }
         let Some(Restoring { direction, params, reply }) = self.restoring.take() else { return };
