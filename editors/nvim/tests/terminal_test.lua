@@ -119,7 +119,7 @@ function T.hostile_output_sets_nothing_and_types_nothing()
 end
 
 function T.what_runs_can_be_killed()
-  running("echo started; sleep 60", function(child)
+  running("touch made.txt; echo started; sleep 60", function(child)
     child:command("Azimuth terminal")
     wait_for_screen(child, "started")
     child:command("Azimuth terminal kill")
