@@ -2,7 +2,7 @@
 //! beside `git`, outlines beside `ctags`, questions beside a
 //! language server asked directly, and commands beside `bash -c` and `script`.
 //!
-//! `cargo bench -p e2e` builds the release binary and measures it as an editor would see it, over standard input and
+//! `cargo bench -p e2e` builds the binary as it is packaged and measures it as an editor would see it, over standard input and
 //! output, with an instant model on loopback. If `AZIMUTH_BIN` names a binary, such as an older one to compare with,
 //! that one is measured instead. Nothing here asserts a time; it reports what it finds.
 
@@ -42,7 +42,7 @@ fn main() {
     if with_binary.contains(&true) {
         let binary = std::env::var_os("AZIMUTH_BIN").map_or_else(build, PathBuf::from);
         let size = std::fs::metadata(&binary).expect("the binary").len();
-        println!("{:<44} {:>10.1} MB   (aim 40)", "release binary", size as f64 / 1e6);
+        println!("{:<44} {:>10.1} MB   (aim 40)", "the binary", size as f64 / 1e6);
         let parts = [start, rounds, tokens, open, shell::run, lang::run];
         parts.iter().zip(with_binary).filter(|(_, wanted)| *wanted).for_each(|(part, _)| part(&binary));
     }
@@ -57,7 +57,7 @@ fn main() {
     }
 }
 
-/// Builds the release binary and gives its path.
+/// Builds the binary as it is packaged and gives its path.
 fn build() -> PathBuf {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
@@ -70,7 +70,7 @@ fn build() -> PathBuf {
         }
     }
     let built = command
-        .args(["build", "--release", "-p", "azimuth", "--message-format=json-render-diagnostics"])
+        .args(["build", "--profile", "dist", "-p", "azimuth", "--message-format=json-render-diagnostics"])
         .current_dir(root)
         .output()
         .expect("cargo runs");

@@ -44,9 +44,9 @@ fs.writeFileSync(out, data);
 console.log(`${out}: ${(data.length / 1e6).toFixed(1)} MB, for ${target}`);
 
 function buildServer() {
-  run('cargo', ['build', '--release', '--locked', '--package', 'azimuth', '--bin', 'azimuth'], root);
+  run('cargo', ['build', '--profile', 'dist', '--locked', '--package', 'azimuth', '--bin', 'azimuth'], root);
   const folder = process.env.CARGO_TARGET_DIR ?? path.join(root, 'target');
-  return path.join(folder, 'release', program);
+  return path.join(folder, 'dist', program);
 }
 
 function walk(folder) {
