@@ -2,9 +2,9 @@
 //! beside `git`, outlines beside `ctags`, questions beside a
 //! language server asked directly, and commands beside `bash -c` and `script`.
 //!
-//! `cargo bench -p e2e` builds the binary as it is packaged and measures it as an editor would see it, over standard input and
-//! output, with an instant model on loopback. If `AZIMUTH_BIN` names a binary, such as an older one to compare with,
-//! that one is measured instead. Nothing here asserts a time; it reports what it finds.
+//! `cargo bench -p e2e` builds the binary as it is packaged and measures it as an editor would see it, over standard
+//! input and output, with an instant model on loopback. If `AZIMUTH_BIN` names a binary, such as an older one to
+//! compare with, that one is measured instead. Nothing here asserts a time; it reports what it finds.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark makes its files and starts the program itself")]
 

@@ -1,5 +1,5 @@
-//! The session's terminals, its shell, the one outside the sandbox and its jobs: what clients see of them, and type into
-//! them.
+//! The session's terminals, its shell, the one outside the sandbox and its jobs: what clients see of them, and type
+//! into them.
 
 mod observer;
 mod recorded;
