@@ -40,8 +40,8 @@ const LONG_FUNCTIONS: &[(&str, usize)] = &[
     ("server/crates/workspace/src/shell/start_files.rs run", 102),
     ("server/src/cli/view.rs event", 103),
     ("server/src/config/layers.rs restrict", 104),
-    ("server/src/hub/session/load.rs load", 184),
-    ("server/src/hub/session/state.rs apply", 121),
+    ("server/src/hub/session/load.rs load", 155),
+    ("server/src/hub/session/state.rs apply", 104),
     ("server/src/hub/session/turns.rs begin_turn", 124),
 ];
 
@@ -68,7 +68,7 @@ const CIRCLES: &[(&str, usize)] = &[
 /// The most fields of the struct that owns a session.
 const FIELDS_OF_SESSION: usize = 15;
 /// How many it has.
-const FIELDS_TODAY: usize = 48;
+const FIELDS_TODAY: usize = 47;
 
 /// The most columns of a comment; those of code are held by rustfmt.
 const COLUMNS: usize = 120;

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use agent::permission::{self, Rules};
+use agent::permission::{self, Rule, Rules};
 use agent::store::{SessionLock, Store, StoreError};
 use protocol::checkpoint::FileImage;
 use protocol::event::{SeenOccasion, Severity};
@@ -20,7 +20,7 @@ use workspace::results::Results;
 use workspace::review::Review;
 use workspace::search::{Hides, MayRead, Search};
 use workspace::seen::Seen;
-use workspace::shell::{Shell, ShellConfig, Spool, Trust, jobs};
+use workspace::shell::{Confinement, Shell, ShellConfig, Spool, Trust, jobs};
 use workspace::text::hash;
 
 use super::accepting::{self, Accepting};
@@ -38,6 +38,7 @@ use super::state::State;
 use super::terminals::{self, Terminals};
 use super::watch::{self, Watch};
 use super::{NewSession, Open, Own, Question, Session};
+use crate::config::Config;
 use crate::hub::Error;
 use crate::hub::feed::{Log, blocking, now};
 use crate::hub::router::Shared;
@@ -72,41 +73,13 @@ pub(super) async fn load(
     lock: Box<dyn SessionLock>,
     new: Option<NewSession>,
 ) -> Result<(Session, mpsc::UnboundedReceiver<Own>), Error> {
-    let (shared, config, id) = (open.shared.clone(), Arc::clone(&open.config), open.id.clone());
-    let terminal = terminals::of_shell(&id);
-    let (store, session, spool) = (Arc::clone(&shared.parts.store), id.clone(), open.spools.get(&terminal));
-    let read = blocking(move || {
-        let info = store.info(&session)?;
-        let mut state = State::new(info.folders, info.created_at);
-        let last = fold(&*store, &session, &mut state)?;
-        state.updated_at = info.updated_at;
-        let folder = store.session_folder(&session)?;
-        jobs::forget_earlier(&folder, state.terminals.last_job);
-        Shell::remove_left_pipes(&folder);
-        let project = state.folders.first().cloned().unwrap_or_default();
-        let grants = permitting::granted(&*store, &project)?;
-        let always = accepting::of_project(&*store, &project)?;
-        let spool = match spool {
-            Some(spool) => spool.catch_up().map(|()| spool),
-            None => Spool::open(&folder).map(Arc::new),
-        };
-        Ok((state, last, folder, spool, grants, always))
-    });
-    let (state, last, folder, spool, grants, always) = read.await?;
-    let spool = spool.map_err(|error| {
-        let text = format!("the folder of the session's terminal cannot be used: {error}");
-        Error::new(ErrorCode::OperationFailed, text)
-    })?;
+    let (shared, id) = (open.shared.clone(), open.id.clone());
+    let Stored { state, last, folder, spool, grants, always } = Stored::read(open).await?;
     let folders = match &new {
         Some(new) => new.folders.clone(),
         None => state.folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect(),
     };
-    let user = Arc::clone(&config);
-    let looked = tokio::task::spawn_blocking(move || (user.with_projects(&folders), Roots::new(folders))).await;
-    let (restricted, roots) = looked.map_err(|error| Error::new(ErrorCode::InternalError, error.to_string()))?;
-    let config = Arc::new(restricted);
-    let roots = roots.map_err(|error| Error::new(ErrorCode::OperationFailed, error.to_string()))?;
-    let roots = Arc::new(roots.with_own_data([shared.parts.data_folder.clone()]));
+    let (config, roots) = look_at(folders, open).await?;
     let overlay = Overlay::default();
     let editors = lang::Editors::default();
     editors.set(Some(Arc::clone(&open.home.editor)));
@@ -118,18 +91,12 @@ pub(super) async fn load(
     let (confinement, unconfined) =
         confinement::of(shared.parts.supervisor.clone(), shared.parts.own(), &config, &roots).await;
     let policy = confinement.policy.clone().filter(|_| confinement.is_sandboxed());
-    let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
-    let folders = roots.iter().map(|root| root.path.clone()).collect();
-    let written = confinement.policy.as_ref().map(|policy| policy.of_commands()).unwrap_or_default();
-    let trusted = Trust { trusted: Arc::clone(trust.may_run_git_programs()), folders, written };
-    let pass = config.pass_environment.clone();
-    let held = ShellConfig { cwd, folder, pass, program: None, trust: trusted, confinement };
     let created_at = if new.is_some() { now() } else { state.created_at };
     let made = terminals::Made {
         session: id.clone(),
         own: own.clone(),
         store: Arc::clone(&shared.parts.store),
-        config: held,
+        config: shell_config(folder, &config, &roots, &trust, confinement),
         spool,
         start_files: config.shell_rc,
         created_at,
@@ -181,12 +148,8 @@ pub(super) async fn load(
         tags: tags.clone(),
         intercept: intercept.clone(),
     };
-    let alerts = own.clone();
     open.feed.announce(last);
-    let log = Log::start(open.feed.clone(), move |error: &StoreError| {
-        let text = format!("the session cannot be stored: {error}. Azimuth keeps trying");
-        let _ = alerts.send(Own::Alert(text));
-    });
+    let log = log(open, &own);
     let mut session = Session {
         // Milliseconds: ids of an earlier process are always lower.
         next_id: now(),
@@ -259,6 +222,84 @@ pub(super) async fn load(
         session.record(Event::Notice { severity: Severity::Warning, text });
     }
     Ok((session, inbox))
+}
+
+/// What the store has of a session.
+struct Stored {
+    state: State,
+    /// The number of the last event.
+    last: u64,
+    /// Its private folder.
+    folder: PathBuf,
+    /// What its shell has printed.
+    spool: Arc<Spool>,
+    /// What is granted in its project.
+    grants: Vec<Rule>,
+    /// Whether edits are accepted as they come in its project.
+    always: bool,
+}
+
+impl Stored {
+    async fn read(open: &Open) -> Result<Self, Error> {
+        let (store, session) = (Arc::clone(&open.shared.parts.store), open.id.clone());
+        let spool = open.spools.get(&terminals::of_shell(&open.id));
+        let read = blocking(move || {
+            let info = store.info(&session)?;
+            let mut state = State::new(info.folders, info.created_at);
+            let last = fold(&*store, &session, &mut state)?;
+            state.updated_at = info.updated_at;
+            let folder = store.session_folder(&session)?;
+            jobs::forget_earlier(&folder, state.terminals.last_job);
+            Shell::remove_left_pipes(&folder);
+            let project = state.folders.first().cloned().unwrap_or_default();
+            let grants = permitting::granted(&*store, &project)?;
+            let always = accepting::of_project(&*store, &project)?;
+            let spool = match spool {
+                Some(spool) => spool.catch_up().map(|()| spool),
+                None => Spool::open(&folder).map(Arc::new),
+            };
+            Ok(spool.map(|spool| Self { state, last, folder, spool, grants, always }))
+        });
+        read.await?.map_err(|error| {
+            let text = format!("the folder of the session's terminal cannot be used: {error}");
+            Error::new(ErrorCode::OperationFailed, text)
+        })
+    }
+}
+
+/// The configuration in these folders, and the folders themselves.
+async fn look_at(folders: Vec<PathBuf>, open: &Open) -> Result<(Arc<Config>, Arc<Roots>), Error> {
+    let user = Arc::clone(&open.config);
+    let looked = tokio::task::spawn_blocking(move || (user.with_projects(&folders), Roots::new(folders))).await;
+    let (config, roots) = looked.map_err(|error| Error::new(ErrorCode::InternalError, error.to_string()))?;
+    let roots = roots.map_err(|error| Error::new(ErrorCode::OperationFailed, error.to_string()))?;
+    let roots = roots.with_own_data([open.shared.parts.data_folder.clone()]);
+    Ok((Arc::new(config), Arc::new(roots)))
+}
+
+/// How the session's shells are started.
+fn shell_config(
+    folder: PathBuf,
+    config: &Config,
+    roots: &Roots,
+    trust: &Workspace,
+    confinement: Confinement,
+) -> ShellConfig {
+    let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
+    let folders = roots.iter().map(|root| root.path.clone()).collect();
+    let written = confinement.policy.as_ref().map(|policy| policy.of_commands()).unwrap_or_default();
+    let trust = Trust { trusted: Arc::clone(trust.may_run_git_programs()), folders, written };
+    let pass = config.pass_environment.clone();
+    ShellConfig { cwd, folder, pass, program: None, trust, confinement }
+}
+
+/// The session's log, which tells its user when it cannot be stored.
+fn log(open: &Open, own: &mpsc::UnboundedSender<Own>) -> Log {
+    let alerts = own.clone();
+    Log::start(open.feed.clone(), move |error: &StoreError| {
+        let text = format!("the session cannot be stored: {error}. Azimuth keeps trying");
+        let _ = alerts.send(Own::Alert(text));
+    })
 }
 
 /// Whether nobody would miss a session of the store, as its log is now. Blocks.

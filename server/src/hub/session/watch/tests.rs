@@ -1,3 +1,5 @@
+#![expect(clippy::disallowed_methods, reason = "what a command does is done here")]
+
 use protocol::ProposalId;
 use protocol::review::FileChange;
 use store::SqliteStore;
