@@ -2,7 +2,8 @@
 //! `docs/protocol.md`, and what stands of its settings in the documentation and the VS Code extension.
 //!
 //! Reading order: [`schema`] gathers the schemas of all methods into one document, [`model`] reads that document into
-//! the few shapes our types have, and each of [`typescript`], [`lua`] and [`markdown`] writes the model out. [`settings`] has no part in that.
+//! the few shapes our types have, and each of [`typescript`], [`lua`] and [`markdown`] writes the model out.
+//! [`settings`] has no part in that.
 #![expect(clippy::disallowed_methods, reason = "a development tool: it reads and writes the project's own files")]
 
 pub mod schema;
