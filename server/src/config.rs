@@ -9,20 +9,27 @@
 
 pub mod dirs;
 mod files;
+mod layer;
 pub mod layers;
+mod restriction;
 mod words;
 
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use agent::edit::EditForm;
 use agent::permission::Rules;
 use protocol::terminal::SandboxMode;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-pub use self::layers::{ConfigError, Editor, Layer, Sources, from_editor, load};
+use self::layer::Values;
+pub use self::layer::{Layer, Permissions, Provider};
+pub use self::layers::{ConfigError, Editor, Sources, from_editor, load};
 
 /// When an answer is written into a chat document, for a client without a panel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChatAnswers {
     /// As it comes, at most once a second.
@@ -32,7 +39,7 @@ pub enum ChatAnswers {
 }
 
 /// What is formatted once accepted edits are in an open document.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FormatEdits {
     /// Nothing.
@@ -45,10 +52,11 @@ pub enum FormatEdits {
 }
 
 /// What commands may do to the machine, from the strictest on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sandbox {
     /// Read the workspace, the system and toolchains; write nothing but temporary files.
+    #[default]
     ReadOnly,
     /// As `read-only`, and write in the workspace, temporary folders and package caches.
     WorkspaceWrite,
@@ -66,17 +74,13 @@ impl From<Sandbox> for SandboxMode {
     }
 }
 
-/// The configuration in force.
-#[derive(Clone, Debug)]
-pub struct Config {
+/// The settings that have one value each, as `protocol::settings` defines them: by these names, and with its defaults.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Settings {
     /// The model of new sessions; without it, the last one chosen, else the first usable one.
     pub model: Option<String>,
-    /// The permission rules, each with where it comes from.
-    pub rules: Rules,
     /// Whether mode `bypass` may be entered.
     pub allow_bypass: bool,
-    /// Models, their hosts and keys.
-    pub providers: providers::Settings,
     /// Whether edits are accepted as they come. They stay listed.
     pub accept_edits: bool,
     /// What is formatted once accepted edits are in an open document.
@@ -99,6 +103,10 @@ pub struct Config {
     pub canonical_edits: bool,
     /// Whether a command that does what a tool does is not run, and the model is told the tool.
     pub intercept_commands: bool,
+    /// A file with further certificate authorities, in PEM.
+    pub ca_file: Option<PathBuf>,
+    /// How many seconds a model may be silent before its answer counts as broken off.
+    pub idle_timeout: u32,
     /// How many seconds language servers are waited for after edits, to say what those did to problems; 0 for not to
     /// ask them.
     pub check_edits: u32,
@@ -107,6 +115,8 @@ pub struct Config {
     /// What to log: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s. It is one that can be
     /// used.
     pub log: Option<String>,
+    /// Whether the project's own commands run unasked in the sandbox of a trusted folder.
+    pub project_commands: bool,
     /// For how many days what edits wrote over is kept, so that it can be undone; 0 for good.
     pub checkpoint_days: u32,
     /// Whether what commands change in the project can be undone.
@@ -125,6 +135,41 @@ pub struct Config {
     pub sandbox_read: Vec<String>,
     /// Environment variables that commands and language servers get although they look like secrets.
     pub pass_environment: Vec<String>,
+}
+
+impl Settings {
+    /// The defaults.
+    fn of_table() -> Self {
+        let defaults = layer::plain().map(|setting| (setting.name, layer::default_of(setting))).collect();
+        // That the table fits these types is held by a test. If it did not, nothing would be allowed.
+        Self::default().with(defaults).unwrap_or_default()
+    }
+
+    /// These, with other values for those that are named.
+    ///
+    /// # Errors
+    /// A value does not fit its type, so the type is not as the table says.
+    fn with(&self, said: Values) -> serde_json::Result<Self> {
+        let mut values = self.values()?;
+        values.extend(said.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        serde_json::from_value(Value::Object(values))
+    }
+
+    /// Their values by their names.
+    fn values(&self) -> serde_json::Result<Map<String, Value>> {
+        serde_json::from_value(serde_json::to_value(self)?)
+    }
+}
+
+/// The configuration in force. What is set is read as a field of it, such as `config.sandbox`.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// What is set.
+    pub settings: Settings,
+    /// The permission rules, each with where it comes from.
+    pub rules: Rules,
+    /// Models, their hosts and keys.
+    pub providers: providers::Settings,
     /// The folders whose own files have been read, and restrict.
     pub projects: Vec<PathBuf>,
     /// What was ignored and why, for the user.
@@ -139,34 +184,9 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            model: None,
+            settings: Settings::of_table(),
             rules: Rules::default(),
-            allow_bypass: true,
             providers: providers::Settings::default(),
-            accept_edits: false,
-            format_edits: FormatEdits::Off,
-            save_edits: false,
-            chat_answers: None,
-            code_actions: true,
-            edit_mode: None,
-            edit_tools: Vec::new(),
-            stop_early: false,
-            file_blocks: true,
-            canonical_edits: false,
-            intercept_commands: false,
-            // VS Code waits four seconds before it takes silence for "nothing is wrong".
-            check_edits: 5,
-            mend_errors: 0,
-            log: None,
-            checkpoint_days: 30,
-            undo_commands: true,
-            shell_rc: true,
-            review_commands: true,
-            sandbox: Sandbox::WorkspaceWrite,
-            sandbox_network: true,
-            sandbox_write: Vec::new(),
-            sandbox_read: Vec::new(),
-            pass_environment: Vec::new(),
             projects: Vec::new(),
             warnings: Vec::new(),
             errors: Vec::new(),
@@ -175,19 +195,23 @@ impl Default for Config {
     }
 }
 
-/// A server that takes longer than this, in seconds, is of no use to a turn that waits.
-const LONGEST_CHECK: u32 = 60;
-/// More often a turn does not go on by itself, whatever is set.
-const MOST_MENDING: u32 = 5;
+impl Deref for Config {
+    type Target = Settings;
+
+    fn deref(&self) -> &Settings {
+        &self.settings
+    }
+}
+
+impl DerefMut for Config {
+    fn deref_mut(&mut self) -> &mut Settings {
+        &mut self.settings
+    }
+}
 
 impl Config {
     /// How long language servers are waited for after edits; no time where they are not asked.
-    pub fn wait_for_problems(&self) -> std::time::Duration {
-        std::time::Duration::from_secs(self.check_edits.min(LONGEST_CHECK).into())
-    }
-
-    /// How often a turn goes on by itself to mend errors that its edits brought.
-    pub fn mends(&self) -> u32 {
-        self.mend_errors.min(MOST_MENDING)
+    pub fn wait_for_problems(&self) -> Duration {
+        Duration::from_secs(self.check_edits.into())
     }
 }

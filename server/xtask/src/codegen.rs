@@ -1,8 +1,9 @@
-//! Files generated from the crate `protocol`: JSON schema, TypeScript and Lua types, and the method part of
-//! `docs/protocol.md`.
+//! Files generated from the crate `protocol`: JSON schema, TypeScript and Lua types, the method part of
+//! `docs/protocol.md`, and what stands of its settings in the documentation and the VS Code extension.
 //!
 //! Reading order: [`schema`] gathers the schemas of all methods into one document, [`model`] reads that document into
 //! the few shapes our types have, and each of [`typescript`], [`lua`] and [`markdown`] writes the model out.
+//! [`settings`] has no part in that.
 #![expect(clippy::disallowed_methods, reason = "a development tool: it reads and writes the project's own files")]
 
 pub mod schema;
@@ -15,12 +16,16 @@ pub mod lua;
 
 pub mod markdown;
 
+pub mod settings;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use model::Protocol;
+use protocol::settings::SETTINGS;
 use protocol::turn::StopReason;
+use settings::{document, vscode};
 
 /// The command that writes the generated files.
 pub const COMMAND: &str = "cargo run -p xtask -- codegen";
@@ -29,6 +34,11 @@ const SCHEMA: &str = "docs/protocol.schema.json";
 const TYPESCRIPT: &str = "editors/vscode/src/generated/protocol.ts";
 const LUA: &str = "editors/nvim/lua/azimuth/generated/protocol.lua";
 const DOCUMENT: &str = "docs/protocol.md";
+const CONFIG_SCHEMA: &str = "docs/config.schema.json";
+const CONFIGURATION: &str = "docs/configuration.md";
+const GUIDE: &str = "docs/vscode.md";
+const MANIFEST: &str = "editors/vscode/package.json";
+const NAMES: &str = "editors/vscode/src/generated/settings.ts";
 
 /// What clients are told of [`said_by_error`].
 const SAID_BY_ERROR: &str = "The reasons that `turnEnded` says as a whole in its `error`, so that no words are added.";
@@ -44,8 +54,8 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
-    /// `docs/protocol.md` has lost the marks between which the generated part stands.
-    #[error("{path} must hold the line {mark:?} once, before the closing mark; put it back")]
+    /// A file has lost the mark at which a generated part stands.
+    #[error("{path} must hold {mark:?} once, before what is generated; put it back")]
     Marks {
         /// The file.
         path: PathBuf,
@@ -109,19 +119,22 @@ pub fn stale(root: &Path) -> Result<Vec<&'static str>, Error> {
 
 /// The generated files whose text is not as it should be, with the text that it should be.
 fn changed(root: &Path) -> Result<Vec<(&'static str, String)>, Error> {
-    let document = schema::document()?;
-    let protocol = Protocol::read(&document)?;
-    let mut files = vec![
-        (SCHEMA, format!("{:#}\n", document.json())),
+    let schema = schema::document()?;
+    let protocol = Protocol::read(&schema)?;
+    let methods = markdown::render(&protocol);
+    let (layers, settings) = (document::layers(SETTINGS), document::settings(SETTINGS));
+    let in_vscode = document::in_vscode(SETTINGS);
+    let files = vec![
+        (SCHEMA, format!("{:#}\n", schema.json())),
         (TYPESCRIPT, typescript::render(&protocol)),
         (LUA, lua::render(&protocol)),
+        (DOCUMENT, filled(root, DOCUMENT, &[(markdown::BEGIN, methods)])?),
+        (CONFIG_SCHEMA, settings::schema::render(SETTINGS)),
+        (CONFIGURATION, filled(root, CONFIGURATION, &[(document::LAYERS, layers), (document::SETTINGS, settings)])?),
+        (GUIDE, filled(root, GUIDE, &[(document::SETTINGS, in_vscode)])?),
+        (MANIFEST, rewritten(root, MANIFEST, |text| vscode::manifest(&text, SETTINGS))?),
+        (NAMES, vscode::names(SETTINGS)),
     ];
-    let path = root.join(DOCUMENT);
-    let hand_written = fs::read_to_string(&path).map_err(|source| Error::File { path: path.clone(), source })?;
-    let generated = markdown::render(&protocol);
-    let text = markdown::put_between_marks(&hand_written, &generated)
-        .map_err(|mark| Error::Marks { path: path.clone(), mark })?;
-    files.push((DOCUMENT, text));
 
     let mut changed = Vec::new();
     for (name, text) in files {
@@ -136,24 +149,53 @@ fn changed(root: &Path) -> Result<Vec<(&'static str, String)>, Error> {
     Ok(changed)
 }
 
+/// A document of the author's, with these parts in their places.
+fn filled(root: &Path, name: &str, parts: &[(&'static str, String)]) -> Result<String, Error> {
+    rewritten(root, name, |text| {
+        parts.iter().try_fold(text, |text, (begin, part)| markdown::put_between_marks(&text, begin, part))
+    })
+}
+
+/// A file of the author's with what is generated in it.
+fn rewritten(
+    root: &Path,
+    name: &str,
+    rewrite: impl FnOnce(String) -> Result<String, &'static str>,
+) -> Result<String, Error> {
+    let path = root.join(name);
+    let text = fs::read_to_string(&path).map_err(|source| Error::File { path: path.clone(), source })?;
+    rewrite(text).map_err(|mark| Error::Marks { path, mark })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A folder that holds nothing but a document with the marks.
+    /// A folder that holds nothing but the authors' files with the marks.
     fn fresh_project() -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
-        fs::create_dir(root.path().join("docs")).unwrap();
-        let marks = format!("# Head\n\n{}\n{}\n", markdown::BEGIN, markdown::END);
-        fs::write(root.path().join(DOCUMENT), marks).unwrap();
+        let write = |name: &str, text: &str| {
+            let path = root.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let marked = |marks: &[&str]| {
+            let parts = marks.iter().map(|mark| format!("{mark}\n{}\n", markdown::END));
+            format!("# Head\n\n{}", parts.collect::<String>())
+        };
+        write(DOCUMENT, &marked(&[markdown::BEGIN]));
+        write(CONFIGURATION, &marked(&[document::LAYERS, document::SETTINGS]));
+        write(GUIDE, &marked(&[document::SETTINGS]));
+        write(MANIFEST, vscode::EMPTY_MANIFEST);
         root
     }
 
     #[test]
     fn files_once_written_are_not_stale() {
         let root = fresh_project();
-        assert_eq!(stale(root.path()).unwrap(), [SCHEMA, TYPESCRIPT, LUA, DOCUMENT]);
-        assert_eq!(write(root.path()).unwrap(), [SCHEMA, TYPESCRIPT, LUA, DOCUMENT]);
+        let all = [SCHEMA, TYPESCRIPT, LUA, DOCUMENT, CONFIG_SCHEMA, CONFIGURATION, GUIDE, MANIFEST, NAMES];
+        assert_eq!(stale(root.path()).unwrap(), all);
+        assert_eq!(write(root.path()).unwrap(), all);
         assert!(stale(root.path()).unwrap().is_empty());
         assert!(write(root.path()).unwrap().is_empty());
     }

@@ -5,13 +5,13 @@ import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
 import type { ServerFact } from '../chat/messages';
 import type { Notifications, Requests } from '../generated/protocol';
+import { trusted } from '../generated/settings';
 import { Languages } from '../lang/languages';
 import { unlinked } from '../text';
 import { findServer, misfit } from './find';
 import type { Held } from './held';
 import type { Keys } from './keys';
 import { messageOf, type Method } from './requests';
-import { trusted } from './settings';
 
 /** So many crashes within this time, and it is not started again by itself. */
 const CRASHES = 4;

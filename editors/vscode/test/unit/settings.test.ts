@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { initializationOptions as optionsOf, settings, trusted, type Inspect, type Inspected } from '../../src/server/settings';
+import { additive, free, trusted } from '../../src/generated/settings';
+import { initializationOptions as optionsOf, settings, type Inspect, type Inspected } from '../../src/server/settings';
 
 /** The options in a workspace that is trusted, but for that. */
 function initializationOptions(inspect: Inspect): Record<string, unknown> {
@@ -47,11 +48,23 @@ test('what is no list goes to the server, which says so', () => {
 
 test('every setting that may allow something is declared for the machine, and restricted', () => {
   const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
-    contributes: { configuration: { properties: Record<string, { scope: string }> } };
+    contributes: { configuration: { properties: Record<string, { scope: string }> }[] };
     capabilities: { untrustedWorkspaces: { restrictedConfigurations: string[] } };
   };
+  const declared = Object.assign({}, ...manifest.contributes.configuration.map((one) => one.properties)) as Record<string, { scope: string }>;
   for (const name of [...trusted, 'server.path'].map((one) => `azimuth.${one}`)) {
-    assert.equal(manifest.contributes.configuration.properties[name]?.scope, 'machine', name);
+    assert.equal(declared[name]?.scope, 'machine', name);
     assert.ok(manifest.capabilities.untrustedWorkspaces.restrictedConfigurations.includes(name), name);
   }
+});
+
+test('each setting that a user writes is sent by its name', () => {
+  for (const name of [...free, ...trusted, ...additive]) {
+    const value = name.startsWith('permissions.') ? ['Shell'] : 'a';
+    const nested = name.split('.').reduceRight<unknown>((inner, part) => ({ [part]: inner }), value);
+    assert.deepEqual(initializationOptions(inspect({ [name]: { globalValue: value } })), nested);
+  }
+  const late = { checkEdits: { globalValue: 9 }, mendErrors: { globalValue: 2 }, codeActions: { globalValue: false }, chatAnswers: { globalValue: 'live' } };
+  assert.deepEqual(settings(inspect(late)), { checkEdits: 9, mendErrors: 2, codeActions: false, chatAnswers: 'live' });
+  assert.deepEqual(initializationOptions(inspect({ passEnvironment: { globalValue: ['GITHUB_TOKEN'] } })), { passEnvironment: ['GITHUB_TOKEN'] });
 });

@@ -2,11 +2,14 @@
 
 use std::path::Path;
 
-use providers::Settings;
-use serde_json::json;
+use protocol::settings::{Kind as ValueKind, SETTINGS, Stricter};
+use providers::{Dialect, Settings};
+use serde_json::{Map, json};
 use tempfile::TempDir;
 
 use super::*;
+use crate::config::layer::default_of;
+use crate::config::{ChatAnswers, FormatEdits};
 
 /// A user with a project.
 struct Home {
@@ -94,7 +97,7 @@ const EVIL: &str = r#"
 #[test]
 fn a_project_can_only_restrict() {
     let config = Home::new().project(EVIL).load();
-    assert_eq!((config.model, config.log, config.accept_edits), (None, None, false));
+    assert_eq!((&config.model, &config.log, config.accept_edits), (&None, &None, false));
     assert_eq!(config.chat_answers, None);
     assert!(config.rules.ask.is_empty());
     assert_eq!(written(&config.rules.deny), ["Shell(git push:*)"]);
@@ -405,9 +408,9 @@ fn a_project_may_have_edits_not_checked_but_no_more_done_about_them() {
     assert_eq!((config.check_edits, config.mend_errors), (5, 0));
     assert!(config.warnings[0].contains("check_edits, mend_errors ignored"), "{:?}", config.warnings);
     let config = Home::new().settings(json!({ "checkEdits": 2, "mendErrors": 1000 })).load();
-    assert_eq!((config.wait_for_problems().as_secs(), config.mends()), (2, 5));
+    assert_eq!((config.wait_for_problems().as_secs(), config.mend_errors), (2, 5));
     let config = Home::new().user("mend_errors = 2").project("check_edits = 0\nmend_errors = 0").load();
-    assert_eq!((config.wait_for_problems().as_secs(), config.mends()), (0, 0));
+    assert_eq!((config.wait_for_problems().as_secs(), config.mend_errors), (0, 0));
     assert!(config.warnings.is_empty(), "{:?}", config.warnings);
 }
 
@@ -465,4 +468,144 @@ fn only_an_editor_that_starts_says_whether_a_workspace_is_trusted() {
     let config = Home::new().project("workspace_trust = \"trusted\"").load();
     assert!(config.warnings[0].contains("workspace_trust ignored"), "{:?}", config.warnings);
     assert_eq!(Home::new().options(json!({ "workspaceTrust": "yes" })).load().errors.len(), 1);
+}
+
+/// A value that a setting can have, and not its default.
+fn another_value(setting: &Setting) -> Value {
+    match (setting.kind, default_of(setting)) {
+        (ValueKind::Text(_) | ValueKind::Secret, _) => json!("debug"),
+        (ValueKind::Flag, default) => json!(default == json!(false)),
+        (ValueKind::Number { min, .. }, default) if default == json!(min) => json!(min + 1),
+        (ValueKind::Number { min, .. }, _) => json!(min),
+        (ValueKind::Choice(choices), default) => {
+            json!(choices.iter().find(|(choice, _)| default != *choice).map(|(choice, _)| *choice))
+        }
+        (ValueKind::List(_), _) => json!(["Read"]),
+    }
+}
+
+/// The only setting that no configuration holds: it is the client's.
+fn is_the_clients(setting: &Setting) -> bool {
+    setting.name == "workspace_trust"
+}
+
+#[test]
+fn every_setting_of_the_table_is_read_in_both_spellings() {
+    for setting in SETTINGS {
+        for name in [setting.name.to_owned(), setting.camel_case()] {
+            let written = name.rsplit('.').fold(another_value(setting), |value, part| json!({ part: value }));
+            let layer = from_editor("the options", "options", written);
+            assert!(layer.is_ok(), "{name}: {layer:?}");
+        }
+    }
+}
+
+#[test]
+fn the_configuration_holds_what_the_table_has_with_its_defaults() {
+    let held = Config::default().settings.values().unwrap();
+    let table = plain().filter(|setting| !is_the_clients(setting));
+    let table: Map<_, _> = table.map(|setting| (setting.name.to_owned(), default_of(setting))).collect();
+    assert_eq!(held, table);
+    let config = Home::new().load();
+    assert_eq!(config.settings.values().unwrap(), table);
+    assert_eq!(config.providers.idle_timeout, Settings::default().idle_timeout);
+    // Each value that the table knows has its place in the type.
+    for setting in plain().filter(|setting| !is_the_clients(setting)) {
+        let values = match setting.kind {
+            ValueKind::Choice(choices) => choices.iter().map(|(choice, _)| json!(choice)).collect(),
+            ValueKind::Number { min, max, .. } => vec![json!(min), json!(max)],
+            _ => vec![another_value(setting)],
+        };
+        for value in values {
+            let settings = Config::default().settings.with([(setting.name, value.clone())].into());
+            assert_eq!(settings.unwrap().values().unwrap()[setting.name], value, "{}", setting.name);
+        }
+    }
+}
+
+#[test]
+fn each_layer_sets_what_the_table_lets_it_set_and_the_rest_is_said_to_be_ignored() {
+    for setting in plain() {
+        let value = another_value(setting);
+        let value = if setting.name == "model" { json!("openai/gpt-5") } else { value };
+        let text = toml::to_string(&json!({ setting.name: value })).unwrap();
+        let said = json!({ setting.camel_case(): value });
+        let default = default_of(setting);
+        let layers = [
+            (setting.who.user, Home::new().user(&text)),
+            (setting.who.editor, Home::new().settings(said)),
+            (setting.who.project, Home::new().project(&text)),
+        ];
+        for (may, home) in layers {
+            let config = home.load();
+            let is_ignored =
+                config.warnings.iter().any(|warning| warning.contains(&format!("{} ignored", setting.name)));
+            let now = config.value_of(setting);
+            let counts = match may {
+                May::Set | May::KnownModel => true,
+                May::Restrict(Stricter::Off) => value == json!(false) || value == json!(0) || value == json!("off"),
+                May::Restrict(Stricter::Lower) => value == json!(false) || value == json!("read-only"),
+                May::Restrict(Stricter::Fewer) | May::OnceTrusted | May::Never => false,
+            };
+            let expected = (if counts { &value } else { &default }, !counts);
+            assert_eq!((&now, is_ignored), expected, "{} by {may:?}: {:?}", setting.name, config.warnings);
+        }
+    }
+}
+
+#[test]
+fn the_table_says_of_rules_and_providers_what_each_layer_may() {
+    let who = |name: &str| SETTINGS.iter().find(|setting| setting.name == name).unwrap().who;
+    assert_eq!((who("permissions.allow").editor, who("permissions.allow").project), (May::Never, May::OnceTrusted));
+    for name in ["permissions.ask", "permissions.deny"] {
+        assert_eq!((who(name).editor, who(name).project), (May::Set, May::Set));
+    }
+    for setting in SETTINGS.iter().filter(|setting| setting.name.starts_with("providers.")) {
+        assert_eq!((setting.who.editor, setting.who.project), (May::Never, May::Never), "{}", setting.name);
+    }
+}
+
+#[test]
+fn what_the_table_has_for_a_provider_is_what_one_can_have() {
+    let choices = |name: &str| {
+        let setting = SETTINGS.iter().find(|setting| setting.name == name).unwrap();
+        let ValueKind::Choice(choices) = setting.kind else { panic!("{setting:?}") };
+        choices.iter().map(|(choice, _)| *choice).collect::<Vec<_>>()
+    };
+    let (wires, dialects) = (choices("providers.NAME.wire"), choices("providers.NAME.dialect"));
+    for (name, value) in wires.iter().map(|it| ("wire", it)).chain(dialects.iter().map(|it| ("dialect", it))) {
+        let config = Home::new().user(&format!("providers.openai.{name} = '{value}'")).load();
+        assert_eq!(config.errors, []);
+    }
+    let mut known: Vec<_> = Dialect::NAMES.iter().map(|(name, _)| *name).collect();
+    known.sort_unstable();
+    let mut dialects = dialects;
+    dialects.sort_unstable();
+    assert_eq!(dialects, known);
+}
+
+#[test]
+fn what_is_wrong_in_a_layer_is_said_with_its_place() {
+    for (said, problem) in [
+        (json!({ "mdoel": 1 }), "`azimuth.mdoel`: unknown field `mdoel`, expected one of `model`, `log`, "),
+        (
+            json!({ "formatEdits": "all" }),
+            "`azimuth.formatEdits`: unknown variant `all`, expected one of `off`, `lines`, `file`",
+        ),
+        (json!({ "chatAnswers": "never" }), "unknown variant `never`, expected `live` or `at-end`"),
+        (json!({ "formatEdits": 1 }), "`azimuth.formatEdits`: invalid type: integer, expected a string"),
+        (json!({ "editTools": [1] }), "`azimuth.editTools[0]`: invalid type: integer, expected a string"),
+        (json!({ "acceptEdits": true, "accept_edits": true }), "duplicate field `accept_edits`"),
+        (json!(["openai/gpt-5"]), "invalid type: sequence, expected a table of settings"),
+    ] {
+        let error = from_editor("the editor's settings", "azimuth", said.clone()).unwrap_err().to_string();
+        assert!(error.contains(problem), "{said}: {error}");
+    }
+    let config = Home::new().user("\n\nformat_edits = 'all'").load();
+    let error = config.errors[0].to_string();
+    assert!(error.contains("line 3: unknown variant `all`, expected one of `off`, `lines`, `file`"), "{error}");
+    // An editor that writes Lua has an empty list for an empty table, and null says nothing.
+    for said in [json!([]), json!({ "model": null, "editTools": null })] {
+        assert_eq!(from_editor("the editor's settings", "azimuth", said).unwrap().values, Values::new());
+    }
 }

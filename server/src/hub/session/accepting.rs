@@ -171,7 +171,8 @@ mod tests {
 
     #[test]
     fn the_session_counts_more_than_its_project_and_that_more_than_the_configuration() {
-        let (off, on) = (Config::default(), Config { accept_edits: true, ..Config::default() });
+        let (off, mut on) = (Config::default(), Config::default());
+        on.accept_edits = true;
         let of = |session, always, config| Accepting { session, always, said: 0 }.in_force(config);
         assert_eq!(of(None, false, &off), (false, AutoScope::Session));
         assert_eq!(of(None, false, &on), (true, AutoScope::Session));

@@ -258,7 +258,7 @@ impl Session {
                     stop_early: self.config.stop_early,
                     file_blocks: turn.file_mark,
                     canonical_edits: self.config.canonical_edits,
-                    mend_errors: self.config.mends(),
+                    mend_errors: self.config.mend_errors,
                     model,
                     tools: Arc::clone(&self.tools),
                     mode,

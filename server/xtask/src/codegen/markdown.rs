@@ -13,14 +13,14 @@ pub const BEGIN: &str = "<!-- generated: methods -->";
 /// The line before which it ends.
 pub const END: &str = "<!-- end of generated -->";
 
-/// Puts the generated part between the marks of a document.
+/// Puts a generated part between its marks in a document.
 ///
 /// # Errors
 /// The mark that is not where it should be.
-pub fn put_between_marks(document: &str, generated: &str) -> Result<String, &'static str> {
-    let (head, rest) = document.split_once(BEGIN).ok_or(BEGIN)?;
+pub fn put_between_marks(document: &str, begin: &'static str, generated: &str) -> Result<String, &'static str> {
+    let (head, rest) = document.split_once(begin).ok_or(begin)?;
     let (_, tail) = rest.split_once(END).ok_or(END)?;
-    Ok(format!("{head}{BEGIN}\n\n{generated}\n{END}{tail}"))
+    Ok(format!("{head}{begin}\n\n{generated}\n{END}{tail}"))
 }
 
 /// The generated part.
@@ -179,7 +179,7 @@ fn innermost(r#type: &Type) -> &str {
 }
 
 /// Text as a cell of a table: one line, without the sign that parts cells.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
@@ -199,10 +199,10 @@ mod tests {
 
     #[test]
     fn the_generated_part_replaces_the_one_before() {
-        let once = put_between_marks(&format!("head\n\n{BEGIN}\n{END}\ntail\n"), "one\n").unwrap();
-        let twice = put_between_marks(&once, "two\n").unwrap();
+        let once = put_between_marks(&format!("head\n\n{BEGIN}\n{END}\ntail\n"), BEGIN, "one\n").unwrap();
+        let twice = put_between_marks(&once, BEGIN, "two\n").unwrap();
         assert_eq!(twice, format!("head\n\n{BEGIN}\n\ntwo\n\n{END}\ntail\n"));
-        assert_eq!(put_between_marks("no marks", ""), Err(BEGIN));
+        assert_eq!(put_between_marks("no marks", BEGIN, ""), Err(BEGIN));
     }
 
     #[test]

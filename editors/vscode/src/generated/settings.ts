@@ -1,0 +1,45 @@
+// Generated from the table `protocol::settings` by `cargo run -p xtask -- codegen`. Do not edit.
+
+/** The settings that may allow something, or that only the user may change otherwise. */
+export const trusted = [
+  'acceptEdits',
+  'caFile',
+  'idleTimeout',
+  'checkpointDays',
+  'undoCommands',
+  'reviewCommands',
+  'sandbox',
+  'sandboxNetwork',
+  'sandboxWrite',
+  'sandboxRead',
+  'passEnvironment',
+  'shellRc',
+  'allowBypass',
+  'projectCommands',
+  'permissions.allow',
+  'providers',
+] as const;
+
+/** The settings that a workspace may choose, too. */
+export const free = [
+  'model',
+  'log',
+  'chatAnswers',
+  'codeActions',
+  'editMode',
+  'editTools',
+  'stopEarly',
+  'fileBlocks',
+  'canonicalEdits',
+  'interceptCommands',
+  'formatEdits',
+  'saveEdits',
+  'checkEdits',
+  'mendErrors',
+] as const;
+
+/** The lists to which a workspace and its folders may add. */
+export const additive = [
+  'permissions.ask',
+  'permissions.deny',
+] as const;

@@ -1,0 +1,467 @@
+//! The table of settings: the one definition of each.
+//!
+//! From it follow how a layer of the configuration is read and what each layer may say (`server/src/config`), and the
+//! generated files: the tables in `docs/configuration.md` and `docs/vscode.md`, the schema of `config.toml`, and the
+//! settings of the VS Code extension with what it sends of them. The order is the one in which users read them.
+
+use DefaultValue::{Bool, Int, Unset, Word};
+use Kind::{Choice, Flag, List, Number, Secret, Text};
+use May::{KnownModel, Never, OnceTrusted, Restrict, Set};
+
+/// One setting.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// Its name in `config.toml`. An editor may write it in camelCase. `NAME` is any name, as of a provider.
+    pub name: &'static str,
+    /// What its value is.
+    pub kind: Kind,
+    /// What holds if nobody sets it.
+    pub default: DefaultValue,
+    /// Who may set it.
+    pub who: Who,
+    /// What it does, for users, in Markdown without links.
+    pub words: &'static str,
+    /// Where the documentation says more, from the folder `docs`.
+    pub more: Option<&'static str>,
+}
+
+impl Setting {
+    /// Its name as editors write it.
+    pub fn camel_case(&self) -> String {
+        let mut words = self.name.split('_');
+        let first = words.next().unwrap_or_default().to_owned();
+        words.fold(first, |name, word| {
+            let (head, tail) = word.split_at(word.len().min(1));
+            name + &head.to_ascii_uppercase() + tail
+        })
+    }
+}
+
+/// What a setting's value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A text, with what it is: a text, a path, a URL.
+    Text(&'static str),
+    /// A text that is not written into an editor's settings.
+    Secret,
+    /// `true` or `false`.
+    Flag,
+    /// One of these, each with what it means in the middle of a sentence. Where a project may restrict it, the
+    /// strictest stands first.
+    Choice(&'static [(&'static str, &'static str)]),
+    /// A whole number. One outside the range counts as the nearest in it.
+    Number {
+        /// What it counts.
+        unit: &'static str,
+        /// The least.
+        min: u32,
+        /// The most.
+        max: u32,
+    },
+    /// Texts, with what they are.
+    List(&'static str),
+}
+
+/// What holds if nobody sets a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefaultValue {
+    /// No value; says what is done without one.
+    Unset(&'static str),
+    /// `true` or `false`.
+    Bool(bool),
+    /// One of the choices.
+    Word(&'static str),
+    /// A number.
+    Int(u32),
+}
+
+/// Who may set a setting. The `initializationOptions`, which are the user's own, may set all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Who {
+    /// The user's file.
+    pub user: May,
+    /// The editor's settings, which a project may bring along.
+    pub editor: May,
+    /// A project's file.
+    pub project: May,
+}
+
+/// What a layer may do with a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum May {
+    /// Set it to anything.
+    Set,
+    /// Set it to a model of a provider that is set up.
+    KnownModel,
+    /// Make it stricter.
+    Restrict(Stricter),
+    /// Set it, but that counts only once the project's folder is trusted.
+    OnceTrusted,
+    /// Nothing.
+    Never,
+}
+
+/// What makes a setting stricter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stricter {
+    /// Only switching it off: `false`, 0 or the first choice.
+    Off,
+    /// A lower value: `false` below `true`, a smaller number, an earlier choice.
+    Lower,
+    /// A list with fewer of the entries.
+    Fewer,
+}
+
+/// The user.
+const USER: Who = Who { user: Set, editor: Never, project: Never };
+/// The user, and the editor's settings.
+const EDITOR: Who = Who { user: Set, editor: Set, project: Never };
+/// The user, and the editor's settings; a project's file may switch it off.
+const EDITOR_PROJECT_OFF: Who = Who { user: Set, editor: Set, project: Restrict(Stricter::Off) };
+/// Everybody.
+const ALL: Who = Who { user: Set, editor: Set, project: Set };
+
+/// The user; everybody else may make it stricter.
+const fn restrictable(how: Stricter) -> Who {
+    Who { user: Set, editor: Restrict(how), project: Restrict(how) }
+}
+
+/// All settings.
+pub const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "model",
+        kind: Text("text"),
+        default: Unset("the last one chosen, else the first usable one"),
+        who: Who { user: Set, editor: KnownModel, project: Never },
+        words: "The model of new sessions: an id such as `anthropic/claude-sonnet-5-5`, or an alias. `azimuth models` \
+                lists them.",
+        more: None,
+    },
+    Setting {
+        name: "log",
+        kind: Text("text"),
+        default: Unset("`info`"),
+        who: EDITOR,
+        words: "What goes to the log: `error`, `warn`, `info`, `debug`, `trace` or `off`, or a filter such as \
+                `azimuth=debug,warn`.",
+        more: None,
+    },
+    Setting {
+        name: "chat_answers",
+        kind: Choice(&[
+            ("live", "as it arrives, at most once a second"),
+            ("at-end", "once the turn ends or asks something"),
+        ]),
+        default: Unset("by the editor"),
+        who: EDITOR,
+        words: "When an answer is written into a chat document, which is the chat of editors without a panel.",
+        more: Some("editors.md"),
+    },
+    Setting {
+        name: "code_actions",
+        kind: Flag,
+        default: Bool(true),
+        who: EDITOR,
+        words: "Offer code actions that start a workflow in the chat: ask, fix, explain, write tests, document.",
+        more: Some("editors.md#code-actions"),
+    },
+    Setting {
+        name: "edit_mode",
+        kind: Choice(&[
+            ("replace", "a text and its replacement"),
+            ("patch", "patches"),
+            ("hashline", "lines that are named by tags"),
+        ]),
+        default: Unset("by the model"),
+        who: EDITOR,
+        words: "The form in which the model edits. By default OpenAI's models get patches, and the others replace text.",
+        more: Some("tools.md#forms-of-edits"),
+    },
+    Setting {
+        name: "edit_tools",
+        kind: List("names"),
+        default: Unset("none"),
+        who: EDITOR,
+        words: "Additional tools to offer the model, such as `edit_structural`.",
+        more: None,
+    },
+    Setting {
+        name: "stop_early",
+        kind: Flag,
+        default: Bool(false),
+        who: EDITOR,
+        words: "Drop an answer as soon as an edit in it is seen to fail, which saves the tokens of the rest.",
+        more: Some("tools.md#while-an-answer-still-comes"),
+    },
+    Setting {
+        name: "file_blocks",
+        kind: Flag,
+        default: Bool(true),
+        who: EDITOR,
+        words: "Let models write long new files in the text of their answers.",
+        more: Some("tools.md#files-in-answers"),
+    },
+    Setting {
+        name: "canonical_edits",
+        kind: Flag,
+        default: Bool(false),
+        who: EDITOR,
+        words: "Show the model its edits as they were applied if a lenient match had to find their place.",
+        more: Some("tools.md#forms-of-edits"),
+    },
+    Setting {
+        name: "intercept_commands",
+        kind: Flag,
+        default: Bool(false),
+        who: EDITOR,
+        words: "Do not run a command that does what a tool does, such as `cat` or `grep -r`; tell the model about the \
+                tool instead.",
+        more: Some("tools.md#commands-that-a-tool-does-better"),
+    },
+    Setting {
+        name: "accept_edits",
+        kind: Flag,
+        default: Bool(false),
+        who: USER,
+        words: "Accept edits as soon as they are proposed. They stay listed in the review and can be undone.",
+        more: Some("configuration.md#edits-accepted-as-they-come"),
+    },
+    Setting {
+        name: "format_edits",
+        kind: Choice(&[("off", "nothing"), ("lines", "the lines that the edits changed"), ("file", "the whole file")]),
+        default: Word("off"),
+        who: EDITOR_PROJECT_OFF,
+        words: "What is formatted once accepted edits are in a file.",
+        more: Some("configuration.md#formatting-and-saving"),
+    },
+    Setting {
+        name: "save_edits",
+        kind: Flag,
+        default: Bool(false),
+        who: EDITOR_PROJECT_OFF,
+        words: "Save an open file once accepted edits are in it, if it had no unsaved changes before.",
+        more: Some("configuration.md#formatting-and-saving"),
+    },
+    Setting {
+        name: "check_edits",
+        // VS Code waits four seconds before it takes silence for "nothing is wrong", so 5. A server that takes longer
+        // than a minute is of no use to a turn that waits.
+        kind: Number { unit: "seconds", min: 0, max: 60 },
+        default: Int(5),
+        who: EDITOR_PROJECT_OFF,
+        words: "How many seconds to wait for language servers after edits, to report what the edits broke and fixed. \
+                `0` does not ask them.",
+        more: Some("language-servers.md#what-edits-break-and-mend"),
+    },
+    Setting {
+        name: "mend_errors",
+        kind: Number { unit: "times", min: 0, max: 5 },
+        default: Int(0),
+        who: EDITOR_PROJECT_OFF,
+        words: "How many times a turn continues on its own if it would otherwise end with errors that its edits caused.",
+        more: Some("language-servers.md#what-edits-break-and-mend"),
+    },
+    Setting {
+        name: "ca_file",
+        kind: Text("path"),
+        default: Unset("none"),
+        who: USER,
+        words: "A PEM file with additional certificate authorities.",
+        more: None,
+    },
+    Setting {
+        name: "idle_timeout",
+        kind: Number { unit: "seconds", min: 1, max: u32::MAX },
+        default: Int(120),
+        who: USER,
+        words: "How many seconds a model may be silent before its answer counts as broken off and is requested again.",
+        more: None,
+    },
+    Setting {
+        name: "checkpoint_days",
+        kind: Number { unit: "days", min: 0, max: u32::MAX },
+        default: Int(30),
+        who: USER,
+        words: "How many days to keep what edits overwrote, so that a turn can be undone and redone. `0` keeps it \
+                forever.",
+        more: Some("undo.md"),
+    },
+    Setting {
+        name: "undo_commands",
+        kind: Flag,
+        default: Bool(true),
+        who: USER,
+        words: "Also keep what commands change in the project, so that it can be undone.",
+        more: Some("undo.md"),
+    },
+    Setting {
+        name: "review_commands",
+        kind: Flag,
+        default: Bool(true),
+        who: USER,
+        words: "List what commands and other programs change during a turn for review, to keep or to revert. It needs \
+                `undo_commands`.",
+        more: Some("undo.md#review-of-what-others-changed"),
+    },
+    Setting {
+        name: "sandbox",
+        kind: Choice(&[
+            ("read-only", "they write nothing but temporary files"),
+            ("workspace-write", "they write in the workspace, temporary folders and package caches"),
+            ("full", "no sandbox"),
+        ]),
+        default: Word("workspace-write"),
+        who: restrictable(Stricter::Lower),
+        words: "What commands may do to the machine without a question.",
+        more: Some("security.md#the-sandbox"),
+    },
+    Setting {
+        name: "sandbox_network",
+        kind: Flag,
+        default: Bool(true),
+        who: restrictable(Stricter::Lower),
+        words: "Let commands in the sandbox use the network, including the addresses of this machine.",
+        more: Some("security.md#the-sandbox"),
+    },
+    Setting {
+        name: "sandbox_write",
+        kind: List("paths"),
+        default: Unset("none"),
+        who: USER,
+        words: "Additional files and folders that commands in the sandbox may write, such as `~/.cache/mytool`. \
+                `/dev/pts` opens all terminals.",
+        more: Some("security.md#what-it-does-not-keep"),
+    },
+    Setting {
+        name: "sandbox_read",
+        kind: List("paths"),
+        default: Unset("none"),
+        who: USER,
+        words: "Additional files and folders that commands in the sandbox may read.",
+        more: Some("security.md#the-sandbox"),
+    },
+    Setting {
+        name: "pass_environment",
+        kind: List("names"),
+        default: Unset("none"),
+        who: restrictable(Stricter::Fewer),
+        words: "Variables that commands and language servers get even though they look like secrets, such as \
+                `GITHUB_TOKEN`.",
+        more: Some("security.md#what-programs-get-of-your-environment"),
+    },
+    Setting {
+        name: "shell_rc",
+        kind: Flag,
+        default: Bool(true),
+        who: USER,
+        words: "Give commands what your login shell has: exported variables such as `PATH`, functions and aliases.",
+        more: Some("tools.md#your-shells-own-functions-and-aliases"),
+    },
+    Setting {
+        name: "allow_bypass",
+        kind: Flag,
+        default: Bool(true),
+        who: restrictable(Stricter::Off),
+        words: "Allow the mode `bypass`, in which nothing is asked.",
+        more: Some("configuration.md#modes"),
+    },
+    Setting {
+        name: "project_commands",
+        kind: Flag,
+        default: Bool(true),
+        who: restrictable(Stricter::Off),
+        words: "Run the project's own commands, such as its tests and its build, without asking in the sandbox of a \
+                trusted folder.",
+        more: Some("security.md#permission"),
+    },
+    Setting {
+        name: "workspace_trust",
+        kind: Choice(&[("trusted", "it does"), ("restricted", "it does not")]),
+        default: Unset("you are asked"),
+        who: Who { user: Never, editor: Never, project: Never },
+        words: "Whether the editor trusts its workspace. Only `initializationOptions` can say it.",
+        more: Some("security.md#workspace-trust"),
+    },
+    Setting {
+        name: "permissions.allow",
+        kind: List("rules"),
+        default: Unset("none"),
+        who: Who { user: Set, editor: Never, project: OnceTrusted },
+        words: "What runs without asking, such as `Shell(cargo test:*)`.",
+        more: Some("configuration.md#permission-rules"),
+    },
+    Setting {
+        name: "permissions.ask",
+        kind: List("rules"),
+        default: Unset("none"),
+        who: ALL,
+        words: "What is always asked.",
+        more: Some("configuration.md#permission-rules"),
+    },
+    Setting {
+        name: "permissions.deny",
+        kind: List("rules"),
+        default: Unset("none"),
+        who: ALL,
+        words: "What never runs, such as `Shell(git push:*)` or `Edit(secrets/**)`.",
+        more: Some("configuration.md#permission-rules"),
+    },
+    Setting {
+        name: "providers.NAME.base_url",
+        kind: Text("URL"),
+        default: Unset("the vendor's"),
+        who: USER,
+        words: "The address of the provider.",
+        more: Some("configuration.md#keys-stay-with-their-server"),
+    },
+    Setting {
+        name: "providers.NAME.key",
+        kind: Secret,
+        default: Unset("none"),
+        who: USER,
+        words: "The key. `key_env` is the better place for it.",
+        more: None,
+    },
+    Setting {
+        name: "providers.NAME.key_env",
+        kind: Text("text"),
+        default: Unset("none"),
+        who: USER,
+        words: "The environment variable that holds the key.",
+        more: None,
+    },
+    Setting {
+        name: "providers.NAME.wire",
+        kind: Choice(&[
+            ("anthropic", "Anthropic's Messages"),
+            ("openai-responses", "OpenAI's Responses"),
+            ("openai-chat", "Chat Completions, as most others have them"),
+        ]),
+        default: Unset("by the name"),
+        who: USER,
+        words: "The protocol that the provider speaks.",
+        more: None,
+    },
+    Setting {
+        name: "providers.NAME.dialect",
+        kind: Choice(&[
+            ("openai", "OpenAI's"),
+            ("mistral", "Mistral's"),
+            ("deepseek", "DeepSeek's, also for the models of Moonshot and Xiaomi"),
+            ("gemini", "Gemini's"),
+            ("plain", "nothing that only some of them take"),
+        ]),
+        default: Unset("by the host"),
+        who: USER,
+        words: "Whose Chat Completions a gateway or a server of your own speaks. Needed only if it refuses requests.",
+        more: None,
+    },
+    Setting {
+        name: "providers.NAME.models",
+        kind: List("ids"),
+        default: Unset("asked of the provider"),
+        who: USER,
+        words: "The models that the provider has.",
+        more: None,
+    },
+];
