@@ -425,7 +425,10 @@ async fn an_editor_whose_formatter_was_silent_holds_up_the_next_edit_for_a_secon
     world.accept(&[0]).await;
     let notice = world.until_notice().await;
     assert!(notice.contains("the editor did not answer in time"), "{notice}");
-    assert!(notice.contains("the editor is waited for only 1 second from now on, until it answers"), "{notice}");
+    assert!(
+        notice.contains("From now on the editor is waited for only 1 second, until it answers in time."),
+        "{notice}"
+    );
     let first = world.client.asked(FORMAT).await;
     world.edits(&[("five", "5  5")]).await;
     let began = Instant::now();
@@ -447,6 +450,33 @@ async fn an_editor_whose_formatter_was_silent_holds_up_the_next_edit_for_a_secon
 }
 
 #[tokio::test]
+async fn a_formatter_that_was_too_slow_once_and_takes_more_than_a_second_since_is_used_again() {
+    let world = World::new(panel(), "format_edits = \"file\"").await;
+    world.client.hold(FORMAT);
+    world.edits(&[("two", "2  2")]).await;
+    world.accept(&[0]).await;
+    world.client.asked(FORMAT).await;
+    world.until_notice().await;
+    world.edits(&[("five", "5  5")]).await;
+    world.accept(&[0]).await;
+    let second = world.client.asked(FORMAT).await;
+    // A command waits until the second is waited for no longer.
+    world.settled().await;
+    second.answer(json!({}));
+    world.edits(&[("six", "6  6")]).await;
+    world.accept(&[0]).await;
+    let third = world.client.asked(FORMAT).await;
+    // The user's own command waits for no formatter, and takes longer than the second that one would be waited for.
+    let prompt = json!([{ "type": "text", "text": "!sleep 1.5" }]);
+    world.client.call::<methods::TurnStart>(json!({ "sessionId": world.session, "prompt": prompt })).await;
+    world.until("the command's end", |event| matches!(event, Event::UserCommandEnded { .. })).await;
+    third.answer(json!({ "text": tidy(&world.text(), &[]), "by": "tidy" }));
+    world.until_formatted().await;
+    assert_eq!(world.text(), TEXT.replace("two", "2 2").replace("five", "5 5").replace("six", "6 6"));
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn a_language_server_that_never_formats_is_said_once_by_its_name() {
     let world = World::new(panel(), "format_edits = \"lines\"").await;
     world.install_server("formats-never");
@@ -455,7 +485,7 @@ async fn a_language_server_that_never_formats_is_said_once_by_its_name() {
     world.accept(&[0]).await;
     let notice = world.until_notice().await;
     assert!(
-        notice.contains("nasty: it did not answer in time. It is as the edit left it. nasty is waited for"),
+        notice.contains("nasty: it did not answer in time. It is as the edit left it. From now on nasty is waited for"),
         "{notice}"
     );
     world.edits(&[("five", "5  5")]).await;

@@ -150,6 +150,23 @@ async fn the_user_and_the_model_are_told_of_a_call_of_which_only_a_part_was_acce
 }
 
 #[tokio::test]
+async fn a_call_that_is_half_made_after_its_turn_was_cancelled_is_told_to_the_next() {
+    let world = World::new("accept_edits = true\n").await;
+    world.client.open(&world.project.uri("old.txt"));
+    world.client.hold("workspace/applyEdit");
+    world.model.then(patch(Answer::nothing(), MOVE));
+    world.client.prompt(&world.session, "Change the files.").await;
+    let held = world.client.asked("workspace/applyEdit").await;
+    world.client.call::<methods::TurnCancel>(json!({ "sessionId": world.session })).await;
+    world.client.until_end(&world.session, StopReason::Cancelled).await;
+    held.answer(json!({ "applied": false, "failureReason": "not now" }));
+    world.until_said("It is in new.txt, and not in old.txt").await;
+    let heard = world.heard().await;
+    assert_eq!(heard.matches("made only in part. It is in new.txt, and not in old.txt").count(), 1, "{heard}");
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn a_file_that_is_open_is_moved_by_an_accepted_edit_and_its_document_goes() {
     let world = World::new("accept_edits = true\n").await;
     world.client.open(&world.project.uri("old.txt"));

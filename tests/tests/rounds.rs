@@ -193,6 +193,53 @@ async fn what_is_read_of_an_open_file_after_a_command_says_which_text_is_the_edi
 }
 
 #[tokio::test]
+async fn what_the_model_may_not_have_heard_of_editor_and_disk_is_told_again() {
+    let world = World::new().await;
+    let uri = world.project.uri("a.txt");
+    world.client.open(&uri);
+    world.project.write("a.txt", "other\n");
+    let other = "On disk it has another text";
+    let mention = json!([{ "type": "text", "text": "Look." }, { "type": "file", "uri": uri }]);
+    let is_word = |event: &Event| matches!(event, Event::MessageDelta { .. });
+    let is_queued = |event: &Event| matches!(event, Event::PromptQueued { .. });
+
+    // A word to the turn is taken back before the turn has heard it.
+    let gate = Gate::default();
+    world.model.then(Answer::nothing().text("half ").wait(&gate).text("whole"));
+    let turn = world.client.prompt(&world.session, "Go on.").await;
+    world.client.until(&world.session, "a word", is_word).await;
+    let params = json!({ "sessionId": world.session, "expectedTurnId": turn, "prompt": mention });
+    world.client.call::<methods::TurnSteer>(params).await;
+    let queued = world.client.until(&world.session, "the word that waits", is_queued).await.pop();
+    let Some(Event::PromptQueued { queue_id, .. }) = queued else { unreachable!() };
+    let params = json!({ "type": "remove", "sessionId": world.session, "queueId": queue_id });
+    world.client.call::<methods::TurnQueue>(params).await;
+    gate.open();
+    world.client.until_end(&world.session, StopReason::EndTurn).await;
+    world.model.then(Answer::says("Done."));
+    let params = json!({ "sessionId": world.session, "prompt": mention });
+    world.client.call::<methods::TurnStart>(params).await;
+    world.client.until_end(&world.session, StopReason::EndTurn).await;
+    let heard = world.model.asked().last().expect("a request").user_text();
+    assert!(heard.contains(other), "{heard}");
+
+    // A turn is cancelled in which the file was read.
+    let read = || Answer::calls("read_file", json!({ "path": "a.txt" }));
+    world.project.write("a.txt", "yet another\n");
+    world.model.then(read());
+    world.model.then(Answer::nothing().text("half ").wait(&Gate::default()));
+    world.client.prompt(&world.session, "Read it.").await;
+    world.client.until(&world.session, "a word", is_word).await;
+    world.client.call::<methods::TurnCancel>(json!({ "sessionId": world.session })).await;
+    world.client.until_end(&world.session, StopReason::Cancelled).await;
+    world.model.then(read());
+    world.turn().await;
+    let told = world.model.asked().last().expect("a request").last_results().concat();
+    assert!(told.contains(other), "{told}");
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn of_what_a_command_changed_in_three_files_one_place_is_kept_and_another_taken_back() {
     let world = World::new().await;
     let open = world.project.uri("a.txt");

@@ -211,6 +211,33 @@ async fn a_first_prompt_is_kept_where_the_window_is_closed_while_its_model_is_lo
     is_there_again(&setup, &project, &session, "hello").await;
 }
 
+#[tokio::test]
+async fn a_prompt_that_waits_since_its_window_was_closed_waits_in_the_mode_that_it_was_sent_in() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1", silent.local_addr().unwrap());
+    for (mode, text) in [(json!("plan"), "hello"), (Value::Null, "/mode plan hello")] {
+        let (setup, project) = (Setup::empty(), Project::new([]));
+        setup.configure(&format!("model = \"test/model-1\"\n[providers.test]\nbase_url = \"{url}\"\nkey = \"k\"\n"));
+        let client = Client::start(&setup, &project, Profile::panel()).await;
+        let session = client.new_session().await;
+        let mut params = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": text }] });
+        if !mode.is_null() {
+            params["mode"] = mode;
+        }
+        let prompt = client.request("azimuth/turn/start", params);
+        let (_asked, _) = harness::patiently("the question for its models", silent.accept()).await.unwrap();
+        client.waive("azimuth/event");
+        assert_eq!(client.finish().await, 0);
+        drop(prompt);
+        is_there_again(&setup, &project, &session, "hello").await;
+        let client = Client::start(&setup, &project, Profile::panel()).await;
+        let opened = client.call::<methods::SessionOpen>(json!({ "sessionId": session, "since": 0 })).await;
+        assert_eq!(opened.session.mode, Mode::Plan, "{text}");
+        client.waive("azimuth/event");
+        assert_eq!(client.finish().await, 0);
+    }
+}
+
 /// Sends a prompt, without waiting for the answer.
 fn send(client: &Client, session: &SessionId, text: &str) -> impl Future<Output = Result<Value, RpcError>> + use<> {
     let prompt = json!([{ "type": "text", "text": text }]);

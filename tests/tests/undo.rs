@@ -737,6 +737,62 @@ async fn a_client_without_a_panel_has_it_as_slash_commands() {
 }
 
 #[tokio::test]
+async fn an_undo_that_was_carried_out_as_the_window_was_closed_does_not_take_another_turn_back() {
+    let world = World::new(Profile::panel()).await;
+    world.client.open(&world.project.uri("a.txt"));
+    world.turn(&[replace("a.txt", "one", "1")]).await;
+    world.client.hold("workspace/applyEdit");
+    let prompt = json!([{ "type": "text", "text": "/undo Say why." }]);
+    let sent = world.client.request("azimuth/turn/start", json!({ "sessionId": world.session, "prompt": prompt }));
+    // The window is closed before the editor has answered.
+    world.client.asked("workspace/applyEdit").await;
+    let world = world.restarted().await;
+    drop(sent);
+    let opened = world.client.call::<methods::SessionOpen>(json!({ "sessionId": world.session, "since": 0 })).await;
+    let events: Vec<_> = opened.events.into_iter().map(|event| event.event).collect();
+    let told =
+        |event: &Event| matches!(event, Event::Notice { text, .. } if text.contains("are not tried again: `/undo`"));
+    assert!(events.iter().any(told), "{events:?}");
+
+    let call = |answer: Answer, (tool, input): (&str, Value)| answer.call(tool, input);
+    world.model.then(call(Answer::nothing(), replace("b.txt", "one", "1")));
+    world.model.then(Answer::says("Done."));
+    world.model.then(Answer::says("Because."));
+    world.client.prompt(&world.session, "Change the files.").await;
+    // The prompt that waited follows by itself.
+    for _ in 0..2 {
+        world.client.until_end(&world.session, StopReason::EndTurn).await;
+    }
+    let asked = world.model.asked().last().expect("a request").user_text();
+    assert!(asked.contains("Say why.") && !asked.contains("/undo"), "{asked}");
+    assert_eq!(world.project.read("b.txt"), "1\ntwo\n");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_an_editor_keeps_of_a_file_that_we_deleted_is_not_taken_for_the_users_text_once_a_command_made_it_again() {
+    for undone in [false, true] {
+        let world = World::new(Profile::panel()).await;
+        world.client.keep_deleted_open();
+        let name = if undone { "new.txt" } else { "b.txt" };
+        if undone {
+            made_and_open(&world).await;
+            world.undo(json!({})).await;
+        } else {
+            world.client.open(&world.project.uri(name));
+            world.turn(&[("edit_delete_file", json!({ "path": name }))]).await;
+        }
+        assert!(!world.project.path(name).exists() && world.client.is_open(&world.project.uri(name)));
+        // Before a command the user is asked what becomes of text that they have not saved.
+        let command = format!("echo again > {name}");
+        world.turn(&[("shell_run", json!({ "command": command }))]).await;
+        world.turn(&[("shell_run", json!({ "command": "touch seen.txt" }))]).await;
+        assert_eq!(world.project.read(name), "again\n");
+        world.finish().await;
+    }
+}
+
+#[tokio::test]
 async fn what_a_command_changed_is_taken_back_and_put_again_like_an_edit() {
     let world = World::new(Profile::panel()).await;
     let command = "sed -i s/one/1/ b.txt; rm c.txt; printf 'e\\n' > e.txt; printf 'x\\0' > bin; chmod +x src/d.txt; mv src/d.txt f.sh";

@@ -31,6 +31,9 @@ export AZIMUTH_RUN_SECONDS AZIMUTH_AGAIN_SECONDS
 
 steps_begin() {
   steps_name=$1
+  # Where it is a part of another script, this file is there until its steps have come to their end.
+  steps_mark=${AZIMUTH_STEPS_MARK:-}
+  unset AZIMUTH_STEPS_MARK
   steps_outermost=
   if [ -z "${AZIMUTH_STEPS:-}" ]; then
     steps_outermost=yes
@@ -109,11 +112,13 @@ step() {
 
 # A script with steps of its own.
 part() {
-  local before status=0
-  before=$(wc -l <"$AZIMUTH_STEPS/outcomes")
-  "$@" || status=$?
-  if [ "$status" != 0 ] && [ "$(count_bad "$before")" = 0 ]; then
-    outcome failed 0 "$*" "it ended with $status, and not by one of its steps"
+  local mark status=0
+  # How it ends, and what failed meanwhile, may be of the steps that run beside it.
+  mark=$(mktemp -- "$AZIMUTH_STEPS/part.XXXXXX")
+  AZIMUTH_STEPS_MARK=$mark "$@" || status=$?
+  if [ -e "$mark" ]; then
+    rm -f -- "$mark"
+    outcome failed 0 "$*" "it ended with $status, before its steps came to their end"
   fi
 }
 
@@ -161,6 +166,7 @@ remark() {
 steps_end() {
   local bad
   bad=$(count_bad "$steps_before")
+  [ -z "$steps_mark" ] || rm -f -- "$steps_mark"
   if [ -n "$steps_outermost" ]; then
     tell "$bad"
   fi

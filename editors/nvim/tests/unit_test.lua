@@ -430,10 +430,18 @@ function T.that_a_models_price_is_not_known_is_said_once()
     return event
   end
   local nothing = { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 }
-  local events = { changed("test/a"), unpriced("t0", nothing), unpriced("t1"), unpriced("t2"), changed("test/b"), unpriced("t3"), ended("t4", 0.5) }
+  local function started(model)
+    return vim.tbl_extend("force", turn_started("t", ""), { prompt = {}, model = model })
+  end
+  local events = { changed("test/a"), started("test/a"), unpriced("t0", nothing), started("test/a") }
+  -- Another model is chosen while a turn of the first runs.
+  vim.list_extend(events, { changed("test/b"), unpriced("t1"), started("test/a"), unpriced("t2") })
+  vim.list_extend(events, { started("test/b"), unpriced("t3"), started("test/b"), ended("t4", 0.5) })
   local lines = {}
   for _, entry in ipairs(folded(events).entries) do
-    table.insert(lines, render.entry(entry).lines[1])
+    if entry.kind ~= "user" then
+      table.insert(lines, render.entry(entry).lines[1])
+    end
   end
   support.equal(lines, {
     "Done",

@@ -2,12 +2,13 @@
 //!
 //! It never waits for the store, the editor, the model or a human, nor for the project's files; such work runs in tasks
 //! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests),
-//! `state` (what the log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks
-//! of its session), `reviews` (decisions), `permissions` (modes, rules and grants), `accepting` (edits accepted as they
-//! come), `applying` and `carry` (their way into the documents), `halves` (calls of which only a part was made) and
-//! `formatting` (what is done to those then), `problems` (what edits break and mend), `checkpoints` and `undo` (taking
-//! turns back), `watch` (what commands and other programs change) and `rounds` (that in the review), `terminals`,
-//! `trusting` (whether the workspace is), `user_commands`, `complete`; `relay` (a session that another process holds).
+//! `state` (what the log comes to), `prepare`, `turns` and `waiting` (from a prompt to a running turn), `port` (what a
+//! turn asks of its session), `reviews` (decisions), `permissions` (modes, rules and grants), `accepting` (edits
+//! accepted as they come), `applying` and `carry` (their way into the documents), `halves` (calls of which only a part
+//! was made) and `formatting` (what is done to those then), `problems` (what edits break and mend), `checkpoints` and
+//! `undo` (taking turns back), `watch` (what commands and other programs change) and `rounds` (that in the review),
+//! `terminals`, `trusting` (whether the workspace is), `user_commands`, `complete`; `relay` (a session that another
+//! process holds).
 
 mod accepting;
 mod applying;
@@ -37,6 +38,7 @@ mod trusting;
 mod turns;
 mod undo;
 mod user_commands;
+mod waiting;
 mod watch;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -54,7 +56,9 @@ use agent::tool::Tool;
 use protocol::checkpoint::{Direction, FileImage};
 use protocol::event::SeenOccasion;
 use protocol::model::ModelSelectResult;
-use protocol::permission::{PermissionAbout, PermissionAnswerResult, PermissionOutcome, PermissionRequest};
+use protocol::permission::{
+    PermissionAbout, PermissionAnswerParams, PermissionAnswerResult, PermissionOutcome, PermissionRequest,
+};
 use protocol::review::ReviewResult;
 use protocol::session::{Mode, SessionInfo, SessionNewResult};
 use protocol::terminal::Done;
@@ -76,7 +80,7 @@ use self::halves::{Halves, Settling};
 use self::overlay::Overlay;
 use self::permissions::Grants;
 use self::port::TurnMessage;
-use self::prepare::Prepared;
+use self::prepare::{GivenAnswer, Prepared};
 use self::problems::Problems;
 use self::relay::Ended;
 use self::reviews::{AfterCommand, Applied, NotSaved};
@@ -159,6 +163,10 @@ enum Own {
     Applied(Box<Applied>),
     /// The editor says what a document would be, formatted.
     FormatAnswered(Box<Answered>),
+    /// The editor's formatter of a language has answered, in time or not.
+    FormatterAnswered(Arc<str>),
+    /// What a call's edit came to was not heard: its turn is over.
+    Unheard(ToolCallId),
     /// An undo or redo has changed files, or not.
     Restored(Box<Restored>),
     /// The files of a plan were read: their texts, none for one that is not there.
@@ -685,6 +693,8 @@ impl Session {
             Own::TurnEnded(end) => self.turn_ended(end),
             Own::Applied(applied) => self.applied(*applied),
             Own::FormatAnswered(answered) => self.format_answered(*answered),
+            Own::FormatterAnswered(language) => self.formatting.answers_again(&language),
+            Own::Unheard(call) => self.tell_unheard(Some(&call)),
             Own::PlanRead(call, plan, bases, reply) => self.plan_read(&call, plan, bases, reply),
             Own::PlanRefused(texts, error, reply) => {
                 texts.iter().for_each(|(path, text)| self.base_read(path, text.as_deref()));
@@ -925,11 +935,7 @@ impl Session {
         self.state.info(&self.id, self.log.feed().last())
     }
 
-    fn answer(
-        &mut self,
-        caller: Caller,
-        params: protocol::permission::PermissionAnswerParams,
-    ) -> Result<PermissionAnswerResult, Error> {
+    fn answer(&mut self, caller: Caller, params: PermissionAnswerParams) -> Result<PermissionAnswerResult, Error> {
         let Some(question) = self.questions.get(&params.permission_id) else {
             // Answered in another view, or by the turn's end: harmless, as long as it was a question of this session.
             return if self.state.asked.contains(&params.permission_id) {
@@ -985,10 +991,4 @@ impl Session {
         self.next_id += 1;
         format!("{prefix}-{:x}", self.next_id)
     }
-}
-
-/// An answer that was given to a question before the call that asked it is dispatched again.
-struct GivenAnswer {
-    call: ToolCallId,
-    answer: agent::session::Answer,
 }

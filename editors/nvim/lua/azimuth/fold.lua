@@ -100,6 +100,7 @@ local M = {}
 ---@field context? { used: integer, limit: integer }
 ---@field usage azimuth.Usage Tokens of all turns.
 ---@field cost number Cost of all turns, as far as it is known.
+---@field turn_model? string The model of the last turn. Another may be chosen for the next one.
 ---@field unpriced table<string, true> The models of which it was said that their price is not known.
 ---@field index table<string, integer> Where an entry stands, by `kind:id`.
 
@@ -164,7 +165,7 @@ end
 ---@param event azimuth.Event.TurnEnded
 ---@return string?
 local function newly_unpriced(state, event)
-  local used, model = 0, state.model
+  local used, model = 0, state.turn_model
   for _, tokens in pairs(event.usage or {}) do
     used = used + tokens
   end
@@ -234,10 +235,8 @@ function on.commandExecuted(state, event, at)
 end
 
 function on.turnStarted(state, event, at)
-  state.running = event.turnId
-  state.retrying = nil
-  state.mode = event.mode or state.mode
-  state.model = event.model or state.model
+  state.running, state.retrying, state.turn_model = event.turnId, nil, event.model
+  state.mode, state.model = event.mode or state.mode, event.model or state.model
   local continues = #event.prompt == 0
   add(state, at, {
     kind = "user",

@@ -78,6 +78,7 @@ export interface ChatSnapshot {
   cost: number;
   context: { used: number; limit: number } | undefined;
   runningTurn: TurnId | undefined;
+  turnModel: string;
   doing: string;
   lastSeq: number;
   /** What was said before the first of `entries`, last first. */
@@ -107,6 +108,8 @@ export class Chat {
   cost = 0;
   context: { used: number; limit: number } | undefined;
   runningTurn: TurnId | undefined;
+  /** The model of the last turn. Another may be chosen for the next one. */
+  turnModel = '';
   /** What the running turn is at. */
   doing = '';
   lastSeq = 0;
@@ -169,13 +172,13 @@ export class Chat {
     const waits = this.entries.findIndex((entry) => entry.kind === 'question' && !entry.outcome);
     const tail = Math.max(0, this.entries.length - count);
     const from = waits >= 0 ? Math.min(waits, tail) : tail;
-    const { open, queue, title, model, scripted, cost, context, runningTurn, doing, lastSeq, folders, accepts } = this;
+    const { open, queue, title, model, scripted, cost, context, runningTurn, turnModel, doing, lastSeq, folders, accepts } = this;
     return {
       entries: this.entries.slice(from),
       earlier: from,
       proposals: [...open.proposed, ...open.landed],
       queue: [...queue],
-      title, model, scripted, cost, context, runningTurn, doing, lastSeq, folders, accepts,
+      title, model, scripted, cost, context, runningTurn, turnModel, doing, lastSeq, folders, accepts,
       saidBefore: saidIn(this.entries.slice(0, from)).slice(0, RECALL),
       unpriced: [...this.unpriced],
       terminals: [...this.terminals.values()],
@@ -243,6 +246,7 @@ export class Chat {
         break;
       case 'turnStarted':
         this.runningTurn = event.turnId;
+        this.turnModel = event.model;
         this.doing = 'Thinking';
         this.add(`p${seq}`, {
           kind: 'prompt', blocks: event.prompt, said: event.prompt.length > 0 ? 'prompt' : 'continue', turnId: event.turnId, files: {},
@@ -398,10 +402,11 @@ export class Chat {
       }
       this.touch(entry);
     }
-    const says = event.cost === undefined && tokensOf(event.usage) > 0 && !this.unpriced.has(this.model);
-    if (says) this.unpriced.add(this.model);
+    const model = this.turnModel;
+    const says = event.cost === undefined && tokensOf(event.usage) > 0 && !this.unpriced.has(model);
+    if (says) this.unpriced.add(model);
     this.add(`e${seq}`, {
-      kind: 'end', reason: event.stopReason, error: event.error, usage: event.usage, cost: event.cost, ...(says ? { unpriced: this.model } : {}),
+      kind: 'end', reason: event.stopReason, error: event.error, usage: event.usage, cost: event.cost, ...(says ? { unpriced: model } : {}),
     });
   }
 

@@ -74,11 +74,14 @@ describe('the chat', () => {
   it('says once for each model that its price is not known, also where the chat goes on elsewhere', () => {
     const changed = (model: string): Event => ({ type: 'modelChanged', model, scripted: false });
     const nothing: Event = { ...ended, usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } };
-    const chat = chatOf(changed('a'), started, nothing, started, ended, started, ended, changed('b'), started, ended, started, { ...ended, cost: 0.5 });
+    const by = (model: string): Event => ({ ...started, model });
+    // Another model is chosen while a turn of the first runs.
+    const first = [changed('a'), by('a'), nothing, by('a'), changed('b'), ended, by('a'), ended];
+    const chat = chatOf(...first, by('b'), ended, by('b'), { ...ended, cost: 0.5 });
     const said = (): (string | undefined)[] => chat.entries.flatMap((entry) => (entry.kind === 'end' ? [entry.unpriced] : []));
     assert.deepEqual(said(), [undefined, 'a', undefined, 'b', undefined]);
     const later = Chat.from(structuredClone(chat.snapshot(1)));
-    later.take({ seq: 13, at: 0, event: started });
+    later.take({ seq: 13, at: 0, event: by('b') });
     later.take({ seq: 14, at: 0, event: ended });
     const last = later.entries.at(-1);
     assert.ok(last?.kind === 'end' && last.unpriced === undefined);

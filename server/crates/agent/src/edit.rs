@@ -21,7 +21,9 @@ impl EditForm {
     /// with replacing.
     pub fn usual(model: &str) -> Self {
         let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
-        let gpt = name.strip_prefix("gpt-").and_then(version).is_some_and(|version| version >= (4, 1));
+        // Azure writes GPT-3.5 as `gpt-35`.
+        let is_new = |version: (u32, u32)| version >= (4, 1) && version.0 != 35;
+        let gpt = name.strip_prefix("gpt-").and_then(version).is_some_and(is_new);
         let o = name.strip_prefix('o').and_then(version).is_some_and(|version| version >= (3, 0));
         if gpt || o || name.contains("codex") { Self::Patch } else { Self::Replace }
     }
@@ -125,6 +127,8 @@ mod tests {
             "openai/gpt-4-turbo",
             "openai/gpt-4",
             "gpt-3.5-turbo",
+            "azure/gpt-35-turbo",
+            "gpt-35-turbo-16k",
             "openai/gpt-oss-120b",
             "openai/o1",
             "mistral/open-mistral-7b",

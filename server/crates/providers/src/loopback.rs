@@ -408,7 +408,7 @@ async fn whether_a_model_of_ollama_sees_is_what_ollama_says_and_an_old_one_is_kn
 }
 
 #[tokio::test]
-async fn whether_a_model_of_lm_studio_sees_is_what_it_says_in_its_own_list_and_an_old_one_is_known_by_its_name() {
+async fn whether_a_model_of_lm_studio_sees_is_what_its_own_list_says_and_its_name_where_that_does_not_come() {
     let list = r#"{"object":"list","data":[{"id":"a/finetune","object":"model"},{"id":"b/gemma-3-12b-text-only"},
         {"id":"c/qwen3-vl"}]}"#;
     let new = r#"{"models":[{"type":"llm","key":"a/finetune","max_context_length":131072,
@@ -418,8 +418,7 @@ async fn whether_a_model_of_lm_studio_sees_is_what_it_says_in_its_own_list_and_a
         "capabilities":{"vision":false,"trained_for_tool_use":false}},
         {"type":"llm","key":"d/not-offered","max_context_length":4096},{"type":"embedding","key":"nomic-embed"}]}"#;
     let old = r#"{"object":"list","data":[{"id":"a/finetune","type":"vlm","max_context_length":131072,
-        "loaded_context_length":8192},{"id":"b/gemma-3-12b-text-only","type":"llm","max_context_length":32000,
-        "capabilities":["tool_use"]}]}"#;
+        "loaded_context_length":8192},{"id":"b/gemma-3-12b-text-only","type":"llm","max_context_length":32000}]}"#;
     let json = |body: &str| Answer::status(200, body).with_header("content-type", "application/json");
     // Of a place that it does not know it says so with the status 200.
     let unknown = || json(r#"{"error":"Unexpected endpoint or method. (GET /api/v1/models)"}"#);
@@ -428,6 +427,7 @@ async fn whether_a_model_of_lm_studio_sees_is_what_it_says_in_its_own_list_and_a
         (vec![json(list), json(new)], [(8192, true), (32_000, false), (32_768, true)]),
         (vec![json(list), unknown(), json(old)], [(8192, true), (32_000, false), (32_768, true)]),
         (vec![json(list), unknown(), unknown()], [(32_768, false), (32_768, true), (32_768, true)]),
+        (vec![json(list), Answer::status(200, "").then_silent()], [(32_768, false), (32_768, true), (32_768, true)]),
     ] {
         let server = Server::start(answers).await;
         let mut settings = Settings::from_env(|_| None);

@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(output.plan.unwrap().files.len(), 1000);
         assert!(output.text.contains("\n[the first 40 of 1000 places are shown]\n"), "{}", output.text);
         // They are open, and none is on disk.
-        let told = "[of at least 95 more files the text here is the editor's too, and the disk has another]";
+        let told = "[of at least 95 more files the text here is the editor's too, and is not what is on disk]";
         assert!(output.text.ends_with(told), "{}", output.text);
     }
 

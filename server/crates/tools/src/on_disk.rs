@@ -64,7 +64,9 @@ fn notes(services: &Services, output: &Output, reads: bool) -> String {
     if more > 0 {
         let at_least = if open.next().is_some() { "at least " } else { "" };
         let more = counted(more, "more file");
-        text.push_str(&format!("[of {at_least}{more} the text here is the editor's too, and the disk has another]\n"));
+        text.push_str(&format!(
+            "[of {at_least}{more} the text here is the editor's too, and is not what is on disk]\n"
+        ));
     }
     text
 }
@@ -75,20 +77,27 @@ fn not_searched(services: &Services, output: &Output) -> String {
     let found: HashSet<_> = files(output).into_iter().collect();
     let open = reader.buffers().all().into_iter().map(|document| document.path.clone());
     let is_left = |path: &PathBuf| roots.check(path).is_ok() && search.shows(path);
-    let is_news = |path: &PathBuf| match reader.on_disk(path) {
-        Some((here, other @ OnDisk::Other(_))) => seen.is_news(path, Some((&here, &other)), Telling::Searched),
-        _ => false,
-    };
     // The names are sorted, so that each search compares the same ones.
-    let compared = open.filter(|path| !found.contains(path) && is_left(path)).take(MOST_COMPARED);
-    let names: Vec<_> = compared.filter(is_news).take(MOST).map(|path| roots.display(&path)).collect();
-    match names.is_empty() {
-        true => String::new(),
-        false => {
-            let names = names.join(", ");
-            format!("[searched as in the user's editor, which has not followed what changed on disk: {names}]\n")
+    let mut open = open.filter(|path| !found.contains(path) && is_left(path));
+    let (mut names, mut more) = (Vec::new(), 0);
+    for path in open.by_ref().take(MOST_COMPARED) {
+        let Some((here, other @ OnDisk::Other(_))) = reader.on_disk(&path) else { continue };
+        if names.len() == MOST {
+            // It is not named, so that it is news to the next search still.
+            more += 1;
+        } else if seen.is_news(&path, Some((&here, &other)), Telling::Searched) {
+            names.push(roots.display(&path));
         }
     }
+    if names.is_empty() {
+        return String::new();
+    }
+    let mut names = names.join(", ");
+    if more > 0 {
+        let at_least = if open.next().is_some() { "at least " } else { "" };
+        names.push_str(&format!(" and {at_least}{more} more"));
+    }
+    format!("[searched as in the user's editor, which has not followed what changed on disk: {names}]\n")
 }
 
 fn is_open(reader: &Reader, path: &Path) -> bool {
@@ -138,4 +147,31 @@ pub fn note(reader: &Reader, roots: &Roots, seen: &Seen, path: &Path, reads: boo
             }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use workspace::paths::to_uri;
+
+    use crate::fixture::{World, call};
+
+    #[tokio::test]
+    async fn a_search_names_some_of_the_files_whose_text_on_disk_it_did_not_search_and_counts_the_others() {
+        let names: Vec<_> = (1..=7).map(|number| format!("{number}.txt")).collect();
+        let files: Vec<_> = names.iter().map(|name| (name.as_str(), "on disk\n")).collect();
+        let world = World::new(&files);
+        for name in &names {
+            world.buffers.open(&to_uri(&world.path(name)), "text", 0, "in the editor\n").unwrap();
+        }
+        let services = world.services();
+        let search = async || call(&services, "search_text", json!({ "query": "on disk" })).await.unwrap().text;
+        let words = "which has not followed what changed on disk: ";
+        let first = search().await;
+        assert!(first.contains(&format!("{words}1.txt, 2.txt, 3.txt, 4.txt, 5.txt and 2 more]\n")), "{first}");
+        let second = search().await;
+        assert!(second.contains(&format!("{words}6.txt, 7.txt]\n")), "{second}");
+        let third = search().await;
+        assert!(!third.contains(words), "{third}");
+    }
 }

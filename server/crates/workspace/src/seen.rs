@@ -111,6 +111,11 @@ impl Seen {
         !is_known
     }
 
+    /// The model may not have got what it was told of differences, or has it no more: all of them are news again.
+    pub fn forget_differences(&self) {
+        self.1.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// The files that would now be read differently, sorted by path. Each is given once, until it is seen again or
     /// changes further. Blocks.
     pub fn take_changed(&self, reader: &Reader) -> Vec<PathBuf> {
@@ -206,6 +211,8 @@ mod tests {
         assert!(is_news("three", &OnDisk::Saved, Telling::Read));
         assert!(!seen.is_news(path, None, Telling::Read));
         assert!(is_news("three", &OnDisk::Saved, Telling::Read), "it was gone meanwhile");
+        seen.forget_differences();
+        assert!(is_news("three", &OnDisk::Saved, Telling::Read), "the model does not have it any more");
         for number in 0..REMEMBERED {
             seen.is_news(Path::new(&number.to_string()), Some(("a", &OnDisk::None)), Telling::Read);
         }

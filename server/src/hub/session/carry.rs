@@ -368,8 +368,9 @@ impl Carrier {
 
     /// Keeps a file as it is, if there is one.
     async fn keep_file(&self, path: &Path) -> Result<Option<FileImage>, String> {
-        let (store, path) = (Arc::clone(&self.store), path.to_owned());
-        let kept = tokio::task::spawn_blocking(move || match files::read_whole(&path) {
+        let (roots, store, path) = (Arc::clone(&self.roots), Arc::clone(&self.store), path.to_owned());
+        // Nothing is read, and kept, through a link that came since.
+        let kept = tokio::task::spawn_blocking(move || match files::read_whole(&still_writable(&roots, &path)?) {
             Ok(whole) => keep(&*store, &whole)
                 .map(Some)
                 .map_err(|error| format!("what it is could not be kept, so it was not deleted: {error}")),
@@ -550,6 +551,49 @@ mod tests {
         assert_eq!(refused, ".git/config must not be changed: it belongs to git itself; nothing was written");
     }
 
+    /// Who carries changes out in a project, without an editor.
+    fn carrier(root: &Path, store: Arc<dyn Store>, before_deletion: Option<mpsc::UnboundedSender<Own>>) -> Carrier {
+        let reader = Reader::new(Arc::default(), Arc::new(workspace::reader::NoOverlay));
+        Carrier {
+            session: SessionId::from("s"),
+            store,
+            reader: Arc::new(reader),
+            roots: Arc::new(Roots::new([root]).unwrap()),
+            editor: None,
+            others: Arc::default(),
+            before_deletion,
+        }
+    }
+
+    fn deletion(path: &Path, text: &Arc<str>) -> Change {
+        Change {
+            path: path.to_owned(),
+            base_hash: Some(hash(text)),
+            base_text: Some(Arc::clone(text)),
+            target_text: None,
+            edits: Vec::new(),
+            moved_to: None,
+            exactly: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn no_file_that_a_link_has_led_to_since_is_read_and_kept_before_a_deletion() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let root = folder.join("project");
+        files::create(&root.join("a.txt"), "one\n").unwrap();
+        files::create(&folder.join("elsewhere/a.txt"), "secret\n").unwrap();
+        let store = Arc::new(store::SqliteStore::open(&folder.join("data")).unwrap());
+        let (own, mut told) = mpsc::unbounded_channel();
+        let carrier = carrier(&root, store.clone(), Some(own));
+        std::os::unix::fs::symlink(folder.join("elsewhere"), root.join("build")).unwrap();
+        let carried = carrier.carry_out(&deletion(&root.join("build/a.txt"), &"one\n".into())).await;
+        assert!(matches!(carried.outcome, ApplyOutcome::Failed { .. }), "{:?}", carried.outcome);
+        assert!(store.blob(&hash("secret\n").0).is_err(), "it is kept");
+        assert!(told.try_recv().is_err(), "the log says what it is");
+    }
+
     #[tokio::test]
     async fn a_deleted_file_is_kept_byte_for_byte_and_comes_back_so() {
         let folder = tempfile::tempdir().unwrap();
@@ -558,26 +602,9 @@ mod tests {
         let bytes = b"\xEF\xBB\xBFone\r\ntwo\r\n";
         files::create_bytes(&path, bytes, true).unwrap();
         let store = Arc::new(store::SqliteStore::open(&folder.path().join("data")).unwrap());
-        let reader = Reader::new(Arc::default(), Arc::new(workspace::reader::NoOverlay));
-        let carrier = Carrier {
-            session: SessionId::from("s"),
-            store: store.clone(),
-            reader: Arc::new(reader),
-            roots: Arc::new(Roots::new([&root]).unwrap()),
-            editor: None,
-            others: Arc::default(),
-            before_deletion: None,
-        };
+        let carrier = carrier(&root, store.clone(), None);
         let text: Arc<str> = "one\ntwo\n".into();
-        let delete = Change {
-            path: path.clone(),
-            base_hash: Some(hash(&text)),
-            base_text: Some(Arc::clone(&text)),
-            target_text: None,
-            edits: Vec::new(),
-            moved_to: None,
-            exactly: None,
-        };
+        let delete = deletion(&path, &text);
         let carried = carrier.carry_out(&delete).await;
         assert_eq!(carried.outcome, ApplyOutcome::Verified);
         assert!(!path.exists());

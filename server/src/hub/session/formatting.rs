@@ -137,6 +137,11 @@ impl Formatting {
         std::mem::take(&mut self.news).into_iter().map(|text| Note { text, has_word: false })
     }
 
+    /// The editor's formatter of a language has answered, so that it is waited for again.
+    pub(super) fn answers_again(&mut self, language: &Arc<str>) {
+        self.late_languages.remove(language);
+    }
+
     /// Formats and saves nothing of what has been edited: the documents are another editor's now, which may hold other
     /// texts of the same files. What is on its way into a document goes on.
     pub(super) fn leave(&mut self) {
@@ -233,14 +238,19 @@ impl Session {
             let by_editor = match (&asked.document, editor) {
                 (Some(document), Some(editor)) => {
                     let (uri, version) = (document.uri.to_string(), document.version);
-                    let answer = editor.format(EditorFormatParams { uri, version, lines: lines.clone() });
-                    Some(match is_late {
-                        true => {
-                            let answer = tokio::time::timeout(WITHIN_IF_LATE, answer).await;
-                            answer.unwrap_or(Err(EditorError::TimedOut))
+                    let (language, own) = (Arc::clone(&document.language_id), own.clone());
+                    let params = EditorFormatParams { uri, version, lines: lines.clone() };
+                    // It goes on when it is waited for no longer, so that it is known whether it answers.
+                    let asking = tokio::spawn(async move {
+                        let answer = editor.format(params).await;
+                        if !matches!(answer, Err(EditorError::TimedOut)) {
+                            let _ = own.send(Own::FormatterAnswered(language));
                         }
-                        false => answer.await,
-                    })
+                        answer
+                    });
+                    let within = if is_late { WITHIN_IF_LATE } else { Duration::MAX };
+                    let answer = tokio::time::timeout(within, asking).await;
+                    Some(answer.map_or(Err(EditorError::TimedOut), |ended| ended.unwrap_or(Err(EditorError::Gone))))
                 }
                 _ => None,
             };
@@ -269,12 +279,8 @@ impl Session {
         let Answered { asked, answer, on_disk } = answered;
         let is_it = |run: &mut Run| run.answer.is_none() && Arc::ptr_eq(&run.asked, &asked);
         let run = self.formatting.running.get_mut(&asked.path).is_some_and(is_it);
-        if let Some(document) = &asked.document {
-            let language = Arc::clone(&document.language_id);
-            match answer {
-                Err(NoAnswer::Editor(EditorError::TimedOut)) => self.formatting.late_languages.insert(language),
-                _ => self.formatting.late_languages.remove(&language),
-            };
+        if let (Some(document), Err(NoAnswer::Editor(EditorError::TimedOut))) = (&asked.document, &answer) {
+            self.formatting.late_languages.insert(Arc::clone(&document.language_id));
         }
         let Some(run) = run.then(|| self.formatting.running.remove(&asked.path)).flatten() else { return };
         self.put_formatted(run, answer, on_disk);
@@ -388,9 +394,9 @@ impl Session {
         tracing::info!(file, %reason, "not formatted");
         if self.formatting.late_told.insert(who.to_owned()) {
             let text = format!(
-                "{file} was not formatted after the edit: {reason}. It is as the edit left it. {who} is waited for only \
-                 {} second from now on, until it answers. This is said once; the setting `format_edits` says what is \
-                 formatted",
+                "{file} was not formatted after the edit: {reason}. It is as the edit left it. From now on {who} is \
+                 waited for only {} second, until it answers in time. This is said once; the setting `format_edits` \
+                 says what is formatted",
                 WITHIN_IF_LATE.as_secs()
             );
             self.record(Event::Notice { severity: Severity::Warning, text });

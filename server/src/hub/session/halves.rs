@@ -154,6 +154,14 @@ impl Session {
         }
     }
 
+    /// What was in this call's result did not reach the model, or with none what was in any: it is told anew.
+    pub(super) fn tell_unheard(&mut self, call: Option<&ToolCallId>) {
+        self.halves.on_its_way.retain(|(of, _)| call.is_some_and(|call| call != of));
+        if !self.review.is_applying() {
+            self.tell_halves();
+        }
+    }
+
     /// Puts into the log what became of the hunks that were on their way when a process ended, as far as that is sure;
     /// `review` says how they stand now.
     pub(super) fn end_cut_off(&mut self, cut_off: Vec<CutOff>, review: &Review) {

@@ -11,19 +11,20 @@ use agent::edit::EditForm;
 use agent::model::{Model, ToolSpec};
 use agent::permission::{Rule, Rules, denied_reading};
 use agent::prompt::{Environment, PromptParts};
+use agent::session::Answer;
 use agent::tool::Tool;
 use protocol::content::Range;
 use protocol::review::AutoScope;
 use protocol::session::{Mode, SessionInfo};
 use protocol::turn::{TurnQueueParams, TurnStartResult};
-use protocol::{Event, PromptBlock, SessionId, TurnId};
+use protocol::{Event, PromptBlock, SessionId, ToolCallId, TurnId};
 use tokio::sync::oneshot;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 use workspace::seen::Seen;
 use workspace::shell::Shell;
 
-use super::{Caller, GivenAnswer, accepting, default_model, file_mark, permissions, resolve_model, usable};
+use super::{Caller, accepting, default_model, file_mark, permissions, resolve_model, usable};
 use crate::config::Config;
 use crate::hub::feed::blocking;
 use crate::hub::router::{Message, Post, Shared};
@@ -68,6 +69,12 @@ pub(super) struct Preparation {
     pub(super) mode: Option<Mode>,
     pub(super) given: Option<GivenAnswer>,
     pub(super) reply: Option<Reply<TurnStartResult>>,
+}
+
+/// An answer that was given to a question before the call that asked it is dispatched again.
+pub(super) struct GivenAnswer {
+    pub(super) call: ToolCallId,
+    pub(super) answer: Answer,
 }
 
 /// A prompt that is ready.

@@ -133,13 +133,13 @@ impl Session {
             // It may have had a part in a file that is moved on with one of its own, and waits for the user.
             let targets = self.review.pending_of(call, |file| self.accepts(std::iter::once(file)));
             self.accept_hunks(targets, Some(call.clone()), done);
+            let (own, call) = (self.own.clone(), call.clone());
             tokio::spawn(async move {
                 let failures = applied.await.unwrap_or_default();
-                let _ = reply.send(if failures.is_empty() {
-                    Ok(proposed)
-                } else {
-                    Err(EditRefused::Failed(failures.join("; ")))
-                });
+                let failed = EditRefused::Failed(failures.join("; "));
+                if reply.send(failures.is_empty().then_some(proposed).ok_or(failed)).is_err() {
+                    let _ = own.send(Own::Unheard(call));
+                }
             });
         } else {
             let _ = reply.send(Ok(proposed));

@@ -1,14 +1,14 @@
 //! What a session's log comes to. The same fold serves a running session and one that is read from the store.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::Path;
 use std::time::SystemTime;
 
 use agent::edit::TextHash;
 use agent::history::History;
-use protocol::checkpoint::FileImage;
+use protocol::checkpoint::{ChangedFile, FileImage, RestoredFile};
 use protocol::content::Usage;
-use protocol::event::{SeenOccasion, Severity};
+use protocol::event::{ApplyOutcome, SeenOccasion, Severity};
 use protocol::permission::{PermissionOutcome, PermissionRequest};
 use protocol::review::{AutoScope, Decision, HunkState, Proposal};
 use protocol::session::{Mode, SessionInfo};
@@ -65,6 +65,8 @@ pub(super) struct State {
     /// What others changed: what a file was beyond its text and what it became, by its URI and the hash of the text
     /// that it had.
     changed: HashMap<(String, String), (FileImage, Option<FileImage>)>,
+    /// What edits and undos of ours deleted: the files' URIs and the hashes of the texts that they had.
+    deleted: HashSet<(String, String)>,
     /// Every question ever asked here.
     pub(super) asked: BTreeSet<PermissionId>,
     /// Whether one of them was whether the workspace is trusted.
@@ -92,11 +94,17 @@ pub(super) struct State {
 /// A turn that has begun, and what it came to so far.
 pub(super) struct OpenTurn {
     pub(super) id: TurnId,
+    /// The model that it began with. Another may be chosen for the next one meanwhile.
+    model: String,
     pub(super) usage: Usage,
     pub(super) cost: Option<f64>,
 }
 
 impl OpenTurn {
+    fn new(id: &TurnId, model: &str) -> Self {
+        Self { id: id.clone(), model: model.to_owned(), usage: Usage::default(), cost: Some(0.0) }
+    }
+
     /// The end of a turn that did not come to its own.
     pub(super) fn broken_off(&self, stop_reason: StopReason, error: &str) -> Event {
         let (turn_id, error) = (self.id.clone(), Some(error.into()));
@@ -135,9 +143,9 @@ impl State {
             Event::AcceptEditsChanged { on, scope } => self.accept_edits = (*on, *scope),
             Event::ModeChanged { mode } => self.mode = *mode,
             Event::Notice { severity: Severity::Warning, text } => drop(self.warned.insert(text.clone())),
-            Event::TurnStarted { turn_id, .. } => {
+            Event::TurnStarted { turn_id, model, .. } => {
                 self.last_turn = Some(turn_id.clone());
-                self.open_turn = Some(OpenTurn { id: turn_id.clone(), usage: Usage::default(), cost: Some(0.0) });
+                self.open_turn = Some(OpenTurn::new(turn_id, model));
             }
             Event::MessageCompleted { usage, cost, .. } => {
                 if let Some(turn) = &mut self.open_turn {
@@ -146,12 +154,12 @@ impl State {
                 }
             }
             Event::TurnEnded { usage, cost, .. } => {
-                self.open_turn = None;
+                let turn = self.open_turn.take();
                 self.turn_ended = Some(SystemTime::now());
                 self.usage += *usage;
                 self.cost += cost.unwrap_or_default();
                 if cost.is_none() && *usage != Usage::default() {
-                    self.unpriced.insert(self.model.clone().unwrap_or_default());
+                    self.unpriced.extend(turn.map(|turn| turn.model));
                 }
             }
             Event::UserCommandStarted { tool_call_id, .. } => drop(self.user_commands.insert(tool_call_id.clone())),
@@ -189,13 +197,8 @@ impl State {
             Event::TerminalStarted { tool_call_id, command, .. } => {
                 self.commands.insert(tool_call_id.clone(), short(command));
             }
-            Event::FilesChanged { files, .. } => {
-                for file in files.iter().filter(|file| file.unknown.is_none()) {
-                    let Some(before) = &file.before else { continue };
-                    let key = (file.uri.clone(), before.hash.clone());
-                    self.changed.insert(key, (before.clone(), file.after.clone()));
-                }
-            }
+            Event::FilesChanged { files, .. } => self.files_changed(files),
+            Event::CheckpointRestored { files, .. } => self.files_restored(files),
             Event::Formatted { uri, by, .. } => {
                 let path = paths::from_uri(uri).unwrap_or_default();
                 let file = path.file_name().unwrap_or_default().to_string_lossy();
@@ -206,7 +209,11 @@ impl State {
             Event::FileSeen { uri, now: Some(now), occasion: SeenOccasion::Deletion } => {
                 self.deleting.insert(uri.clone(), now.clone());
             }
-            Event::EditApplied { uri, .. } => drop(self.deleting.remove(uri)),
+            Event::EditApplied { uri, before, after, outcome, .. } => {
+                self.deleting.remove(uri);
+                let is_gone = after.is_none() && *outcome == ApplyOutcome::Verified;
+                self.deleted.extend(before.clone().filter(|_| is_gone).map(|before| (uri.clone(), before)));
+            }
             Event::ProposalChanged { proposal } => {
                 let path = (proposal.path.clone(), proposal.landed);
                 self.paths.insert(proposal.proposal_id.clone(), path);
@@ -218,6 +225,21 @@ impl State {
                 }
             }
             _ => {}
+        }
+    }
+
+    fn files_restored(&mut self, files: &[RestoredFile]) {
+        for file in files {
+            let gone = file.steps.iter().filter(|step| step.to.is_none()).filter_map(|step| step.from.as_ref());
+            self.deleted.extend(gone.map(|image| (file.uri.clone(), image.hash.clone())));
+        }
+    }
+
+    fn files_changed(&mut self, files: &[ChangedFile]) {
+        for file in files.iter().filter(|file| file.unknown.is_none()) {
+            let Some(before) = &file.before else { continue };
+            let key = (file.uri.clone(), before.hash.clone());
+            self.changed.insert(key, (before.clone(), file.after.clone()));
         }
     }
 
@@ -253,9 +275,10 @@ impl State {
         self.changed.get(&(paths::to_uri(path), hash(text).0))
     }
 
-    /// Whether others changed a file when it had the text with this hash.
+    /// Whether a file that had the text with this hash was changed by others, or deleted by us.
     pub(super) fn has_changed(&self, path: &Path, text: &TextHash) -> bool {
-        self.changed.contains_key(&(paths::to_uri(path), text.0.clone()))
+        let key = (paths::to_uri(path), text.0.clone());
+        self.changed.contains_key(&key) || self.deleted.contains(&key)
     }
 
     /// Who changed something by these calls, in words for the model.
@@ -305,6 +328,24 @@ pub(super) fn short(command: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_price_that_is_not_known_is_the_turns_models_and_not_the_last_chosen_ones() {
+        let mut state = State::default();
+        let chosen = |model: &str| Event::ModelChanged { model: model.into(), scripted: false };
+        let usage = Usage { output: 1, ..Usage::default() };
+        let (turn_id, stop_reason) = (TurnId::from("t"), StopReason::EndTurn);
+        let began = Event::TurnStarted {
+            turn_id: turn_id.clone(),
+            prompt: Vec::new(),
+            context: String::new(),
+            model: "a".into(),
+            mode: Mode::Agent,
+        };
+        let ended = Event::TurnEnded { turn_id, stop_reason, error: None, usage, cost: None, new_errors: None };
+        [chosen("a"), began, chosen("b"), ended].iter().for_each(|event| state.apply(event));
+        assert_eq!(state.unpriced, BTreeSet::from(["a".to_owned()]));
+    }
 
     #[test]
     fn what_the_model_was_not_told_of_formatting_names_who_formatted() {

@@ -12,21 +12,18 @@ use futures_util::FutureExt;
 use protocol::event::Severity;
 use protocol::permission::PermissionRequest;
 use protocol::session::Mode;
-use protocol::terminal::Done;
-use protocol::turn::{
-    StopReason, TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnStartParams, TurnStartResult,
-    TurnSteerParams,
-};
-use protocol::{ErrorCode, Event, PromptBlock, QueueId, ToolCallId, TurnId};
+use protocol::turn::{StopReason, TurnCancelParams, TurnCancelResult, TurnStartParams, TurnStartResult};
+use protocol::{ErrorCode, Event, PromptBlock, ToolCallId, TurnId};
 use serde_json::json;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::permissions;
 use super::port::{Port, TurnMessage};
-use super::prepare::{self, Preparation, Prepared};
+use super::prepare::{self, GivenAnswer, Preparation, Prepared};
 use super::trusting::Asking;
-use super::{Caller, GivenAnswer, Own, Question, Session};
+use super::waiting::Sent;
+use super::{Caller, Own, Question, Session};
 use crate::hub::{Error, Reply};
 
 /// The turn that runs, or is about to.
@@ -35,10 +32,8 @@ pub(super) struct Running {
     /// The client whose unsaved texts it works on.
     pub(super) home: Caller,
     cancel: CancellationToken,
-    /// The waiting prompt that it is made of, until it has begun.
-    queued: Option<(QueueId, Vec<PromptBlock>)>,
-    /// The prompt that it is made of, where that did not wait, until it has begun.
-    sent: Option<Vec<PromptBlock>>,
+    /// The prompt that it is made of, until it has begun.
+    pub(super) sent: Option<Sent>,
     /// Whether it asks nothing: the mode that it began in.
     bypasses: bool,
     /// Whether it began in mode `plan`.
@@ -80,7 +75,8 @@ impl Session {
         }
         self.prepare_turn(caller, params.prompt.clone(), params.mode, None, Some(reply));
         if let Some(turn) = &mut self.turn {
-            turn.sent = Some(params.prompt).filter(|prompt| !prompt.is_empty());
+            let sent = Sent { queue_id: None, prompt: params.prompt, mode: params.mode };
+            turn.sent = Some(sent).filter(|sent| !sent.prompt.is_empty());
         }
     }
 
@@ -103,7 +99,7 @@ impl Session {
     }
 
     /// Begins to make a turn of a prompt; it comes back as [`Own::Prepared`].
-    fn prepare_turn(
+    pub(super) fn prepare_turn(
         &mut self,
         caller: Caller,
         mut prompt: Vec<PromptBlock>,
@@ -121,7 +117,6 @@ impl Session {
             id: id.clone(),
             home,
             cancel,
-            queued: None,
             sent: None,
             bypasses: false,
             plans: false,
@@ -162,10 +157,7 @@ impl Session {
     /// Takes a prepared prompt: its slash commands took effect, and the rest, if any, becomes a turn.
     pub(super) fn begin_turn(&mut self, prepared: Prepared) {
         if self.turn.as_ref().is_none_or(|turn| turn.id != prepared.id) {
-            let text =
-                "the turn was interrupted before it began; unless its prompt waits in the session, send it again";
-            let failed = Err(Error::new(ErrorCode::RequestCancelled, text));
-            return prepared.reply.into_iter().for_each(|reply| drop(reply.send(failed.clone())));
+            return self.prepared_in_vain(prepared);
         }
         for event in prepared.events {
             self.record(event);
@@ -287,6 +279,15 @@ impl Session {
 }
 
 impl Session {
+    fn prepared_in_vain(&mut self, prepared: Prepared) {
+        // What it mentions was told to no model.
+        self.seen.forget_differences();
+        let text = "the turn was interrupted before it began; unless its prompt waits in the session, send it again";
+        if let Some(reply) = prepared.reply {
+            let _ = reply.send(Err(Error::new(ErrorCode::RequestCancelled, text)));
+        }
+    }
+
     /// Tells the user which rules the model does not have, once in a session.
     fn tell_of_rules(&mut self, left_out: Vec<String>) {
         for text in left_out {
@@ -302,6 +303,9 @@ impl Session {
             TurnMessage::Record(turn, event) => {
                 // A turn that was interrupted says nothing more: its end is in the log already.
                 if self.turn.as_ref().is_some_and(|running| running.id == turn) {
+                    if matches!(event, Event::ContextTrimmed { .. }) {
+                        self.seen.forget_differences();
+                    }
                     self.record(event);
                 }
             }
@@ -373,110 +377,9 @@ impl Session {
         heard
     }
 
-    /// The waiting prompt that a turn was made of waits no more, now that the turn is in the log.
-    fn dequeue_begun(&mut self) {
-        let Some(turn) = &mut self.turn else { return };
-        turn.sent = None;
-        if let Some((queue_id, _)) = turn.queued.take() {
-            self.record(Event::PromptDequeued { queue_id });
-        }
-    }
-
-    /// Has a prompt wait that was sent and did not become a turn.
-    fn keep_waiting(&mut self, prompt: Vec<PromptBlock>) {
-        if self.state.title.is_empty()
-            && let Some(title) = agent::title::from_prompt(&prepare::split(prompt.clone()).1)
-        {
-            self.record(Event::TitleChanged { title });
-        }
-        let queue_id = QueueId::new(self.new_id("queue"));
-        self.record(Event::PromptQueued { queue_id: queue_id.clone(), prompt: prompt.clone() });
-        self.queue.push_back((queue_id, prompt));
-    }
-
     /// What grants are kept under: the session's first folder.
     pub(super) fn project(&self) -> String {
         self.state.folders.first().cloned().unwrap_or_default()
-    }
-
-    pub(super) fn steer(&mut self, mut params: TurnSteerParams, reply: Reply<Done>) {
-        let running = self.turn.as_ref().map(|turn| turn.id.clone());
-        if running.as_ref() != Some(&params.expected_turn_id) {
-            let text = format!("turn {} is not running; send the text as a prompt", params.expected_turn_id);
-            let _ = reply.send(Err(Error::new(ErrorCode::WrongTurn, text).with_data(json!({ "turnId": running }))));
-            return;
-        }
-        // It is kept as a waiting prompt until the turn has heard it, so that a crash does not lose it.
-        let queue_id = QueueId::new(self.new_id("queue"));
-        // What is said to the model is no command, wherever it comes to wait.
-        user_command::escape(&mut params.prompt);
-        self.record(Event::PromptQueued { queue_id: queue_id.clone(), prompt: params.prompt.clone() });
-        user_command::unescape(&mut params.prompt);
-        let (own, reader, roots) = (self.own.clone(), Arc::clone(&self.reader), Arc::clone(&self.roots));
-        let (rules, seen) = (self.rules_in_force(), self.seen.clone());
-        self.begun += 1;
-        tokio::spawn(async move {
-            let context = prepare::expand(&reader, &roots, &rules, &seen, &params.prompt).await;
-            let steer = Interjection::Steer { prompt: params.prompt, context };
-            let _ = own.send(Own::Steered(params.expected_turn_id, queue_id, steer, reply));
-        });
-    }
-
-    /// A word to the turn is ready. Where the turn ended meanwhile, it waits as a prompt like any other.
-    pub(super) fn steered(&mut self, turn: &TurnId, queue_id: QueueId, steer: Interjection, reply: Reply<Done>) {
-        self.begun -= 1;
-        if self.turn.as_ref().is_some_and(|running| running.id == *turn) {
-            self.interjections.push((queue_id, steer));
-        } else if let Interjection::Steer { mut prompt, .. } = steer {
-            user_command::escape(&mut prompt);
-            self.queue.push_front((queue_id, prompt));
-            if self.went_well {
-                self.next_in_queue();
-            }
-        }
-        let _ = reply.send(Ok(Done {}));
-    }
-
-    pub(super) fn enqueue(&mut self, caller: Caller, params: TurnQueueParams) -> Result<TurnQueueResult, Error> {
-        let added = match params {
-            TurnQueueParams::Add { prompt, .. } => {
-                let queue_id = QueueId::new(self.new_id("queue"));
-                self.record(Event::PromptQueued { queue_id: queue_id.clone(), prompt: prompt.clone() });
-                self.queue.push_back((queue_id.clone(), prompt));
-                self.last_caller = Some(caller);
-                self.next_in_queue();
-                Some(queue_id)
-            }
-            TurnQueueParams::Remove { queue_id, .. } => {
-                let before = self.queue.len() + self.interjections.len();
-                self.queue.retain(|(id, _)| *id != queue_id);
-                self.interjections.retain(|(id, _)| *id != queue_id);
-                if before == self.queue.len() + self.interjections.len() {
-                    return Err(Error::not_found("waiting prompt", &queue_id));
-                }
-                self.record(Event::PromptDequeued { queue_id });
-                None
-            }
-        };
-        Ok(TurnQueueResult { queue: self.queue.iter().map(|(id, _)| id.clone()).collect(), added })
-    }
-
-    /// Starts the first waiting prompt, if nothing runs and somebody is there.
-    pub(super) fn next_in_queue(&mut self) {
-        if self.turn.is_some() || self.user_command.is_some() {
-            return;
-        }
-        let Some(caller) = self.last_caller.clone() else { return };
-        let Some((queue_id, prompt)) = self.queue.pop_front() else { return };
-        if let Some(command) = user_command::parse(&prompt) {
-            self.run_queued(caller, command);
-            self.record(Event::PromptDequeued { queue_id });
-            return self.next_in_queue();
-        }
-        self.prepare_turn(caller, prompt.clone(), None, None, None);
-        if let Some(turn) = &mut self.turn {
-            turn.queued = Some((queue_id, prompt));
-        }
     }
 
     pub(super) fn cancel(&mut self, params: &TurnCancelParams) -> Result<TurnCancelResult, Error> {
@@ -509,10 +412,9 @@ impl Session {
         for question in self.questions.values_mut() {
             question.waiting = None;
         }
-        self.queue.extend(turn.queued);
         let is_told = turn.home.is_attached && self.followers.contains_key(&turn.home.id);
-        if let Some(prompt) = turn.sent.filter(|_| !is_told) {
-            self.keep_waiting(prompt);
+        if let Some(sent) = turn.sent.filter(|sent| sent.queue_id.is_some() || !is_told) {
+            self.keep_waiting(sent);
         }
         for (_, _, reply) in turn.next {
             let text = "the turn before was broken off at that moment; send the prompt again";
@@ -523,6 +425,7 @@ impl Session {
             self.record(turn.interrupted());
         }
         self.wait_again();
+        self.unheard();
         // A command of the user's own is none of the turn's.
         self.terminals.end_commands(self.user_command.is_none());
     }
@@ -531,7 +434,7 @@ impl Session {
         if self.turn.as_ref().is_none_or(|running| running.id != end.turn) {
             return;
         }
-        let Some(Running { queued, next, .. }) = self.turn.take() else { return };
+        let Some(Running { sent, next, .. }) = self.turn.take() else { return };
         self.set_rules();
         self.problems.end();
         self.close_questions();
@@ -544,24 +447,18 @@ impl Session {
         self.wait_again();
         self.look_after_turn(&end.turn);
         self.note();
-        self.queue.extend(queued);
+        if let Some(sent) = sent.filter(|sent| sent.queue_id.is_some()) {
+            self.keep_waiting(sent);
+        }
         // After a cancel or a failure the user is to decide what happens to what waits.
         self.went_well = end.outcome.is_some_and(|outcome| outcome.stop == StopReason::EndTurn);
         if self.went_well {
             self.next_in_queue();
+        } else {
+            self.unheard();
         }
         for (caller, params, reply) in next {
             self.start_turn(caller, params, reply);
-        }
-    }
-
-    /// What the turn did not come to hear waits as a prompt, before all others.
-    fn wait_again(&mut self) {
-        for (queue_id, interjection) in std::mem::take(&mut self.interjections).into_iter().rev() {
-            if let Interjection::Steer { mut prompt, .. } = interjection {
-                user_command::escape(&mut prompt);
-                self.queue.push_front((queue_id, prompt));
-            }
         }
     }
 }

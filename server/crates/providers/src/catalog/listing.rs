@@ -66,11 +66,7 @@ impl Listing {
             }
         }
         let patience = if provider.is_guess() { GUESS_PATIENCE } else { PATIENCE };
-        let answer = match tokio::time::timeout(patience, ask(provider, http)).await {
-            Ok(answer) => answer,
-            Err(_) => Err(format!("no answer within {} seconds", patience.as_secs_f64())),
-        };
-        let answer = answer.map_err(|problem| {
+        let answer = ask(provider, http, patience).await.map_err(|problem| {
             let (name, host) = (&provider.name, host(&provider.base_url));
             let advice = match provider.is_local {
                 true => format!("Is {name} running?"),
@@ -83,24 +79,41 @@ impl Listing {
     }
 }
 
-async fn ask(provider: &Provider, http: &Http) -> Answer {
+async fn ask(provider: &Provider, http: &Http, patience: Duration) -> Answer {
     // Ollama's own list says what its models can do. Where there is none, it is another server in its place.
     if provider.is_local
         && provider.name == "ollama"
-        && let Ok(models) = ask_at(beside(&provider.base_url, OLLAMA_LIST)?, provider, http).await
+        && let Ok(models) = in_time(patience, ask_at(beside(&provider.base_url, OLLAMA_LIST)?, provider, http)).await
     {
         return Ok(models);
     }
-    let mut models = ask_at(endpoint(&provider.base_url, "models")?, provider, http).await?;
-    if provider.is_local && provider.name == "lm-studio" {
-        for place in LM_STUDIO_LISTS {
-            if let Ok(told) = ask_at(beside(&provider.base_url, place)?, provider, http).await {
-                models.iter_mut().for_each(|model| complete(model, &told));
-                break;
-            }
-        }
+    let mut models = in_time(patience, ask_at(endpoint(&provider.base_url, "models")?, provider, http)).await?;
+    // Whatever comes of a list that only says more of the models, they are there.
+    if provider.is_local
+        && provider.name == "lm-studio"
+        && let Ok(told) = in_time(patience, ask_lm_studio(provider, http)).await
+    {
+        models.iter_mut().for_each(|model| complete(model, &told));
     }
     Ok(models)
+}
+
+/// Each list has a time of its own, so that one that is not needed takes none from one that is.
+async fn in_time(patience: Duration, asking: impl Future<Output = Answer>) -> Answer {
+    let answer = tokio::time::timeout(patience, asking).await;
+    answer.unwrap_or_else(|_| Err(format!("no answer within {} seconds", patience.as_secs_f64())))
+}
+
+/// What LM Studio says of its models in a list of its own.
+async fn ask_lm_studio(provider: &Provider, http: &Http) -> Answer {
+    let mut told = Err("it has no list of its own".to_owned());
+    for place in LM_STUDIO_LISTS {
+        told = ask_at(beside(&provider.base_url, place)?, provider, http).await;
+        if told.is_ok() {
+            break;
+        }
+    }
+    told
 }
 
 /// Takes what another list of the same server says of a model.
@@ -175,6 +188,8 @@ fn listed(item: &Value) -> Option<Listed> {
         price: item.get("pricing").and_then(price),
         images: modalities.map(|kinds| has(kinds, &["image"])).or_else(|| match (kind, capabilities) {
             (Some("vlm"), _) => Some(true),
+            // Before 0.4 it says nothing else of what a model can do.
+            (Some("llm"), None) => Some(false),
             (_, Some(Value::Array(able))) => Some(has(able, &["multimodal", "vision"])),
             (_, able) => able?.get("vision")?.as_bool(),
         }),

@@ -2,6 +2,7 @@
 //! question and ended when nobody has asked for long.
 
 mod ask;
+mod late;
 mod problems;
 mod slot;
 mod source;

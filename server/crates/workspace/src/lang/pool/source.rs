@@ -21,11 +21,8 @@ use super::{Access, NoSlot, Servers, blocking, view};
 use crate::paths::Roots;
 use crate::reader::Reader;
 
-/// How long a server is waited for that did not answer in time when it was last asked to format: each accepted edit
-/// waits for it.
-const WITHIN_IF_LATE: Duration = Duration::from_secs(1);
-
 /// Our own servers for one session.
+#[derive(Clone)]
 pub(super) struct Own {
     pub(super) servers: Arc<Servers>,
     pub(super) roots: Roots,
@@ -34,7 +31,8 @@ pub(super) struct Own {
 }
 
 /// The servers that a question may go to.
-struct Candidates {
+#[derive(Clone)]
+pub(super) struct Candidates {
     /// In the order in which they are asked; all with a program.
     servers: Vec<Detected>,
     /// The file that is asked about.
@@ -301,7 +299,10 @@ impl Own {
     ) -> LangResult {
         let mut best: Option<LangResult> = None;
         for server in &candidates.servers {
-            let result = self.ask_one_of(candidates, server, query, within, until).await;
+            let result = match query {
+                LangQuery::Format { .. } => self.ask_to_format(candidates, server, query, within, until).await,
+                _ => self.ask_server(candidates, server, query, Part::All, within, until).await,
+            };
             let says_more = |best: &LangResult| best.status == LangStatus::Unsupported;
             if best.as_ref().is_none_or(says_more) || is_answer(&result) {
                 best = Some(result);
@@ -315,29 +316,7 @@ impl Own {
         best.unwrap_or_else(|| LangResult::without_answer(LangStatus::NoServer, Some(candidates.why_none.clone())))
     }
 
-    /// Asks one; what formats only shortly if it did not answer in time the last time.
-    async fn ask_one_of(
-        &self,
-        candidates: &Candidates,
-        server: &Detected,
-        query: &LangQuery,
-        within: Duration,
-        until: Instant,
-    ) -> LangResult {
-        if !matches!(query, LangQuery::Format { .. }) {
-            return self.ask_server(candidates, server, query, Part::All, within, until).await;
-        }
-        let is_late = self.slot_of(server).is_some_and(|slot| slot.formats_late());
-        let within = if is_late { within.min(WITHIN_IF_LATE) } else { within };
-        let until = until.min(Instant::now() + within);
-        let result = self.ask_server(candidates, server, query, Part::All, within, until).await;
-        if let Some(slot) = self.slot_of(server) {
-            slot.note_formatting(result.status == LangStatus::TimedOut);
-        }
-        result
-    }
-
-    fn slot_of(&self, server: &Detected) -> Option<Arc<Slot>> {
+    pub(super) fn slot_of(&self, server: &Detected) -> Option<Arc<Slot>> {
         self.servers.slots().values().find(|slot| slot.is_of(server, &self.access)).cloned()
     }
 
@@ -386,7 +365,7 @@ impl Own {
         parts
     }
 
-    async fn ask_server(
+    pub(super) async fn ask_server(
         &self,
         candidates: &Candidates,
         server: &Detected,
@@ -513,7 +492,7 @@ fn is_for_anything(server: &Detected) -> bool {
     server.definition.root_markers.iter().any(|marker| marker == ".git")
 }
 
-fn named(server: &Detected, client: Option<&Client>) -> LangServer {
+pub(super) fn named(server: &Detected, client: Option<&Client>) -> LangServer {
     let version = client.and_then(|client| client.version().map(str::to_owned));
     LangServer { name: server.definition.name.clone(), version }
 }

@@ -314,6 +314,26 @@ async fn one_that_did_not_format_in_time_is_waited_for_only_shortly_the_next_tim
 }
 
 #[tokio::test]
+async fn one_that_formats_in_its_time_is_waited_for_again_also_where_nobody_waited_then() {
+    let world = World::new("formats-when-let");
+    let query = LangQuery::Format { uri: world.uri("a.nasty"), lines: Vec::new() };
+    while !world.path("asked-to-format").exists() {
+        assert_eq!(world.ask(query.clone(), 3).await.status, LangStatus::TimedOut);
+    }
+    let is_late = || world.servers.slots().values().any(|slot| slot.formats_late());
+    assert!(is_late());
+    assert_eq!(world.ask(query, 60).await.status, LangStatus::TimedOut);
+    world.write("may-format", "");
+    let answered = async {
+        while is_late() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(50), answered).await.expect("it has answered");
+    world.servers.stop().await;
+}
+
+#[tokio::test]
 async fn one_that_does_not_even_start_is_said_to_have_crashed_and_left_alone_for_a_while() {
     let world = World::new("never-starts");
     let result = world.ask(world.definition(), 5).await;

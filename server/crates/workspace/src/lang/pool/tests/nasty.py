@@ -219,10 +219,14 @@ def request(message):
             why = "edits were not applied: " + said["result"]["failureReason"]
             return write({"id": message["id"], "error": {"code": -32001, "message": why}})
         return answer(message, None)
-    if method in ("textDocument/formatting", "textDocument/rangeFormatting") and behaviour == "formats-never":
+    if method in ("textDocument/formatting", "textDocument/rangeFormatting") and behaviour in ("formats-never", "formats-when-let"):
+        root = answers["root"].removeprefix("file://")
         # So that it can be known from outside how often it was asked.
-        open(answers["root"].removeprefix("file://") + "/asked-to-format", "a").write("x")
-        return
+        open(root + "/asked-to-format", "a").write("x")
+        if behaviour == "formats-never":
+            return
+        while not os.path.exists(root + "/may-format"):
+            time.sleep(0.01)
     if method in ("textDocument/formatting", "textDocument/rangeFormatting"):
         return answer(message, tidied(texts[uri].split("\n"), params.get("range")))
     if method == "workspace/diagnostic" and behaviour == "pulls-for-ever":
