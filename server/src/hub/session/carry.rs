@@ -369,7 +369,7 @@ impl Carrier {
     /// Keeps a file as it is, if there is one.
     async fn keep_file(&self, path: &Path) -> Result<Option<FileImage>, String> {
         let (roots, store, path) = (Arc::clone(&self.roots), Arc::clone(&self.store), path.to_owned());
-        // Nothing is read, and kept, through a link that came since.
+        // Nothing is read and kept through a link that came since, which the system refuses by itself on Linux only.
         let kept = tokio::task::spawn_blocking(move || match files::read_whole(&still_writable(&roots, &path)?) {
             Ok(whole) => keep(&*store, &whole)
                 .map(Some)
