@@ -313,7 +313,7 @@ fn shells(
     first_job: u64,
     start_files: bool,
 ) -> (Arc<Shell>, Arc<Outside>, Arc<Jobs>) {
-    // They run once in a process, for all its sessions.
+    // They run once in a process for all its sessions whose commands may write the same places.
     static START_FILES: LazyLock<StartFiles> = LazyLock::new(StartFiles::default);
 
     let of_jobs = own.clone();
