@@ -162,3 +162,25 @@ fn doctor_says_which_entries_of_path_are_left_out_and_which_variables_are_kept_b
     let line = said.lines().find(|line| line.contains("environment: ")).unwrap_or_default();
     assert!(line.contains("GH_PAT") && line.contains("pass_environment") && !said.contains("hidden"), "{said}");
 }
+
+#[test]
+fn doctor_asks_git_nothing_of_the_folder() {
+    let base = if rustix::process::geteuid().is_root() { "/srv".into() } else { std::env::var_os("HOME").unwrap() };
+    // Nothing is taken from among temporary files.
+    let place = tempfile::TempDir::with_prefix_in("azimuth-doctor-", base).unwrap();
+    let (git, asked) = (place.path().join("git"), place.path().join("asked"));
+    let script = format!("#!/bin/sh\necho \"$@\" >>{}\nexec /usr/bin/git \"$@\"\n", asked.display());
+    std::fs::write(&git, script).unwrap();
+    std::fs::set_permissions(&git, PermissionsExt::from_mode(0o755)).unwrap();
+    let (setup, project) = (Setup::empty(), Project::new([("a.txt", "one\n")]));
+    let init = std::process::Command::new("git").args(["init", "-q"]).current_dir(project.folder()).status();
+    assert!(init.unwrap().success());
+    let mut doctor = std::process::Command::new(binary());
+    doctor.arg("doctor").current_dir(project.folder());
+    doctor.env("PATH", format!("{}:{}", place.path().display(), std::env::var("PATH").unwrap()));
+    doctor.env("AZIMUTH_DATA_DIR", setup.data_folder()).env("AZIMUTH_CONFIG", setup.config_file());
+    let said = String::from_utf8(doctor.output().unwrap().stdout).unwrap();
+    assert!(said.contains("shell: bash"), "{said}");
+    let asked = std::fs::read_to_string(asked).unwrap_or_default();
+    assert!(!asked.contains("--show-scope"), "{asked}");
+}

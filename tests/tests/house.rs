@@ -37,7 +37,6 @@ const LINES_OF_FUNCTION: usize = 100;
 /// Functions that have more.
 const LONG_FUNCTIONS: &[(&str, usize)] = &[
     ("server/crates/workspace/src/shell/sandbox/places.rs policy", 121),
-    ("server/crates/workspace/src/shell/start_files.rs run", 102),
     ("server/src/cli/view.rs event", 103),
     ("server/src/hub/session/load.rs load", 155),
     ("server/src/hub/session/state.rs apply", 104),

@@ -73,6 +73,17 @@ impl World {
         files: &[(&str, String)],
         environment: impl FnOnce(&Path) -> Vec<(&'static str, String)>,
     ) -> Option<Self> {
+        Self::seen_by(Profile::panel(), user, settings, files, environment).await
+    }
+
+    /// The same in this editor.
+    async fn seen_by(
+        profile: Profile,
+        user: User,
+        settings: &str,
+        files: &[(&str, String)],
+        environment: impl FnOnce(&Path) -> Vec<(&'static str, String)>,
+    ) -> Option<Self> {
         if workspace::shell::sandbox::support().by.is_none() {
             harness::not_tried("this kernel has no Landlock");
             return None;
@@ -138,7 +149,7 @@ impl World {
         }
         command.env("HOME", &home).env("SECRET_OF_THE_SERVER", SECRET).env_remove("TMPDIR").env_remove("PYTHONHOME");
         command.envs(environment(project.folder()));
-        let window = Window::launch(command, &setup, &project, Profile::panel()).await;
+        let window = Window::launch(command, &setup, &project, profile).await;
         let session = window.new_session().await;
         Some(Self { window, model, session, setup, project, beside, home, _place: place })
     }

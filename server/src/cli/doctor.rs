@@ -158,7 +158,8 @@ async fn shell(folder: &Path) -> Result<String, String> {
         folder: private.path().to_path_buf(),
         pass: Vec::new(),
         program: None,
-        trust: Trust { folders: vec![folder.to_path_buf()], ..Trust::default() },
+        // Nothing of the folder is run, so no guards against its repositories are needed, nor a search for these.
+        trust: Trust { trusted: Arc::new(true.into()), folders: vec![folder.to_path_buf()], ..Trust::default() },
         confinement: Confinement { supervisor: serve::this_program(), policy: None },
     };
     let shell = Shell::new(config, Arc::new(())).map_err(|error| error.to_string())?;

@@ -59,37 +59,163 @@ async fn start_files_that_lie_where_commands_write_are_not_run_and_the_user_is_t
     let told = world.works("echo \"<$OWNED>\"").await;
     assert!(told.contains("<>"), "{told}");
     assert!(!world.beside.join("owned").exists());
-    let opened = world.window.call::<methods::SessionOpen>(json!({ "sessionId": world.session, "since": 0 })).await;
-    let words = opened.events.iter().find_map(|event| match &event.event {
-        Event::Notice { text, .. } if text.contains("start files") => Some(text.clone()),
-        _ => None,
-    });
-    let words = words.unwrap_or_else(|| panic!("{:?}", opened.events));
+    let told = notices(&world).await;
+    let [words] = told.as_slice() else { panic!("{told:?}") };
     assert!(words.contains("/.bashrc lies where commands may write"), "{words}");
     world.window.close().await;
 }
 
+/// Puts a bash and a git that tell of themselves in `~/loot` where commands of some session may write, in folders that
+/// `PATH` then begins with.
+fn where_commands_write(folder: &Path) -> Vec<(&'static str, String)> {
+    let home = folder.parent().unwrap();
+    let (other, dotfiles) = (home.join("other/.venv"), home.join("dotfiles"));
+    let temporary = TempDir::new().unwrap().keep();
+    let folders =
+        [home.join(".npm/_npx/1f/node_modules/.bin"), other.join("bin"), dotfiles.join("bin"), temporary.clone()];
+    for (folder, name) in folders.iter().flat_map(|folder| [(folder, "bash"), (folder, "git")]) {
+        plant(folder, name, &home.join("loot"));
+    }
+    std::fs::write(other.join("pyvenv.cfg"), "home = /usr/bin\n").unwrap();
+    std::fs::create_dir(dotfiles.join(".git")).unwrap();
+    std::fs::create_dir_all(home.join(".local")).unwrap();
+    std::fs::create_dir(home.join("single")).unwrap();
+    for link in ["bin", ".local/bin"] {
+        std::os::unix::fs::symlink(dotfiles.join("bin"), home.join(link)).unwrap();
+    }
+    for name in ["bash", "git"] {
+        std::os::unix::fs::symlink(dotfiles.join("bin").join(name), home.join("single").join(name)).unwrap();
+    }
+    let [cache, environment, _, _] = folders;
+    let folders = [cache, environment, home.join("bin"), home.join(".local/bin"), home.join("single"), temporary];
+    let folders = folders.map(|folder| folder.display().to_string()).join(":");
+    let path = format!("{folders}:{}", std::env::var("PATH").unwrap());
+    vec![("PATH", path), ("PYENV_ROOT", format!("{}/.pyenv", home.display()))]
+}
+
 #[tokio::test]
-async fn bash_and_git_are_not_taken_from_where_commands_of_any_session_may_write() {
-    let loot = std::cell::RefCell::new(PathBuf::new());
-    let of_a_cache = |folder: &Path| {
-        let home = folder.parent().unwrap();
-        *loot.borrow_mut() = home.join("loot");
-        let other = home.join("other/.venv");
-        let folders = [home.join(".npm/_npx/1f/node_modules/.bin"), other.join("bin"), TempDir::new().unwrap().keep()];
-        for (folder, name) in folders.iter().flat_map(|folder| [(folder, "bash"), (folder, "git")]) {
-            plant(folder, name, &home.join("loot"));
-        }
-        std::fs::write(other.join("pyvenv.cfg"), "home = /usr/bin\n").unwrap();
-        let folders = folders.map(|folder| folder.display().to_string()).join(":");
-        let path = format!("{folders}:{}", std::env::var("PATH").unwrap());
-        vec![("PATH", path), ("PYENV_ROOT", format!("{}/.pyenv", home.display()))]
+async fn bash_is_not_taken_from_where_commands_of_any_session_may_write() {
+    let Some(world) = World::made(User::Same, "shell_rc = true", &profile(), where_commands_write).await else {
+        return;
     };
-    let Some(world) = World::made(User::Same, "shell_rc = true", &profile(), of_a_cache).await else { return };
     let told = world.works("greet; echo $BASH_VERSION").await;
     assert!(told.contains("hello from "), "{told}");
-    let loot = loot.into_inner();
+    world.runs_outside("echo outside").await;
+    let loot = world.home.join("loot");
     assert!(!loot.exists(), "{}", std::fs::read_to_string(&loot).unwrap());
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn where_the_folder_is_not_trusted_git_is_not_taken_from_where_commands_of_any_session_may_write() {
+    let with_a_repository = |folder: &Path| {
+        assert!(std::process::Command::new("git").args(["init", "-q"]).current_dir(folder).status().unwrap().success());
+        where_commands_write(folder)
+    };
+    let profile = Profile::panel().that_trusts_nothing();
+    let Some(world) = World::seen_by(profile, User::Same, "", &[], with_a_repository).await else { return };
+    world.model.then(Answer::calls("shell_run", json!({ "command": "git status --short" })));
+    world.model.then(Answer::says("Done."));
+    world.window.prompt(&world.session, "Run it.").await;
+    let (_, question) = world.window.until_asked(&world.session).await;
+    world.window.answer(&world.session, &question, "reject_once").await;
+    world.window.until_end(&world.session, StopReason::EndTurn).await;
+    let told = world.model.asked()[1].last_results()[0].to_owned();
+    assert!(told.contains("?? a.txt"), "{told}");
+    let loot = world.home.join("loot");
+    assert!(!loot.exists(), "{}", std::fs::read_to_string(&loot).unwrap());
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn the_users_start_files_run_no_program_of_another_project_that_path_leads_to() {
+    let with_a_project = |folder: &Path| {
+        let home = folder.parent().unwrap();
+        plant(&home.join("tools/bin"), "id", &home.join("beside/loot"));
+        plant(&home.join("dotfiles/bin"), "mktemp", &home.join("beside/loot"));
+        for project in ["tools", "dotfiles"] {
+            std::fs::create_dir(home.join(project).join(".git")).unwrap();
+        }
+        std::os::unix::fs::symlink(home.join("dotfiles/bin"), home.join("bin")).unwrap();
+        let (home, path) = (home.display(), std::env::var("PATH").unwrap());
+        vec![("PATH", format!("{home}/tools/bin:{home}/bin:{path}")), ("PYENV_ROOT", format!("{home}/.pyenv"))]
+    };
+    let Some(world) = World::made(User::Same, "shell_rc = true", &profile(), with_a_project).await else { return };
+    let told = world.works("greet; command -v id mktemp").await;
+    let loot = world.beside.join("loot");
+    assert!(!loot.exists(), "{}", std::fs::read_to_string(&loot).unwrap());
+    let home = world.home.display();
+    assert!(told.contains("hello from "), "{told}");
+    assert!(told.contains(&format!("{home}/tools/bin/id\n{home}/bin/mktemp\n")), "commands have them: {told}");
+    world.window.close().await;
+}
+
+/// A folder of a machine that is gone: whoever asks for what is in it waits, until this is dropped.
+struct Gone {
+    folder: PathBuf,
+    holder: std::process::Child,
+}
+
+impl Gone {
+    /// None where it cannot be mounted.
+    fn mount(folder: PathBuf) -> Option<Self> {
+        std::fs::create_dir_all(&folder).unwrap();
+        // A file system whose program answers nothing, and is there as long as it holds the device.
+        let script = "exec 3<>/dev/fuse && mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 gone \"$0\" \
+                      && echo up && exec cat";
+        let mut holder = std::process::Command::new("sh");
+        holder.args(["-c", script]).arg(&folder).stdin(std::process::Stdio::piped());
+        holder.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
+        let mut gone = Self { folder, holder: holder.spawn().unwrap() };
+        let mut line = String::new();
+        let output = std::io::BufReader::new(gone.holder.stdout.take().unwrap());
+        std::io::BufRead::read_line(&mut { output }, &mut line).unwrap();
+        if line == "up\n" {
+            return Some(gone);
+        }
+        harness::not_tried("no file system that does not answer can be mounted here");
+        None
+    }
+}
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        let _ = self.holder.kill();
+        let _ = self.holder.wait();
+        let _ = std::process::Command::new("umount").arg("--lazy").arg(&self.folder).status();
+    }
+}
+
+#[tokio::test]
+async fn where_a_folder_of_path_goes_away_commands_fail_with_words_and_the_session_goes_on() {
+    let first_in_path = |folder: &Path| {
+        let gone = folder.parent().unwrap().join("gone");
+        std::fs::create_dir(&gone).unwrap();
+        vec![("PATH", format!("{}:{}", gone.display(), std::env::var("PATH").unwrap()))]
+    };
+    let Some(world) = World::with(User::Same, "", first_in_path).await else { return };
+    let Some(gone) = Gone::mount(world.home.join("gone")) else { return world.window.close().await };
+    let told = world.run("echo inside").await;
+    assert!(told.contains("a folder of your PATH does not answer"), "{told}");
+    drop(gone);
+    assert!(world.works("echo inside").await.contains("inside\n"));
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn a_link_to_a_folder_that_is_gone_does_not_keep_commands_from_being_judged() {
+    let Some(world) = World::new(User::Same, "").await else { return };
+    let Some(gone) = Gone::mount(world.home.join("gone")) else { return world.window.close().await };
+    std::os::unix::fs::symlink(world.home.join("gone/x"), world.project.path("link")).unwrap();
+    for (name, text) in [("a/one", "1\n"), ("b/one", "1\n")] {
+        std::fs::create_dir_all(world.project.path(name).parent().unwrap()).unwrap();
+        std::fs::write(world.project.path(name), text).unwrap();
+    }
+    // The first is only judged: the shell would wait for what the glob comes to.
+    for command in ["true || cat */one link/x", "diff a b"] {
+        world.works(command).await;
+    }
+    drop(gone);
     world.window.close().await;
 }
 
@@ -109,6 +235,48 @@ async fn start_files_that_name_what_commands_have_written_by_its_path_see_nothin
     let told = world.works("echo \"<$WHO> <$MORE> <$LAST>\"").await;
     assert!(told.contains("<nobody> <> <reached>"), "{told}");
     assert!(!world.beside.join("loot").exists());
+    let told = notices(&world).await;
+    let folder = world.project.folder().display();
+    let [words] = told.as_slice() else { panic!("{told:?}") };
+    assert!(words.contains(&format!("{folder}/more.sh cannot be read in it")), "{words}");
+    world.window.close().await;
+}
+
+/// What the user was told of start files.
+async fn notices(world: &World) -> Vec<String> {
+    let opened = world.window.call::<methods::SessionOpen>(json!({ "sessionId": world.session, "since": 0 })).await;
+    let told = opened.events.into_iter().filter_map(|event| match event.event {
+        Event::Notice { text, .. } if text.contains("start files") => Some(text),
+        _ => None,
+    });
+    told.collect()
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_start_files_where_the_turn_is_cancelled_while_they_run() {
+    // Nothing but its parents tells whose it is.
+    let seconds = 31_536_000 + std::process::id();
+    let profile = format!("(env -i setsid sleep {seconds} &)\n: >~/beside/began\nsleep {seconds}\n");
+    let Some(world) = World::made(User::Same, "shell_rc = true", &[(".bash_profile", profile)], |_| vec![]).await
+    else {
+        return;
+    };
+    world.model.then(Answer::calls("shell_run", json!({ "command": "echo hello" })));
+    world.window.prompt(&world.session, "Run it.").await;
+    let line = format!("sleep\0{seconds}\0");
+    let count = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        processes.filter(|it| std::fs::read_to_string(it.path().join("cmdline")).is_ok_and(|it| it == line)).count()
+    };
+    let until = async |wanted: usize| {
+        while count() != wanted || !world.beside.join("began").exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    harness::patiently("start files that run", until(2)).await;
+    world.window.call::<methods::TurnCancel>(json!({ "sessionId": world.session })).await;
+    world.window.until_end(&world.session, StopReason::Cancelled).await;
+    harness::patiently("the end of what start files have started", until(0)).await;
     world.window.close().await;
 }
 

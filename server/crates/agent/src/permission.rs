@@ -353,6 +353,11 @@ pub fn looks_around(parsed: &ShellLine) -> bool {
     key_reads::looks_around(parsed)
 }
 
+/// Whether a command line of those follows links that it does not name, so that it must be known where they lead.
+pub fn follows_links(parsed: &ShellLine) -> bool {
+    key_reads::follows_links(parsed)
+}
+
 /// The allow rule that accepts an edit of a file without review; none where none does, or a rule denies or asks. For
 /// runs without an editor, where no one reviews. What a project's own file allows is none: nobody has been asked
 /// whether it is trusted there. What says what the agent itself may do (`.azimuth`) is accepted by none, and an edit

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::permission::{self, Action, KeyFiles};
+use agent::permission::{self, Action, KeyFiles, ShellLine};
 use agent::tool::{Call, ToolError};
 use protocol::TerminalId;
 use protocol::terminal::{Certainty, Ready};
@@ -250,22 +250,19 @@ pub(crate) fn first_line(command: &str) -> String {
 pub(crate) fn execution(line: &str, cwd: PathBuf) -> Action {
     let parsed = shell::parse(line);
     let named = permission::named_paths(&parsed, &cwd);
-    let keys = if permission::looks_around(&parsed) { keys_around(&named, &cwd) } else { KeyFiles::default() };
-    let links = named.into_iter().map(|path| {
-        let led_to = paths::led_to(&path);
-        (path, led_to)
-    });
-    let links = links.filter(|(_, led_to)| !led_to.is_empty()).collect();
+    let keys = if permission::looks_around(&parsed) { keys_around(&parsed, &named, &cwd) } else { KeyFiles::default() };
+    let links = paths::links_of(named);
     Action::Execute { line: line.to_owned(), parsed, cwd, links, keys, outside: None }
 }
 
 /// The files that usually hold keys in the folder of a line, in the repository that this is of, and in the folders that
 /// the line names, but for those that the folder lies in.
-fn keys_around(named: &BTreeSet<PathBuf>, cwd: &Path) -> KeyFiles {
+fn keys_around(parsed: &ShellLine, named: &BTreeSet<PathBuf>, cwd: &Path) -> KeyFiles {
     let top = cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(cwd);
-    let others = named.iter().filter(|path| !top.starts_with(path) && path.is_dir());
-    let folders: Vec<_> = others.cloned().chain([top.to_path_buf()]).collect();
-    search::key_files(&folders)
+    let others = named.iter().filter(|path| !top.starts_with(path));
+    // First what is surely there.
+    let folders: Vec<_> = [top.to_path_buf()].into_iter().chain(others.cloned()).collect();
+    search::key_files(&folders, permission::follows_links(parsed))
 }
 
 /// The folder that a command line was judged for.

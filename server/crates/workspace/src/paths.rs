@@ -15,7 +15,7 @@ use agent::tool::ToolError;
 mod links;
 mod uri;
 
-pub use links::led_to;
+pub use links::{led_to, links_of};
 pub use uri::{from_uri, to_uri};
 
 /// The workspace's folders.

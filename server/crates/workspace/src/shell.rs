@@ -479,18 +479,23 @@ impl Shell {
     /// The shell's terminal; a new one if there is none.
     async fn terminal(&self) -> Result<Arc<Terminal>, ShellError> {
         let trusted = self.config.trust.trusted.load(Ordering::Relaxed);
+        if let Some(terminal) = self.state().terminal.clone().filter(|terminal| !terminal.is_gone()) {
+            return Ok(terminal);
+        }
+        // The state is not held meanwhile: a folder of `PATH` may not answer.
+        let Trust { folders, written, .. } = &self.config.trust;
+        let program = match self.config.program.clone() {
+            Some(program) => program,
+            None => programs::shell([folders.as_slice(), written].concat()).await.map_err(ShellError::Start)?,
+        };
         let mut start = {
             let mut state = self.state();
-            match &state.terminal {
-                Some(terminal) if !terminal.is_gone() => return Ok(Arc::clone(terminal)),
-                Some(_) => state.cwd = self.config.cwd.clone(),
-                // The folder is the one that a command was judged in.
-                None => {}
+            // Where there was none, the folder is the one that a command was judged in.
+            if state.terminal.is_some() {
+                state.cwd.clone_from(&self.config.cwd);
             }
             Start {
-                program: self.config.program.clone().or_else(|| find_shell(&self.config.trust)).ok_or_else(|| {
-                    ShellError::Start("there is neither bash nor sh in PATH or /bin; install bash".to_owned())
-                })?,
+                program,
                 cwd: state.cwd.clone(),
                 folder: self.config.folder.clone(),
                 pass: self.config.pass.clone(),
@@ -549,21 +554,14 @@ impl Shell {
         Ok(terminal)
     }
 
-    /// What the user's start files make of a shell. Where that cannot be had the user is told.
+    /// What the user's start files make of a shell. Where that cannot be had, or lacks something, the user is told.
     async fn made(&self, start: &Start) -> Option<&start_files::Made> {
         let files = self.start_files.as_ref().filter(|_| start.is_bash())?;
-        match files.made(&start.program, &start.pass).await {
-            Ok(made) => Some(made),
-            Err(why) => {
-                if files.is_to_be_told() {
-                    self.common.observer.said(&format!(
-                        "Commands run without what your shell's start files (~/.bash_profile, ~/.bashrc) define: {why}. \
-                         Mend them, or set `shell_rc = false`."
-                    ));
-                }
-                None
-            }
+        let made = files.made(&start.program, &start.pass).await;
+        if let Some(words) = files.words_of(made) {
+            self.common.observer.said(&words);
         }
+        made.as_ref().ok()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -649,12 +647,6 @@ fn beginning(command: &str) -> String {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line.to_owned(),
     }
-}
-
-/// Bash, or where there is none, `sh`; none of the workspace's, and none that commands may have written.
-fn find_shell(trust: &Trust) -> Option<PathBuf> {
-    let but = [trust.folders.as_slice(), &trust.written].concat();
-    ["bash", "sh"].into_iter().find_map(|name| programs::find(name, &but))
 }
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ fn is_kept(session: &SessionId, terminal: &TerminalId) -> bool {
 impl Terminals {
     /// The terminals of a session whose log says this of earlier ones. Nothing is started yet.
     pub(super) fn new(made: Made, recorded: &Recorded) -> Self {
-        // What they define holds for all sessions of a process that hide the same places from them.
+        // They run once in a process for all its sessions whose commands may write the same places.
         static START_FILES: LazyLock<StartFiles> = LazyLock::new(StartFiles::default);
 
         let Made { session, own, store, config, spool, start_files, created_at } = made;

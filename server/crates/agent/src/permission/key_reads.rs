@@ -15,7 +15,8 @@ use super::{ShellLine, SimpleCommand, Word};
 pub struct KeyFiles {
     /// Each with whether ignore files leave it out.
     pub found: BTreeMap<PathBuf, bool>,
-    /// Links there that lead to such a file, or out of where one looked; each with where it leads.
+    /// Links there that lead to such a file, or out of where one looked; each with where it leads. None where the line
+    /// follows none.
     pub links: BTreeMap<PathBuf, PathBuf>,
     /// Whether not all could be looked at, so that there may be others.
     pub is_cut_short: bool,
@@ -33,6 +34,16 @@ pub(super) fn looks_around(parsed: &ShellLine) -> bool {
         let arguments = read_only::arguments(name, rest);
         let is_written = arguments.iter().flatten().any(|word| word.contains(['*', '?', '[']));
         rest.iter().any(is_glob) || is_written || arguments.is_some_and(|arguments| search(name, &arguments).is_some())
+    })
+}
+
+/// Whether a line shows what links lead to that it does not name.
+pub(super) fn follows_links(parsed: &ShellLine) -> bool {
+    let ShellLine::Commands(commands) = parsed else { return false };
+    commands.iter().any(|command| {
+        let Some((Word::Known(name), rest)) = command.words.split_first() else { return false };
+        let arguments = read_only::arguments(name, rest);
+        arguments.is_some_and(|arguments| search(name, &arguments).is_some_and(|search| search.follows))
     })
 }
 

@@ -14,7 +14,7 @@ use rustix::fs::{Mode, OFlags, open};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::detect::Detected;
+use super::detect::{Detected, LOCAL};
 use crate::paths::Roots;
 use crate::shell::sandbox::Policy;
 
@@ -100,7 +100,8 @@ pub(super) fn look(
     let (mut hashed, mut files, mut left) = (Vec::new(), HashSet::new(), MAX_PROGRAM);
     let besides: Vec<_> = run_by(server, search).into_iter().chain(toolchains(server)).filter(is_theirs).collect();
     let scripts = scripts(server).filter(is_theirs);
-    for file in std::iter::once(program.clone()).chain(scripts).chain(besides.iter().cloned()) {
+    let of_toolchains = besides.iter().filter_map(|file| of_toolchain(file, server));
+    for file in std::iter::once(program.clone()).chain(scripts).chain(besides.iter().cloned()).chain(of_toolchains) {
         if files.insert(file.clone()) {
             let (length, hash) = hashes.of(&file, left, anew)?;
             left = left.saturating_sub(length);
@@ -123,20 +124,120 @@ pub(super) fn look(
     })
 }
 
-/// The files that its arguments name.
+/// The files that its arguments name: by their paths, as modules of Python, or as programs of the project; and those in
+/// which its program reads what it is to run.
 fn scripts(server: &Detected) -> impl Iterator<Item = PathBuf> {
-    let words = server.definition.args.iter().flat_map(|arg| words(arg));
-    words.map(|word| server.root.join(word)).filter(|script| script.is_file())
+    let words: Vec<&str> = server.definition.args.iter().flat_map(|arg| words(arg)).collect();
+    let local = |word: &str| LOCAL.iter().map(|folder| Path::new(folder).join(word)).collect::<Vec<_>>();
+    let named = words.iter().flat_map(|word| local(word).into_iter().chain([PathBuf::from(word)]));
+    let mut files: Vec<PathBuf> = named.chain(modules(&words)).map(|file| server.root.join(file)).collect();
+    let read = || READERS.iter().filter(|(names, _)| server.program.as_deref().is_some_and(|it| is_one_of(it, names)));
+    for folder in server.root.ancestors() {
+        files.extend(read().flat_map(|(_, read)| *read).map(|file| folder.join(file)));
+    }
+    files.into_iter().filter(|file| file.is_file())
 }
 
-/// Whether a program runs the script that its arguments name.
+/// Where Python looks in a folder for the modules that it is told to run (`-m a.b`), and for what they lie in.
+fn modules(words: &[&str]) -> Vec<PathBuf> {
+    let is_flag = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.ends_with('m');
+    let behind = words.windows(2).filter_map(|pair| Some((pair.first()?, pair.get(1)?)));
+    let behind = behind.filter(|(flag, _)| is_flag(flag)).map(|(_, name)| *name);
+    let glued = words.iter().filter_map(|word| word.strip_prefix("-m"));
+    let names = behind.chain(glued).filter(|name| !name.is_empty()).map(|name| PathBuf::from(name.replace('.', "/")));
+    let files = names.flat_map(|name| {
+        let above =
+            name.ancestors().filter(|folder| folder.parent().is_some()).map(|folder| folder.join("__init__.py"));
+        above.chain([name.with_extension("py"), name.join("__main__.py")]).collect::<Vec<_>>()
+    });
+    files.collect()
+}
+
+/// Programs that run what files of the project's folder, or of one above it, say.
+const READERS: &[(&[&str], &[&str])] = &[
+    (&["bundle", "bundler"], &["Gemfile", "gems.rb", ".bundle/config"]),
+    (&["just"], &["justfile", "Justfile", ".justfile"]),
+    (&["gmake", "make"], &["GNUmakefile", "Makefile", "makefile"]),
+    (&["mix"], &["mix.exs"]),
+    (&["bun", "npm", "pnpm", "yarn"], &["package.json", ".yarnrc.yml"]),
+    (&["hatch", "pdm", "poetry", "rye", "uv"], &["pyproject.toml"]),
+    (&["pipenv"], &["Pipfile"]),
+    (&["rake"], &["Rakefile"]),
+];
+
+/// Whether a program runs what its arguments name, or files of the project's.
 fn is_interpreter(program: &Path) -> bool {
     const NAMES: &[&str] = &[
-        "ash", "bash", "bun", "dash", "dotnet", "elixir", "env", "escript", "java", "julia", "ksh", "lua", "luajit",
-        "node", "nodejs", "perl", "php", "pypy", "python", "Rscript", "ruby", "sh", "tclsh", "zsh",
+        "R",
+        "Rscript",
+        "ash",
+        "bash",
+        "bun",
+        "bunx",
+        "busybox",
+        "clj",
+        "clojure",
+        "corepack",
+        "dart",
+        "dash",
+        "deno",
+        "direnv",
+        "doas",
+        "dotnet",
+        "elixir",
+        "env",
+        "erl",
+        "escript",
+        "fish",
+        "gjs",
+        "groovy",
+        "guile",
+        "iex",
+        "java",
+        "julia",
+        "ksh",
+        "lua",
+        "luajit",
+        "mise",
+        "nice",
+        "nix",
+        "nix-shell",
+        "node",
+        "nodejs",
+        "nohup",
+        "npx",
+        "nu",
+        "perl",
+        "php",
+        "pipx",
+        "pnpx",
+        "pwsh",
+        "pypy",
+        "python",
+        "racket",
+        "raku",
+        "ruby",
+        "sbcl",
+        "scala",
+        "setsid",
+        "sh",
+        "stdbuf",
+        "sudo",
+        "tclsh",
+        "timeout",
+        "ts-node",
+        "tsx",
+        "uvx",
+        "xonsh",
+        "zsh",
     ];
+    is_one_of(program, NAMES) || READERS.iter().any(|(names, _)| is_one_of(program, names))
+}
+
+/// Whether a program has one of these names, whichever version stands behind it.
+fn is_one_of(program: &Path, names: &[&str]) -> bool {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
-    NAMES.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
+    names.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
 /// What runs its program where that is a script, by the first line of each: `PATH` may have a folder of the project
@@ -164,24 +265,38 @@ fn interpreter(program: &Path, search: Option<&OsStr>) -> Option<PathBuf> {
     found.find(|path| path.is_file())
 }
 
+/// How much is looked at of a file that may name a toolchain. It is some lines long.
+const MOST_OF_TOOLCHAIN: u64 = 64 << 10;
+
 /// The files that may name a toolchain by its path to rustup, where the server's program is one of rustup's: it runs
 /// that of the toolchain.
 fn toolchains(server: &Detected) -> Vec<PathBuf> {
-    /// Such a file is some lines long.
-    const MOST: u64 = 64 << 10;
     let Some(program) = server.program.as_deref() else { return Vec::new() };
     let is_rustups = || program.canonicalize().is_ok_and(|it| it.file_name().is_some_and(|name| name == "rustup"));
     if !program.with_file_name("rustup").is_file() && !is_rustups() {
         return Vec::new();
     }
-    let names = |file: &PathBuf| match beginning(file, MOST) {
-        // A key may be written with escapes.
-        Ok(text) => text.contains("path") || text.contains('\\'),
+    let names = |file: &PathBuf| match beginning(file, MOST_OF_TOOLCHAIN) {
+        // A key may be written with escapes, or stand behind what was read.
+        Ok(text) => text.contains("path") || text.contains('\\') || text.len() as u64 >= MOST_OF_TOOLCHAIN,
         Err(error) => error.kind() != io::ErrorKind::NotFound,
     };
     let files = server.root.ancestors();
     let files = files.flat_map(|folder| ["rust-toolchain.toml", "rust-toolchain"].map(|name| folder.join(name)));
     files.filter(|file| !file.is_dir()).filter(names).collect()
+}
+
+/// The program that rustup runs in the place of the server's, by such a file.
+fn of_toolchain(file: &Path, server: &Detected) -> Option<PathBuf> {
+    let is_one = file.file_name().is_some_and(|name| name == "rust-toolchain.toml" || name == "rust-toolchain");
+    let text = is_one.then(|| beginning(file, MOST_OF_TOOLCHAIN).ok()).flatten()?;
+    let said: toml::Table = text.parse().ok()?;
+    let path = Path::new(said.get("toolchain")?.get("path")?.as_str()?);
+    // Rustup is started in the server's folder.
+    let folder =
+        path.strip_prefix("/proc/self/cwd").map_or_else(|_| file.with_file_name(path), |it| server.root.join(it));
+    let program = folder.join("bin").join(server.program.as_deref()?.file_name()?);
+    program.is_file().then_some(program)
 }
 
 /// What a regular file begins with.
@@ -351,6 +466,83 @@ mod tests {
             let policy = Policy::new(&Settings { mode, ..Settings::default() }, &world).map(Policy::resolved);
             assert!(is_theirs(&cached, &roots, policy.as_ref()), "{mode:?}");
             assert!(!is_theirs(&own, &roots, policy.as_ref()), "{mode:?}");
+        }
+    }
+
+    /// A server that is started in a project with this program and these arguments.
+    fn server(root: &Path, program: &Path, args: &[&str]) -> Detected {
+        let mut definition = (*Table::load(Places { home: None, user: None, project: None }).servers[0]).clone();
+        definition.args = args.iter().map(|arg| (*arg).to_owned()).collect();
+        Detected {
+            definition: definition.into(),
+            program: Some(program.to_owned()),
+            root: root.to_owned(),
+            is_brought: false,
+            allowed: None,
+            only_as_it_runs: false,
+        }
+    }
+
+    fn write(file: &Path, text: &str) {
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+
+    #[test]
+    fn a_toolchain_is_found_in_a_file_however_long_it_is_and_its_program_is_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        for program in ["users/bin/rustup", "users/bin/server", "elsewhere/bin/server"] {
+            write(&at(program), "one");
+        }
+        std::fs::create_dir(at("project")).unwrap();
+        let roots = Roots::new([at("project")]).unwrap();
+        let server = server(&at("project"), &at("users/bin/server"), &[]);
+        let named = format!("[toolchain]\npath = \"{}\"\n", at("elsewhere").display());
+        let file = at("project/rust-toolchain.toml");
+        write(&file, "[toolchain]\nchannel = \"stable\"\n");
+        assert!(!is_brought(&server, &roots, None, None));
+        for text in [format!("# {}\n{named}", "x".repeat(70_000)), named] {
+            write(&file, &text);
+            assert!(is_brought(&server, &roots, None, None));
+        }
+        let looked = || look(&server, &roots, None, None, &Hashes::default(), true).unwrap().fingerprint;
+        let before = looked();
+        write(&at("elsewhere/bin/server"), "two");
+        assert_ne!(before, looked());
+    }
+
+    #[test]
+    fn a_server_is_brought_along_where_a_program_of_the_users_runs_what_lies_in_the_project() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        for (file, program, args) in [
+            ("pylsp/__main__.py", "python3", &["-m", "pylsp"][..]),
+            ("pylsp/__init__.py", "python3.12", &["-Im", "pylsp"]),
+            ("pylsp.py", "python", &["-mpylsp"]),
+            ("a/__init__.py", "python", &["-m", "a.b"]),
+            ("a/b.py", "sh", &["-c", "exec python -m a.b"]),
+            ("server.ts", "deno", &["run", "-A", "server.ts"]),
+            ("server.ts", "tsx", &["./server.ts"]),
+            ("x.fish", "fish", &["x.fish"]),
+            (".venv/bin/pylsp", "poetry", &["run", "pylsp"]),
+            ("node_modules/.bin/ls", "npx", &["ls", "--stdio"]),
+            ("Gemfile", "bundle", &["exec", "solargraph", "stdio"]),
+            ("server.js", "nice", &["node", "server.js"]),
+        ] {
+            let (project, program) = (at("project"), at("users").join(program));
+            std::fs::create_dir(&project).unwrap();
+            write(&program, "");
+            let server = server(&project, &program, args);
+            let roots = Roots::new([&project]).unwrap();
+            assert!(!is_brought(&server, &roots, None, None), "{program:?} {args:?}");
+            write(&project.join(file), "one");
+            assert!(is_brought(&server, &roots, None, None), "{program:?} {args:?}");
+            let looked = || look(&server, &roots, None, None, &Hashes::default(), true).unwrap().fingerprint;
+            let before = looked();
+            write(&project.join(file), "two");
+            assert_ne!(before, looked(), "{program:?} {args:?}");
+            std::fs::remove_dir_all(project).unwrap();
         }
     }
 

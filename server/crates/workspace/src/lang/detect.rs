@@ -11,7 +11,7 @@ use super::table::{Definition, Table};
 use crate::shell::programs::is_program;
 
 /// Folders of a project in which its own programs are. They come before the user's.
-const LOCAL: [&str; 8] = [
+pub(super) const LOCAL: [&str; 8] = [
     "node_modules/.bin",
     ".venv/bin",
     "venv/bin",

@@ -1,10 +1,13 @@
 //! Where paths lead by links.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::{PathError, canonical, plain};
+use crate::answers;
 
 /// After so many entries of folders, what a glob comes to counts as not known.
 const ENTRIES: usize = 10_000;
@@ -40,6 +43,25 @@ pub fn led_to(path: &Path) -> Vec<PathBuf> {
     led_to.sort();
     led_to.dedup();
     led_to
+}
+
+/// Where each of these paths leads, of those that lead elsewhere, as [`led_to`] has it. What the disk does not say in
+/// time cannot be told. Asks the disk.
+pub fn links_of(paths: BTreeSet<PathBuf>) -> BTreeMap<PathBuf, Vec<PathBuf>> {
+    /// As long it may take.
+    const LONGEST: Duration = Duration::from_secs(2);
+    let mut links: BTreeMap<_, _> = paths.iter().map(|path| (path.clone(), unknown())).collect();
+    let look = move |tell: &dyn Fn((PathBuf, Vec<PathBuf>)) -> bool| {
+        for path in paths {
+            let led_to = led_to(&path);
+            if !tell((path, led_to)) {
+                return;
+            }
+        }
+    };
+    answers::in_time(LONGEST, look, |(path, led_to)| drop(links.insert(path, led_to)));
+    links.retain(|_, led_to| !led_to.is_empty());
+    links
 }
 
 fn leads(path: &Path) -> Option<PathBuf> {

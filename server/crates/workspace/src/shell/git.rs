@@ -118,9 +118,13 @@ const NOT_LOADED: i32 = 127;
 pub(super) fn untrusted(folders: &[PathBuf], written: &[PathBuf]) -> Vec<(String, String)> {
     let mut guards: Vec<_> = UNTRUSTED.iter().map(|(key, value)| pair(key, value)).collect();
     let held = |why: &str| vec![pair(HELD.0, &format!("{} {why}", HELD.1))];
-    // Where there is none outside the workspace, no command of the shell's finds one either.
-    let program = programs::find("git", &[folders, written].concat());
-    let program = program.as_deref();
+    // The shell may find one all the same, which runs in the sandbox: where commands write, such as in another project.
+    let Some(program) = programs::find("git", &[folders, written].concat()) else {
+        return held(
+            "there is none that no command may have written, to be asked what the settings of repositories are",
+        );
+    };
+    let program = program.as_path();
     let found = found::repositories(program, folders);
     if found.is_cut {
         return held("it has more repositories or folders than could be looked at");
@@ -150,7 +154,7 @@ pub(super) fn untrusted(folders: &[PathBuf], written: &[PathBuf]) -> Vec<(String
 }
 
 /// Why settings that come with a repository cannot be guarded against by others.
-fn unguarded(git: Option<&Path>, settings: &[Setting], folder: &Path, is_kept: bool) -> Option<&'static str> {
+fn unguarded(git: &Path, settings: &[Setting], folder: &Path, is_kept: bool) -> Option<&'static str> {
     let local = |is_it: fn(&str) -> bool| settings.iter().any(|it| it.is_local && is_it(&it.key));
     if local(|key| matches!(parts(key), ("include" | "includeif", "path"))) {
         return Some("includes settings from a file that can change (include.path)");
@@ -169,7 +173,7 @@ fn unguarded(git: Option<&Path>, settings: &[Setting], folder: &Path, is_kept: b
 }
 
 /// Whether git takes a folder for the top of its work tree.
-fn is_top(program: Option<&Path>, folder: &Path) -> bool {
+fn is_top(program: &Path, folder: &Path) -> bool {
     let Ok(Some(top)) = git(program, &["rev-parse", "--show-toplevel"], folder) else { return false };
     let top = Path::new(OsStr::from_bytes(top.strip_suffix(b"\n").unwrap_or(&top)));
     top.canonicalize().is_ok_and(|top| folder.canonicalize().is_ok_and(|folder| top == folder))
@@ -234,8 +238,8 @@ fn pair(key: &str, value: &str) -> (String, String) {
 }
 
 /// What git reads in a work tree, or in a repository itself, whose own settings come after the user's. None where git
-/// is not there or does not take it for one; then no command of the shell's reads it either.
-fn settings(program: Option<&Path>, folder: &Path, is_repository: bool) -> Result<Option<Vec<Setting>>, Silent> {
+/// does not take it for one; then no command of the shell's reads it either.
+fn settings(program: &Path, folder: &Path, is_repository: bool) -> Result<Option<Vec<Setting>>, Silent> {
     // The work tree that the settings themselves name may come to be there later only.
     let list = ["--work-tree=.", "config", "--show-scope", "--includes", "--null", "--list"];
     let in_it = [&["--git-dir=."], &list[..]].concat();
@@ -243,11 +247,10 @@ fn settings(program: Option<&Path>, folder: &Path, is_repository: bool) -> Resul
     Ok(told?.map(|text| read(&String::from_utf8_lossy(&text))))
 }
 
-/// What git says in a folder; none where it fails or is not there. It gets only arguments with which it runs nothing
+/// What git says in a folder; none where it fails. It gets only arguments with which it runs nothing
 /// and fetches nothing.
 #[expect(clippy::disallowed_methods, reason = "a repository is asked, and nothing of it is changed")]
-fn git(program: Option<&Path>, arguments: &[&str], folder: &Path) -> Result<Option<Vec<u8>>, Silent> {
-    let Some(program) = program else { return Ok(None) };
+fn git(program: &Path, arguments: &[&str], folder: &Path) -> Result<Option<Vec<u8>>, Silent> {
     let mut git = Command::new(program);
     let environment = environment::of_ours(&[]).into_iter().filter(|(name, _)| !environment::loads(name));
     git.env_clear().envs(environment);
@@ -638,6 +641,15 @@ mod tests {
         }
         let said = hostile.git(&["status"], &hostile.guards());
         assert!(said.contains("until you trust the folder"), "{said}");
+    }
+
+    #[test]
+    fn git_does_not_work_where_only_one_is_there_that_commands_may_have_written() {
+        let hostile = Hostile::new();
+        let anywhere = [PathBuf::from("/")];
+        let said = hostile.git(&["status"], &untrusted(&[hostile.repository()], &anywhere));
+        assert!(said.contains("until you trust the folder") && said.contains("there is none"), "{said}");
+        assert!(!hostile.mark().exists());
     }
 
     #[test]

@@ -98,8 +98,7 @@ impl Held {
 
     /// Its id; none when it has ended and been waited for.
     pub(crate) fn id(&self) -> Option<HeldId> {
-        let pid = self.child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))?;
-        Some(HeldId { pid, is_supervised: self.is_supervised })
+        HeldId::of(&self.child, self.is_supervised)
     }
 
     /// Waits for its end, and where it is supervised for that of all that it started.
@@ -122,6 +121,17 @@ impl Drop for Held {
 }
 
 impl HeldId {
+    /// That of a child; none when it has ended and been waited for.
+    pub(super) fn of(child: &Child, is_supervised: bool) -> Option<Self> {
+        let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))?;
+        Some(Self { pid, is_supervised })
+    }
+
+    /// The process.
+    pub(super) fn pid(self) -> Pid {
+        self.pid
+    }
+
     /// As a number.
     pub(crate) fn number(self) -> u32 {
         u32::try_from(self.pid.as_raw_nonzero().get()).unwrap_or(0)
@@ -135,7 +145,8 @@ impl HeldId {
         None
     }
 
-    fn kill(self) {
+    /// Kills it and all that it started.
+    pub(super) fn kill(self) {
         #[cfg(target_os = "linux")]
         if self.is_supervised {
             // Its supervisor outlives the program, to see to it that nothing of it is left.

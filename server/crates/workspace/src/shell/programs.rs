@@ -7,12 +7,16 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::sandbox::{Policy, Settings, World};
+use super::sandbox::{self, Policy, Settings, World};
 use crate::paths;
 
 /// Where programs are looked for if `PATH` names no folder. An empty one would mean the folder one stands in.
 const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// How long the folders of `PATH` may take to answer. One of a machine that is gone never does.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Variables that name folders with programs or libraries, which are run by whatever is started or loaded into it.
 const LISTS: &[&str] = &["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "GIT_EXEC_PATH"];
@@ -52,10 +56,13 @@ pub(super) fn joined(name: &OsStr, value: &OsStr, more: &OsStr) -> Option<OsStri
     Some(OsString::from_vec(all.join(&b':')))
 }
 
-/// A `PATH` without the entries in these folders, and these entries. Asks the disk.
+/// A `PATH` without the entries in these folders and in projects, and these entries. Asks the disk.
 pub(super) fn without(value: &OsStr, but: &[PathBuf]) -> (OsString, Vec<PathBuf>) {
+    let others = Others::of_user();
     let absolute = std::env::split_paths(value).filter(|entry| entry.is_absolute());
-    (path(Some(value), but), absolute.filter(|entry| lies_in(entry, but)).collect())
+    let (left_out, kept): (Vec<_>, Vec<_>) = absolute.partition(|entry| others.have(entry, but));
+    let kept = std::env::join_paths(kept).ok().filter(|kept| !kept.is_empty());
+    (kept.unwrap_or_else(|| USUAL.into()), left_out)
 }
 
 /// Puts entries that were left out of a `PATH` back into one that was made without them: each before the next that it
@@ -91,25 +98,99 @@ pub fn dropped(value: &OsStr) -> Vec<PathBuf> {
     std::env::split_paths(value).filter(|entry| !entry.is_absolute()).collect()
 }
 
-/// A program by its name, in none of these folders and nowhere that commands of any session may write: neither its own
-/// place nor where its links lead. Asks the disk.
-pub(crate) fn find(name: &str, but: &[PathBuf]) -> Option<PathBuf> {
-    let value = path(std::env::var_os("PATH").as_deref(), but);
-    let but = [but.to_vec(), written_in(&std::env::split_paths(&value).collect::<Vec<_>>())].concat();
-    find_in(&value, name, &but)
+/// Bash, or where there is none, `sh`; in none of these folders, and nowhere that commands may have written.
+///
+/// # Errors
+/// There is none, or `PATH` does not answer; in words for the user.
+pub(super) async fn shell(but: Vec<PathBuf>) -> Result<PathBuf, String> {
+    let look = move || ["bash", "sh"].into_iter().find_map(|name| find(name, &but));
+    let found = answered(PATIENCE, look).await?;
+    found.ok_or_else(|| "there is neither bash nor sh in PATH or /bin; install bash".to_owned())
 }
 
-/// Where the commands of some session may write, whichever folders it has: temporary folders, package caches, and the
-/// projects that any of these paths lies in. The user's toolchains are none. Asks the disk.
-fn written_in(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let environment = |name: &str| std::env::var_os(name).filter(|_| name != "PATH");
-    let world =
-        World { folders: &[], repositories: &[], own: &[], denied: &[], credentials: &[], environment: &environment };
-    let Some(policy) = Policy::new(&Settings::default(), &world) else { return Vec::new() };
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    let is_toolchain = |path: &Path| policy.read.iter().any(|place| path.starts_with(place));
-    let projects = paths.iter().filter(|path| !is_toolchain(path)).filter_map(|path| project_of(path, home.as_deref()));
-    policy.of_commands().into_iter().chain(projects).collect()
+/// What a look at the folders of `PATH` gives, on a thread that is waited for only so long.
+///
+/// # Errors
+/// They do not answer; in words for the user.
+pub(super) async fn answered<T: Send + 'static>(
+    patience: Duration,
+    look: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, String> {
+    let looked = tokio::time::timeout(patience, tokio::task::spawn_blocking(look)).await;
+    let silent = "a folder of your PATH does not answer, such as one of a machine that is gone; take it out of PATH";
+    looked.map_err(|_| silent.to_owned())?.map_err(|error| error.to_string())
+}
+
+/// A program by its name, in none of these folders and nowhere that commands of any session may write: neither its own
+/// place nor where its links lead, nor a place on the way. Asks the disk.
+pub(crate) fn find(name: &str, but: &[PathBuf]) -> Option<PathBuf> {
+    let value = path(std::env::var_os("PATH").as_deref(), but);
+    find_in(&value, name, but, &Others::of_user())
+}
+
+/// What commands of other sessions may write, whichever folders those have.
+#[derive(Default)]
+struct Others {
+    /// Temporary folders and package caches, by their names and as they are without links.
+    written: Vec<PathBuf>,
+    /// The home folder in the same way. It is no project, whatever lies in it.
+    homes: Vec<PathBuf>,
+    /// The folders of the system and of the user's toolchains. One that is a link is none: it leads to what is kept
+    /// elsewhere, as in a project of dotfiles.
+    toolchains: Vec<PathBuf>,
+}
+
+impl Others {
+    /// Asks the disk.
+    fn of_user() -> Self {
+        let environment = |name: &str| std::env::var_os(name).filter(|_| name != "PATH");
+        let world = World {
+            folders: &[],
+            repositories: &[],
+            own: &[],
+            denied: &[],
+            credentials: &[],
+            environment: &environment,
+        };
+        let (read, written) = Policy::new(&Settings::default(), &world)
+            .map(|policy| (policy.read.clone(), policy.of_commands()))
+            .unwrap_or_default();
+        Self::of(std::env::var_os("HOME").map(PathBuf::from).as_deref(), read, written)
+    }
+
+    fn of(home: Option<&Path>, toolchains: Vec<PathBuf>, written: Vec<PathBuf>) -> Self {
+        let both = |path: PathBuf| [path.canonicalize().ok(), Some(path)].into_iter().flatten();
+        let homes: Vec<PathBuf> = home.map(Path::to_path_buf).into_iter().flat_map(both).collect();
+        let real_home = homes.first();
+        let real = |path: PathBuf| {
+            let named = match (home.and_then(|home| path.strip_prefix(home).ok()), real_home) {
+                (Some(below), Some(home)) => home.join(below),
+                _ => path,
+            };
+            named.canonicalize().is_ok_and(|real| real == named).then_some(named)
+        };
+        let toolchains = toolchains.into_iter().filter_map(real).collect();
+        Self { written: written.into_iter().flat_map(both).collect(), homes, toolchains }
+    }
+
+    /// Whether a path, where its links lead or a link on the way lies in what they may write, or in one of these
+    /// folders. What cannot be resolved counts as theirs. Asks the disk.
+    fn have(&self, path: &Path, but: &[PathBuf]) -> bool {
+        let is_in = |at: &Path| but.iter().chain(&self.written).any(|folder| at.starts_with(folder));
+        let is_theirs = |at: &Path| is_in(at) || self.is_of_project(at);
+        // A link lies where its folder does.
+        let is_theirs_to_turn = |link: &Path| is_in(link) || link.parent().is_some_and(is_theirs);
+        is_in(path)
+            || sandbox::walked(path, |at, is_link| !(is_link && is_theirs_to_turn(at)))
+                .is_none_or(|end| is_theirs(&end))
+    }
+
+    /// Whether a path lies in a project, and not in a toolchain that is kept by version control.
+    fn is_of_project(&self, path: &Path) -> bool {
+        let is_toolchain =
+            |project: &Path| self.toolchains.iter().any(|place| path.starts_with(place) && project.starts_with(place));
+        project_of(path, &self.homes).is_some_and(|project| !is_toolchain(&project))
+    }
 }
 
 /// The virtual environment or the folder of packages that a path lies in: what is there is a project's.
@@ -123,8 +204,8 @@ pub(super) fn environment_of(path: &Path) -> Option<PathBuf> {
 
 /// The project that a path lies in, by what version control and package managers leave there. The home folder is none,
 /// whatever lies in it.
-fn project_of(path: &Path, home: Option<&Path>) -> Option<PathBuf> {
-    let is_home = |folder: &Path| home.is_some_and(|home| home.starts_with(folder));
+fn project_of(path: &Path, homes: &[PathBuf]) -> Option<PathBuf> {
+    let is_home = |folder: &Path| homes.iter().any(|home| home.starts_with(folder));
     let of_packages = |folder: &&Path| folder.file_name().is_some_and(|name| name == "node_modules");
     let is_project = |folder: &&Path| {
         [".git", ".hg", ".jj", "pyvenv.cfg"].iter().any(|name| folder.join(name).symlink_metadata().is_ok())
@@ -133,10 +214,10 @@ fn project_of(path: &Path, home: Option<&Path>) -> Option<PathBuf> {
     above().find(is_project).or_else(|| above().find(of_packages)).map(Path::to_path_buf)
 }
 
-fn find_in(path: &OsStr, name: &str, but: &[PathBuf]) -> Option<PathBuf> {
+fn find_in(path: &OsStr, name: &str, but: &[PathBuf], others: &Others) -> Option<PathBuf> {
     let usual = std::env::split_paths(USUAL);
     let mut places = std::env::split_paths(path).chain(usual).map(|folder| folder.join(name));
-    places.find(|program| is_program(program) && !lies_in(program, but))
+    places.find(|program| is_program(program) && !others.have(program, but))
 }
 
 /// Whether a path lies in one of these folders, by its name or by where its links lead.
@@ -233,10 +314,59 @@ mod tests {
         symlink(place.join("ws/bin"), place.join("linked")).unwrap();
         let find = |entries: &[&str], but: &[PathBuf]| {
             let path = std::env::join_paths(entries.iter().map(|entry| place.join(entry))).unwrap();
-            find_in(&path, "git", but)
+            find_in(&path, "git", but, &Others::default())
         };
         let all = ["ws/bin", "linked", "links", "ws/../ws/bin", "users"];
         assert_eq!(find(&all, &[place.join("ws")]), Some(place.join("users/git")));
         assert_eq!(find(&all, &[]), Some(place.join("ws/bin/git")));
+    }
+
+    #[test]
+    fn no_program_is_taken_from_a_project_by_a_link_but_from_a_toolchain_that_is_a_repository() {
+        let place = tempfile::tempdir().unwrap();
+        let home = place.path().canonicalize().unwrap();
+        for file in ["dotfiles/bin/git", "dotfiles/.git/HEAD", ".nvm/bin/git", ".nvm/.git/HEAD", "users/git"] {
+            std::fs::create_dir_all(home.join(file).parent().unwrap()).unwrap();
+            std::fs::write(home.join(file), "").unwrap();
+            std::fs::set_permissions(home.join(file), std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        for folder in [".local", "single", "way"] {
+            std::fs::create_dir(home.join(folder)).unwrap();
+        }
+        for (to, link) in [
+            ("dotfiles/bin", "bin"),
+            ("dotfiles/bin", ".local/bin"),
+            ("dotfiles/bin/git", "single/git"),
+            ("users/git", "dotfiles/link"),
+            ("dotfiles/link", "way/git"),
+            (".nvm", "linked"),
+        ] {
+            symlink(home.join(to), home.join(link)).unwrap();
+        }
+        let toolchains = [".local/bin", ".nvm"].map(|name| home.join(name)).to_vec();
+        let others = Others::of(Some(&home), toolchains, Vec::new());
+        for (entry, is_taken) in [
+            ("dotfiles/bin", false),
+            ("bin", false),
+            (".local/bin", false),
+            ("single", false),
+            ("way", false),
+            (".nvm/bin", true),
+            ("linked/bin", true),
+            ("users", true),
+        ] {
+            let program = home.join(entry).join("git");
+            let found = find_in(home.join(entry).as_os_str(), "git", &[], &others);
+            assert_eq!(found.is_some_and(|found| found == program), is_taken, "{entry}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_folder_of_path_that_does_not_answer_is_not_waited_for() {
+        // It answers once this is dropped.
+        let (answers, silence) = std::sync::mpsc::channel::<()>();
+        let said = answered(Duration::from_millis(1), move || silence.recv().is_ok()).await.unwrap_err();
+        drop(answers);
+        assert!(said.contains("a folder of your PATH does not answer"), "{said}");
     }
 }

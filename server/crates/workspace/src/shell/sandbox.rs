@@ -330,6 +330,11 @@ impl Policy {
         refusal::explain(self, output, folders)
     }
 
+    /// What of this output shows that the policy has refused something, in words. Blocks shortly.
+    pub(super) fn refused(&self, output: &str, folders: &[&Path]) -> Vec<String> {
+        refusal::reasons(self, output, folders)
+    }
+
     /// The policy as arguments, with files that may be read though nothing else says so.
     pub(super) fn to_args(&self, reads: &[PathBuf]) -> Vec<OsString> {
         let mode = if self.mode == SandboxMode::ReadOnly { "read-only" } else { "workspace-write" };
@@ -468,7 +473,7 @@ impl Links {
 
 /// Goes the way of a path, through its links, and gives where it ends; what is not there stays as it is written. Each
 /// place on the way is shown, with whether it is a link; none where one must not be passed. Asks the disk.
-fn walked(path: &Path, mut may_pass: impl FnMut(&Path, bool) -> bool) -> Option<PathBuf> {
+pub(super) fn walked(path: &Path, mut may_pass: impl FnMut(&Path, bool) -> bool) -> Option<PathBuf> {
     /// The kernel follows no more.
     const MOST_LINKS: usize = 40;
     let parts = |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();

@@ -1,13 +1,16 @@
 //! What the user's start files (`~/.profile`, `~/.bashrc`) make of a shell: exported variables, functions, aliases.
 //!
-//! They run once, in a login shell of its own that is thrown away, without a terminal and with nothing to read, and
-//! have [`DEADLINE`]. They are the user's, and run outside the session's sandbox; but where commands have one, they see
-//! nothing of what commands may have written or a project has brought along: a program that is planted in an entry of
-//! `PATH`, or a file that they read, would run outside. What they made is taken over as plain data: variables into the
-//! environment of our shells, by the same rules as the server's own; functions and aliases by their text. What would
-//! change how our shell itself works, or what a known command's name means, is left out: prompts, traps, options such
-//! as `set -e`, and each function or alias that hides a builtin or a program. So permission, which judges commands by
-//! their names, need not know of them.
+//! They run once for each choice of places where commands may write, in a login shell of its own that is thrown away,
+//! without a terminal and with nothing to read, and have [`DEADLINE`]. They are the user's, and run outside the
+//! session's sandbox; but where commands have one, they see nothing of what commands of their session may have written
+//! or a project has brought along: a program that is planted in an entry of `PATH`, or a file that they read, would run
+//! outside. Entries that lie in any other project are left out of their `PATH` as well; but a file of another project
+//! that they name by its path they read as any program of the user's does, since they may lie in a project themselves,
+//! as dotfiles do. What they are refused by that is said where they say it themselves. What they made is taken over as
+//! plain data: variables into the environment of our shells, by the same rules as the server's own; functions and
+//! aliases by their text. What would change how our shell itself works, or what a known command's name means, is left
+//! out: prompts, traps, options such as `set -e`, and each function or alias that hides a builtin or a program. So
+//! permission, which judges commands by their names, need not know of them.
 
 #![expect(clippy::disallowed_methods, reason = "the shell of the start files is started here")]
 
@@ -20,11 +23,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::process::Pid;
-use tokio::io::AsyncReadExt;
-use tokio::process::Command;
+use tempfile::TempDir;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{Child, Command};
 use tokio::sync::OnceCell;
 
+use super::held::HeldId;
 use super::marker::Nonce;
 use super::processes::{self, Which};
 use super::sandbox::Policy;
@@ -38,6 +42,9 @@ const DEADLINE: Duration = Duration::from_secs(5);
 
 /// The most that is taken of what they made, in bytes.
 const MOST: usize = 4 << 20;
+
+/// So much is kept of the end of what they say on standard error, in bytes.
+const SAID: usize = 16 << 10;
 
 /// The most text of functions and aliases that a shell is given, in bytes.
 const PROLOGUE: usize = 256 << 10;
@@ -103,6 +110,8 @@ pub(super) struct Made {
     pub(super) environment: Vec<(OsString, OsString)>,
     /// Lines that define functions, aliases and options.
     pub(super) prologue: String,
+    /// What they said they were refused, in words for the user.
+    pub(super) refused: Option<String>,
 }
 
 impl StartFiles {
@@ -111,7 +120,7 @@ impl StartFiles {
     pub(super) fn making(name: &str, value: &str) -> Self {
         let mut environment: Vec<_> = std::env::vars_os().collect();
         environment.push((name.into(), value.into()));
-        Self::of(Ok(Made { environment, prologue: String::new() }))
+        Self::of(Ok(Made { environment, ..Made::default() }))
     }
 
     /// Files that have failed.
@@ -145,9 +154,16 @@ impl StartFiles {
         Self { made, all: Arc::clone(&self.all), apart, is_told: AtomicBool::new(false) }
     }
 
-    /// Whether it is to be told that they failed: once in a session, which has many shells.
-    pub(super) fn is_to_be_told(&self) -> bool {
-        !self.is_told.swap(true, Ordering::Relaxed)
+    /// What the user is to be told of what they have made: once in a session, which has many shells.
+    pub(super) fn words_of(&self, made: &Result<Made, String>) -> Option<String> {
+        let words = match made {
+            Ok(made) => made.refused.clone()?,
+            Err(why) => format!(
+                "Commands run without what your shell's start files (~/.bash_profile, ~/.bashrc) define: {why}. Mend \
+                 them, or set `shell_rc = false`."
+            ),
+        };
+        (!self.is_told.swap(true, Ordering::Relaxed)).then_some(words)
     }
 
     /// What they have made.
@@ -178,115 +194,193 @@ impl Apart {
         let lies_in =
             |file: &PathBuf| file.canonicalize().is_ok_and(|real| places.iter().any(|it| real.starts_with(it)));
         let file = files.into_iter().find(lies_in);
-        places.extend(
-            std::env::split_paths(path).filter_map(|entry| programs::environment_of(&entry)).map(|it| real(&it)),
-        );
+        let entries = std::env::split_paths(path).flat_map(|entry| [real(&entry), entry]);
+        places.extend(entries.filter_map(|entry| programs::environment_of(&entry)).map(|it| real(&it)));
         let path = programs::without(path, &places);
         Looked { places, file, path }
     }
 }
 
+/// Where start files run that see nothing of these places.
+struct Enclosure {
+    supervisor: PathBuf,
+    policy: Policy,
+    /// The `PATH` that they get, and what was left out of it.
+    path: (OsString, Vec<PathBuf>),
+    /// Theirs for temporary files.
+    temporary: TempDir,
+}
+
+impl Enclosure {
+    async fn new(apart: Apart, home: Option<PathBuf>, path: OsString) -> Result<Self, String> {
+        let Apart { supervisor, folder, .. } = apart.clone();
+        let looked = programs::answered(DEADLINE, move || apart.look(home.as_deref(), &path)).await?;
+        if let Some(file) = &looked.file {
+            let file = file.display();
+            return Err(format!("{file} lies where commands may write, and would run outside their sandbox"));
+        }
+        let temporary = tempfile::Builder::new().prefix("start-files-").tempdir_in(folder);
+        let temporary =
+            temporary.map_err(|error| format!("no folder can be made for their temporary files: {error}"))?;
+        let policy = Policy::apart_from(looked.places, temporary.path().to_owned());
+        Ok(Self { supervisor, policy, path: looked.path, temporary })
+    }
+
+    /// What they made, as if they had run where the user runs them: with all of this `PATH`, and with the user's own
+    /// folder for temporary files in the place of theirs, which is removed.
+    fn put_right(&self, made: &mut Made, path: &OsStr, temporary: Option<&OsStr>) {
+        let theirs = self.temporary.path();
+        made.environment.retain(|(name, value)| temporary.is_some() || name != "TMPDIR" || theirs != Path::new(value));
+        let users = temporary.map_or("/tmp".into(), OsStr::to_string_lossy);
+        let put = |text: &str| text.replace(&*theirs.to_string_lossy(), &users);
+        for (name, value) in &mut made.environment {
+            if let Some(text) = value.to_str() {
+                *value = put(text).into();
+            }
+            if name == "PATH" {
+                *value = programs::put_back(value, path, &self.path.1).unwrap_or_else(|| value.clone());
+            }
+        }
+        made.prologue = put(&made.prologue);
+    }
+
+    /// What was refused to them, by what they said themselves.
+    fn refused(&self, said: &[u8], home: Option<&Path>) -> Option<String> {
+        let home: Vec<&Path> = home.into_iter().collect();
+        let reasons = self.policy.refused(&String::from_utf8_lossy(said), &home);
+        (!reasons.is_empty()).then(|| {
+            format!(
+                "Your shell's start files (~/.bash_profile, ~/.bashrc) run in a sandbox that keeps them from what commands may \
+                 have written, and this was refused to them: {}. What they define may lack something by that.",
+                reasons.join("; ")
+            )
+        })
+    }
+}
+
 async fn run(bash: &Path, server: Vec<(OsString, OsString)>, apart: Option<Apart>) -> Result<Made, String> {
-    // One that processes are known by, which is among the variables, and one that stands around what is printed.
-    let (mark, around) = (Nonce::random().as_str().to_owned(), Nonce::random().as_str().to_owned());
+    // It stands around what is printed.
+    let around = Nonce::random().as_str().to_owned();
     let of_server = |wanted: &str| server.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
-    let home = of_server("HOME").map(PathBuf::from);
-    let value = of_server("PATH").unwrap_or_default();
-    let looked = match apart.clone() {
-        Some(apart) => {
-            let (home, value) = (home.clone(), value.clone());
-            let look = tokio::task::spawn_blocking(move || apart.look(home.as_deref(), &value));
-            // A folder of a machine that is gone may answer never.
-            let looked = tokio::time::timeout(DEADLINE, look).await;
-            let looked = looked.map_err(|_| "the folders of your PATH do not answer".to_owned())?;
-            Some(looked.map_err(|error| error.to_string())?)
-        }
+    let (home, path) = (of_server("HOME").map(PathBuf::from), of_server("PATH").unwrap_or_default());
+    let enclosure = match apart {
+        Some(apart) => Some(Enclosure::new(apart, home.clone(), path.clone()).await?),
         None => None,
     };
-    if let Some(file) = looked.as_ref().and_then(|looked| looked.file.as_ref()) {
-        return Err(format!("{} lies where commands may write, and would run outside their sandbox", file.display()));
-    }
-    let temporary = match &apart {
-        Some(apart) => {
-            let made = tempfile::Builder::new().prefix("start-files-").tempdir_in(&apart.folder);
-            Some(made.map_err(|error| format!("no folder can be made for their temporary files: {error}"))?)
-        }
-        None => None,
+    let mut running = Running::start(bash, &server, enclosure.as_ref(), home.as_deref(), &around)
+        .map_err(|error| format!("bash cannot be started for them: {error}"))?;
+    let said = tokio::spawn(last_of(running.child.stderr.take()));
+    let read = tokio::time::timeout(DEADLINE, read_between(running.child.stdout.take(), around.as_bytes())).await;
+    running.end().await;
+    let said = tokio::time::timeout(DEADLINE, said).await.ok().and_then(Result::ok).unwrap_or_default();
+    let bytes = match read {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Err("they ended the shell, or started another one in its place".to_owned()),
+        Err(_) => return Err(format!("they took longer than {} s", DEADLINE.as_secs())),
     };
-    let mut command = match apart.as_ref().zip(looked.as_ref()).zip(temporary.as_ref()) {
-        #[cfg(target_os = "linux")]
-        Some(((apart, looked), temporary)) => {
-            let policy = Policy::apart_from(looked.places.clone(), temporary.path().to_owned());
-            let mut command = Command::new(&apart.supervisor);
-            command.arg(supervisor::HOLDER).arg(std::process::id().to_string());
-            command.args(policy.to_args(&[])).arg("--").arg(bash).process_group(0);
-            command
+    let mut made = take(&bytes, &server);
+    if let Some(enclosure) = enclosure {
+        enclosure.put_right(&mut made, &path, of_server("TMPDIR").as_deref());
+        made.refused = enclosure.refused(&said, home.as_deref());
+    }
+    Ok(made)
+}
+
+/// The shell of the start files. When it is dropped, it and all that it started are killed.
+struct Running {
+    child: Child,
+    /// What its processes are known by where it has no supervisor.
+    mark: String,
+    is_supervised: bool,
+}
+
+impl Running {
+    fn start(
+        bash: &Path,
+        server: &[(OsString, OsString)],
+        enclosure: Option<&Enclosure>,
+        home: Option<&Path>,
+        around: &str,
+    ) -> std::io::Result<Self> {
+        let mark = Nonce::random().as_str().to_owned();
+        let mut command = match enclosure {
+            #[cfg(target_os = "linux")]
+            Some(enclosure) => {
+                let mut command = Command::new(&enclosure.supervisor);
+                command.arg(supervisor::HOLDER).arg(std::process::id().to_string());
+                command.args(enclosure.policy.to_args(&[])).arg("--").arg(bash).process_group(0);
+                command
+            }
+            _ => in_a_session_of_its_own(bash),
+        };
+        command.args(["-lic", PRINT, around]);
+        let loads_nothing = |(name, _): &&(OsString, OsString)| !environment::loads(name);
+        command.env_clear().envs(server.iter().filter(loads_nothing).cloned());
+        command.env(processes::MARK, &mark).env("TERM", "dumb");
+        if let Some(enclosure) = enclosure {
+            command.env("PATH", &enclosure.path.0).env("TMPDIR", enclosure.temporary.path());
         }
-        _ => in_a_session_of_its_own(bash),
-    };
-    command.args(["-lic", PRINT, &around]);
-    let loads_nothing = |(name, _): &&(OsString, OsString)| !environment::loads(name);
-    command
-        .env_clear()
-        .envs(server.iter().filter(loads_nothing).cloned())
-        .env(processes::MARK, &mark)
-        .env("TERM", "dumb");
-    if let Some(looked) = &looked {
-        command.env("PATH", &looked.path.0);
-    }
-    if let Some(temporary) = &temporary {
-        command.env("TMPDIR", temporary.path());
-    }
-    if let Some(home) = &home {
-        command.current_dir(home);
-    }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
-    let failed = |error: std::io::Error| format!("bash cannot be started for them: {error}");
-    let mut child = command.spawn().map_err(failed)?;
-    let leader = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-    let output = child.stdout.take();
-    let read = async {
-        let mut output = output?;
-        // What they leave running may hold the pipe open, so its end is not waited for.
-        let (mut bytes, mut part) = (Vec::new(), vec![0; 64 << 10]);
-        loop {
-            let length = output.read(&mut part).await.ok().filter(|length| *length > 0)?;
-            bytes.extend_from_slice(part.get(..length)?);
-            if bytes.len() > MOST {
-                return None;
-            }
-            if let Some(between) = between(&bytes, around.as_bytes()) {
-                return Some(between.to_vec());
-            }
+        if let Some(home) = home {
+            command.current_dir(home);
         }
-    };
-    let read = tokio::time::timeout(DEADLINE, read).await;
-    if let Some(leader) = leader {
-        let mark = mark.clone();
-        let _ = tokio::task::spawn_blocking(move || processes::kill(leader, &mark, Which::All)).await;
+        let stderr = if enclosure.is_some() { Stdio::piped() } else { Stdio::null() };
+        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr).spawn()?;
+        let is_supervised = enclosure.is_some() && cfg!(target_os = "linux");
+        Ok(Self { child, mark, is_supervised })
     }
-    let _ = child.start_kill();
-    let _ = child.wait().await;
-    match read {
-        Ok(Some(bytes)) => {
-            let mut made = take(&bytes, &server);
-            if let Some(temporary) = &temporary {
-                let is_ours = |value: &OsString| temporary.path() == Path::new(value);
-                let own = of_server("TMPDIR");
-                made.environment.retain(|(_, value)| own.is_some() || !is_ours(value));
-                let ours = made.environment.iter_mut().filter(|(_, value)| is_ours(value));
-                ours.for_each(|(_, value)| *value = own.clone().unwrap_or_default());
+
+    /// Kills it and all that it started, and waits until nothing of that is left.
+    async fn end(&mut self) {
+        match HeldId::of(&self.child, self.is_supervised) {
+            // Its supervisor outlives the shell, to see to it that nothing is left.
+            Some(id) if self.is_supervised => id.kill(),
+            Some(id) => {
+                let mark = self.mark.clone();
+                let _ = tokio::task::spawn_blocking(move || processes::kill(id.pid(), &mark, Which::All)).await;
             }
-            if let Some(Looked { path: (_, left_out), .. }) = &looked {
-                for (_, made) in made.environment.iter_mut().filter(|(name, _)| name == "PATH") {
-                    *made = programs::put_back(made, &value, left_out).unwrap_or_else(|| made.clone());
-                }
-            }
-            Ok(made)
+            None => {}
         }
-        Ok(None) => Err("they ended the shell, or started another one in its place".to_owned()),
-        Err(_) => Err(format!("they took longer than {} s", DEADLINE.as_secs())),
+        let _ = tokio::time::timeout(DEADLINE, self.child.wait()).await;
     }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // None where it has been waited for.
+        let Some(id) = HeldId::of(&self.child, self.is_supervised) else { return };
+        if self.is_supervised {
+            return id.kill();
+        }
+        let mark = std::mem::take(&mut self.mark);
+        // It may take a second.
+        let _ = std::thread::Builder::new().spawn(move || processes::kill(id.pid(), &mark, Which::All));
+    }
+}
+
+/// Reads what is printed between two marks. What start files leave running may hold the pipe open, so its end is not
+/// waited for. None where it ends before, or is too much.
+async fn read_between(output: Option<impl AsyncRead + Unpin>, around: &[u8]) -> Option<Vec<u8>> {
+    let mut output = output?;
+    let (mut bytes, mut part) = (Vec::new(), vec![0; 64 << 10]);
+    while bytes.len() <= MOST {
+        let length = output.read(&mut part).await.ok().filter(|length| *length > 0)?;
+        bytes.extend_from_slice(part.get(..length)?);
+        if let Some(between) = between(&bytes, around) {
+            return Some(between.to_vec());
+        }
+    }
+    None
+}
+
+/// The end of what is written there.
+async fn last_of(output: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
+    let Some(mut output) = output else { return Vec::new() };
+    let (mut last, mut part) = (Vec::new(), vec![0; SAID]);
+    while let Ok(length @ 1..) = output.read(&mut part).await {
+        last.extend_from_slice(part.get(..length).unwrap_or_default());
+        last.drain(..last.len().saturating_sub(SAID));
+    }
+    last
 }
 
 /// A bash in a session of its own, which has no terminal that start files could ask.
@@ -369,7 +463,7 @@ fn take(bytes: &[u8], server: &[(OsString, OsString)]) -> Made {
         tracing::warn!(bytes = prologue.len(), "the user's functions and aliases are too many to be taken over");
         prologue.clear();
     }
-    Made { environment: made, prologue }
+    Made { environment: made, prologue, refused: None }
 }
 
 /// Whether a name is that of a builtin or program, of a command that is known to only read, or one of our own.
@@ -502,5 +596,34 @@ mod tests {
             line == b"sleep\x007654321\0" || line == b"sleep\x001234567\0"
         });
         assert_eq!(left.count(), 0);
+    }
+
+    #[tokio::test]
+    async fn what_they_make_of_their_folder_for_temporary_files_is_of_the_users_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let apart = Apart { supervisor: PathBuf::new(), places: Vec::new(), folder: folder.path().to_owned() };
+        let enclosure = Enclosure::new(apart, None, "/usr/bin".into()).await.unwrap();
+        let theirs = enclosure.temporary.path().display();
+        let environment = [
+            ("TMPDIR", theirs.to_string()),
+            ("TMP", theirs.to_string()),
+            ("GOTMPDIR", format!("{theirs}/go")),
+            ("BOTH", format!("/a:{theirs}/b:{theirs}")),
+            ("OTHER", "/a".to_owned()),
+        ];
+        let environment: Vec<_> = environment.map(|(name, value)| (name.into(), value.into())).to_vec();
+        let prologue = format!("alias -- 'scratch=cd {theirs}'\n");
+        let made = Made { environment, prologue, refused: None };
+        for (users, expected) in [(None, "/tmp"), (Some("/own"), "/own")] {
+            let mut made = made.clone();
+            enclosure.put_right(&mut made, OsStr::new("/usr/bin"), users.map(OsStr::new));
+            assert_eq!(value(&made, "TMPDIR").as_deref(), users, "where the user has none, commands have none");
+            for (name, right) in [("TMP", ""), ("GOTMPDIR", "/go")] {
+                assert_eq!(value(&made, name), Some(format!("{expected}{right}")), "{name}");
+            }
+            assert_eq!(value(&made, "BOTH"), Some(format!("/a:{expected}/b:{expected}")));
+            assert_eq!(value(&made, "OTHER").as_deref(), Some("/a"));
+            assert_eq!(made.prologue, format!("alias -- 'scratch=cd {expected}'\n"));
+        }
     }
 }

@@ -507,8 +507,9 @@ fn wait_for(
     std::thread::Builder::new().name("terminal end".to_owned()).spawn(move || {
         let code = child.wait().ok().and_then(|status| exit_code(&status));
         processes::kill(leader, &mark, Which::Since(0));
-        let _ = sender.send((code, last_word.is_some_and(|word| word.is_said())));
+        // We may end as soon as this is told.
         launch::remove_register_of_gradle(&mark);
+        let _ = sender.send((code, last_word.is_some_and(|word| word.is_said())));
     })?;
     Ok(end)
 }

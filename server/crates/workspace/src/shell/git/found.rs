@@ -27,7 +27,7 @@ pub(super) struct Found {
 }
 
 /// The repositories that folders lie in, with their submodules, and all that lie in the folders, however deep. Blocks.
-pub(super) fn repositories(git: Option<&Path>, folders: &[PathBuf]) -> Found {
+pub(super) fn repositories(git: &Path, folders: &[PathBuf]) -> Found {
     let mut search = Search { git, found: Found::default(), left: MOST_FOLDERS, until: Instant::now() + PATIENCE };
     for folder in folders {
         if let Some(top) = folder.ancestors().find(|folder| has_git(folder))
@@ -50,7 +50,7 @@ impl Found {
 
 struct Search<'a> {
     /// The program.
-    git: Option<&'a Path>,
+    git: &'a Path,
     found: Found,
     left: usize,
     until: Instant,
@@ -141,7 +141,7 @@ mod tests {
     use crate::shell::programs;
 
     fn found_in(folders: &[PathBuf]) -> Found {
-        repositories(programs::find("git", &[]).as_deref(), folders)
+        repositories(&programs::find("git", &[]).unwrap(), folders)
     }
 
     #[test]

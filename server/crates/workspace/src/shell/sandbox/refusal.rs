@@ -42,6 +42,19 @@ const OFFLINE: &[&str] = &[
 const SOCKET: &[&str] = &["socket", "connect", "network", "tcp", "udp", "bind", "listen", "ping", "icmp"];
 
 pub(super) fn explain(policy: &Policy, output: &str, folders: &[&Path]) -> Option<String> {
+    let reasons = reasons(policy, output, folders);
+    if reasons.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "The sandbox that commands run in has refused this: {}. If the command has to do that, run it with \
+         `outside: true` and say why; the user is asked.",
+        reasons.join("; ")
+    ))
+}
+
+/// What a policy has refused, as the output shows it.
+pub(super) fn reasons(policy: &Policy, output: &str, folders: &[&Path]) -> Vec<String> {
     let lines: Vec<String> = output.lines().rev().take(LINES).map(str::to_owned).collect();
     let mut reasons: Vec<String> = Vec::new();
     let mut files: Vec<(PathBuf, Use)> = Vec::new();
@@ -65,14 +78,7 @@ pub(super) fn explain(policy: &Policy, output: &str, folders: &[&Path]) -> Optio
         };
         reasons.insert(0, format!("{} cannot be {what} in it", file.display()));
     }
-    if reasons.is_empty() {
-        return None;
-    }
-    Some(format!(
-        "The sandbox that commands run in has refused this: {}. If the command has to do that, run it with \
-         `outside: true` and say why; the user is asked.",
-        reasons.join("; ")
-    ))
+    reasons
 }
 
 /// What else a line shows that the policy refuses.
