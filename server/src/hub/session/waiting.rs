@@ -122,6 +122,7 @@ impl Session {
     pub(super) fn keep_waiting(&mut self, sent: Sent) {
         let Sent { queue_id, prompt, mode } = sent;
         let (invocations, mut rest) = prepare::split(prompt.clone());
+        let has_waited = queue_id.is_some();
         if let Some(queue_id) = queue_id {
             if invocations.is_empty() {
                 return self.queue.push_front((queue_id, prompt));
@@ -144,8 +145,12 @@ impl Session {
             self.enter(mode);
         }
         if !left.is_empty() {
-            let elsewhere =
-                if leads_away { ". What was meant for another conversation does not wait in this one" } else { "" };
+            let elsewhere = match words(&rest).filter(|_| leads_away) {
+                Some(words) => {
+                    format!(". What was meant for another conversation does not wait in this one: “{words}”")
+                }
+                None => String::new(),
+            };
             let text = format!(
                 "A prompt was broken off before its turn began. Its commands may not have been carried out, and are not \
                  tried again: {}{elsewhere}",
@@ -165,7 +170,15 @@ impl Session {
         user_command::escape(&mut rest);
         let queue_id = QueueId::new(self.new_id("queue"));
         self.record(Event::PromptQueued { queue_id: queue_id.clone(), prompt: rest.clone() });
-        self.queue.push_back((queue_id, rest));
+        if !has_waited {
+            return self.queue.push_back((queue_id, rest));
+        }
+        // It stood before the others, and whoever reads the log has to see it there.
+        for (queue_id, prompt) in self.queue.clone() {
+            self.record(Event::PromptDequeued { queue_id: queue_id.clone() });
+            self.record(Event::PromptQueued { queue_id, prompt });
+        }
+        self.queue.push_front((queue_id, rest));
     }
 
     /// What the turn did not come to hear waits as a prompt, before all others.
@@ -184,4 +197,13 @@ impl Session {
         self.seen.forget_differences();
         self.tell_unheard(None);
     }
+}
+
+/// The text of a prompt, if it has any.
+fn words(prompt: &[PromptBlock]) -> Option<String> {
+    let texts = prompt.iter().filter_map(|block| match block {
+        PromptBlock::Text { text } => Some(text.trim()),
+        _ => None,
+    });
+    Some(texts.collect::<Vec<_>>().join(" ")).filter(|words| !words.trim().is_empty())
 }
