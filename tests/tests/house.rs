@@ -25,9 +25,9 @@ const LONG_FILES: &[(&str, usize)] = &[
     ("server/crates/workspace/src/shell/sandbox/places.rs", 619),
     ("server/crates/workspace/src/syntax/definitions.rs", 664),
     ("server/src/hub/router.rs", 630),
-    ("server/src/hub/session.rs", 996),
+    ("server/src/hub/session.rs", 795),
     ("server/src/hub/session/problems.rs", 635),
-    ("server/src/hub/session/reviews.rs", 743),
+    ("server/src/hub/session/reviews.rs", 680),
     ("server/src/lsp/chat.rs", 673),
     ("server/src/lsp/outbox.rs", 617),
 ];
@@ -38,7 +38,7 @@ const LINES_OF_FUNCTION: usize = 100;
 const LONG_FUNCTIONS: &[(&str, usize)] = &[
     ("server/crates/workspace/src/shell/sandbox/places.rs policy", 121),
     ("server/src/cli/view.rs event", 103),
-    ("server/src/hub/session/load.rs load", 155),
+    ("server/src/hub/session/load.rs load", 148),
     ("server/src/hub/session/state.rs apply", 104),
     ("server/src/hub/session/turns.rs begin_turn", 124),
 ];
@@ -66,7 +66,7 @@ const CIRCLES: &[(&str, usize)] = &[
 /// The most fields of the struct that owns a session.
 const FIELDS_OF_SESSION: usize = 15;
 /// How many it has.
-const FIELDS_TODAY: usize = 47;
+const FIELDS_TODAY: usize = 37;
 
 /// The most columns of a comment; those of code are held by rustfmt.
 const COLUMNS: usize = 120;

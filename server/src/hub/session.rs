@@ -2,13 +2,13 @@
 //!
 //! It never waits for the store, the editor, the model or a human, nor for the project's files; such work runs in tasks
 //! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests),
-//! `state` (what the log comes to), `prepare`, `turns` and `waiting` (from a prompt to a running turn), `port` (what a
-//! turn asks of its session), `reviews` (decisions), `permissions` (modes, rules and grants), `accepting` (edits
-//! accepted as they come), `applying` and `carry` (their way into the documents), `halves` (calls of which only a part
-//! was made) and `formatting` (what is done to those then), `problems` (what edits break and mend), `checkpoints` and
-//! `undo` (taking turns back), `watch` (what commands and other programs change) and `rounds` (that in the review),
-//! `terminals`, `trusting` (whether the workspace is), `user_commands`, `complete`; `relay` (a session that another
-//! process holds).
+//! `hosting` (who holds the session), `load` (opening it), `models`, `questions`, `state` (what the log comes to),
+//! `prepare`, `turns` and `waiting` (from a prompt to a running turn), `port` (what a turn asks of its session),
+//! `reviews` (decisions), `permissions` (modes, rules and grants), `accepting` (edits accepted as they come),
+//! `applying` and `carry` (their way into the documents), `halves` (calls of which only a part was made) and
+//! `formatting` (what is done to those then), `problems` (what edits break and mend), `checkpoints` and `undo` (taking
+//! turns back), `watch` (what commands and other programs change) and `rounds` (that in the review), `terminals`,
+//! `trusting` (whether the workspace is), `user_commands`, `complete`; `relay` (a session that another process holds).
 
 mod accepting;
 mod applying;
@@ -21,17 +21,21 @@ pub(crate) mod confinement;
 mod file_mark;
 mod formatting;
 mod halves;
+mod hosting;
 mod lang;
 pub(super) mod load;
+mod models;
 mod overlay;
 mod parts;
 mod permissions;
 mod port;
 mod prepare;
 mod problems;
+mod questions;
 mod relay;
 mod reviews;
 mod rounds;
+mod saving;
 mod state;
 mod terminals;
 mod trusting;
@@ -45,7 +49,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use agent::edit::{EditPlan, EditRefused, Proposed};
 use agent::model::Model;
@@ -56,9 +60,6 @@ use agent::tool::Tool;
 use protocol::checkpoint::{Direction, FileImage};
 use protocol::event::SeenOccasion;
 use protocol::model::ModelSelectResult;
-use protocol::permission::{
-    PermissionAbout, PermissionAnswerParams, PermissionAnswerResult, PermissionOutcome, PermissionRequest,
-};
 use protocol::review::ReviewResult;
 use protocol::session::{Mode, SessionInfo, SessionNewResult};
 use protocol::terminal::Done;
@@ -77,14 +78,17 @@ use self::accepting::Accepting;
 use self::applying::Applying;
 use self::formatting::{Answered, Formatting};
 use self::halves::{Halves, Settling};
+use self::hosting::{Inbox, Open, begin};
+pub(super) use self::models::{default_model, resolve_model, usable};
 use self::overlay::Overlay;
 use self::permissions::Grants;
 use self::port::TurnMessage;
 use self::prepare::{GivenAnswer, Prepared};
 use self::problems::Problems;
-use self::relay::Ended;
-use self::reviews::{AfterCommand, Applied, NotSaved};
+use self::questions::Question;
+use self::reviews::{AfterCommand, Applied};
 use self::rounds::Rounds;
+use self::saving::NotSaved;
 use self::state::State;
 use self::terminals::{Spools, Terminals};
 use self::turns::{Running, TurnEnd};
@@ -93,17 +97,13 @@ use self::user_commands::{UserEnd, UserRunning};
 use self::watch::{Found, Watch};
 use super::feed::{Feed, Log, blocking};
 use super::request::Opened;
-use super::router::{self, LAST_MODEL, Shared};
+use super::router::{self, Shared};
 use super::trust::{Word, Workspace};
 use super::{ClientId, Editor, Error, Reply, Request};
 use crate::config::Config;
 
-/// How long a session's holder may be out of reach before who wants the session is refused.
-const REACHABLE: Duration = Duration::from_secs(2);
 /// How long what an ended command came to may take to be said, and a prompt to be made ready, when the session ends.
 const AT_ONCE: Duration = Duration::from_secs(1);
-/// How long to wait before it is tried again.
-const AGAIN: Duration = Duration::from_millis(20);
 
 /// Who sent a request.
 #[derive(Clone)]
@@ -242,129 +242,6 @@ pub(super) fn start(shared: Shared, config: Arc<Config>, id: SessionId, new: Opt
     task
 }
 
-/// What stays of a session in this process while it passes from host to host.
-struct Open {
-    shared: Shared,
-    config: Arc<Config>,
-    id: SessionId,
-    inbox: Inbox,
-    /// Whether this process has its lock.
-    holds: Arc<AtomicBool>,
-    home: Caller,
-    followers: HashMap<ClientId, Caller>,
-    feed: Feed,
-    /// What its terminals printed, once somebody asked.
-    spools: Spools,
-    /// The terminals that somebody sees.
-    shown: HashSet<TerminalId>,
-}
-
-/// What was sent to a session, and how much of it was taken: the router lets go of a task only if that is all.
-struct Inbox {
-    messages: mpsc::UnboundedReceiver<Message>,
-    handled: u64,
-}
-
-impl Inbox {
-    async fn recv(&mut self) -> Option<Message> {
-        let message = self.messages.recv().await;
-        self.handled += 1;
-        message
-    }
-
-    fn is_empty(&self) -> bool {
-        self.messages.is_empty()
-    }
-
-    /// Takes nothing more, and answers what is there with an error.
-    fn close(&mut self, error: &Error) {
-        self.messages.close();
-        while let Ok(message) = self.messages.try_recv() {
-            if let Message::Request(_, request) = message {
-                request.fail(error.clone());
-            }
-        }
-    }
-}
-
-/// Holds the session, or relays to the process that does, and takes it over when that one ends.
-async fn begin(mut open: Open, mut new: Option<NewSession>) {
-    // How long the holder could not be reached, without an end in between.
-    let mut unreachable_since = None;
-    loop {
-        let error = match load::claim(&open.shared, &open.id).await {
-            Ok(lock) => {
-                open.holds.store(true, Ordering::Relaxed);
-                match load::load(&open, lock, new.take()).await {
-                    Ok((session, own)) => return session.run(open.inbox, own).await,
-                    Err(error) => {
-                        open.holds.store(false, Ordering::Relaxed);
-                        return refuse(open, &error).await;
-                    }
-                }
-            }
-            Err(StoreError::Locked { process: Some(process), session, holder }) => {
-                match relay::run(&mut open, process).await {
-                    Ended::Over => return,
-                    Ended::HostGone => {
-                        unreachable_since = None;
-                        continue;
-                    }
-                    Ended::Foreign(why) => {
-                        let text = format!("session {session} is open in another process ({holder}), and {why}");
-                        return refuse(open, &Error::new(ErrorCode::SessionLocked, text)).await;
-                    }
-                    Ended::Unreachable => StoreError::Locked { session, holder, process: Some(process) },
-                }
-            }
-            Err(error @ StoreError::Locked { .. }) => error,
-            Err(error) => return refuse(open, &error.into()).await,
-        };
-        // It may be about to begin, or to end: a lock says who holds it a moment after it is held.
-        if unreachable_since.get_or_insert_with(Instant::now).elapsed() > REACHABLE {
-            return refuse(open, &error.into()).await;
-        }
-        tokio::time::sleep(AGAIN).await;
-    }
-}
-
-/// The model with this name.
-pub(super) async fn resolve_model(shared: &Shared, name: &str) -> Result<Arc<dyn Model>, Error> {
-    let resolved = shared.parts.catalog.resolve(name).await;
-    resolved.map_err(|error| Error::new(ErrorCode::NotFound, error.to_string()))
-}
-
-/// The model of new sessions: the configured one, else the last one chosen, else the first that can be used.
-pub(super) async fn default_model(shared: &Shared, config: &Config) -> Result<Arc<dyn Model>, Error> {
-    if let Some(name) = &config.model {
-        return resolve_model(shared, name).await;
-    }
-    let store = Arc::clone(&shared.parts.store);
-    if let Ok(Some(last)) = blocking(move || store.get(LAST_MODEL)).await
-        && let Ok(model) = shared.parts.catalog.resolve(&last).await
-        && model.info().available
-    {
-        return Ok(model);
-    }
-    let first = shared.parts.catalog.default_model().await;
-    first.map_err(|error| Error::new(ErrorCode::NotFound, error.to_string()))
-}
-
-/// The model, if it can be asked now; else what to do about it.
-pub(super) fn usable(model: Arc<dyn Model>, config: &Config) -> Result<Arc<dyn Model>, Error> {
-    let info = model.info();
-    if let Some(error) = config.errors.first().filter(|_| config.hosts_unknown && !info.scripted) {
-        let text =
-            format!("{error}. Until it is mended nothing is sent to a model, since it may say which server to use");
-        return Err(Error::new(ErrorCode::OperationFailed, text));
-    }
-    if info.available {
-        return Ok(model);
-    }
-    let why = info.unavailable_because.as_deref().unwrap_or("it is not available");
-    Err(Error::new(ErrorCode::NotFound, format!("{} cannot be used: {why}", info.name)))
-}
-
 /// Answers who opened a session with its events after number `since`, and has those that follow shown.
 fn give_log(
     store: Arc<dyn Store>,
@@ -390,35 +267,30 @@ fn give_log(
     });
 }
 
-/// Answers all that is sent to a session that could not be opened, until the router forgets it.
-async fn refuse(open: Open, error: &Error) {
-    let Open { shared, id, mut inbox, followers, .. } = open;
-    // They looked on until its host ended.
-    shared.board.put(&id, Vec::new());
-    followers.values().for_each(|follower| follower.editor.alert(&error.message));
-    loop {
-        if inbox.is_empty() {
-            tell_router(&shared, router::Message::Idle { session: id.clone(), handled: inbox.handled });
-        }
-        let Some(message) = inbox.recv().await else { return };
-        match message {
-            Message::Request(_, request) => request.fail(error.clone()),
-            Message::Attach(_, reply) => drop(reply.send(Err(error.clone()))),
-            Message::Shutdown(done) => drop(done.send(())),
-            Message::Gone(_)
-            | Message::TextChanged(..)
-            | Message::FilesChanged(_)
-            | Message::Config(_)
-            | Message::Always(..)
-            | Message::Trust(_) => {}
-        }
-    }
-}
-
 fn tell_router(shared: &Shared, message: router::Message) {
     if let Some(router) = shared.router.upgrade() {
         let _ = router.send(router::Post { client: None, message });
     }
+}
+
+/// What the project is read with: made once with the session, and shared with its parts and its turns.
+struct Reading {
+    roots: Arc<Roots>,
+    reader: Arc<Reader>,
+    /// What the model reads in place of files with pending hunks.
+    overlay: Overlay,
+    search: Search,
+    seen: Seen,
+    results: Results,
+    /// Whether the model of the turn reads lines with tags.
+    tags: tools::Tags,
+    /// To which tools the model's commands are pointed.
+    intercept: tools::Intercept,
+    tools: Arc<[Arc<dyn Tool>]>,
+    /// The editor of that client, for questions about code.
+    editors: lang::Editors,
+    /// The language servers that we start ourselves.
+    own_servers: Arc<dyn Source>,
 }
 
 /// All of a session. Only its task touches it.
@@ -432,7 +304,7 @@ struct Session {
     lock: Box<dyn SessionLock>,
     log: Log,
     state: State,
-    roots: Arc<Roots>,
+    reading: Reading,
     /// Whether its folders are trusted.
     trust: Workspace,
     /// Those who see it.
@@ -440,10 +312,6 @@ struct Session {
     /// Whose unsaved texts count, and whose editor changes documents: the client that started the last turn; before the
     /// first one, and once that is gone, any that follows.
     home: Option<Caller>,
-    /// The editor of that client, for questions about code.
-    editors: lang::Editors,
-    /// The language servers that we start ourselves.
-    own_servers: Arc<dyn Source>,
     turn: Option<Running>,
     /// The user's own command that runs.
     user_command: Option<UserRunning>,
@@ -458,16 +326,6 @@ struct Session {
     given: Option<GivenAnswer>,
     questions: BTreeMap<PermissionId, Question>,
     review: Review,
-    /// What the model reads in place of files with pending hunks.
-    overlay: Overlay,
-    reader: Arc<Reader>,
-    search: Search,
-    seen: Seen,
-    results: Results,
-    /// Whether the model of the turn reads lines with tags.
-    tags: tools::Tags,
-    /// To which tools the model's commands are pointed.
-    intercept: tools::Intercept,
     /// Those who wait for accepted hunks to arrive, with the failures so far.
     settling: Vec<Settling>,
     /// What is to be told of calls of which only a part was made.
@@ -494,19 +352,11 @@ struct Session {
     grants: Grants,
     /// Who said that edits are accepted as they come, or not.
     accepting: Accepting,
-    tools: Arc<[Arc<dyn Tool>]>,
     terminals: Terminals,
     /// How many requests have begun whose work comes back to this task.
     begun: usize,
     /// Grows with each id given out.
     next_id: u64,
-}
-
-/// A question that stands.
-struct Question {
-    request: PermissionRequest,
-    /// The turn that waits; none where it ended with an earlier process.
-    waiting: Option<oneshot::Sender<agent::session::Answer>>,
 }
 
 /// A session that has ended in this process.
@@ -655,11 +505,11 @@ impl Session {
                 }
             }
             Message::FilesChanged(paths) => {
-                self.search.forget_files();
+                self.reading.search.forget_files();
                 paths.iter().for_each(|path| self.text_changed(path));
             }
             Message::Config(config) => {
-                let folders: Vec<_> = self.roots.iter().map(|root| root.path.clone()).collect();
+                let folders: Vec<_> = self.reading.roots.iter().map(|root| root.path.clone()).collect();
                 // With nothing to be read it holds for the very next request.
                 if folders.iter().all(|folder| config.projects.contains(folder)) {
                     return self.own(Own::Config(config));
@@ -880,11 +730,13 @@ impl Session {
         let id = |caller: &Option<Caller>| caller.as_ref().map(|caller| caller.id);
         let same = id(&self.home) == id(&home);
         self.home = home;
-        self.editors.set(self.home_editor());
+        self.reading.editors.set(self.home_editor());
         if !same {
             self.formatting.leave();
-            self.reader.set_buffers(self.home.as_ref().map(|home| Arc::clone(&home.buffers)).unwrap_or_default());
-            self.search.forget_files();
+            self.reading
+                .reader
+                .set_buffers(self.home.as_ref().map(|home| Arc::clone(&home.buffers)).unwrap_or_default());
+            self.reading.search.forget_files();
             self.texts_changed();
             // Whoever waits for what the last one was to format waits no longer.
             self.settle();
@@ -933,57 +785,6 @@ impl Session {
 
     fn info(&self) -> SessionInfo {
         self.state.info(&self.id, self.log.feed().last())
-    }
-
-    fn answer(&mut self, caller: Caller, params: PermissionAnswerParams) -> Result<PermissionAnswerResult, Error> {
-        let Some(question) = self.questions.get(&params.permission_id) else {
-            // Answered in another view, or by the turn's end: harmless, as long as it was a question of this session.
-            return if self.state.asked.contains(&params.permission_id) {
-                Ok(PermissionAnswerResult { accepted: false })
-            } else {
-                Err(Error::not_found("question", &params.permission_id))
-            };
-        };
-        if !question.request.options.iter().any(|option| option.option_id == params.option_id) {
-            let options: Vec<_> = question.request.options.iter().map(|option| option.option_id.as_str()).collect();
-            let text = format!("invalid params: `optionId`: {} is none of {}", params.option_id, options.join(", "));
-            return Err(Error::new(ErrorCode::InvalidParams, text));
-        }
-        let outcome =
-            PermissionOutcome::Selected { option_id: params.option_id.clone(), message: params.message.clone() };
-        let question = self.close_question(&params.permission_id, outcome);
-        let answer = agent::session::Answer::Selected { option_id: params.option_id, message: params.message };
-        match question {
-            Some(Question { waiting: Some(waiting), .. }) => drop(waiting.send(answer)),
-            Some(Question { waiting: None, request }) if request.about == PermissionAbout::Trust => {
-                self.keep_trust(caller, answer);
-            }
-            // It is asked anew, by who wants the program then: the answer was to a question whose program may have
-            // changed.
-            Some(Question { waiting: None, request }) if request.about == PermissionAbout::Program => {
-                self.resume_turn(caller, None, agent::session::Answer::Moot);
-            }
-            // The turn that asked ended with an earlier process: it goes on from here, with the answer.
-            Some(Question { waiting: None, request }) => self.resume_turn(caller, request.tool_call_id, answer),
-            None => {}
-        }
-        Ok(PermissionAnswerResult { accepted: true })
-    }
-
-    fn close_question(&mut self, id: &PermissionId, outcome: PermissionOutcome) -> Option<Question> {
-        let question = self.questions.remove(id)?;
-        self.record(Event::PermissionAnswered { permission_id: id.clone(), outcome });
-        Some(question)
-    }
-
-    /// Closes every question: their turn ended, or something else was begun.
-    fn close_questions(&mut self) {
-        while let Some((id, question)) = self.questions.pop_first() {
-            self.record(Event::PermissionAnswered { permission_id: id, outcome: PermissionOutcome::Cancelled });
-            if let Some(waiting) = question.waiting {
-                let _ = waiting.send(agent::session::Answer::Cancelled);
-            }
-        }
     }
 
     /// A new id, unlike any other of this session, of earlier processes too.

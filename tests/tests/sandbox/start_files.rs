@@ -295,3 +295,27 @@ async fn bash_is_not_taken_from_a_folder_that_the_user_lets_commands_write() {
     assert!(!world.beside.join("loot").exists());
     world.window.close().await;
 }
+
+#[tokio::test]
+async fn bash_is_not_taken_from_a_folder_in_which_another_session_works_whatever_lies_there() {
+    let first_in_path = |folder: &Path| {
+        let home = folder.parent().unwrap();
+        plant(&home.join("mine/bin"), "bash", &home.join("beside/loot"));
+        plant(&home.join("mine/bin"), "id", &home.join("beside/loot"));
+        vec![("PATH", format!("{}/mine/bin:{}", home.display(), std::env::var("PATH").unwrap()))]
+    };
+    let profile = [(".bash_profile", "export WHO=\"$(id -un)\"\n".to_owned())];
+    let Some(world) = World::made(User::Same, "shell_rc = true", &profile, first_in_path).await else { return };
+    let folders = json!({ "folders": [format!("file://{}/mine/bin", world.home.display())] });
+    world.window.call::<methods::SessionNew>(folders).await;
+    let session = world.window.new_session().await;
+    world.model.then(Answer::calls("shell_run", json!({ "command": "echo \"<$WHO>\"" })));
+    world.model.then(Answer::says("Done."));
+    world.window.prompt(&session, "Run it.").await;
+    world.window.until_end(&session, StopReason::EndTurn).await;
+    let told = world.model.asked()[1].last_results()[0].to_owned();
+    assert!(told.contains('<') && !told.contains("<>"), "{told}");
+    assert!(!world.beside.join("loot").exists(), "{}", std::fs::read_to_string(world.beside.join("loot")).unwrap());
+    world.window.waive("azimuth/event");
+    world.window.close().await;
+}

@@ -258,7 +258,7 @@ pub(crate) fn execution(line: &str, cwd: PathBuf) -> Action {
 /// The files that usually hold keys in the folder of a line, in the repository that this is of, and in the folders that
 /// the line names, but for those that the folder lies in.
 fn keys_around(parsed: &ShellLine, named: &BTreeSet<PathBuf>, cwd: &Path) -> KeyFiles {
-    let top = cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(cwd);
+    let top = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok()).unwrap_or(cwd);
     let others = named.iter().filter(|path| !top.starts_with(path));
     // First what is surely there.
     let folders: Vec<_> = [top.to_path_buf()].into_iter().chain(others.cloned()).collect();

@@ -87,7 +87,7 @@ impl Session {
     /// programs run or says what the agent may do, all of the edit waits for the user: what is accepted by itself is
     /// not looked at.
     pub(super) fn accepts<'p>(&self, mut files: impl Iterator<Item = &'p Path>) -> bool {
-        self.accepts_as_they_come() && !files.any(|file| is_looked_at(&self.roots, file))
+        self.accepts_as_they_come() && !files.any(|file| is_looked_at(&self.reading.roots, file))
     }
 
     /// Whether edits are accepted as they come, because it was said so, or by the mode.

@@ -16,7 +16,8 @@ const SESSIONS: usize = 20;
 
 impl Session {
     pub(super) fn complete(&mut self, params: PromptCompleteParams, reply: Reply<PromptCompleteResult>) {
-        let (shared, search, roots) = (self.shared.clone(), self.search.clone(), Arc::clone(&self.roots));
+        let (shared, search, roots) =
+            (self.shared.clone(), self.reading.search.clone(), Arc::clone(&self.reading.roots));
         let folders = self.state.folders.clone();
         tokio::spawn(async move {
             let text = params.text;

@@ -20,7 +20,8 @@ use workspace::review::{Application, Base, ChangedLines, Note, diff, formatted, 
 use workspace::text::hash;
 
 use super::carry::{Carried, base};
-use super::reviews::{NotSaved, NotSavedReason, is_ours};
+use super::reviews::is_ours;
+use super::saving::{NotSaved, NotSavedReason};
 use super::{Own, Session};
 use crate::config::FormatEdits;
 use crate::hub::EditorError;
@@ -165,7 +166,7 @@ impl Session {
         if self.review.is_landed(&application.proposal_id) {
             return;
         }
-        let is_open = match self.reader.buffers().get(&application.path) {
+        let is_open = match self.reading.reader.buffers().get(&application.path) {
             Open::Yes(_) => true,
             Open::No => false,
             Open::OutOfSync => return,
@@ -209,7 +210,7 @@ impl Session {
 
     /// Asks what a file would be, formatted: the editor that has it open, else our own language servers.
     fn format(&mut self, path: PathBuf, mut edited: Edited) {
-        let document = match self.reader.buffers().get(&path) {
+        let document = match self.reading.reader.buffers().get(&path) {
             Open::Yes(document) => Some(document),
             Open::No => None,
             Open::OutOfSync => return,
@@ -233,7 +234,8 @@ impl Session {
         let is_late = document.as_ref().is_some_and(|it| self.formatting.late_languages.contains(&it.language_id));
         let asked = Arc::new(Asked { path: path.clone(), document, text });
         self.formatting.running.insert(path, Run { edited, asked: Arc::clone(&asked), answer: None });
-        let (own, servers, reader) = (self.own.clone(), Arc::clone(&self.own_servers), Arc::clone(&self.reader));
+        let (own, servers, reader) =
+            (self.own.clone(), Arc::clone(&self.reading.own_servers), Arc::clone(&self.reading.reader));
         tokio::spawn(async move {
             let by_editor = match (&asked.document, editor) {
                 (Some(document), Some(editor)) => {
@@ -289,13 +291,13 @@ impl Session {
 
     fn put_formatted(&mut self, run: Run, answer: Result<EditorFormatResult, NoAnswer>, on_disk: Option<Arc<str>>) {
         let Run { edited, asked, .. } = run;
-        let (path, file) = (&asked.path, self.roots.display(&asked.path));
+        let (path, file) = (&asked.path, self.reading.roots.display(&asked.path));
         // Further edits are on their way: it is formatted with them.
         if self.applying.concerns(path) {
             self.formatting.edited.insert(path.clone(), edited);
             return;
         }
-        let document = match (self.reader.buffers().get(path), &asked.document) {
+        let document = match (self.reading.reader.buffers().get(path), &asked.document) {
             (Open::Yes(document), Some(_)) => Some(document),
             (Open::No, None) => None,
             // It was opened meanwhile, and is formatted there.
@@ -349,7 +351,7 @@ impl Session {
         let Some(Run { edited, answer: Some(given), .. }) = self.formatting.running.remove(&application.path) else {
             return;
         };
-        let file = self.roots.display(&application.path);
+        let file = self.reading.roots.display(&application.path);
         let by = given.by.as_deref().unwrap_or("The editor's formatter");
         let (before, after) = (carried.before, application.target_text.as_deref().map(hash));
         match (carried.outcome.clone(), before, after) {
@@ -381,11 +383,11 @@ impl Session {
         let said = format!("{by} formatted {file} after your edit was accepted.");
         let diff = diff(Some(before), Some(after), file);
         // What is kept from the model is not told to it in a difference either.
-        let is_kept = !self.search.shows(path) && !self.seen.is_current(path, &hash(before));
+        let is_kept = !self.reading.search.shows(path) && !self.reading.seen.is_current(path, &hash(before));
         if is_kept || diff.len() > LONGEST_DIFF {
             return format!("{said} It changed much; read the file again before you edit it.");
         }
-        self.seen.edited(path, Some(&hash(before)), Some(hash(after)));
+        self.reading.seen.edited(path, Some(&hash(before)), Some(hash(after)));
         format!("{said} It made these changes; edit the text as it is now:\n{diff}")
     }
 
@@ -418,7 +420,7 @@ impl Session {
     /// Saves the documents that edits arrived in and that hold nothing unsaved but our edits.
     fn save_edited(&mut self) {
         let documents = std::mem::take(&mut self.formatting.unsaved).into_iter();
-        let ours = documents.filter_map(|path| match self.reader.buffers().get(&path) {
+        let ours = documents.filter_map(|path| match self.reading.reader.buffers().get(&path) {
             Open::Yes(buffer) if is_ours(&self.ours, &buffer) => Some(buffer),
             _ => None,
         });

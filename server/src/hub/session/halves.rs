@@ -125,7 +125,7 @@ impl CutOff {
 impl Session {
     /// Accepted hunks did not arrive.
     pub(super) fn not_made(&mut self, application: &Application, reason: &str) {
-        let failure = format!("{}: {reason}", self.roots.display(&application.path));
+        let failure = format!("{}: {reason}", self.reading.roots.display(&application.path));
         self.settling.iter_mut().for_each(|it| it.failed(&application.calls, &failure));
         self.halves.on_its_way.retain(|(_, hunk)| !application.hunk_ids.contains(hunk));
     }

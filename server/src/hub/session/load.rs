@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use agent::permission::{self, Rule, Rules};
-use agent::store::{SessionLock, Store, StoreError};
+use agent::store::{SessionFilter, SessionLock, Store, StoreError};
 use protocol::checkpoint::FileImage;
 use protocol::event::{SeenOccasion, Severity};
 use protocol::{ErrorCode, Event, SessionId};
@@ -37,7 +37,7 @@ use super::rounds::Rounds;
 use super::state::State;
 use super::terminals::{self, Terminals};
 use super::watch::{self, Watch};
-use super::{NewSession, Open, Own, Question, Session};
+use super::{NewSession, Open, Own, Question, Reading, Session};
 use crate::config::Config;
 use crate::hub::Error;
 use crate::hub::feed::{Log, blocking, now};
@@ -52,6 +52,8 @@ const DAY: u64 = 24 * 60 * 60 * 1000;
 const LAST_FORGOTTEN: &str = "checkpoints.forgotten";
 /// How many events of the log are in memory at once.
 const PAGE: usize = 256;
+/// Of more sessions than this the folders are not looked at; the newest come first.
+const MOST_SESSIONS: usize = 10_000;
 
 /// Takes a session for this process, which from the first time on can be found by others.
 ///
@@ -74,7 +76,7 @@ pub(super) async fn load(
     new: Option<NewSession>,
 ) -> Result<(Session, mpsc::UnboundedReceiver<Own>), Error> {
     let (shared, id) = (open.shared.clone(), open.id.clone());
-    let Stored { state, last, folder, spool, grants, always } = Stored::read(open).await?;
+    let Stored { state, last, folder, spool, grants, always, elsewhere } = Stored::read(open).await?;
     let folders = match &new {
         Some(new) => new.folders.clone(),
         None => state.folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect(),
@@ -96,7 +98,7 @@ pub(super) async fn load(
         session: id.clone(),
         own: own.clone(),
         store: Arc::clone(&shared.parts.store),
-        config: shell_config(folder, &config, &roots, &trust, confinement),
+        config: shell_config((folder, elsewhere), &config, &roots, &trust, confinement),
         spool,
         start_files: config.shell_rc,
         created_at,
@@ -150,16 +152,17 @@ pub(super) async fn load(
     };
     open.feed.announce(last);
     let log = log(open, &own);
+    let tools = tools::builtin(&services).into_iter().chain(shared.parts.tools.iter().cloned()).collect();
+    let reading =
+        Reading { roots, reader, overlay, search, seen, results, tags, intercept, tools, editors, own_servers };
     let mut session = Session {
         // Milliseconds: ids of an earlier process are always lower.
         next_id: now(),
         log,
-        roots,
+        reading,
         trust,
         followers: open.followers.clone(),
         home: Some(open.home.clone()),
-        editors,
-        own_servers,
         turn: None,
         user_command: None,
         queue: VecDeque::new(),
@@ -186,14 +189,6 @@ pub(super) async fn load(
         rules,
         grants: Grants::new(grants),
         accepting: Accepting::new(always),
-        tools: tools::builtin(&services).into_iter().chain(shared.parts.tools.iter().cloned()).collect(),
-        reader,
-        search,
-        seen,
-        results,
-        tags,
-        intercept,
-        overlay,
         terminals,
         last_caller: None,
         given: None,
@@ -237,6 +232,8 @@ struct Stored {
     grants: Vec<Rule>,
     /// Whether edits are accepted as they come in its project.
     always: bool,
+    /// The folders of other sessions, in which their commands write.
+    elsewhere: Vec<PathBuf>,
 }
 
 impl Stored {
@@ -258,7 +255,8 @@ impl Stored {
                 Some(spool) => spool.catch_up().map(|()| spool),
                 None => Spool::open(&folder).map(Arc::new),
             };
-            Ok(spool.map(|spool| Self { state, last, folder, spool, grants, always }))
+            let elsewhere = folders_of_sessions(&*store)?;
+            Ok(spool.map(|spool| Self { state, last, folder, spool, grants, always, elsewhere }))
         });
         read.await?.map_err(|error| {
             let text = format!("the folder of the session's terminal cannot be used: {error}");
@@ -277,9 +275,21 @@ async fn look_at(folders: Vec<PathBuf>, open: &Open) -> Result<(Arc<Config>, Arc
     Ok((Arc::new(config), Arc::new(roots)))
 }
 
-/// How the session's shells are started.
+/// The folders of all sessions of the user's, but for one that holds their home folder or the system: it would leave no
+/// program that could be trusted. Blocks.
+fn folders_of_sessions(store: &dyn Store) -> Result<Vec<PathBuf>, StoreError> {
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let all = store.list(&SessionFilter { limit: MOST_SESSIONS, ..SessionFilter::default() })?;
+    let folders: BTreeSet<_> = all.into_iter().flat_map(|session| session.folders).collect();
+    let folders = folders.iter().filter_map(|uri| paths::from_uri(uri).ok());
+    Ok(folders
+        .filter(|folder| ![home.as_path(), Path::new("/usr/bin")].iter().any(|it| it.starts_with(folder)))
+        .collect())
+}
+
+/// How the session's shells are started. The folders are its private one, and where commands of other sessions write.
 fn shell_config(
-    folder: PathBuf,
+    (folder, elsewhere): (PathBuf, Vec<PathBuf>),
     config: &Config,
     roots: &Roots,
     trust: &Workspace,
@@ -287,7 +297,8 @@ fn shell_config(
 ) -> ShellConfig {
     let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
     let folders = roots.iter().map(|root| root.path.clone()).collect();
-    let written = confinement.policy.as_ref().map(|policy| policy.of_commands()).unwrap_or_default();
+    let mut written = confinement.policy.as_ref().map(|policy| policy.of_commands()).unwrap_or_default();
+    written.extend(elsewhere);
     let trust = Trust { trusted: Arc::clone(trust.may_run_git_programs()), folders, written };
     let pass = config.pass_environment.clone();
     ShellConfig { cwd, folder, pass, program: None, trust, confinement }
@@ -411,7 +422,7 @@ impl Session {
         if proposals.is_empty() {
             return;
         }
-        let reader = Arc::clone(&self.reader);
+        let reader = Arc::clone(&self.reading.reader);
         let restored = tokio::task::spawn_blocking(move || {
             let read = |path: &Path| super::carry::base(&reader, path);
             let cut_off = proposals

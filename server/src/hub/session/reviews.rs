@@ -18,18 +18,18 @@ use protocol::review::{
 use protocol::{ErrorCode, Event, ToolCallId, TurnId};
 use serde_json::json;
 use tokio::sync::oneshot;
-use workspace::buffers::{Buffers, Open, Snapshot};
-use workspace::paths::{self, Roots};
+use workspace::buffers::{Open, Snapshot};
+use workspace::paths;
 use workspace::review::{Application, Base, DecideError, Note, Review};
 use workspace::text::hash;
 
-use super::carry::{Carried, Carrier, Change, NewPlace, base, still_there, still_writable};
+use super::carry::{Carried, Carrier, Change, NewPlace, base};
 use super::halves::Settling;
 use super::port::TurnMessage;
 use super::watch::{COMPARING, Found};
 use super::{Own, Question, Session};
 use crate::hub::chat_name::is_chat;
-use crate::hub::{ClientId, Editor, EditorError, Error};
+use crate::hub::{ClientId, Editor, Error};
 
 /// Accepted hunks that arrived in their document, or did not.
 pub(super) struct Applied {
@@ -58,7 +58,7 @@ impl Session {
         plan: EditPlan,
         reply: oneshot::Sender<Result<Proposed, EditRefused>>,
     ) {
-        let (reader, own, problems) = (Arc::clone(&self.reader), self.own.clone(), self.problems.clone());
+        let (reader, own, problems) = (Arc::clone(&self.reading.reader), self.own.clone(), self.problems.clone());
         tokio::spawn(async move {
             problems.before(judged(&plan)).await;
             let read = tokio::task::spawn_blocking(move || {
@@ -101,14 +101,14 @@ impl Session {
             // Where the new place has the text already, nothing is to come there that is waited for.
             file.moved_to.take_if(|to| there.contains(to));
             // What was read may be older than what the editor has said since.
-            let open = self.reader.buffers().get(&file.path);
+            let open = self.reading.reader.buffers().get(&file.path);
             let base = match &open {
                 // No file, which the editor shows as an empty document or with its last text.
                 Open::Yes(snapshot) if base.is_none() && snapshot.may_be_no_file() => Base::Text(None),
                 Open::Yes(snapshot) => Base::Open(snapshot),
                 Open::No | Open::OutOfSync => Base::Text(base.as_deref()),
             };
-            let display = self.roots.display(&file.path);
+            let display = self.reading.roots.display(&file.path);
             let uri = paths::to_uri(&file.path);
             match self.review.propose(&file, base, &display, &uri, call) {
                 Ok(change) => {
@@ -124,7 +124,7 @@ impl Session {
             }
         }
         for (path, read, now) in wanted {
-            self.seen.edited(&path, read.as_ref(), now);
+            self.reading.seen.edited(&path, read.as_ref(), now);
         }
         self.problems.edited();
         self.review_changed();
@@ -154,7 +154,7 @@ impl Session {
         error: EditRefused,
         reply: oneshot::Sender<Result<Proposed, EditRefused>>,
     ) {
-        let (reader, own) = (Arc::clone(&self.reader), self.own.clone());
+        let (reader, own) = (Arc::clone(&self.reading.reader), self.own.clone());
         tokio::task::spawn_blocking(move || {
             let texts = paths.into_iter().filter_map(|path| base(&reader, &path).ok().map(|text| (path, text)));
             let _ = own.send(Own::PlanRefused(texts.collect(), error, reply));
@@ -280,8 +280,8 @@ impl Session {
         Carrier {
             session: self.id.clone(),
             store: Arc::clone(&self.shared.parts.store),
-            reader: Arc::clone(&self.reader),
-            roots: Arc::clone(&self.roots),
+            reader: Arc::clone(&self.reading.reader),
+            roots: Arc::clone(&self.reading.roots),
             editor: self.home_editor(),
             others: self.followers.values().map(|follower| Arc::clone(&follower.buffers)).collect(),
             before_deletion: None,
@@ -292,7 +292,7 @@ impl Session {
     /// after a restart either: so it is put on record when they save it.
     pub(super) fn saved_where_moved_to(&mut self, path: &Path) {
         let uri = paths::to_uri(path);
-        let Open::Yes(document) = self.reader.buffers().get(path) else { return };
+        let Open::Yes(document) = self.reading.reader.buffers().get(path) else { return };
         let parts = &self.state.checkpoints.parts;
         let is_saved = document.saved_version == Some(document.version);
         if !is_saved || !parts.is_other(&uri, Some(&document.hash().0)) {
@@ -337,7 +337,7 @@ impl Session {
         }
         // What failed was made for a text that is no longer there; and what the user typed into one that was on its way
         // was not looked at until now.
-        let is_open = matches!(self.reader.buffers().get(&application.path), Open::Yes(_));
+        let is_open = matches!(self.reading.reader.buffers().get(&application.path), Open::Yes(_));
         match now {
             Some(text) => self.base_read(&application.path, text.as_deref()),
             None if failed || is_open || self.waits_to_land(&application.path) => {
@@ -420,7 +420,7 @@ impl Session {
         // The look finds what becomes of what others changed.
         let proposals = self.review.proposals().into_iter().filter(|proposal| look.is_none() || !proposal.landed);
         let paths: Vec<_> = proposals.filter_map(|proposal| paths::from_uri(&proposal.uri).ok()).collect();
-        let reader = Arc::clone(&self.reader);
+        let reader = Arc::clone(&self.reading.reader);
         let read = move |path: PathBuf| match base(&reader, &path) {
             Ok(text) => Some((path, text)),
             Err(error) => {
@@ -458,7 +458,8 @@ impl Session {
         if let Some(found) = found {
             self.record_found(found);
         }
-        let (reader, roots, seen) = (Arc::clone(&self.reader), Arc::clone(&self.roots), self.seen.clone());
+        let (reader, roots, seen) =
+            (Arc::clone(&self.reading.reader), Arc::clone(&self.reading.roots), self.reading.seen.clone());
         tokio::task::spawn_blocking(move || {
             let changed = seen.take_changed(&reader);
             let _ = reply.send(changed.iter().map(|path| roots.display(path)).collect());
@@ -477,14 +478,14 @@ impl Session {
         if !self.review.concerns(path) && !self.waits_to_land(path) {
             return;
         }
-        match self.reader.buffers().get(path) {
+        match self.reading.reader.buffers().get(path) {
             Open::Yes(snapshot) => {
                 self.base_changed(path, Base::Open(&snapshot));
                 self.land_waiting(path, None);
             }
             Open::OutOfSync => {}
             Open::No => {
-                let (path, reader, own) = (path.to_path_buf(), Arc::clone(&self.reader), self.own.clone());
+                let (path, reader, own) = (path.to_path_buf(), Arc::clone(&self.reading.reader), self.own.clone());
                 tokio::task::spawn_blocking(move || match base(&reader, &path) {
                     Ok(text) => drop(own.send(Own::BaseRead(path, text))),
                     Err(error) => tracing::warn!(%error, "a file with pending hunks cannot be read"),
@@ -505,7 +506,7 @@ impl Session {
 
     /// Takes a file's text as it was read a moment ago, unless an editor has it open by now.
     pub(super) fn base_read(&mut self, path: &Path, text: Option<&str>) {
-        match self.reader.buffers().get(path) {
+        match self.reading.reader.buffers().get(path) {
             Open::No => {
                 self.base_changed(path, Base::Text(text));
                 self.land_waiting(path, Some(text));
@@ -526,7 +527,7 @@ impl Session {
             self.record(Event::ProposalChanged { proposal });
         }
         self.shared.board.put(&self.id, self.review.proposals());
-        self.overlay.set(self.review.overlay());
+        self.reading.overlay.set(self.review.overlay());
         self.drop_moot_questions();
         self.note_between_turns();
     }
@@ -588,7 +589,7 @@ impl Session {
                 unsettled.pending_files.push(proposal.path);
             }
         }
-        let (documents, roots, ours) = (self.unsaved(), Arc::clone(&self.roots), self.ours.clone());
+        let (documents, roots, ours) = (self.unsaved(), Arc::clone(&self.reading.roots), self.ours.clone());
         tokio::task::spawn_blocking(move || {
             for buffer in documents() {
                 let display = roots.display(&buffer.path);
@@ -628,7 +629,7 @@ impl Session {
     /// has not changed since it was on disk, and that a command or another program changed there, holds nothing of the
     /// user's.
     fn unsaved(&self) -> impl FnOnce() -> Vec<Arc<Snapshot>> + Send + 'static {
-        let (reader, roots) = (Arc::clone(&self.reader), Arc::clone(&self.roots));
+        let (reader, roots) = (Arc::clone(&self.reading.reader), Arc::clone(&self.reading.roots));
         let is_left_behind = |buffer: &Snapshot| match buffer.saved_version {
             Some(saved) => saved == buffer.version,
             // An editor can open a document with text that is not saved; what others found in its file was there.
@@ -646,73 +647,9 @@ impl Session {
         }
     }
 
-    /// Who saves documents, as things are now.
-    pub(super) fn saver(&self) -> Saver {
-        Saver { editor: self.home_editor(), buffers: self.reader.buffers(), roots: Arc::clone(&self.roots) }
-    }
-
     /// The editor whose unsaved texts count.
     pub(super) fn home_editor(&self) -> Option<Arc<dyn Editor>> {
         self.home.as_ref().map(|home| Arc::clone(&home.editor))
-    }
-}
-
-/// Who saves documents through the editor, apart from the session's task.
-pub(super) struct Saver {
-    editor: Option<Arc<dyn Editor>>,
-    /// That editor's documents.
-    buffers: Arc<Buffers>,
-    roots: Arc<Roots>,
-}
-
-/// A document that is not saved.
-#[derive(Debug, thiserror::Error)]
-#[error("{display} is not saved: {reason}")]
-pub(super) struct NotSaved {
-    /// Its name for people.
-    display: String,
-    pub(super) reason: NotSavedReason,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub(super) enum NotSavedReason {
-    /// It holds something of the user's own by now.
-    #[error("it was changed meanwhile")]
-    Changed,
-    /// The editor would write where it must not, in words.
-    #[error("{0}")]
-    NotWritable(String),
-    #[error("the editor could not")]
-    Failed,
-    #[error(transparent)]
-    Editor(#[from] EditorError),
-}
-
-impl Saver {
-    /// Saves documents one after the other, which can take long: each only if it is still as it is given here, or with
-    /// `own`, since the user said so, as it is then. Gives those that are not saved.
-    pub(super) async fn save(&self, documents: &[Arc<Snapshot>], own: bool) -> Vec<NotSaved> {
-        let mut failures = Vec::new();
-        for document in documents {
-            if let Err(reason) = self.save_one(document, own).await {
-                failures.push(NotSaved { display: self.roots.display(&document.path), reason });
-            }
-        }
-        failures
-    }
-
-    async fn save_one(&self, document: &Snapshot, own: bool) -> Result<(), NotSavedReason> {
-        let (roots, path) = (Arc::clone(&self.roots), document.path.clone());
-        // The editor would save it where a link leads that came since. What is protected from us is not from the user.
-        let look = move || if own { still_there(&roots, &path) } else { still_writable(&roots, &path) };
-        let looked = tokio::task::spawn_blocking(look).await;
-        looked.map_err(|error| error.to_string()).flatten().map_err(NotSavedReason::NotWritable)?;
-        let is_same = |now: &Snapshot| now.hash() == document.hash();
-        if !own && !matches!(self.buffers.get(&document.path), Open::Yes(now) if is_same(&now)) {
-            return Err(NotSavedReason::Changed);
-        }
-        let editor = self.editor.as_ref().ok_or(EditorError::Gone)?;
-        if editor.save(&document.uri).await? { Ok(()) } else { Err(NotSavedReason::Failed) }
     }
 }
 

@@ -121,14 +121,14 @@ impl Session {
         if self.review.is_applying_to(&file.path) {
             return false;
         }
-        let open = self.reader.buffers().get(&file.path);
+        let open = self.reading.reader.buffers().get(&file.path);
         let base = match &open {
             Open::Yes(snapshot) if file.after.is_none() && snapshot.may_be_no_file() => Base::Text(None),
             Open::Yes(snapshot) => Base::Open(snapshot),
             Open::No => Base::Text(on_disk.unwrap_or(file.after.as_deref())),
             Open::OutOfSync => return false,
         };
-        let display = self.roots.display(&file.path);
+        let display = self.reading.roots.display(&file.path);
         let (before, after) = (file.before.as_deref(), file.after.as_deref());
         let landed = Landed { path: &file.path, before, after, display: &display, calls: &file.calls, turn };
         self.review.land(&landed, base)

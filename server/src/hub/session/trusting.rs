@@ -94,7 +94,7 @@ impl Session {
             }
         }
         if decided == Some(false) {
-            let (servers, roots) = (Arc::clone(&self.shared.servers), Arc::clone(&self.roots));
+            let (servers, roots) = (Arc::clone(&self.shared.servers), Arc::clone(&self.reading.roots));
             tokio::spawn(async move { servers.leave(&roots).await });
         }
         if decided != Some(true) {

@@ -126,16 +126,16 @@ impl Session {
         let preparation = Preparation {
             shared: self.shared.clone(),
             config: Arc::clone(&self.config),
-            roots: Arc::clone(&self.roots),
-            tools: Arc::clone(&self.tools),
+            roots: Arc::clone(&self.reading.roots),
+            tools: Arc::clone(&self.reading.tools),
             shell: Arc::clone(self.terminals.shell()),
             info: self.info(),
             unpriced: self.state.unpriced.clone(),
             accept_edits: self.state.accept_edits,
             said: self.accepting.said(),
             grants_changed: self.grants.changed(),
-            reader: self.reader.clone(),
-            seen: self.seen.clone(),
+            reader: self.reading.reader.clone(),
+            seen: self.reading.seen.clone(),
             rules: self.rules_in_force(),
             trust: self.trust.clone(),
             caller,
@@ -223,11 +223,11 @@ impl Session {
         self.problems.begin();
         self.follow_turn(&id);
         self.given = prepared.given;
-        self.tags.set(turn.form == EditForm::Hashline);
+        self.reading.tags.set(turn.form == EditForm::Hashline);
         let word = self.turn.as_ref().map(|turn| turn.home.trust.clone());
         let asking = word.and_then(|word| self.asking(word));
         let tools = turn.offered.iter().filter(|_| self.config.intercept_commands).map(|tool| tool.name.clone());
-        self.intercept.set(tools);
+        self.reading.intercept.set(tools);
         match (model, &mut self.turn) {
             (Some(model), Some(running)) => {
                 let word = running.home.trust.clone();
@@ -236,7 +236,7 @@ impl Session {
                     turn: id.clone(),
                     own: self.own.clone(),
                     rules: Arc::clone(&self.rules),
-                    results: self.results.clone(),
+                    results: self.reading.results.clone(),
                     problems: self.problems.clone(),
                     trust: (self.trust.clone(), word),
                     sandboxed: self.terminals.is_sandboxed(),
@@ -245,14 +245,14 @@ impl Session {
                 let context = TurnContext {
                     session_id: self.id.clone(),
                     turn_id: id.clone(),
-                    folders: self.roots.iter().map(|root| root.path.clone()).collect(),
+                    folders: self.reading.roots.iter().map(|root| root.path.clone()).collect(),
                     thinking_tokens: None,
                     stop_early: self.config.stop_early,
                     file_blocks: turn.file_mark,
                     canonical_edits: self.config.canonical_edits,
                     mend_errors: self.config.mend_errors,
                     model,
-                    tools: Arc::clone(&self.tools),
+                    tools: Arc::clone(&self.reading.tools),
                     mode,
                     system: turn.system,
                     offered: turn.offered,
@@ -281,7 +281,7 @@ impl Session {
 impl Session {
     fn prepared_in_vain(&mut self, prepared: Prepared) {
         // What it mentions was told to no model.
-        self.seen.forget_differences();
+        self.reading.seen.forget_differences();
         let text = "the turn was interrupted before it began; unless its prompt waits in the session, send it again";
         if let Some(reply) = prepared.reply {
             let _ = reply.send(Err(Error::new(ErrorCode::RequestCancelled, text)));
@@ -304,7 +304,7 @@ impl Session {
                 // A turn that was interrupted says nothing more: its end is in the log already.
                 if self.turn.as_ref().is_some_and(|running| running.id == turn) {
                     if matches!(event, Event::ContextTrimmed { .. }) {
-                        self.seen.forget_differences();
+                        self.reading.seen.forget_differences();
                     }
                     self.record(event);
                 }

@@ -182,7 +182,7 @@ impl Session {
         if wire.iter().any(|file| !file.steps.is_empty()) {
             let (turn_ids, files) = (turn_ids.clone(), wire.clone());
             self.record(Event::CheckpointRestored { direction, turn_ids, files });
-            self.search.forget_files();
+            self.reading.search.forget_files();
             self.problems.edited();
         }
         let mut written = Vec::new();
@@ -191,7 +191,7 @@ impl Session {
             if let Some(text) = &gone.text {
                 self.note_ours(&gone.path, gone.before.as_ref(), gone.after.as_ref(), gone.was_clean);
                 // An editor has said what its documents are now, or will; nobody tells of the disk.
-                if matches!(self.reader.buffers().get(&gone.path), Open::No) {
+                if matches!(self.reading.reader.buffers().get(&gone.path), Open::No) {
                     self.review.base_changed(&gone.path, Base::Text(text.as_deref()));
                 }
             }

@@ -59,7 +59,8 @@ impl Session {
         self.user_command = Some(UserRunning { id: id.clone(), cancel: cancel.clone() });
         let (workspace, word) = (self.trust.clone(), caller.trust.clone());
         self.last_caller = Some(caller);
-        let (shell, results, own) = (Arc::clone(self.terminals.shell()), self.results.clone(), self.own.clone());
+        let (shell, results, own) =
+            (Arc::clone(self.terminals.shell()), self.reading.results.clone(), self.own.clone());
         tokio::spawn(async move {
             // A shell that it starts is one for a workspace that is trusted, or is not.
             let _ = blocking(move || Ok(workspace.decided(&word))).await;
@@ -97,7 +98,7 @@ impl Session {
         let UserEnd { id: tool_call_id, text, exit_code, duration_ms } = end;
         self.record(Event::UserCommandEnded { tool_call_id, text, exit_code, duration_ms });
         // It may have changed any file.
-        self.search.forget_files();
+        self.reading.search.forget_files();
         self.texts_changed();
         // After a command that was stopped the user is to decide what happens to what waits.
         if self.went_well && exit_code.is_some() {

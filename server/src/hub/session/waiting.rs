@@ -39,8 +39,9 @@ impl Session {
         user_command::escape(&mut params.prompt);
         self.record(Event::PromptQueued { queue_id: queue_id.clone(), prompt: params.prompt.clone() });
         user_command::unescape(&mut params.prompt);
-        let (own, reader, roots) = (self.own.clone(), Arc::clone(&self.reader), Arc::clone(&self.roots));
-        let (rules, seen) = (self.rules_in_force(), self.seen.clone());
+        let (own, reader, roots) =
+            (self.own.clone(), Arc::clone(&self.reading.reader), Arc::clone(&self.reading.roots));
+        let (rules, seen) = (self.rules_in_force(), self.reading.seen.clone());
         self.begun += 1;
         tokio::spawn(async move {
             let context = prepare::expand(&reader, &roots, &rules, &seen, &params.prompt).await;
@@ -56,7 +57,7 @@ impl Session {
             self.interjections.push((queue_id, steer));
         } else if let Interjection::Steer { mut prompt, .. } = steer {
             // What it mentions is read again when it is sent.
-            self.seen.forget_differences();
+            self.reading.seen.forget_differences();
             user_command::escape(&mut prompt);
             self.queue.push_front((queue_id, prompt));
             if self.went_well {
@@ -80,7 +81,7 @@ impl Session {
                 let before = self.queue.len() + self.interjections.len();
                 self.queue.retain(|(id, _)| *id != queue_id);
                 self.interjections.retain(|(id, _)| *id != queue_id);
-                self.seen.forget_differences();
+                self.reading.seen.forget_differences();
                 if before == self.queue.len() + self.interjections.len() {
                     return Err(Error::not_found("waiting prompt", &queue_id));
                 }
@@ -185,7 +186,7 @@ impl Session {
     pub(super) fn wait_again(&mut self) {
         for (queue_id, interjection) in std::mem::take(&mut self.interjections).into_iter().rev() {
             if let Interjection::Steer { mut prompt, .. } = interjection {
-                self.seen.forget_differences();
+                self.reading.seen.forget_differences();
                 user_command::escape(&mut prompt);
                 self.queue.push_front((queue_id, prompt));
             }
@@ -194,7 +195,7 @@ impl Session {
 
     /// What the model was told last may not have reached it, or is no part of what it sees: it is told again.
     pub(super) fn unheard(&mut self) {
-        self.seen.forget_differences();
+        self.reading.seen.forget_differences();
         self.tell_unheard(None);
     }
 }

@@ -50,6 +50,9 @@ pub fn led_to(path: &Path) -> Vec<PathBuf> {
 pub fn links_of(paths: BTreeSet<PathBuf>) -> BTreeMap<PathBuf, Vec<PathBuf>> {
     /// As long it may take.
     const LONGEST: Duration = Duration::from_secs(2);
+    if paths.is_empty() {
+        return BTreeMap::new();
+    }
     let mut links: BTreeMap<_, _> = paths.iter().map(|path| (path.clone(), unknown())).collect();
     let look = move |tell: &dyn Fn((PathBuf, Vec<PathBuf>)) -> bool| {
         for path in paths {

@@ -110,8 +110,12 @@ struct Setting {
 /// Git has not answered in time.
 struct Silent;
 
-/// The exit code of a program whose libraries are not found.
-const NOT_LOADED: i32 = 127;
+/// The exit code of git where there is no repository that it takes.
+const NO_REPOSITORY: i32 = 128;
+/// The exit code of git for an option that it does not know.
+const NO_SUCH_OPTION: i32 = 129;
+/// An option that git knows from 2.36 on.
+const SPARSE: &str = "--sparse";
 
 /// The settings for a workspace of these folders that is not trusted, in the order in which they hold. `written` is
 /// where else commands may write. Blocks.
@@ -247,19 +251,19 @@ fn settings(program: &Path, folder: &Path, is_repository: bool) -> Result<Option
     Ok(told?.map(|text| read(&String::from_utf8_lossy(&text))))
 }
 
-/// What git says in a folder; none where it fails. It gets only arguments with which it runs nothing
-/// and fetches nothing.
+/// What git says in a folder; none if it takes it for no repository, or is too old for `--sparse`. It gets only
+/// arguments with which it runs nothing and fetches nothing, and looks for programs of its own, such as the interpreter
+/// of a script in its place, among the system's.
 #[expect(clippy::disallowed_methods, reason = "a repository is asked, and nothing of it is changed")]
 fn git(program: &Path, arguments: &[&str], folder: &Path) -> Result<Option<Vec<u8>>, Silent> {
     let mut git = Command::new(program);
     let environment = environment::of_ours(&[]).into_iter().filter(|(name, _)| !environment::loads(name));
     git.env_clear().envs(environment);
     git.args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks"]).args(arguments);
-    git.envs([NO_FETCH]).env("GIT_ALLOW_PROTOCOL", "none").current_dir(folder);
-    let Ok(mut git) = git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn() else {
-        return Ok(None);
-    };
-    let Some(mut output) = git.stdout.take() else { return Ok(None) };
+    git.envs([NO_FETCH]).env("GIT_ALLOW_PROTOCOL", "none").env("PATH", programs::USUAL).current_dir(folder);
+    let spawned = git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let mut git = spawned.map_err(|_| Silent)?;
+    let Some(mut output) = git.stdout.take() else { return Err(Silent) };
     let (sender, answer) = std::sync::mpsc::channel();
     let read = move || {
         let mut bytes = Vec::new();
@@ -275,11 +279,14 @@ fn git(program: &Path, arguments: &[&str], folder: &Path) -> Result<Option<Vec<u
     let ended = git.wait();
     let bytes = answer.map_err(|_| Silent)?;
     let status = ended.map_err(|_| Silent)?;
-    // It does not find its libraries without the variables that it does not get here. In a shell it has them.
-    if status.code() == Some(NOT_LOADED) {
-        return Err(Silent);
+    match status.code() {
+        Some(0) => bytes.map(Some).ok_or(Silent),
+        Some(NO_REPOSITORY) => Ok(None),
+        Some(NO_SUCH_OPTION) if arguments.contains(&SPARSE) => Ok(None),
+        // It may not find its libraries without the variables that it does not get here, or be too old: what it would
+        // read in a shell is not known.
+        _ => Err(Silent),
     }
-    Ok(bytes.filter(|_| status.success()))
 }
 
 /// Reads pairs of a scope and a setting, each with a NUL behind it; a key is parted from its value by a line's end.

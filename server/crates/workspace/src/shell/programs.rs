@@ -13,7 +13,12 @@ use super::sandbox::{self, Policy, Settings, World};
 use crate::paths;
 
 /// Where programs are looked for if `PATH` names no folder. An empty one would mean the folder one stands in.
-const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
+pub(super) const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Where sources lie beside the system's programs: no toolchain, whatever is around them.
+const SOURCES: [&str; 2] = ["/usr/src", "/usr/local/src"];
+/// Where Homebrew lies, which is a repository itself.
+const HOMEBREWS: [&str; 2] = ["/opt/homebrew", "/home/linuxbrew/.linuxbrew"];
 
 /// How long the folders of `PATH` may take to answer. One of a machine that is gone never does.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -152,9 +157,12 @@ impl Others {
             credentials: &[],
             environment: &environment,
         };
-        let (read, written) = Policy::new(&Settings::default(), &world)
+        let (mut read, written) = Policy::new(&Settings::default(), &world)
             .map(|policy| (policy.read.clone(), policy.of_commands()))
             .unwrap_or_default();
+        // What users put there themselves may be their projects.
+        read.retain(|place| place != Path::new("/opt"));
+        read.extend(HOMEBREWS.map(PathBuf::from));
         Self::of(std::env::var_os("HOME").map(PathBuf::from).as_deref(), read, written)
     }
 
@@ -189,7 +197,8 @@ impl Others {
     fn is_of_project(&self, path: &Path) -> bool {
         let is_toolchain =
             |project: &Path| self.toolchains.iter().any(|place| path.starts_with(place) && project.starts_with(place));
-        project_of(path, &self.homes).is_some_and(|project| !is_toolchain(&project))
+        let is_source = SOURCES.iter().any(|place| path.starts_with(place));
+        is_source || project_of(path, &self.homes).is_some_and(|project| !is_toolchain(&project))
     }
 }
 

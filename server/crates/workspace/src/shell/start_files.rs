@@ -99,6 +99,8 @@ struct Apart {
     supervisor: PathBuf,
     /// The places where commands write, and the workspace.
     places: Vec<PathBuf>,
+    /// Where commands of other sessions write: no program of their `PATH` is from there.
+    others: Vec<PathBuf>,
     /// A private folder, in which theirs for temporary files is made.
     folder: PathBuf,
 }
@@ -142,12 +144,14 @@ impl StartFiles {
         let apart = policy.zip(config.confinement.supervisor.clone()).map(|(policy, supervisor)| Apart {
             supervisor,
             places: [policy.of_commands(), config.trust.folders.clone()].concat(),
+            others: config.trust.written.clone(),
             folder: config.folder.clone(),
         });
         let made = if self.made.initialized() {
             Arc::clone(&self.made)
         } else {
-            let places = apart.as_ref().map(|apart| apart.places.clone()).unwrap_or_default();
+            let places = apart.as_ref().map(|apart| [apart.places.as_slice(), &apart.others].concat());
+            let places = places.unwrap_or_default();
             let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(all.entry(places).or_default())
         };
@@ -196,7 +200,7 @@ impl Apart {
         let file = files.into_iter().find(lies_in);
         let entries = std::env::split_paths(path).flat_map(|entry| [real(&entry), entry]);
         places.extend(entries.filter_map(|entry| programs::environment_of(&entry)).map(|it| real(&it)));
-        let path = programs::without(path, &places);
+        let path = programs::without(path, &[places.as_slice(), &self.others].concat());
         Looked { places, file, path }
     }
 }
@@ -601,7 +605,8 @@ mod tests {
     #[tokio::test]
     async fn what_they_make_of_their_folder_for_temporary_files_is_of_the_users_own() {
         let folder = tempfile::tempdir().unwrap();
-        let apart = Apart { supervisor: PathBuf::new(), places: Vec::new(), folder: folder.path().to_owned() };
+        let (supervisor, folder) = (PathBuf::new(), folder.path().to_owned());
+        let apart = Apart { supervisor, places: Vec::new(), others: Vec::new(), folder };
         let enclosure = Enclosure::new(apart, None, "/usr/bin".into()).await.unwrap();
         let theirs = enclosure.temporary.path().display();
         let environment = [

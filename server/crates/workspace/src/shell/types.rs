@@ -35,7 +35,8 @@ pub struct Trust {
     pub trusted: Arc<AtomicBool>,
     /// Its folders.
     pub folders: Vec<PathBuf>,
-    /// Where else its commands may write: no program that we start ourselves is taken from there.
+    /// Where else its commands, and those of other sessions, may write: no program that we start ourselves is taken
+    /// from there.
     pub written: Vec<PathBuf>,
 }
 

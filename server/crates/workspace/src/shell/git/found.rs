@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::git;
+use super::{SPARSE, git};
 
 /// In so many folders repositories are looked for, and for so long. An installed `node_modules` has some ten thousand.
 const MOST_FOLDERS: usize = 100_000;
@@ -66,7 +66,7 @@ impl Search<'_> {
             }
             self.take(&top);
             // An index that is kept sparse is not made whole, for which git would fetch.
-            let listed = match git(self.git, &["ls-files", "--sparse", "--stage", "-z"], &top) {
+            let listed = match git(self.git, &["ls-files", SPARSE, "--stage", "-z"], &top) {
                 // Git before 2.36 knows no `--sparse`.
                 Ok(None) => git(self.git, &["ls-files", "--stage", "-z"], &top),
                 listed => listed,
