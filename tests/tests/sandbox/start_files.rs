@@ -319,3 +319,21 @@ async fn bash_is_not_taken_from_a_folder_in_which_another_session_works_whatever
     world.window.waive("azimuth/event");
     world.window.close().await;
 }
+
+#[tokio::test]
+async fn bash_is_not_taken_from_a_folder_in_which_a_session_has_worked_that_is_deleted() {
+    let first_in_path = |folder: &Path| {
+        let home = folder.parent().unwrap();
+        plant(&home.join("mine/bin"), "bash", &home.join("beside/loot"));
+        vec![("PATH", format!("{}/mine/bin:{}", home.display(), std::env::var("PATH").unwrap()))]
+    };
+    let Some(world) = World::with(User::Same, "", first_in_path).await else { return };
+    let folders = json!({ "folders": [format!("file://{}/mine/bin", world.home.display())] });
+    let made = world.window.call::<methods::SessionNew>(folders).await;
+    let gone = json!({ "sessionId": made.session.session_id });
+    world.window.call::<methods::SessionDelete>(gone).await;
+    assert!(world.works("echo inside").await.contains("inside\n"));
+    assert!(!world.beside.join("loot").exists(), "{}", std::fs::read_to_string(world.beside.join("loot")).unwrap());
+    world.window.waive("azimuth/event");
+    world.window.close().await;
+}

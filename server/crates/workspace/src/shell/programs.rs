@@ -108,7 +108,11 @@ pub fn dropped(value: &OsStr) -> Vec<PathBuf> {
 /// # Errors
 /// There is none, or `PATH` does not answer; in words for the user.
 pub(super) async fn shell(but: Vec<PathBuf>) -> Result<PathBuf, String> {
-    let look = move || ["bash", "sh"].into_iter().find_map(|name| find(name, &but));
+    let look = move || {
+        // The sandbox opens them all, and would wait for one that does not answer.
+        std::env::split_paths(&path(std::env::var_os("PATH").as_deref(), &[])).for_each(|entry| drop(entry.metadata()));
+        ["bash", "sh"].into_iter().find_map(|name| find(name, &but))
+    };
     let found = answered(PATIENCE, look).await?;
     found.ok_or_else(|| "there is neither bash nor sh in PATH or /bin; install bash".to_owned())
 }
@@ -126,11 +130,15 @@ pub(super) async fn answered<T: Send + 'static>(
     looked.map_err(|_| silent.to_owned())?.map_err(|error| error.to_string())
 }
 
-/// A program by its name, in none of these folders and nowhere that commands of any session may write: neither its own
-/// place nor where its links lead, nor a place on the way. Asks the disk.
+/// A program by its name: the system's, or if it has none, the first in `PATH`. In none of these folders and nowhere
+/// that commands of any session may write: neither its own place nor where its links lead, nor a place on the way. Asks
+/// the disk.
 pub(crate) fn find(name: &str, but: &[PathBuf]) -> Option<PathBuf> {
-    let value = path(std::env::var_os("PATH").as_deref(), but);
-    find_in(&value, name, but, &Others::of_user())
+    let others = Others::of_user();
+    // Where commands could write once is not known for good: sessions are deleted, and folders are renamed. The
+    // system's programs they never could change, where there is a sandbox.
+    let system = if cfg!(target_os = "linux") { find_in(OsStr::new(USUAL), name, but, &others) } else { None };
+    system.or_else(|| find_in(&path(std::env::var_os("PATH").as_deref(), but), name, but, &others))
 }
 
 /// What commands of other sessions may write, whichever folders those have.

@@ -149,7 +149,8 @@ fn named(name: &str) -> Named {
         "KEY" | "KEYS" if !before.is_empty() && !before.iter().any(is_key_of) => return Named::Perhaps,
         "PAT" | "DSN" | "PWD" | "AUTH" | "JWT" | "COOKIE" if !before.is_empty() => return Named::Perhaps,
         "TOKENS" | "WEBHOOK" => return Named::Perhaps,
-        "JWT" | "AUTHORIZATION" => return Named::Secret,
+        "PW" if !before.is_empty() => return Named::Perhaps,
+        "JWT" | "AUTHORIZATION" | "BEARER" | "CRED" | "CREDS" | "MNEMONIC" | "PSK" => return Named::Secret,
         last if is_word(last) => return Named::Secret,
         _ => {}
     }
