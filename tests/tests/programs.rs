@@ -335,7 +335,7 @@ fn memory_stays_bounded_while_two_hundred_megabytes_pass_and_the_ends_are_read()
     std::fs::write(home.path().join("no-config.toml"), "[permissions]\nallow = [\"Shell\"]\n").unwrap();
     let mut server = Process::start(harness::binary(), home.path(), project.folder(), &vendor.url());
     let session = server.session();
-    let before = server.pss();
+    let before = server.memory();
     let prompt = json!([{ "type": "text", "text": "Go." }]);
     server.request("azimuth/turn/start", &json!({ "sessionId": session, "prompt": prompt }));
     let (mut most, began) = (before, Instant::now());
@@ -343,7 +343,7 @@ fn memory_stays_bounded_while_two_hundred_megabytes_pass_and_the_ends_are_read()
     while !server.events.iter().any(|event| is(event, "turnEnded")) {
         assert!(began.elapsed() < 4 * PATIENCE, "it does not end");
         server.listen(Duration::from_millis(50));
-        most = most.max(server.pss());
+        most = most.max(server.memory());
     }
     assert!(most - before < 20.0, "{:.1} MiB more", most - before);
     let ended = server.events.iter().find(|event| is(event, "toolCallEnded")).unwrap();

@@ -55,8 +55,6 @@ const world = await startWorld({
     'greeter.mjs': before,
     'main.mjs': "import { createInterface } from 'node:readline/promises';\nimport { greet } from './greeter.mjs';\n\nconst terminal = createInterface(process.stdin, process.stdout);\nconsole.log(greet(await terminal.question('Who is there? ')));\nterminal.close();\n",
     'README.md': '# Greeter\n\nGreets.\n',
-    // So that a warning is among what is looked at.
-    ...(values.images ? {} : { '.azimuth/config.toml': 'log = "debug"\n' }),
   },
   settings,
   answers: values.images ? [] : Array.from({ length: 12 }, (_, turn) => look(turn)).flat(),
