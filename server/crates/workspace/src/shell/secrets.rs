@@ -329,6 +329,8 @@ const TOKENS: &[(&str, usize)] = &[
     ("AGE-SECRET-KEY-1", 16),
     ("ops_", 40),
     ("SharedAccessSignature", 16),
+    // What signs an address of Azure's.
+    ("sig=", 20),
 ];
 
 /// Whether a token of a known service stands somewhere.
@@ -344,6 +346,19 @@ fn has_token(text: &str) -> bool {
                 >= least
     };
     TOKENS.iter().any(|(begin, least)| text.match_indices(begin).any(|(at, _)| is_at(at, begin, *least)))
+        || text.split(|one: char| one.is_whitespace() || matches!(one, '"' | '\'' | '/' | '=')).any(is_of_bot)
+}
+
+/// Whether a word is the token of a bot of Telegram's: its number, and 35 letters.
+fn is_of_bot(word: &str) -> bool {
+    let word = word.strip_prefix("bot").unwrap_or(word);
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    word.split_once(':').is_some_and(|(number, letters)| {
+        (8..=10).contains(&number.len())
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+            && letters.len() == 35
+            && letters.bytes().all(is_letter)
+    })
 }
 
 /// Whether an address has a password or a key in it. `is_key` tells which users' names of the web are keys.

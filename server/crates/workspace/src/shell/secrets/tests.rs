@@ -58,6 +58,9 @@ const NAMES: &[&str] = &[
 ];
 
 const VALUES: &[&str] = &[
+    "123456789:AAbcdefghijklmnopqrstuvwxyz-_012345",
+    "https://api.example/bot123456789:AAbcdefghijklmnopqrstuvwxyz-_012345/getMe",
+    "https://acct.blob.example/c?sv=2024-05-04&sig=abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG%3D",
     "ghp_0123456789abcdefghijABCDEFGHIJ012345",
     "github_pat_11ABCDEFG0abcdefghijklmn",
     "glpat-abcdefghij0123456789",
