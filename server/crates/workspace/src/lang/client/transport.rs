@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use futures_util::future::join;
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::Start;
@@ -107,10 +109,10 @@ impl Transport {
             news: watch::Sender::default(),
             last_words: Mutex::default(),
         });
-        tokio::spawn(listen(transport.clone(), pipes.stderr));
+        let listener = tokio::spawn(listen(transport.clone(), pipes.stderr));
         tokio::spawn(write(Arc::downgrade(&transport), queue, pipes.stdin));
         let reader = tokio::spawn(read(transport.clone(), pipes.stdout, inside));
-        tokio::spawn(watch_over(transport.clone(), held, reader));
+        tokio::spawn(watch_over(transport.clone(), held, reader, listener));
         Ok(transport)
     }
 
@@ -375,9 +377,10 @@ fn dispatch(transport: &Arc<Transport>, body: &[u8], inside: &Mutex<Inside>) -> 
 }
 
 /// Waits for the process's end, or brings it about, and says why it came.
-async fn watch_over(transport: Arc<Transport>, mut held: Held, reader: tokio::task::JoinHandle<()>) {
-    /// What it still wrote is read for so long.
-    const AFTERWORDS: Duration = Duration::from_millis(200);
+async fn watch_over(transport: Arc<Transport>, mut held: Held, reader: JoinHandle<()>, listener: JoinHandle<()>) {
+    /// How long what it wrote before its end is read. Only a process that it left and that holds its pipes makes this
+    /// wait last.
+    const AFTERWORDS: Duration = Duration::from_secs(1);
 
     let mut end = transport.end.subscribe();
     let is_to_be_killed = async { end.wait_for(|end| end.kill).await.is_ok() };
@@ -389,7 +392,7 @@ async fn watch_over(transport: Arc<Transport>, mut held: Held, reader: tokio::ta
         Some(status) => status,
         None => wait_killing(&mut held).await,
     };
-    let _ = tokio::time::timeout(AFTERWORDS, reader).await;
+    let _ = tokio::time::timeout(AFTERWORDS, join(reader, listener)).await;
     let words = String::from_utf8_lossy(&transport.last_words()).trim().to_owned();
     transport.end.send_modify(|end| {
         end.gone = true;
