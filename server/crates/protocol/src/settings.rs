@@ -224,7 +224,7 @@ pub const SETTINGS: &[Setting] = &[
         default: Bool(false),
         who: USER,
         words: "Accept edits as soon as they are proposed. They stay listed in the review and can be undone.",
-        more: Some("configuration.md#edits-accepted-as-they-come"),
+        more: Some("configuration.md#edits-accepted-automatically"),
     },
     Setting {
         name: "format_edits",
@@ -251,7 +251,7 @@ pub const SETTINGS: &[Setting] = &[
         who: EDITOR_PROJECT_OFF,
         words: "How many seconds to wait for language servers after edits, to report what the edits broke and fixed. \
                 `0` does not ask them.",
-        more: Some("language-servers.md#what-edits-break-and-mend"),
+        more: Some("language-servers.md#what-edits-break-and-fix"),
     },
     Setting {
         name: "mend_errors",
@@ -259,7 +259,7 @@ pub const SETTINGS: &[Setting] = &[
         default: Int(0),
         who: EDITOR_PROJECT_OFF,
         words: "How many times a turn continues on its own if it would otherwise end with errors that its edits caused.",
-        more: Some("language-servers.md#what-edits-break-and-mend"),
+        more: Some("language-servers.md#what-edits-break-and-fix"),
     },
     Setting {
         name: "ca_file",
