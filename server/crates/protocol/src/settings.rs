@@ -191,7 +191,7 @@ pub const SETTINGS: &[Setting] = &[
         default: Bool(false),
         who: EDITOR,
         words: "Drop an answer as soon as an edit in it is seen to fail, which saves the tokens of the rest.",
-        more: Some("tools.md#while-an-answer-still-comes"),
+        more: Some("tools.md#while-an-answer-arrives"),
     },
     Setting {
         name: "file_blocks",
