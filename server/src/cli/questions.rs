@@ -59,7 +59,7 @@ pub(super) struct Decided {
 
 /// What the model is told where nobody could be asked.
 const NOBODY: &str =
-    "nobody could be asked: this run has no terminal, and neither --yes nor a fitting --allow was given";
+    "nobody could be asked: this run has no terminal, and neither --yes nor a matching --allow was given";
 
 /// What the model is told where `--yes` is no answer.
 const NOT_BY_YES: &str = "only a person can allow this; --yes does not";

@@ -99,13 +99,13 @@ impl<W: Write> View<W> {
         }
         match &visible::within(event)? {
             Event::ModelChanged { model, scripted: true } => {
-                self.line(&style.yellow(format!("{model} plays a script: no model is asked. All else is real.")))
+                self.line(&style.yellow(format!("{model} plays a script: no model is asked. Everything else is real.")))
             }
             Event::ModelChanged { model, .. } => {
                 self.told_unpriced = false;
                 self.line(&style.dim(format!("model {model}")))
             }
-            Event::MessageDiscarded { .. } => self.line(&style.dim("(the answer broke off; asking again)")),
+            Event::MessageDiscarded { .. } => self.line(&style.dim("(the answer was cut off; asking again)")),
             Event::Retrying { attempt, delay_ms, reason, .. } => {
                 let seconds = (delay_ms + 500) / 1000;
                 self.line(&style.yellow(format!("{reason}; retry {attempt} in {seconds} s")))

@@ -46,7 +46,7 @@ pub(super) fn of_project(folder: &Path, file: &Path) -> Result<Option<String>, S
     // all.
     let bytes = match workspace::files::read_without_links(&real, PROJECT_BYTES) {
         Err(error) if error.kind() == ErrorKind::InvalidInput => {
-            return Err("is no regular file, and is not read".into());
+            return Err("is not a regular file, and is not read".into());
         }
         Err(error) => return Err(cannot(error)),
         Ok(None) => return Err("is larger than 1 MiB, and is not read".into()),

@@ -79,7 +79,7 @@ pub fn load(sources: Sources<'_>) -> Config {
     if let Ok(layer) = &mut user {
         for setting in plain().filter(|setting| setting.who.user == May::Never) {
             if layer.values.remove(setting.name).is_some() {
-                let text = "ignored: a file would say it of every folder; `/trust yes` says it of one";
+                let text = "ignored: in a file it would hold for every folder; `/trust yes` trusts one folder";
                 config.warnings.push(format!("{place}: {} {text}", setting.name));
             }
         }
@@ -218,7 +218,7 @@ impl Config {
                     said.insert(setting.name, value);
                 }
                 May::KnownModel => self.warnings.push(format!(
-                    "{place}: {} ignored: it is no id of a provider that is set up; `azimuth models` lists the ids",
+                    "{place}: {} ignored: it is not an id of a provider that is set up; `azimuth models` lists the ids",
                     setting.name
                 )),
                 May::Restrict(how) => {
@@ -291,7 +291,7 @@ impl Config {
 
     /// A layer that can only restrict cannot be understood: what it was to forbid is not known.
     fn distrust(&mut self, place: &str, problem: &str) {
-        self.warnings.push(format!("{place}: {problem}; until it is mended every action is asked"));
+        self.warnings.push(format!("{place}: {problem}; until it is fixed you are asked about every action"));
         self.ask_everything(place);
     }
 

@@ -123,7 +123,7 @@ impl Gate for Book {
         match blocking(move || book.of_program(&program.program, &program.fingerprint)).await {
             Ok(Some(true)) => Ok(()),
             Ok(Some(false)) => {
-                Err("it belongs to the project, and you said that it is never to start as it is now".to_owned())
+                Err("it belongs to the project, and you said that it must never start in its current form".to_owned())
             }
             Ok(None) => {
                 Err("it belongs to the project; you are asked whether it may start when the agent next needs it, \

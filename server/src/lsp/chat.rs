@@ -527,10 +527,10 @@ impl Chat {
             (true, true) => self.send().await.map(|()| None),
             (true, false) => Ok(None),
             (false, _) if is_answering => {
-                Ok(Some("Azimuth still answers. What you chose stands in the chat; send it when the answer has come."))
+                Ok(Some("Azimuth is still answering. What you chose is in the chat; send it when the answer is complete."))
             }
             (false, _) => {
-                Ok(Some("What you chose stands below what you were writing in the chat, and is not sent yet."))
+                Ok(Some("What you chose is below your text in the chat, and is not sent yet."))
             }
         }
     }
@@ -628,7 +628,7 @@ impl Chat {
                         self.settle(now.normal());
                         return;
                     }
-                    Err(_) => String::from("the editor says that it is written, but it is not there"),
+                    Err(_) => String::from("the editor says that it was written, but it was not"),
                 }
             }
             Err(error) => error.to_string(),

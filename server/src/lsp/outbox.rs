@@ -519,7 +519,7 @@ impl Task {
             return;
         }
         if let Some(chat) = self.chats.as_ref().and_then(|chats| chats.open_one(session)) {
-            let words = format!("{} Answer by a code action in {chat}.", request.title);
+            let words = format!("{} Answer with a code action in {chat}.", request.title);
             self.say(MessageType::INFO, words).await;
         } else if self.parts.abilities.message_requests {
             self.question(session, request);

@@ -203,7 +203,7 @@ export type Intent =
   | { type: 'pickModel' }
   | { type: 'pickMode' }
   | { type: 'setMode'; mode: Mode }
-  /** Choose whether edits are accepted as they come, and for how long. */
+  /** Choose if edits are accepted automatically, and for how long. */
   | { type: 'pickAcceptEdits' }
   /** Take back, or put again, what a turn did to files; with `andLater`, what the turns after it did, too. The host shows it first. */
   | { type: 'restore'; direction: Direction; turnId: TurnId; andLater: boolean }

@@ -1788,7 +1788,7 @@ export interface PermissionOutcomeCancelled {
   type: 'cancelled';
 }
 
-/** What it was about was settled otherwise. */
+/** What it was about was settled in another way. */
 export interface PermissionOutcomeMoot {
   type: 'moot';
 }
@@ -2429,7 +2429,7 @@ export type Severity =
 export type StopReason =
   /** The model was done. */
   | 'end_turn'
-  /** The answer reached the model's longest length. */
+  /** The answer reached the model's maximum length. */
   | 'max_tokens'
   /** The turn reached its limit of rounds, or went in circles; it asks whether to go on. */
   | 'max_turn_requests'

@@ -173,7 +173,7 @@ export class Session implements vscode.Disposable {
   async answer(permissionId: string, optionId: string, message?: string): Promise<boolean> {
     // The same holds for a turn that goes on with the answer.
     if (!vscode.workspace.isTrusted && this.state?.runningTurn === undefined) {
-      throw new Error('This workspace is not trusted, so a turn that broke off does not go on here: trust it first, or ask anew.');
+      throw new Error('This workspace is not trusted, so an interrupted turn does not continue here: trust it first, or ask again.');
     }
     const word = message === undefined || message === '' ? {} : { message };
     const result = await this.own('azimuth/permission/answer', (sessionId) => ({ sessionId, permissionId, optionId, ...word }));

@@ -27,7 +27,7 @@ export async function restore(direction: Direction, meant: Meant, session: Sessi
     let shown = await list.whileOpen(look(meant));
     for (let anew = false; shown !== undefined; anew = true) {
       if (shown.files.length === 0 && shown.pendingHunks === 0) {
-        void vscode.window.showInformationMessage(direction === 'undo' ? 'Azimuth: there is nothing to take back.' : 'Azimuth: there is nothing to put again.');
+        void vscode.window.showInformationMessage(direction === 'undo' ? 'Azimuth: there is nothing to undo.' : 'Azimuth: there is nothing to redo.');
         return;
       }
       const confirmed = await list.agree(shown, anew);

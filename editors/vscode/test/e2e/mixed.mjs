@@ -153,7 +153,7 @@ try {
   await page.keyboard.type('Hello.');
   await page.keyboard.press('Enter');
   await pick.waitFor({ state: 'hidden' });
-  await message('a turn has begun. Nothing was taken back');
+  await message('a turn has begun. Nothing was undone');
   goOn();
   await steps.status(world, /ready/);
   assert.deepEqual([read('one.txt'), read('two.txt')], ['eins\n', 'zwei\n']);
@@ -175,10 +175,10 @@ try {
   await pick.getByRole('checkbox', { name: 'Toggle all checkboxes' }).click();
   await item('one.txt').click();
   await steps.until('one mark', async () => JSON.stringify(await marks()) === JSON.stringify([['one.txt', true], ['two.txt', false]]));
-  await pick.locator('input[placeholder^="Enter: take back 1 file."]').waitFor();
+  await pick.locator('input[placeholder^="Enter: undo the changes in 1 file."]').waitFor();
   await shot('one-marked');
   await page.keyboard.press('Enter');
-  await frame.locator('.entry.files', { hasText: 'Taken back: 1 file. Left as it is: 1.' }).waitFor();
+  await frame.locator('.entry.files', { hasText: 'Undone: 1 file. Left as it is: 1.' }).waitFor();
   assert.deepEqual([read('one.txt'), read('two.txt')], ['one\n', 'mine: two.txt\n']);
   told('the box that marks all marks none of them; the one that is marked is written over, the other stays');
 } catch (error) {

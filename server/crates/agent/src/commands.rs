@@ -86,42 +86,42 @@ pub const COMMANDS: &[Spec] = &[
     Spec {
         name: "model",
         usage: "/model [name]",
-        description: "Choose the model, or list those there are",
+        description: "Choose the model, or list the models",
         max_positionals: 1,
         flags: &[],
     },
     Spec {
         name: "mode",
         usage: "/mode [ask|plan|agent|accept-edits|bypass]",
-        description: "Choose what may be done: look (ask, plan), work (agent, accept-edits), anything (bypass)",
+        description: "Choose what the agent may do: look (ask, plan), work (agent, accept-edits), anything (bypass)",
         max_positionals: 1,
         flags: &[],
     },
     Spec {
         name: "permissions",
         usage: "/permissions [revoke number]",
-        description: "List the permission rules in force, or take back one that you granted",
+        description: "List the permission rules in force, or revoke one that you granted",
         max_positionals: 0,
         flags: &[],
     },
     Spec {
         name: "auto",
         usage: "/auto [on|off] [--project]",
-        description: "Accept edits as they come, or no longer; with `--project` in the project for good",
+        description: "Accept edits automatically, or stop; with `--project` in all sessions of the project",
         max_positionals: 1,
         flags: PROJECT,
     },
     Spec {
         name: "trust",
         usage: "/trust [yes|no]",
-        description: "Say whether you trust this folder, so that what it supplies may run; or tell how it is",
+        description: "Trust or distrust this folder, or show its status",
         max_positionals: 1,
         flags: &[],
     },
     Spec {
         name: "resume",
         usage: "/resume <id>",
-        description: "Go on with an earlier conversation",
+        description: "Continue an earlier conversation",
         max_positionals: 1,
         flags: &[],
     },
@@ -135,21 +135,21 @@ pub const COMMANDS: &[Spec] = &[
     Spec {
         name: "costs",
         usage: "/costs",
-        description: "Show what was used and what it cost",
+        description: "Show the tokens used and their cost",
         max_positionals: 0,
         flags: &[],
     },
     Spec {
         name: "undo",
         usage: "/undo [--over path]",
-        description: "Take back what the last turn did to files; `--over` also one that was changed since",
+        description: "Undo what the last turn did to files; `--over` also restores a file that was changed since",
         max_positionals: 0,
         flags: OVER,
     },
     Spec {
         name: "redo",
         usage: "/redo [--over path]",
-        description: "Put again what `/undo` took back; `--over` also a file that was changed since",
+        description: "Redo what `/undo` undid; `--over` also restores a file that was changed since",
         max_positionals: 0,
         flags: OVER,
     },
@@ -308,7 +308,7 @@ fn modes() -> Vec<Choice> {
         choice("ask", "Look and answer; nothing is changed or run"),
         choice("plan", "Look, and plan; nothing is changed, and only commands that read run"),
         choice("agent", "Work: edits for review, commands with permission"),
-        choice("accept-edits", "Work: edits are accepted as they come"),
+        choice("accept-edits", "Work: edits are accepted automatically"),
         choice("bypass", "Work without a question; it has to be confirmed"),
     ]
 }
@@ -322,7 +322,7 @@ fn answers() -> Vec<Choice> {
 }
 
 fn switches() -> Vec<Choice> {
-    vec![choice("on", "Accept edits as they come"), choice("off", "Review edits first")]
+    vec![choice("on", "Accept edits automatically"), choice("off", "Review edits first")]
 }
 
 /// The candidates that begin with what was typed, then those that hold it, whatever the case.

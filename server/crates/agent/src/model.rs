@@ -148,7 +148,7 @@ pub enum Stop {
     EndTurn,
     /// It wants tools called.
     ToolUse,
-    /// It reached the longest length.
+    /// It reached the maximum length.
     MaxTokens,
     /// It would not answer.
     Refusal,

@@ -96,7 +96,7 @@ pub enum Answer {
     },
     /// The turn was cancelled.
     Cancelled,
-    /// What it was about has been settled otherwise, such as pending hunks that were decided one by one.
+    /// What it was about has been settled in another way, such as pending hunks that were decided one by one.
     Moot,
     /// Nobody can answer, such as in a run without a terminal. Counts as rejected.
     Nobody,

@@ -480,7 +480,7 @@ impl Turn {
             && !file_blocks::is_block(&last.call.id)
         {
             last.problem = Some(
-                "the answer reached its longest length within this call, so the call may be cut off; nothing was done. \
+                "the answer reached its maximum length within this call, so the call may be cut off; nothing was done. \
                  Do it in smaller steps",
             );
         }
@@ -538,7 +538,7 @@ impl Turn {
 
     /// Why an answer ended within, for the user.
     fn too_long(&self, why: Option<String>) -> String {
-        let why = why.unwrap_or_else(|| format!("it reached its longest length, {} tokens", self.budget.answer));
+        let why = why.unwrap_or_else(|| format!("it reached its maximum length, {} tokens", self.budget.answer));
         format!("The answer is not whole: {why}. Say \"go on\" for the rest, or ask for less at once.")
     }
 

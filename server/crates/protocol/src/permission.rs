@@ -86,7 +86,7 @@ pub enum PermissionOutcome {
     },
     /// The turn ended first, or nobody could answer.
     Cancelled,
-    /// What it was about was settled otherwise.
+    /// What it was about was settled in another way.
     Moot,
 }
 

@@ -101,7 +101,7 @@ pub struct TurnCancelResult {
 pub enum StopReason {
     /// The model was done.
     EndTurn,
-    /// The answer reached the model's longest length.
+    /// The answer reached the model's maximum length.
     MaxTokens,
     /// The turn reached its limit of rounds, or went in circles; it asks whether to go on.
     MaxTurnRequests,

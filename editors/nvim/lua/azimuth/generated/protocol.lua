@@ -973,7 +973,7 @@
 ---@class azimuth.PermissionOutcome.Cancelled
 ---@field type "cancelled"
 
----What it was about was settled otherwise.
+---What it was about was settled in another way.
 ---@class azimuth.PermissionOutcome.Moot
 ---@field type "moot"
 
@@ -1386,7 +1386,7 @@
 ---Why a turn ended. The first five are ACP's.
 ---@alias azimuth.StopReason
 ---| "end_turn" # The model was done.
----| "max_tokens" # The answer reached the model's longest length.
+---| "max_tokens" # The answer reached the model's maximum length.
 ---| "max_turn_requests" # The turn reached its limit of rounds, or went in circles; it asks whether to go on.
 ---| "refusal" # The model would not answer.
 ---| "cancelled" # The user cancelled it.
