@@ -35,7 +35,11 @@ pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
             let place = config_file.display();
             report.good(
                 "configuration",
-                &if config_file.exists() { format!("{place}") } else { format!("{place} (missing; the defaults are used)") },
+                &if config_file.exists() {
+                    format!("{place}")
+                } else {
+                    format!("{place} (missing; the defaults are used)")
+                },
             )?;
             for warning in &config.warnings {
                 report.warn("configuration", warning)?;

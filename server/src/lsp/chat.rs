@@ -526,12 +526,10 @@ impl Chat {
         match (is_free, send) {
             (true, true) => self.send().await.map(|()| None),
             (true, false) => Ok(None),
-            (false, _) if is_answering => {
-                Ok(Some("Azimuth is still answering. What you chose is in the chat; send it when the answer is complete."))
-            }
-            (false, _) => {
-                Ok(Some("What you chose is below your text in the chat, and is not sent yet."))
-            }
+            (false, _) if is_answering => Ok(Some(
+                "Azimuth is still answering. What you chose is in the chat; send it when the answer is complete.",
+            )),
+            (false, _) => Ok(Some("What you chose is below your text in the chat, and is not sent yet.")),
         }
     }
 

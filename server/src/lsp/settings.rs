@@ -113,7 +113,8 @@ impl Settings {
         }
         log::set(config.log.as_deref());
         let errors = config.errors.iter().map(|error| {
-            let text = format!("{error}; until it is fixed you are asked about every action, and no rule allows anything");
+            let text =
+                format!("{error}; until it is fixed you are asked about every action, and no rule allows anything");
             (MessageType::ERROR, text)
         });
         let warnings = config.warnings.iter().map(|warning| (MessageType::WARNING, warning.clone()));

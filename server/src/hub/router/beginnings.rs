@@ -63,13 +63,10 @@ impl Start {
         let decided = blocking(move || Ok(Workspace::new(&book, folders).decided(&word))).await?;
         Ok(match decided {
             Some(true) => None,
-            Some(false) => {
-                Some(lacks(SetupAbout::Trust, "This folder is not trusted: nothing that it supplies runs"))
+            Some(false) => Some(lacks(SetupAbout::Trust, "This folder is not trusted: nothing that it supplies runs")),
+            None => {
+                Some(notes(SetupAbout::Trust, "Azimuth asks if you trust this folder before it runs anything from it"))
             }
-            None => Some(notes(
-                SetupAbout::Trust,
-                "Azimuth asks if you trust this folder before it runs anything from it",
-            )),
         })
     }
 

@@ -73,18 +73,18 @@ macro_rules! targeted {
         #[serde(deny_unknown_fields)]
         pub(super) struct $name {
             $($(#[doc = $field_doc])+ $field: $type,)*
-            /// The symbol by its name, with the names of what it is in where others are called so too: `Type/method`.
-            /// Alone it is looked for in the whole workspace; with `path` in that file, where `Name[2]` is the second
-            /// that is called so.
+            /// The symbol by its name, with the names of its containers if others have the same name: `Type/method`.
+            /// Without `path` it is looked for in the whole workspace; with `path` in that file, where `Name[2]` is the
+            /// second one with this name.
             symbol: Option<String>,
             /// The file, relative to the workspace or absolute. Needed with `line`.
             path: Option<String>,
-            /// The line, from 1, on which it stands, instead of `symbol`.
+            /// The line with the symbol, from 1, instead of `symbol`.
             line: Option<usize>,
-            /// What stands on that line and is meant, such as a name; of several names the last, or the one before a
-            /// bracket.
+            /// The text on that line, such as a name; if it has several names, the last one is meant, or the one before
+            /// a bracket.
             text: Option<String>,
-            /// Which of several such texts on the line, from 1; the first without it.
+            /// The number of the text among several on the line, from 1; 1 by default.
             occurrence: Option<usize>,
         }
 
