@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 
 use super::environment;
-use super::flight::{Flight, PATIENCE};
+use super::execution::{Execution, PATIENCE};
 use super::typed::{self, Chunk};
 use super::waiting::Keys;
 use super::{Excerpt, MAX_EARLY, Ran, RunOptions, Shell, ShellError, State};
@@ -79,9 +79,9 @@ pub struct Waits {
 
 impl State {
     fn running(&self) -> Option<InFlight> {
-        let flight = self.flight.as_ref().filter(|flight| !flight.line.is_empty() && !flight.is_aside)?;
-        let (call, command) = (flight.call.clone(), flight.line.clone());
-        Some(InFlight { call, command, by: flight.by, began: flight.began, since: flight.since })
+        let execution = self.execution.as_ref().filter(|execution| !execution.line.is_empty() && !execution.is_aside)?;
+        let (call, command) = (execution.call.clone(), execution.line.clone());
+        Some(InFlight { call, command, by: execution.by, began: execution.began, since: execution.since })
     }
 }
 
@@ -112,20 +112,20 @@ impl Shell {
         let began = Instant::now();
         let status = self.common.status.subscribe();
         self.until_handed_back(&options.cancel).await;
-        let mut flown = self.start(call, command, options).await?;
+        let mut awaited = self.start(call, command, options).await?;
         let status = tokio::select! {
             biased;
-            ended = &mut flown.ended => {
-                flown.guard.holds = false;
+            ended = &mut awaited.ended => {
+                awaited.guard.holds = false;
                 return ended.map(Outcome::Ended).map_err(|_| ShellError::NotResponding);
             }
             status = waits_long(status) => status,
         };
-        if !flown.release() {
+        if !awaited.release() {
             // It has ended just now.
-            return flown.ended.await.map(Outcome::Ended).map_err(|_| ShellError::NotResponding);
+            return awaited.ended.await.map(Outcome::Ended).map_err(|_| ShellError::NotResponding);
         }
-        let Excerpt { text: output, end: offset, .. } = self.read_on(flown.start_offset);
+        let Excerpt { text: output, end: offset, .. } = self.read_on(awaited.start_offset);
         Ok(Outcome::Waits(Waits { status, output, offset, duration: began.elapsed() }))
     }
 
@@ -151,8 +151,8 @@ impl Shell {
         if state.taken.is_none()
             && let Some(taken) = state.handed_back.take()
         {
-            let runs = state.flight.as_ref().filter(|flight| !flight.line.is_empty());
-            news.push(taken.in_words(runs.map(|flight| flight.line.as_str()), &state.cwd));
+            let runs = state.execution.as_ref().filter(|execution| !execution.line.is_empty());
+            news.push(taken.in_words(runs.map(|execution| execution.line.as_str()), &state.cwd));
         }
         news
     }
@@ -178,16 +178,16 @@ impl Shell {
         if let Some((into, asked)) = aim {
             self.may_answer(&state, into, asked)?;
         }
-        let State { flight, terminal, taken, .. } = &mut *state;
-        let early = match (flight, taken) {
-            (Some(Flight { early: Some(early), .. }), _) => early,
+        let State { execution, terminal, taken, .. } = &mut *state;
+        let early = match (execution, taken) {
+            (Some(Execution { early: Some(early), .. }), _) => early,
             // The user's prompt is about to come.
             (None, Some(taken)) => taken.early(),
-            (Some(flight), _) => {
+            (Some(execution), _) => {
                 let Some(terminal) = terminal else { return Err(ShellError::Idle) };
                 let by = if aim.is_some() { Typist::Model } else { Typist::User };
                 // A line at the prompt is recorded as it is when it is run.
-                let by = (!flight.is_prompt || !flight.line.is_empty()).then_some(by);
+                let by = (!execution.is_prompt || !execution.line.is_empty()).then_some(by);
                 let keys = terminal.keys().unwrap_or(Keys { echo: true, lines: true });
                 let mut is_given = false;
                 let end = self.spool.end();
@@ -232,7 +232,7 @@ impl Shell {
             let (call, is_untold) = {
                 let mut state = common.state();
                 // Typed ahead, it is mostly the next line of their prompt.
-                let is_prompt = state.flight.as_ref().is_some_and(|flight| flight.is_prompt);
+                let is_prompt = state.execution.as_ref().is_some_and(|execution| execution.is_prompt);
                 let is_untold = is_prompt && line.by == Typist::User && line.text.starts_with(' ');
                 if line.by == Typist::User {
                     state.remember(match line.hidden {

@@ -23,7 +23,7 @@ use agent::permission::Shown;
 use protocol::terminal::{Certainty, Waiting};
 use rustix::termios::LocalModes;
 
-use super::flight::Common;
+use super::execution::Common;
 use super::processes::Use;
 use super::spool::Spool;
 use super::terminal::Terminal;
