@@ -285,7 +285,7 @@ struct Part {
     path: String,
     calls: Vec<ToolCallId>,
     state: Option<HunkState>,
-    /// Whether the file that it was made in has gone.
+    /// True if the file that it was made in has gone.
     gone: bool,
     /// Where in the log it was made, and where it failed last.
     made: Option<usize>,

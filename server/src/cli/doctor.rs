@@ -250,7 +250,7 @@ async fn servers(
     Ok(())
 }
 
-/// Whether the user has said so of the folder. A database that has to be mended is left as it is, to be told of.
+/// True if the user has said so of the folder. A database that has to be mended is left as it is, to be told of.
 fn is_trusted(data_folder: &Path, folder: &Path) -> bool {
     if !data_folder.exists() || SqliteStore::check(data_folder).iter().any(|finding| finding.grave) {
         return false;

@@ -31,7 +31,7 @@ pub(super) struct User {
 }
 
 impl User {
-    /// The next line. None where the input ended, or the user wants to stop.
+    /// The next line. None if the input ended, or the user wants to stop.
     async fn line(&mut self) -> Option<String> {
         tokio::select! {
             line = self.lines.recv() => line,
@@ -45,7 +45,7 @@ pub(super) struct Chosen {
     pub(super) permission_id: PermissionId,
     pub(super) option_id: String,
     pub(super) message: Option<String>,
-    /// Whether it says no.
+    /// True if it says no.
     pub(super) refused: bool,
 }
 
@@ -79,7 +79,7 @@ impl Answerer {
         }
     }
 
-    /// Answers a question for permission. None where the input ended, or the user wants to stop.
+    /// Answers a question for permission. None if the input ended, or the user wants to stop.
     pub(super) async fn permission<W: io::Write>(
         &mut self,
         view: &mut View<W>,
@@ -148,7 +148,7 @@ impl Answerer {
         }
     }
 
-    /// Decides on a proposal's pending hunks. `allowed`: a rule accepts edits. None where the input ended, or the user
+    /// Decides on a proposal's pending hunks. `allowed`: a rule accepts edits. None if the input ended, or the user
     /// wants to stop.
     pub(super) async fn review<W: io::Write>(
         &mut self,

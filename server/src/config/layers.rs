@@ -283,7 +283,7 @@ impl Config {
         self.settings.values().ok().and_then(|mut values| values.remove(setting.name)).unwrap_or_default()
     }
 
-    /// Whether a model is one of a provider that is set up.
+    /// True if a model is one of a provider that is set up.
     fn has_provider_of(&self, model: &str) -> bool {
         let provider = model.split_once('/').map(|(provider, _)| provider);
         self.providers.providers.iter().any(|known| Some(known.name.as_str()) == provider)

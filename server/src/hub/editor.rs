@@ -42,7 +42,7 @@ pub trait Editor: Send + Sync {
     /// The client said no, or did not answer in time.
     async fn apply(&self, edit: DocumentEdit) -> Result<(), EditorError>;
 
-    /// Whether it can be asked to delete a file, whose document it closes then.
+    /// True if it can be asked to delete a file, whose document it closes then.
     fn deletes(&self) -> bool {
         false
     }
@@ -61,7 +61,7 @@ pub trait Editor: Send + Sync {
     /// The client cannot, or did not answer in time.
     async fn save(&self, uri: &str) -> Result<bool, EditorError>;
 
-    /// The text of a document as the client holds it; none where it does not have it open.
+    /// The text of a document as the client holds it; none if it does not have it open.
     ///
     /// # Errors
     /// The client cannot tell, or did not answer in time.

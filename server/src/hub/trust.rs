@@ -51,7 +51,7 @@ impl Word {
         self.0.store(if trusted { 2 } else { 1 }, Ordering::Relaxed);
     }
 
-    /// What it says; none where it says nothing.
+    /// What it says; none if it says nothing.
     pub(super) fn said(&self) -> Option<bool> {
         match self.0.load(Ordering::Relaxed) {
             0 => None,
@@ -60,7 +60,7 @@ impl Word {
     }
 }
 
-/// Whether the user has said that a folder is to be trusted. Blocks.
+/// True if the user has said that a folder is to be trusted. Blocks.
 pub(crate) fn is_trusted(store: Arc<dyn Store>, home: Option<PathBuf>, folder: &Path) -> bool {
     Book::new(store, home).of(folder) == Some(true)
 }
@@ -78,7 +78,7 @@ impl Book {
         Self { store, home: home.map(|home| real(&home)) }
     }
 
-    /// Whether a folder is trusted; none where the user was not asked yet.
+    /// Whether a folder is trusted; none if the user was not asked yet.
     fn of(&self, folder: &Path) -> Option<bool> {
         let said = |folder: &Path| -> Result<Option<bool>, StoreError> {
             let kept = self.store.get(&key(folder))?;
@@ -90,7 +90,7 @@ impl Book {
         })
     }
 
-    /// Whether a program of a project may start as it is; none where the user was not asked of it as it is now.
+    /// Whether a program of a project may start as it is; none if the user was not asked of it as it is now.
     ///
     /// # Errors
     /// It cannot be read.
@@ -167,7 +167,7 @@ impl Workspace {
         Self { book: book.clone(), folders, may_run_git_programs: Arc::default() }
     }
 
-    /// Whether it is trusted: the editor's word counts, else what is kept, of all its folders; none where the user was
+    /// Whether it is trusted: the editor's word counts, else what is kept, of all its folders; none if the user was
     /// not asked of them all, and refused none.
     pub(super) fn decided(&self, word: &Word) -> Option<bool> {
         let decided = word.said().or_else(|| self.kept());

@@ -71,7 +71,7 @@ struct View {
     is_open: bool,
     session: Option<SessionId>,
     turn: Option<TurnId>,
-    /// Whether a command of the user's own runs.
+    /// True if a command of the user's own runs.
     runs_command: bool,
     questions: Vec<PermissionRequest>,
 }
@@ -296,7 +296,7 @@ struct Chat {
     /// The number of its last event that was taken. One that came while the session was opened may come twice.
     last: u64,
     turn: Option<TurnId>,
-    /// Whether a command of the user's own runs.
+    /// True if a command of the user's own runs.
     runs_command: bool,
     transcript: Transcript,
     /// Where the answer goes on.
@@ -310,7 +310,7 @@ struct Chat {
     /// Edits in a row that the client would not take.
     refusals: u32,
     is_open: bool,
-    /// Whether a prompt stood in it when it was opened, and none was sent since. A repository may have brought that
+    /// True if a prompt stood in it when it was opened, and none was sent since. A repository may have brought that
     /// one.
     was_there: bool,
     /// Such a prompt, once the user was asked whether it is theirs.

@@ -98,7 +98,7 @@ struct Splitter {
     raw: Vec<u8>,
     /// Where the first byte that was not looked at stands.
     start: usize,
-    /// Whether the framing is lost, and a header is looked for.
+    /// True if the framing is lost, and a header is looked for.
     lost: bool,
 }
 

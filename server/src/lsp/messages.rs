@@ -197,12 +197,12 @@ pub(super) struct CodeActionContext {
 const AUTOMATIC: u32 = 2;
 
 impl CodeActions {
-    /// Whether the editor asks of itself, as while the cursor moves. Who does not say so has been asked by the user.
+    /// True if the editor asks of itself, as while the cursor moves. Who does not say so has been asked by the user.
     pub(super) fn is_automatic(&self) -> bool {
         self.context.trigger_kind == Some(AUTOMATIC)
     }
 
-    /// Whether an action of a kind is wanted. A kind includes its sub-kinds; the empty one includes all.
+    /// True if an action of a kind is wanted. A kind includes its sub-kinds; the empty one includes all.
     pub(super) fn wants(&self, kind: &str) -> bool {
         let is_part = |wanted: &String| {
             wanted.is_empty()

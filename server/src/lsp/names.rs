@@ -84,7 +84,7 @@ impl Names {
         *self.folders.lock().unwrap_or_else(PoisonError::into_inner) = folders.collect();
     }
 
-    /// Notes that a document is open, and has its file looked up; none where it has none.
+    /// Notes that a document is open, and has its file looked up; none if it has none.
     pub(super) fn opened(&self, uri: &str) -> Option<Resolving> {
         let spelled = messages::path(uri)?;
         let file = self.resolve(spelled.clone());

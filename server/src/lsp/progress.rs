@@ -13,7 +13,7 @@ pub(super) struct Progress {
 
 struct Shown {
     turn: TurnId,
-    /// Whether the client has taken the token.
+    /// True if the client has taken the token.
     begun: bool,
     /// What the turn is at.
     message: String,

@@ -49,7 +49,7 @@ struct Client {
     /// What the last configuration had to say.
     said: Vec<Message>,
     chat_answers: Option<ChatAnswers>,
-    /// Whether no code actions are offered that begin a workflow.
+    /// True if no code actions are offered that begin a workflow.
     no_workflows: bool,
     /// How often the configuration was to be read.
     reloads: u64,
@@ -87,7 +87,7 @@ impl Settings {
         self.client().chat_answers
     }
 
-    /// Whether the last configuration has code actions offered that begin a workflow.
+    /// True if the last configuration has code actions offered that begin a workflow.
     pub(super) fn offers_workflows(&self) -> bool {
         !self.client().no_workflows
     }

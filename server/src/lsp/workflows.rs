@@ -150,7 +150,7 @@ struct Place {
     around: Option<[u32; 2]>,
     /// How many lines the text has.
     count: u32,
-    /// Whether the subject is part of a program.
+    /// True if the subject is part of a program.
     is_code: bool,
 }
 
@@ -269,7 +269,7 @@ fn shown(name: &str) -> String {
     name.lines().next().unwrap_or_default().replace('`', "'").chars().take(LONGEST_NAME).collect()
 }
 
-/// Whether a symbol is what people speak of as one thing, and no mere name in it.
+/// True if a symbol is what people speak of as one thing, and no mere name in it.
 fn is_whole(symbol: &Symbol) -> bool {
     use SymbolKind::{
         Class, Constructor, Enum, Function, Impl, Interface, Macro, Method, Property, Struct, Trait, Type,

@@ -59,8 +59,8 @@ local M = {}
 ---@field formatted? azimuth.Event.Formatted
 
 ---@class azimuth.TurnChange
----@field before? azimuth.FileImage Nil where there was no file.
----@field after? azimuth.FileImage Nil where there is none.
+---@field before? azimuth.FileImage Nil if there was no file.
+---@field after? azimuth.FileImage Nil if there is none.
 ---@field undone boolean Whether it is taken back.
 
 ---@class azimuth.Queued

@@ -53,7 +53,7 @@ end
 
 --- How many files a turn changed, and of how many of them that is taken back.
 ---@param entry azimuth.Entry
----@return string # With what parts it from what stands before it; empty where there is none.
+---@return string # With what parts it from what stands before it; empty if there is none.
 local function changes(entry)
   local left, undone = 0, 0
   for _, change in pairs(entry.changes or {}) do

@@ -30,13 +30,13 @@ export interface PromptEntry {
   kind: 'prompt';
   blocks: PromptBlock[];
   said: 'prompt' | 'steer' | 'continue';
-  /** The turn that it began; absent where it began none. */
+  /** The turn that it began; absent if it began none. */
   turnId?: TurnId;
   /** What this turn made of files, by URI; undefined for one that it has changed back itself. */
   files: Record<string, TurnChange | undefined>;
 }
 
-/** What a turn made of a file: what it was and what it is, absent where there was none, or is none. */
+/** What a turn made of a file: what it was and what it is, absent if there was none, or is none. */
 export interface TurnChange {
   before?: FileImage | undefined;
   after?: FileImage | undefined;

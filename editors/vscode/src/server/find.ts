@@ -4,7 +4,7 @@ import path from 'node:path';
 
 /** Where a server may be. */
 export interface Places {
-  /** The setting `azimuth.server.path`; empty where it is not set. */
+  /** The setting `azimuth.server.path`; empty if it is not set. */
   setting: string;
   /** The folder of the extension, which may bring a server along. */
   extension: string;

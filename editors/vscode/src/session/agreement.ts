@@ -50,7 +50,7 @@ export function placeholder(direction: Direction, going: number, changed: number
   return sentences.filter((sentence) => sentence !== '').join(' ');
 }
 
-/** Why a file does not simply go, and what marking it would do; empty where there is nothing to say. */
+/** Why a file does not simply go, and what marking it would do; empty if there is nothing to say. */
 export function whyInWords({ state, reason, merges }: CheckpointFile): string {
   const why = reason ?? (state === 'applied' || state === 'undone' ? undefined : state.replaceAll('_', ' '));
   const lost = state === 'changed_since' && merges !== true ? 'marking it overwrites what was changed' : undefined;

@@ -23,7 +23,7 @@ export interface SessionState {
   /** Every proposal, decided ones included, as last told. */
   proposals: ReadonlyMap<ProposalId, Proposal>;
   terminals: Terminals;
-  /** Whether edits are accepted as they come; undefined where the session has not said. */
+  /** Whether edits are accepted as they come; undefined if the session has not said. */
   acceptEdits: AcceptEdits | undefined;
 }
 

@@ -84,7 +84,7 @@ export class Session implements vscode.Disposable {
     this.modeChosen.fire();
   }
 
-  /** For how long edits are accepted as they come; undefined where they wait for a review. */
+  /** For how long edits are accepted as they come; undefined if they wait for a review. */
   get accepts(): AutoScope | undefined {
     const said = this.state?.acceptEdits;
     if (said === undefined) return vscode.workspace.getConfiguration('azimuth').get<boolean>('acceptEdits', false) ? 'session' : undefined;

@@ -19,7 +19,7 @@ pub enum Command {
     Mode(Option<Mode>),
     /// Choose the mode in which nothing is asked; first it is only said what that means.
     Bypass {
-        /// Whether the user has read that, and wants it.
+        /// True if the user has read that, and wants it.
         confirmed: bool,
     },
     /// List the permission rules in force, or take back the one with this number.
@@ -75,7 +75,7 @@ pub struct Flag {
     pub name: &'static str,
     /// As in `-n`.
     pub short: Option<char>,
-    /// Whether a value follows.
+    /// True if a value follows.
     pub takes_value: bool,
 }
 
@@ -408,7 +408,7 @@ fn arguments(input: &str, from: usize, spec: &Spec) -> (Arguments, usize) {
     (arguments, end)
 }
 
-/// Whether a command takes a word beyond its limit, for what stands before it: `yes` after `/mode bypass`.
+/// True if a command takes a word beyond its limit, for what stands before it: `yes` after `/mode bypass`.
 fn takes_also(spec: &Spec, before: &[String], word: &str) -> bool {
     let before: Vec<_> = before.iter().map(String::as_str).collect();
     match (spec.name, before.as_slice()) {

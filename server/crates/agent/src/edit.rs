@@ -51,7 +51,7 @@ pub struct EditPlan {
 pub struct FilePlan {
     /// The file, absolute.
     pub path: PathBuf,
-    /// The hash of the text the plan was made against (the file with its pending hunks); none where there was no file.
+    /// The hash of the text the plan was made against (the file with its pending hunks); none if there was no file.
     pub read: Option<TextHash>,
     /// The text wanted; none to delete the file.
     pub new_text: Option<String>,

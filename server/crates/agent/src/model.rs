@@ -60,7 +60,7 @@ pub enum Message {
 }
 
 impl Message {
-    /// Whether the user shows something in it.
+    /// True if the user shows something in it.
     pub(crate) fn has_images(&self) -> bool {
         matches!(self, Self::User(blocks) if blocks.iter().any(|block| matches!(block, UserBlock::Image { .. })))
     }
@@ -191,7 +191,7 @@ pub enum ModelErrorKind {
 }
 
 impl ModelErrorKind {
-    /// Whether it has nothing to do with what was asked, and may not come again.
+    /// True if it has nothing to do with what was asked, and may not come again.
     pub(crate) fn may_pass(self) -> bool {
         matches!(self, Self::Transient | Self::RateLimited { .. } | Self::Incomplete)
     }

@@ -33,7 +33,7 @@ pub struct Environment {
     pub folders: Vec<String>,
     /// The operating system, such as `Linux x86_64`.
     pub platform: String,
-    /// The editor, such as `Neovim 0.11`; none where there is none.
+    /// The editor, such as `Neovim 0.11`; none if there is none.
     pub editor: Option<String>,
     /// The date, such as `2026-03-01`. A day and not a time, so that the prompt stays the same for long.
     pub day: String,

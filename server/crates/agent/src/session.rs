@@ -57,7 +57,7 @@ pub trait Session: Send + Sync {
     async fn after_command(&self, call: &ToolCallId) -> Vec<String>;
 
     /// Keeps a result that was too long for the model to read at once, and gives the words that say how to read more of
-    /// it, such as the tool and the handle; none where it cannot be kept.
+    /// it, such as the tool and the handle; none if it cannot be kept.
     async fn keep(&self, result: String) -> Option<String>;
 
     /// What edits did to the problems that language servers see, since it was last asked, in words for the model; none
@@ -65,7 +65,7 @@ pub trait Session: Send + Sync {
     /// nothing is lost.
     async fn problems(&self) -> Option<String>;
 
-    /// The errors that the turn's edits brought and that are there still; none where nobody can tell of any. Waits as
+    /// The errors that the turn's edits brought and that are there still; none if nobody can tell of any. Waits as
     /// [`Session::problems`] does. Where the model is told of them, they are no news for that any more.
     async fn new_errors(&self, tells_model: bool) -> Option<NewErrors>;
 
@@ -138,7 +138,7 @@ pub enum Interjection {
     Note {
         /// What the model reads.
         text: String,
-        /// Whether the user said something in it, such as why a hunk was rejected: that wants an answer.
+        /// True if the user said something in it, such as why a hunk was rejected: that wants an answer.
         wants_answer: bool,
     },
 }

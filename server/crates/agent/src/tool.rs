@@ -136,12 +136,12 @@ pub struct Call {
     pub id: ToolCallId,
     /// Is triggered when the turn is cancelled; the tool then ends as soon as it can.
     pub cancel: CancellationToken,
-    /// What was judged of it, and allowed; none where nothing is done yet. What is done is that and nothing else.
+    /// What was judged of it, and allowed; none if nothing is done yet. What is done is that and nothing else.
     pub judged: Option<Action>,
 }
 
 impl Call {
-    /// Whether it is a file that the model wrote in its answer's text. It may replace one that the model has read.
+    /// True if it is a file that the model wrote in its answer's text. It may replace one that the model has read.
     pub fn is_file_block(&self) -> bool {
         file_blocks::is_block(&self.id)
     }
@@ -160,9 +160,9 @@ pub struct Output {
     pub plan: Option<EditPlan>,
     /// What the model is going to do, for people. Dispatch records it.
     pub steps: Option<Vec<PlanEntry>>,
-    /// Whether `text` tells of a failure, such as a command's exit code.
+    /// True if `text` tells of a failure, such as a command's exit code.
     pub is_error: bool,
-    /// The input that would have made the same of the files without the slips of the one that was given; none where
+    /// The input that would have made the same of the files without the slips of the one that was given; none if
     /// there were none.
     pub canonical: Option<Value>,
 }

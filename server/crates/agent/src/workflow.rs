@@ -60,7 +60,7 @@ pub struct Problem {
 }
 
 impl Workflow {
-    /// Whether its prompt can be sent as it is. Else the user has to say something first.
+    /// True if its prompt can be sent as it is. Else the user has to say something first.
     pub fn is_whole(self) -> bool {
         self != Self::Ask
     }

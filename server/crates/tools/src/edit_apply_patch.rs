@@ -215,7 +215,7 @@ const BLANKS: [char; 2] = [' ', '\t'];
 struct Markers<'p> {
     /// The blanks before the last marker.
     blanks: &'p str,
-    /// Whether the lines after it may be a hunk's, which can have any lines.
+    /// True if the lines after it may be a hunk's, which can have any lines.
     in_hunk: bool,
 }
 

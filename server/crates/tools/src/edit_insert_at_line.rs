@@ -57,7 +57,7 @@ impl OneEdit for Input {
     }
 }
 
-/// Whether these are a text's last lines.
+/// True if these are a text's last lines.
 fn ends_with(text: &str, lines: &str) -> bool {
     let lines = normalise(lines.strip_prefix('\u{FEFF}').unwrap_or(lines)).0;
     let above = text.strip_suffix(&*lines).filter(|_| !lines.is_empty());

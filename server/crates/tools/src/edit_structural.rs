@@ -119,7 +119,7 @@ fn scopes(services: &Services, input: &Input) -> Result<Vec<Scope>, ToolError> {
     input.paths.iter().map(scope).collect()
 }
 
-/// Whether a path that a call names is meant to be a file.
+/// True if a path that a call names is meant to be a file.
 fn is_file(path: &Path) -> bool {
     !Language::possible(path).is_empty()
 }

@@ -162,7 +162,7 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
     tools.into_iter().map(|tool| on_disk::compared(tool, services)).collect()
 }
 
-/// Whether a model is told of a built-in tool, where it edits in this form: few tools are better chosen among than
+/// True if a model is told of a built-in tool, where it edits in this form: few tools are better chosen among than
 /// many. The others can be called by name all the same.
 pub fn is_shown(name: &str, form: EditForm) -> bool {
     match name {

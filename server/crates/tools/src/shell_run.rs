@@ -64,7 +64,7 @@ impl ShellRun {
         Ok(input.cwd.as_deref().map(|cwd| self.services.roots.resolve(cwd)).transpose()?)
     }
 
-    /// Whether a command is to run outside the sandbox. Where there is none, the session's shell does.
+    /// True if a command is to run outside the sandbox. Where there is none, the session's shell does.
     fn is_outside(&self, input: &Input) -> bool {
         input.outside == Some(true) && self.services.outside.is_needed()
     }

@@ -57,7 +57,7 @@ struct State {
 #[derive(Clone, Debug)]
 struct Seen {
     stamp: Stamp,
-    /// Whether it had been touched so shortly before that its stamp could be the same after the next change.
+    /// True if it had been touched so shortly before that its stamp could be the same after the next change.
     fresh: bool,
     executable: bool,
     /// Where its bytes stand in the copy, or why they are not there.
@@ -134,9 +134,9 @@ pub enum Side {
 pub struct Changes<T> {
     /// What was made of the changed files.
     pub taken: Vec<T>,
-    /// Whether more files changed than were asked for.
+    /// True if more files changed than were asked for.
     pub more: bool,
-    /// Whether all files of the project are followed.
+    /// True if all files of the project are followed.
     pub all: bool,
 }
 
@@ -412,7 +412,7 @@ impl Stamp {
         UNIX_EPOCH + whole + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0))
     }
 
-    /// Whether the file has surely not been touched since.
+    /// True if the file has surely not been touched since.
     fn is_before(&self, since: SystemTime) -> bool {
         let since = since.checked_sub(CLOCK).and_then(|since| since.duration_since(UNIX_EPOCH).ok());
         since.is_some_and(|since| self.changed.0 < i64::try_from(since.as_secs()).unwrap_or(i64::MAX))

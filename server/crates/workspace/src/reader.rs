@@ -12,7 +12,7 @@ use crate::text;
 
 /// What a session proposes for files and the user has not decided yet.
 pub trait Overlay: Send + Sync {
-    /// What is proposed for a file; none where nothing is pending. The path is absolute with its links resolved.
+    /// What is proposed for a file; none if nothing is pending. The path is absolute with its links resolved.
     fn pending(&self, path: &Path) -> Option<Pending>;
 
     /// The files for which something is pending.
@@ -169,7 +169,7 @@ impl Reader {
         self.buffers().all().into_iter().filter(differs).collect()
     }
 
-    /// The text of an open document, and what the disk has of its file; none where that is the same, and where either
+    /// The text of an open document, and what the disk has of its file; none if that is the same, and where either
     /// cannot be told. Blocks.
     pub fn on_disk(&self, path: &Path) -> Option<(Arc<str>, OnDisk)> {
         let Open::Yes(open) = self.buffers().get(path) else { return None };
@@ -195,7 +195,7 @@ impl Reader {
         *self.buffers.write().unwrap_or_else(PoisonError::into_inner) = buffers;
     }
 
-    /// Whether something is proposed for a file and not decided yet.
+    /// True if something is proposed for a file and not decided yet.
     pub(crate) fn is_pending(&self, path: &Path) -> bool {
         self.overlay.pending(path).is_some()
     }

@@ -152,15 +152,15 @@ pub struct Shell {
     common: Common,
     /// What the user's own shells begin with, where ours is to begin so too.
     start_files: Option<Arc<StartFiles>>,
-    /// Whether it is there for one command, so that the user has no prompt in it.
+    /// True if it is there for one command, so that the user has no prompt in it.
     is_jobs: bool,
 }
 
 struct State {
-    /// Whether nothing is started any more.
+    /// True if nothing is started any more.
     is_closed: bool,
     terminal: Option<Arc<Terminal>>,
-    /// Whether it was started for a workspace that was trusted.
+    /// True if it was started for a workspace that was trusted.
     is_lax: bool,
     /// What runs.
     execution: Option<Execution>,
@@ -247,7 +247,7 @@ impl Shell {
         self.state().cwd.clone()
     }
 
-    /// Whether the shell's process lives.
+    /// True if the shell's process lives.
     pub fn is_alive(&self) -> bool {
         self.state().terminal.as_ref().is_some_and(|terminal| !terminal.is_gone())
     }

@@ -169,7 +169,7 @@ pub fn normalise(raw: &str) -> (Cow<'_, str>, LineEnds) {
     }
 }
 
-/// Whether there is nothing in a normal text. Some editors end an empty document with a line end, as they do with every
+/// True if there is nothing in a normal text. Some editors end an empty document with a line end, as they do with every
 /// other.
 pub fn is_blank(text: &str) -> bool {
     matches!(text, "" | "\n")

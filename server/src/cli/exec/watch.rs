@@ -44,7 +44,7 @@ pub(super) struct Watch {
     pub(super) weighty: BTreeMap<String, (bool, &'static str)>,
     /// Whether something was denied or rejected.
     pub(super) refused: bool,
-    /// Whether the user asked to stop.
+    /// True if the user asked to stop.
     pub(super) cancelled: bool,
     end: End,
     /// From when on nothing more is waited for; none while the turn runs.
@@ -70,9 +70,9 @@ enum End {
     Ended(StopReason),
     /// The prompt held only slash commands, or was a command of the user's own: their results.
     Commands {
-        /// Whether there was one.
+        /// True if there was one.
         any: bool,
-        /// Whether one failed.
+        /// True if one failed.
         failed: bool,
     },
 }

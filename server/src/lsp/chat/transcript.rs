@@ -48,11 +48,11 @@ pub(super) struct Transcript {
     meanwhile: Vec<String>,
     /// Whether edits are accepted as they come, and for how long.
     accepting: (bool, AutoScope),
-    /// Whether a turn runs.
+    /// True if a turn runs.
     is_in_turn: bool,
-    /// Whether the next prompt is the one that was sent from the document, and stands there already.
+    /// True if the next prompt is the one that was sent from the document, and stands there already.
     is_own: bool,
-    /// Whether the last turn broke off, and can be gone on with.
+    /// True if the last turn broke off, and can be gone on with.
     is_broken_off: bool,
 }
 
@@ -72,7 +72,7 @@ impl Transcript {
         &self.questions
     }
 
-    /// Whether the last turn broke off, and can be gone on with.
+    /// True if the last turn broke off, and can be gone on with.
     pub(super) fn is_broken_off(&self) -> bool {
         self.is_broken_off
     }

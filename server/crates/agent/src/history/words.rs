@@ -7,7 +7,7 @@ use crate::model::UserBlock;
 use crate::tags::{self, NOTE};
 use crate::uri::path_of;
 
-/// Whether a prompt says nothing.
+/// True if a prompt says nothing.
 pub(super) fn is_empty(prompt: &[PromptBlock]) -> bool {
     prompt.iter().all(|block| matches!(block, PromptBlock::Text { text } if text.trim().is_empty()))
 }
@@ -61,7 +61,7 @@ pub(super) fn ran(command: &str, text: &str, exit_code: Option<i32>) -> String {
     format!("The user ran a command in the session's shell:\n$ {command}\n{printed}\n{how}")
 }
 
-/// What the user took back, or put again. Empty where no file was changed by it.
+/// What the user took back, or put again. Empty if no file was changed by it.
 pub(super) fn restored(direction: Direction, files: &[RestoredFile]) -> String {
     let is_set = |file: &&RestoredFile| matches!(file.outcome, RestoreOutcome::Done | RestoreOutcome::Unverified);
     let (set, others): (Vec<_>, Vec<_>) = files.iter().partition(is_set);

@@ -104,7 +104,7 @@ fn nothing(said: &Said, places: &Places<'_>) -> Output {
     }
 }
 
-/// Whether the user's rules let the model know of a symbol. What lies outside of the workspace is no secret of theirs.
+/// True if the user's rules let the model know of a symbol. What lies outside of the workspace is no secret of theirs.
 fn may_be_shown(services: &Services, symbol: &LangSymbol) -> bool {
     let path = paths::from_uri(&symbol.location.uri).ok().and_then(|path| services.roots.check(&path).ok());
     path.is_none_or(|path| services.search.shows(&path))

@@ -23,7 +23,7 @@ const WITHOUT: &str = "without the variables, functions and background jobs of t
 pub struct Excerpt {
     /// Plain text, its middle left out with a word where it was long.
     pub text: String,
-    /// Whether any was.
+    /// True if any was.
     pub is_cut: bool,
     /// How many bytes at its beginning are no longer kept.
     pub missing: u64,
@@ -150,7 +150,7 @@ impl Shell {
         state.terminal.take().filter(|terminal| !terminal.is_gone())
     }
 
-    /// Whether it was started for a trusted workspace that is not trusted any more.
+    /// True if it was started for a trusted workspace that is not trusted any more.
     fn makes_way(&self, state: &State) -> bool {
         state.is_lax && !self.config.trust.trusted.load(Ordering::Relaxed)
     }
@@ -168,7 +168,7 @@ impl Shell {
         self
     }
 
-    /// Its terminal, for something of ours in between. No command can begin meanwhile. None where there is no shell, or
+    /// Its terminal, for something of ours in between. No command can begin meanwhile. None if there is no shell, or
     /// one that is busy.
     pub(super) fn idle(&self) -> Option<Idle<'_>> {
         let mut state = self.state();

@@ -26,7 +26,7 @@ const PROBABLE: Duration = Duration::from_secs(15);
 pub struct Status {
     /// Whether the command that runs waits for input.
     pub waiting: Option<Waiting>,
-    /// Whether the user has taken the terminal over.
+    /// True if the user has taken the terminal over.
     pub taken: bool,
 }
 

@@ -54,7 +54,7 @@ pub trait Observer: Send + Sync {
     /// There is a word to the user.
     fn said(&self, _text: &str) {}
 
-    /// A line was typed, for the command of this call; its text is empty where it was hidden.
+    /// A line was typed, for the command of this call; its text is empty if it was hidden.
     fn typed(&self, _call: Option<&ToolCallId>, _by: Typist, _text: &str, _hidden: bool) {}
 }
 
@@ -94,11 +94,11 @@ pub struct Ran {
     /// What it printed, standard output and error as they came: plain text, at most 33 KiB, its middle left out with a
     /// word where it was more.
     pub output: String,
-    /// Whether any was left out. [`Shell::printed`] gives it.
+    /// True if any was left out. [`Shell::printed`] gives it.
     pub is_cut: bool,
-    /// Its exit code; none where it was stopped or killed.
+    /// Its exit code; none if it was stopped or killed.
     pub exit_code: Option<i32>,
-    /// Whether its time was over.
+    /// True if its time was over.
     pub timed_out: bool,
     /// Whether it was cancelled, by the turn or by [`Shell::kill`].
     pub cancelled: bool,
