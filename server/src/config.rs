@@ -51,7 +51,7 @@ pub enum FormatEdits {
     File,
 }
 
-/// What commands may do to the machine, from the strictest on.
+/// The access that commands have to the machine, the strictest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sandbox {
@@ -105,12 +105,12 @@ pub struct Settings {
     pub intercept_commands: bool,
     /// A file with further certificate authorities, in PEM.
     pub ca_file: Option<PathBuf>,
-    /// How many seconds a model may be silent before its answer counts as broken off.
+    /// The seconds for which a model may be silent before its answer counts as cut off.
     pub idle_timeout: u32,
     /// How many seconds language servers are waited for after edits, to say what those did to problems; 0 for not to
     /// ask them.
     pub check_edits: u32,
-    /// How often a turn goes on by itself where it would end with errors that its edits brought.
+    /// The most times that a turn continues on its own if it would end with errors that its edits caused.
     pub mend_errors: u32,
     /// What to log: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s. It is one that can be
     /// used.
@@ -125,13 +125,13 @@ pub struct Settings {
     pub shell_rc: bool,
     /// True if what commands and other programs change is listed for review; it needs `undo_commands`.
     pub review_commands: bool,
-    /// What commands may do to the machine.
+    /// The access that commands have to the machine.
     pub sandbox: Sandbox,
     /// True if commands may use the network.
     pub sandbox_network: bool,
-    /// What commands may write besides: paths, in which `~/` is the home folder.
+    /// Additional paths that commands may write, in which `~/` is the home folder.
     pub sandbox_write: Vec<String>,
-    /// What commands may read besides.
+    /// Additional paths that commands may read.
     pub sandbox_read: Vec<String>,
     /// Environment variables that commands and language servers get although they look like secrets.
     pub pass_environment: Vec<String>,
@@ -172,7 +172,7 @@ pub struct Config {
     pub providers: providers::Settings,
     /// The folders whose own files have been read, and restrict.
     pub projects: Vec<PathBuf>,
-    /// What was ignored and why, for the user.
+    /// Warnings for the user: what was ignored and why.
     pub warnings: Vec<String>,
     /// What is wrong with layers of the user's own. With any, every action is asked and nothing is allowed by a rule.
     pub errors: Vec<ConfigError>,

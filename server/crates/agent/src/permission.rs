@@ -76,17 +76,17 @@ pub use self::rule::RuleError;
 use self::rule::{Pattern, find, find_counting};
 pub use self::typing::visible;
 
-/// Why mode `ask` refuses what does not only read.
+/// The reason with which mode `ask` refuses what does not only read.
 pub(crate) const ONLY_LOOKS: &str = "mode `ask` only looks; nothing is changed or run in it";
 
-/// How the reason of a question ends that only a person may answer with yes: `--yes` says no to it.
+/// The end of the reason of a question that only a person may answer with yes: `--yes` answers no.
 pub const FOR_A_PERSON: &str = "only a person can allow it";
 
-/// Why mode `plan` refuses what does more than read.
+/// The reason with which mode `plan` refuses what does more than read.
 pub(crate) const ONLY_PLANS: &str =
     "mode `plan` only looks and plans; nothing is changed in it, and only commands that are known only to read run";
 
-/// What a tool call would do, as far as permission cares.
+/// The action of a tool call, as far as permission needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Reads files of the workspace.
@@ -104,7 +104,7 @@ pub enum Action {
         parsed: ShellLine,
         /// The folder it starts in.
         cwd: PathBuf,
-        /// Where links lead that it goes through, of the paths that [`named_paths`] gives.
+        /// The targets of the links on its paths, which [`named_paths`] gives.
         links: Links,
         /// The files that usually hold keys where it may look, where [`looks_around`] says that it looks.
         keys: KeyFiles,
@@ -144,7 +144,7 @@ pub struct Typing {
     pub of_user: bool,
 }
 
-/// What a program has printed since it was last given a line: the last 16 KiB at most.
+/// The output of a program since its last input line: at most the last 16 KiB.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
     /// As a person sees it: plain text, and what was written over is left out.
@@ -212,11 +212,11 @@ pub struct Rule {
 /// The rules in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// What runs without asking.
+    /// Rules for what runs without asking.
     pub allow: Vec<SourcedRule>,
-    /// What is always asked.
+    /// Rules for what is always asked.
     pub ask: Vec<SourcedRule>,
-    /// What never runs.
+    /// Rules for what never runs.
     pub deny: Vec<SourcedRule>,
     /// True if the project's own commands (its tests, its build) are asked like others, also in the sandbox.
     pub asks_project_commands: bool,
@@ -229,7 +229,7 @@ pub struct SourcedRule {
     pub rule: Rule,
     /// Whose it is, which decides whether it counts.
     pub origin: RuleOrigin,
-    /// Where it comes from, in words: `your config.toml`.
+    /// Its source, in words: `your config.toml`.
     pub source: String,
 }
 
@@ -250,7 +250,7 @@ impl SourcedRule {
     }
 }
 
-/// What a call is surrounded by, as far as permission cares.
+/// The situation of a call, as far as permission needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Surroundings {
     /// True if the user trusts the workspace: whether what it supplies may run.
@@ -266,12 +266,12 @@ impl Default for Surroundings {
     }
 }
 
-/// What is to be judged.
+/// The subject of the judgement.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
     /// The tool's own name.
     pub tool: &'a str,
-    /// What the call would do.
+    /// The action of the call.
     pub action: &'a Action,
     /// The files that a reading call names, absolute.
     pub reads: &'a [PathBuf],
@@ -279,11 +279,11 @@ pub struct Case<'a> {
     pub mode: Mode,
     /// The workspace's folders, absolute.
     pub folders: &'a [PathBuf],
-    /// What it is surrounded by.
+    /// Its situation.
     pub surroundings: Surroundings,
 }
 
-/// What came of it.
+/// The verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It runs.
@@ -302,7 +302,7 @@ pub enum Verdict {
     Ask {
         /// The question in a few words.
         title: String,
-        /// What exactly would be done.
+        /// The details of what would be done.
         detail: String,
         /// The rule or default that led here.
         reason: String,
@@ -444,12 +444,12 @@ fn case_of_search(folders: &[PathBuf]) -> Case<'_> {
     }
 }
 
-/// What an answer "always" would cover, in words.
+/// A description of what an answer "always" would cover.
 pub fn scope_in_words(always: &[Rule]) -> String {
     format!("Always allow {} in this project", always::in_words(always))
 }
 
-/// What the same answer for the session would cover, in words.
+/// A description of what the same answer for the session would cover.
 pub fn session_scope_in_words(always: &[Rule]) -> String {
     format!("Allow {} in this session", always::in_words(always))
 }
@@ -459,7 +459,7 @@ pub fn is_about_commands(rule: &Rule) -> bool {
     rule::is_about_commands(rule)
 }
 
-/// What a rule is about, in words: ``commands that begin with `cargo test` ``.
+/// A description of what a rule covers: ``commands that begin with `cargo test` ``.
 pub fn covers(rule: &Rule) -> String {
     rule::covers(rule)
 }

@@ -109,16 +109,16 @@ impl From<SearchError> for NotRemembered {
 pub struct Changed {
     /// The file, absolute.
     pub path: PathBuf,
-    /// What it was.
+    /// The file before.
     pub before: Side,
-    /// What it is.
+    /// The file now.
     pub after: Side,
     /// When it was last touched; of one that is not there any more, when something in its folder was made or went away,
     /// or in the next one above that is there.
     pub touched: Option<SystemTime>,
 }
 
-/// What a file was or is.
+/// The state of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Not there.
@@ -129,10 +129,10 @@ pub enum Side {
     Unknown(&'static str),
 }
 
-/// What changed since the files were last looked at.
+/// The changes since the files were last looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changes<T> {
-    /// What was made of the changed files.
+    /// The outcome for the changed files.
     pub taken: Vec<T>,
     /// True if more files changed than were asked for.
     pub more: bool,

@@ -28,7 +28,7 @@ use self::place::{Links, Place, Way};
 /// and texts are held in memory. Searching has no such limit.
 pub const MAX_BYTES: u64 = 16 << 20;
 
-/// What can go wrong with a file. The words are for the model too.
+/// An error with a file. The model reads its message too.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
     /// There is nothing there.
@@ -42,7 +42,7 @@ pub enum FileError {
     NotAFile {
         /// What was to be a file.
         path: PathBuf,
-        /// What it is, with its article.
+        /// Its kind, with an article.
         what: &'static str,
     },
     /// It is larger than [`MAX_BYTES`].
@@ -50,7 +50,7 @@ pub enum FileError {
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// How large it is, in bytes.
+        /// Its size in bytes.
         size: u64,
     },
     /// It is not text.

@@ -39,7 +39,7 @@ use protocol::terminal::{TerminalSize, Typist};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use execution::{Common, Execution, Awaited, Guard, Runner, Running, Underway, blocking};
+use execution::{Awaited, Common, Execution, Guard, Runner, Running, Underway, blocking};
 use plain::Plain;
 use taken::Taken;
 use terminal::{Start, Terminal, What};
@@ -583,7 +583,9 @@ impl State {
     fn kill(&mut self, first_folder: &Path) -> Killed {
         match &self.execution {
             // Where the user's prompt reads a line there is nothing but the shell to end.
-            Some(execution) if execution.is_prompt && execution.line.is_empty() && self.is_closed => execution.abandoned.cancel(),
+            Some(execution) if execution.is_prompt && execution.line.is_empty() && self.is_closed => {
+                execution.abandoned.cancel()
+            }
             Some(execution) => execution.kill.notify_one(),
             None => {
                 self.cwd = first_folder.to_owned();

@@ -113,7 +113,9 @@ impl Shell {
         let terminal = {
             let mut state = self.state();
             match &state.execution {
-                Some(execution) if execution.is_prompt && self.makes_way(&state) => return execution.leave.notify_one(),
+                Some(execution) if execution.is_prompt && self.makes_way(&state) => {
+                    return execution.leave.notify_one();
+                }
                 Some(_) => return,
                 None => self.take_lax(&mut state),
             }

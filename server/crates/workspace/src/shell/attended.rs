@@ -79,7 +79,8 @@ pub struct Waits {
 
 impl State {
     fn running(&self) -> Option<InFlight> {
-        let execution = self.execution.as_ref().filter(|execution| !execution.line.is_empty() && !execution.is_aside)?;
+        let execution =
+            self.execution.as_ref().filter(|execution| !execution.line.is_empty() && !execution.is_aside)?;
         let (call, command) = (execution.call.clone(), execution.line.clone());
         Some(InFlight { call, command, by: execution.by, began: execution.began, since: execution.since })
     }

@@ -281,7 +281,11 @@ impl Runner {
             if came_back.is_none() {
                 state.terminal = None;
             }
-            if state.execution.as_ref().is_some_and(|execution| execution.number == running.number && execution.is_released) {
+            if state
+                .execution
+                .as_ref()
+                .is_some_and(|execution| execution.number == running.number && execution.is_released)
+            {
                 state.news.push(news(&running.line, &ran));
             } else {
                 running.is_over.store(true, Ordering::SeqCst);
@@ -474,7 +478,9 @@ impl Running {
     pub(super) fn start(&mut self, terminal: &Terminal, offset: u64) {
         self.started = true;
         let mut state = self.common.state();
-        let Some(execution) = state.execution.as_mut().filter(|execution| execution.number == self.number) else { return };
+        let Some(execution) = state.execution.as_mut().filter(|execution| execution.number == self.number) else {
+            return;
+        };
         execution.since = Some(offset);
         if let Some(early) = execution.early.take()
             && !early.is_empty()
