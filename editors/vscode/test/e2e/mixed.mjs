@@ -167,7 +167,7 @@ try {
   await page.keyboard.press('Enter');
   await pick.locator('.quick-input-title', { hasText: 'the files have changed, look again' }).waitFor();
   await steps.until('the list anew', async () => JSON.stringify(await marks()) === JSON.stringify([['one.txt', false], ['two.txt', false]]));
-  assert.match(await item('one.txt').innerText(), /marking it writes over what was changed/);
+  assert.match(await item('one.txt').innerText(), /marking it overwrites what was changed/);
   assert.deepEqual([read('one.txt'), read('two.txt')], ['mine: one.txt\n', 'mine: two.txt\n']);
   await shot('anew');
   told('files that changed after they were listed are listed anew, and nothing is done before they are agreed to');

@@ -233,7 +233,7 @@ mod tests {
         takes.take(call(&services, "undo_edit", json!({ "path": "a" })).await.unwrap().plan.unwrap());
         assert_eq!(*services.reader.read(&world.path("a")).unwrap().text, *"one\n");
         let error = call(&services, "undo_edit", json!({ "path": "a" })).await.unwrap_err().to_string();
-        assert!(error.starts_with("there is no edit of a to take back"), "{error}");
+        assert!(error.starts_with("there is no edit of a to undo"), "{error}");
     }
 
     #[tokio::test]
@@ -259,7 +259,7 @@ mod tests {
             async move { call(&services, "undo_edit", json!({ "path": path })).await.unwrap_err().to_string() }
         };
         assert!(undo("a").await.contains("since it edited b too, which has changed since"));
-        assert!(undo("b").await.starts_with("there is no edit of b to take back"));
+        assert!(undo("b").await.starts_with("there is no edit of b to undo"));
         assert!(undo("a").await.contains("since it edited b too"), "it is not forgotten by that");
     }
 }

@@ -70,7 +70,7 @@ pub(super) fn restored(direction: Direction, files: &[RestoredFile]) -> String {
     }
     let mut text = match direction {
         Direction::Undo => "The user took back what you did to files. As they were before: ",
-        Direction::Redo => "The user put again what had been taken back of your work. As you left them: ",
+        Direction::Redo => "The user redid your changes that had been undone. As you left them: ",
     }
     .to_owned();
     text.push_str(&names(&set));
