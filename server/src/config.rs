@@ -81,7 +81,7 @@ pub struct Settings {
     pub model: Option<String>,
     /// True if mode `bypass` may be entered.
     pub allow_bypass: bool,
-    /// True if edits are accepted as they come. They stay listed.
+    /// True if edits are accepted automatically. They stay listed.
     pub accept_edits: bool,
     /// What is formatted once accepted edits are in an open document.
     pub format_edits: FormatEdits,

@@ -47,7 +47,7 @@ enum Step {
     Decision { which: usize, accepts: bool },
 }
 
-/// A turn whose edits are accepted as they come or not, with its calls, and what happens after it.
+/// A turn whose edits are accepted automatically or not, with its calls, and what happens after it.
 type Trouble = (bool, Vec<Vec<usize>>, Vec<Step>);
 
 struct World {

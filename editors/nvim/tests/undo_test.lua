@@ -53,7 +53,7 @@ local function assert_after(place, but)
   support.equal(vim.uv.fs_stat(place.project .. "/src/d.txt"), nil)
 end
 
---- A Neovim with the chat open and edits accepted as they come.
+--- A Neovim with the chat open and edits accepted automatically.
 ---@param answers Answer[]
 ---@param test fun(child: Child, place: Place, model: Model)
 ---@param options? { open?: string }

@@ -73,7 +73,7 @@ pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
     Ok(if report.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// What keeps commands from the rest of the machine.
+/// The sandbox that keeps commands from the rest of the machine.
 fn sandbox(report: &mut Report, config: &Config, policy: Option<&Policy>) -> Result<(), Failure> {
     let mode = match SandboxMode::from(config.sandbox) {
         SandboxMode::Full => return report.note("sandbox", "none, by the setting `sandbox = \"full\"`"),
@@ -104,7 +104,7 @@ fn sandbox(report: &mut Report, config: &Config, policy: Option<&Policy>) -> Res
     }
 }
 
-/// What programs do not get of the environment.
+/// The variables that programs do not get.
 fn surroundings(report: &mut Report, config: &Config) -> Result<(), Failure> {
     let entries = programs::dropped(&std::env::var_os("PATH").unwrap_or_default());
     let named = |entry: &PathBuf| {

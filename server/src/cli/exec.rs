@@ -36,7 +36,7 @@ use super::{Exec, Failure, complain};
 use crate::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub, Reply, Request};
 use crate::{lsp, mentions, serve, visible};
 
-/// What is said where what was accepted, or came of a slash command, is not there in time.
+/// The message if accepted edits, or the results of a slash command, do not arrive in time.
 const LATE: &str = "the turn is over, but what came of it did not arrive in time; look at the files before you go on";
 /// So many files that a prompt from standard input names are named to the user.
 const NAMED: usize = 5;
@@ -439,7 +439,7 @@ struct Terminal {
     shows: mpsc::UnboundedSender<Show>,
 }
 
-/// What the hub begins to show.
+/// The start of what the hub shows.
 enum Show {
     Feed(Feed),
     Terminal(Arc<Spool>, u64),
@@ -537,7 +537,7 @@ fn mentioned(block: &PromptBlock) -> Option<PathBuf> {
     paths::from_uri(uri).ok()
 }
 
-/// What is said of a prompt from standard input that names files; none if it names none.
+/// The message about a prompt from standard input that names files; none if it names none.
 fn left_where_they_are(blocks: &[PromptBlock], folder: &Path) -> Option<String> {
     let paths: BTreeSet<_> = blocks.iter().filter_map(mentioned).collect();
     let name = |path: &PathBuf| format!("@{}", path.strip_prefix(folder).unwrap_or(path).display());

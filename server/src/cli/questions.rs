@@ -49,7 +49,7 @@ pub(super) struct Chosen {
     pub(super) refused: bool,
 }
 
-/// What was decided on a proposal's pending hunks.
+/// The decision on a proposal's pending hunks.
 #[derive(Default)]
 pub(super) struct Decided {
     pub(super) accepted: Vec<HunkId>,
@@ -57,14 +57,14 @@ pub(super) struct Decided {
     pub(super) message: Option<String>,
 }
 
-/// What the model is told where nobody could be asked.
+/// The message to the model if nobody could be asked.
 const NOBODY: &str =
     "nobody could be asked: this run has no terminal, and neither --yes nor a matching --allow was given";
 
-/// What the model is told where `--yes` is no answer.
+/// The message to the model if `--yes` is no answer.
 const NOT_BY_YES: &str = "only a person can allow this; --yes does not";
 
-/// What is said where nobody was asked whether the folder is trusted.
+/// The message if nobody was asked about trust in the folder.
 const NOT_TRUSTED: &str = "Not in this run: nothing that it supplies runs, unless --trust is given.";
 
 impl Answerer {

@@ -25,7 +25,7 @@ pub(super) struct View<W> {
     style: Style,
     /// The message whose text was written last.
     message: Option<MessageId>,
-    /// What of its text depends on what comes next.
+    /// The part of its text that depends on what comes next.
     pieces: Pieces,
     /// True if a command's output was written last.
     in_output: bool,

@@ -13,7 +13,7 @@ use super::restriction::restricted;
 use super::{Config, Sandbox, files, words};
 use crate::log;
 
-/// Where the layers come from.
+/// The sources of the layers.
 pub struct Sources<'a> {
     /// The user's file; need not be there.
     pub user_file: PathBuf,
@@ -109,7 +109,7 @@ fn parse(text: &str) -> Result<Layer, String> {
     toml::from_str(text).map_err(|error| words::toml(&error, text))
 }
 
-/// What a layer that can only restrict is.
+/// The kind of a layer that can only restrict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// A project's file.
@@ -119,7 +119,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// What it may do with a setting.
+    /// The rights over a setting.
     fn may(self, setting: &Setting) -> May {
         match self {
             Self::Project => setting.who.project,

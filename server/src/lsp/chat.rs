@@ -35,13 +35,13 @@ use crate::hub::chat_name::{CHAT, is_chat};
 use crate::hub::{Connection, DocumentEdit, Editor, Error, Request};
 use crate::mentions;
 
-/// How often a chat is written to while an answer streams in.
+/// The interval at which a chat is written to while an answer streams in.
 const CADENCE: Duration = Duration::from_secs(1);
-/// How long an edit has to show in the document before the next is tried.
+/// The time that an edit has to appear in the document before the next is tried.
 const ARRIVAL: Duration = Duration::from_secs(3);
 /// After so many edits in a row that the client would not take, no more are tried until the next prompt.
 const REFUSALS: u32 = 5;
-/// How long a chat that is shown may take to be opened.
+/// The time that a chat that is shown may take to be opened.
 const OPENING: Duration = Duration::from_secs(10);
 
 /// So many characters are shown of a prompt that it is asked about.
@@ -301,7 +301,7 @@ struct Chat {
     transcript: Transcript,
     /// Where the answer goes on.
     place: Place,
-    /// What waits to be written.
+    /// The text that waits to be written.
     unwritten: String,
     /// How much of it was in each edit that has not shown in the document, and yet may.
     sent: Vec<usize>,

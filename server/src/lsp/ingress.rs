@@ -43,7 +43,7 @@ pub(super) struct Ingress {
     shut_down: Arc<AtomicBool>,
 }
 
-/// How far the client is.
+/// The state of the connection.
 enum Stage {
     /// It has not said `initialize`.
     Fresh(Box<Connector>),

@@ -16,7 +16,7 @@ use workspace::paths;
 use super::messages;
 use crate::hub::GRACE;
 
-/// How many paths are looked up at once.
+/// The number of paths that are looked up at once.
 const LOOKUPS: usize = 16;
 /// How many of those that a disk does not answer may keep a thread beside them.
 const STUCK: usize = 128;
@@ -99,7 +99,7 @@ impl Names {
         self.open().retain(|document| document.uri != uri);
     }
 
-    /// What the client calls the file that a URI of ours names. Ours have their links resolved.
+    /// The client's URI of the file that one of Azimuth's URIs names. Azimuth's have their links resolved.
     pub(super) fn of(&self, uri: &str) -> String {
         let Some(file) = messages::path(uri) else { return uri.to_owned() };
         // The last one opened, where a file is open under several names.

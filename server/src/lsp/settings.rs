@@ -24,7 +24,7 @@ pub type LoadConfig = dyn Fn(Editor, &[PathBuf]) -> Config + Send + Sync;
 /// The section of the editor's settings that is ours.
 pub(super) const SECTION: &str = "azimuth";
 
-/// What the configuration depends on that this client can change.
+/// The parts of the configuration that this client can change.
 pub(super) struct Settings {
     /// None for a client that has no part in the configuration.
     load: Option<Arc<LoadConfig>>,
@@ -46,12 +46,12 @@ enum Layers {
 struct Client {
     editor: Editor,
     folders: Vec<PathBuf>,
-    /// What the last configuration had to say.
+    /// The messages of the last configuration.
     said: Vec<Message>,
     chat_answers: Option<ChatAnswers>,
     /// True if no code actions are offered that begin a workflow.
     no_workflows: bool,
-    /// How often the configuration was to be read.
+    /// The number of times that the configuration was to be read.
     reloads: u64,
     /// The number of the last reading that counts.
     counted: u64,

@@ -114,7 +114,7 @@ export class Chat {
   doing = '';
   lastSeq = 0;
   folders: string[] = [];
-  /** For how long edits are accepted as they come, as was last said. */
+  /** For how long edits are accepted automatically, as was last said. */
   accepts: AutoScope | undefined;
 
   private readonly byKey = new Map<string, Entry>();
@@ -469,7 +469,7 @@ export class Chat {
     this.touch(entry);
   }
 
-  /** A turn's change of a file was taken back, or put again. Its images are then those that the file really had. */
+  /** A turn's change of a file was undone or redone. Its images are then those that the file really had. */
   private restored(direction: Direction, uri: string, { turnId, from, to }: RestoreStep): void {
     const entry = this.byTurn.get(turnId);
     if (entry === undefined) return;

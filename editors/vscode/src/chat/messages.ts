@@ -84,7 +84,7 @@ export interface Facts {
   defaultModel?: string;
   /** The mode of the next turn. */
   mode: Mode;
-  /** For how long edits are accepted as they come; absent if they wait for a review. */
+  /** For how long edits are accepted automatically; absent if they wait for a review. */
   accepts?: AutoScope;
   /** False where no folder is open to work in. */
   folder: boolean;
@@ -205,7 +205,7 @@ export type Intent =
   | { type: 'setMode'; mode: Mode }
   /** Choose if edits are accepted automatically, and for how long. */
   | { type: 'pickAcceptEdits' }
-  /** Take back, or put again, what a turn did to files; with `andLater`, what the turns after it did, too. The host shows it first. */
+  /** Undo or redo what a turn did to files; with `andLater`, what the turns after it did, too. The host shows it first. */
   | { type: 'restore'; direction: Direction; turnId: TurnId; andLater: boolean }
   /** The next three are answered with `attach`, unless the user changes their mind. */
   | { type: 'attachSelection' }

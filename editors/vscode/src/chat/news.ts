@@ -30,7 +30,7 @@ export function changedFiles({ files, toolCallId }: Extract<Event, { type: 'file
   return { title: `${who} changed ${count(files.length)}`, ...listed(lines) };
 }
 
-/** The files that were taken back, or put again, and those that were left. */
+/** The files that were undone or redone, and those that were left. */
 export function restoredFiles({ direction, files }: Extract<Event, { type: 'checkpointRestored' }>): FileNews {
   return { title: restoredInWords(direction, files), ...listed(files.map((file) => restoredLine(direction, file))) };
 }

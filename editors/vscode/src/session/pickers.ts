@@ -118,7 +118,7 @@ export async function chooseMode(session: Session, mode: Mode): Promise<void> {
   }
 }
 
-/** Asks whether edits are accepted as they come, and for how long, and sees to it. */
+/** Asks whether edits are accepted automatically, and for how long, and sees to it. */
 export async function pickAcceptEdits(session: Session): Promise<void> {
   const { accepts } = session;
   const project = session.state?.acceptEdits?.project ?? false;

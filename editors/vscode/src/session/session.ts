@@ -84,7 +84,7 @@ export class Session implements vscode.Disposable {
     this.modeChosen.fire();
   }
 
-  /** For how long edits are accepted as they come; undefined if they wait for a review. */
+  /** For how long edits are accepted automatically; undefined if they wait for a review. */
   get accepts(): AutoScope | undefined {
     const said = this.state?.acceptEdits;
     if (said === undefined) return vscode.workspace.getConfiguration('azimuth').get<boolean>('acceptEdits', false) ? 'session' : undefined;
@@ -198,7 +198,7 @@ export class Session implements vscode.Disposable {
     await this.own('azimuth/review/comment', (sessionId) => ({ sessionId, proposalId, hunkId, text }));
   }
 
-  /** Has edits accepted as they come, or no longer. */
+  /** Has edits accepted automatically, or no longer. */
   async setAcceptEdits(on: boolean, scope: AutoScope): Promise<void> {
     await this.server.request('azimuth/review/auto', { sessionId: await this.some(), on, scope });
   }

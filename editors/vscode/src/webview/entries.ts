@@ -107,7 +107,7 @@ export class EntryView {
       this.turnTools(entry));
   }
 
-  /** What the turn of a prompt did to files can be taken back here, and put again. */
+  /** The turn of a prompt can be undone and redone here. */
   private turnTools({ turnId, files }: PromptEntry): Child {
     if (turnId === undefined) return undefined;
     const changes = Object.values(files).filter((one) => one !== undefined);

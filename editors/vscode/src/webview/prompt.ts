@@ -353,7 +353,7 @@ function hintOf(text: string): string {
   return isCommand(text) ? 'Runs in the shell of this session. Its output joins the conversation; with !! it does not.' : '';
 }
 
-/** The modes in which edits are accepted as they come, whatever else was said. */
+/** The modes in which edits are accepted automatically, whatever else was said. */
 const accepting: ReadonlySet<Mode> = new Set<Mode>(['accept_edits', 'bypass']);
 
 function howEditsAreTaken({ accepts, mode }: Facts): string {

@@ -86,7 +86,7 @@ try {
   await shot('accepted-by-itself');
   await page.keyboard.press('Control+z');
   assert.equal(await steps.bufferText(world), before);
-  told('edits are accepted as they come, listed, and taken back by undo');
+  told('edits are accepted automatically, listed, and undone');
 
   // The switch, by the keyboard: in the chat, and in the list that it opens.
   await frame.getByRole('button', { name: 'edits: accepted, in this session' }).focus();

@@ -97,7 +97,7 @@ try {
   assert.deepEqual(onDisk(), [undefined, 'fn new() {}\n', edited, mine(edited)]);
   await steps.openFile(world, 'one.rs');
   assert.equal(await steps.bufferText(world), edited);
-  told('they are put again from the palette');
+  told('they are redone from the palette');
 
   // By keyboard alone: the button in the chat, the mark in the list.
   await message.getByRole('button', { name: 'Undo', exact: true }).focus();
@@ -125,7 +125,7 @@ try {
   await page.keyboard.press('Enter');
   await frame.locator('.entry.files', { hasText: 'Redone: 5 files.' }).waitFor();
   assert.deepEqual(onDisk(), [undefined, 'fn new() {}\n', edited, mine(edited)]);
-  told('all of it is put again after the server was killed');
+  told('all of it is redone after the server was killed');
 
   model.add({ calls: [{ tool: 'shell_run', input: { command: 'echo made > made.txt; rm three.rs' } }] }, { text: 'Done.' });
   await steps.ask(world, 'Run something.');

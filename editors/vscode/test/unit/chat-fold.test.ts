@@ -234,7 +234,7 @@ describe('the chat', () => {
     assert.deepEqual(kinds(chatOf(started, piece('+a\n'), ended)), ['prompt', 'end']);
   });
 
-  it('says what a formatter did, and for how long edits are accepted as they come', () => {
+  it('says what a formatter did, and for how long edits are accepted automatically', () => {
     const formatted: Event = { type: 'formatted', uri: 'file:///p/src/a.rs', before: 'a', after: 'b', added: 2, removed: 1, turnId: 't', by: 'rustfmt' };
     const accepts = (on: boolean, scope: AutoScope): Event => ({ type: 'acceptEditsChanged', on, scope });
     const chat = chatOf(folder, started, accepts(false, 'session'), formatted, accepts(true, 'project'), accepts(false, 'project'), accepts(false, 'session'));

@@ -14,7 +14,7 @@ const SESSION: (&str, &str) = ("<!-- azimuth session ", " -->");
 /// So many of the last lines that were written tell where to write on.
 const ANCHOR: usize = 6;
 
-/// What a chat document says.
+/// The content of a chat document.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Said {
     /// The session it belongs to, if it says so.
@@ -29,7 +29,7 @@ pub(super) struct Said {
 /// before they type makes another or two.
 const NEAR: usize = 3;
 
-/// What is to be sent.
+/// The prompt to send.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Prompt {
     pub(super) text: String,
@@ -316,7 +316,7 @@ mod tests {
         assert!(place.has("## You\n\nHello\n\n## Azimuth\n\nHi.\nmine", "\n## Azimuth\n\nHi.\n"));
     }
 
-    /// What an editor makes of an edit.
+    /// An edit as editors apply it.
     fn written(text: &str, edit: &LineEdit) -> String {
         let at = text.split_inclusive('\n').take(edit.start_line).map(str::len).sum();
         let (above, below) = text.split_at(at);

@@ -27,7 +27,7 @@ const LAST_LINES: usize = 20;
 /// Of files that others changed so many are named.
 const MOST_NAMED: usize = 10;
 
-/// What is to be written of a session.
+/// The text to write of a session.
 #[derive(Default)]
 pub(super) struct Transcript {
     /// Whole lines that wait to be written.
@@ -36,17 +36,17 @@ pub(super) struct Transcript {
     line: String,
     /// The message that streams in, or did last.
     message: Option<MessageId>,
-    /// What calls are called.
+    /// The titles of calls.
     titles: HashMap<ToolCallId, String>,
     /// The plan as it was written last.
     plan: Vec<PlanEntry>,
     /// The questions that stand.
     questions: Vec<PermissionRequest>,
-    /// What was said of commands in the background.
+    /// The last words about commands in the background.
     jobs: HashMap<TerminalId, String>,
     /// What became of them between turns, where the next prompt is written.
     meanwhile: Vec<String>,
-    /// Whether edits are accepted as they come, and for how long.
+    /// True if edits are accepted automatically, with the scope.
     accepting: (bool, AutoScope),
     /// True if a turn runs.
     is_in_turn: bool,
@@ -103,7 +103,7 @@ impl Transcript {
         self.paragraph(&format!("*{}*", flat(words)));
     }
 
-    /// Says that turns were taken back, or put again.
+    /// Says that turns were undone or redone.
     fn restored(&mut self, direction: Direction, files: &[RestoredFile]) {
         let what = match direction {
             Direction::Undo => "Undone",

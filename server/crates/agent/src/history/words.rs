@@ -61,7 +61,7 @@ pub(super) fn ran(command: &str, text: &str, exit_code: Option<i32>) -> String {
     format!("The user ran a command in the session's shell:\n$ {command}\n{printed}\n{how}")
 }
 
-/// What the user took back, or put again. Empty if no file was changed by it.
+/// What the user undid or redid. Empty if no file was changed by it.
 pub(super) fn restored(direction: Direction, files: &[RestoredFile]) -> String {
     let is_set = |file: &&RestoredFile| matches!(file.outcome, RestoreOutcome::Done | RestoreOutcome::Unverified);
     let (set, others): (Vec<_>, Vec<_>) = files.iter().partition(is_set);

@@ -15,13 +15,13 @@ use super::typed::{self, Chunk};
 use super::waiting::Keys;
 use super::{Excerpt, MAX_EARLY, Ran, RunOptions, Shell, ShellError, State};
 
-/// How long a command that was seen to read from the terminal does so before its call returns.
+/// The time for which a command is seen to read from the terminal before its call returns.
 const CERTAIN: Duration = Duration::from_secs(1);
 
 /// The same for one that probably waits.
 const PROBABLE: Duration = Duration::from_secs(15);
 
-/// What a terminal does beside printing.
+/// The state of a terminal, other than its output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// Whether the command that runs waits for input.
@@ -45,7 +45,7 @@ pub struct InFlight {
     pub since: Option<u64>,
 }
 
-/// What was asked when it was judged what is to be typed.
+/// The question for which the text to type was judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked<'a> {
     /// How often something had been typed by then: an answer is to no question that came after another answer.
@@ -55,7 +55,7 @@ pub struct Asked<'a> {
     pub seen: Option<&'a str>,
 }
 
-/// What a command has come to when its call returns.
+/// The outcome of a command when its call returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It has ended.
@@ -67,13 +67,13 @@ pub enum Outcome {
 /// A command that goes on when its call returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waits {
-    /// What it waits for.
+    /// The input that it waits for.
     pub status: Status,
     /// What it has printed so far, as [`Ran::output`], at most 33 KiB.
     pub output: String,
     /// The offset after the last byte of that.
     pub offset: u64,
-    /// How long it has run.
+    /// Its duration so far.
     pub duration: Duration,
 }
 
@@ -92,7 +92,7 @@ impl Shell {
         self.common.status.subscribe()
     }
 
-    /// What runs; nothing while the user's prompt reads a line.
+    /// The command that runs; none while the user's prompt reads a line.
     pub fn running(&self) -> Option<InFlight> {
         self.state().running()
     }
@@ -158,7 +158,7 @@ impl Shell {
         news
     }
 
-    /// How often something was typed into it.
+    /// The number of inputs typed into it.
     pub fn typed(&self) -> u64 {
         self.common.typed.borrow().times()
     }
