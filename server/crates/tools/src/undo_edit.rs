@@ -258,8 +258,8 @@ mod tests {
             let (services, path) = (services.clone(), path.to_owned());
             async move { call(&services, "undo_edit", json!({ "path": path })).await.unwrap_err().to_string() }
         };
-        assert!(undo("a").await.contains("since it edited b too, which has changed since"));
+        assert!(undo("a").await.contains("because it edited b too, which has changed since"));
         assert!(undo("b").await.starts_with("there is no edit of b to undo"));
-        assert!(undo("a").await.contains("since it edited b too"), "it is not forgotten by that");
+        assert!(undo("a").await.contains("because it edited b too"), "it is not forgotten by that");
     }
 }
