@@ -1,4 +1,4 @@
-//! The command line: what can be asked of the program, and its exit codes.
+//! The command line: the subcommands, their arguments, and the exit codes.
 //!
 //! Exit codes of `exec` and `demo`: 0 done, 1 failed, 2 wrong usage, 3 something was refused, 130 cancelled.
 
@@ -21,14 +21,14 @@ use protocol::session::Mode;
 
 use crate::visible;
 
-/// Exit code where the arguments are not right, as clap has it.
+/// The exit code for wrong arguments, the same as clap's.
 const USAGE: u8 = 2;
 
 /// A coding agent that is a language server.
 #[derive(Debug, Parser)]
 #[command(name = "azimuth", version, propagate_version = true)]
 pub struct Cli {
-    /// What to log: error, warn, info, debug or trace (the log is a file; `azimuth doctor` says which).
+    /// The level of the log: error, warn, info, debug or trace (the log is a file; `azimuth doctor` names it).
     #[arg(long, global = true, value_name = "LEVEL", env = "AZIMUTH_LOG")]
     log: Option<String>,
     #[command(subcommand)]
@@ -39,28 +39,28 @@ pub struct Cli {
 enum Command {
     /// Serve an editor over standard input and output.
     Lsp,
-    /// Do one prompt in the current folder, without an editor.
+    /// Run one prompt in the current folder, without an editor.
     Exec(Exec),
-    /// See the whole loop on a small project, with a scripted model: no key and no network needed.
+    /// Show the whole loop on a small project, with a scripted model; it needs no key and no network.
     Demo(Demo),
     /// List, show, delete, export and import sessions.
     Sessions {
         #[command(subcommand)]
         command: Sessions,
     },
-    /// List the models, and say which can be used.
+    /// List the models, and which of them can be used.
     Models {
         /// Write JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Check keys, local servers, the shell and the database, and say what to do about what is wrong.
+    /// Check keys, local servers, the shell and the database, and say how to fix what is wrong.
     Doctor,
 }
 
 #[derive(Debug, Args)]
 struct Exec {
-    /// What to do. With `-`, or without it where standard input is no terminal, it is read from there.
+    /// The task. With `-`, or if it is missing and standard input is not a terminal, it is read from standard input.
     prompt: Option<String>,
     /// Write every event as a line of JSON.
     #[arg(long)]
@@ -68,25 +68,25 @@ struct Exec {
     /// The model: an id such as `anthropic/claude-sonnet-5-5`, or an alias.
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// Look only, or work. Bypass is no mode of a run: `--yes` is what asks nothing there.
+    /// The mode: what the agent may do. There is no bypass here: use `--yes` to be asked nothing.
     #[arg(long, value_enum)]
     mode: Option<ModeName>,
-    /// A permission rule that holds for this run, such as `Shell(cargo test:*)` or `Edit`. May be given more than once.
+    /// A permission rule for this run, such as `Shell(cargo test:*)` or `Edit`. It can be given several times.
     #[arg(long, value_name = "RULE")]
     allow: Vec<String>,
     /// Accept every edit and allow every command that no rule denies.
     #[arg(long)]
     yes: bool,
-    /// Trust the current folder in this run: what it supplies may run. Nothing of it is kept.
+    /// Trust the current folder for this run: what it supplies may run. The answer is not kept.
     #[arg(long)]
     trust: bool,
-    /// Go on with this session.
+    /// Continue this session.
     #[arg(long, value_name = "ID")]
     resume: Option<String>,
-    /// Play this script or recording in place of a model.
+    /// Play this script or recording instead of asking a model.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Record the model's answers to this file, to be played with `--script`.
+    /// Record the model's answers in this file, to play them with `--script`.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 }
@@ -96,7 +96,7 @@ struct Demo {
     /// Run without questions.
     #[arg(long)]
     yes: bool,
-    /// Keep the project's folder afterwards.
+    /// Keep the project's folder at the end.
     #[arg(long)]
     keep: bool,
 }
@@ -105,7 +105,7 @@ struct Demo {
 enum Sessions {
     /// List the sessions of the current folder.
     List {
-        /// Those of every folder.
+        /// List those of every folder.
         #[arg(long)]
         everywhere: bool,
         /// Write JSON.
@@ -120,17 +120,17 @@ enum Sessions {
         #[arg(long)]
         json: bool,
     },
-    /// Delete a session with all that belongs to it.
+    /// Delete a session and everything that belongs to it.
     Delete {
         /// The session.
         id: String,
     },
-    /// Write a session as JSON lines to standard output, to keep it or to take it to another machine.
+    /// Write a session as JSON lines to standard output, as a backup or for another machine.
     Export {
         /// The session.
         id: String,
     },
-    /// Make a session of the JSON lines that `export` wrote.
+    /// Create a session from the JSON lines that `export` wrote.
     Import {
         /// The file; without it, standard input.
         file: Option<PathBuf>,

@@ -51,7 +51,7 @@ pub enum FormatEdits {
     File,
 }
 
-/// What commands may do to the machine, from the strictest on.
+/// The access that commands have to the machine, the strictest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sandbox {
@@ -79,59 +79,59 @@ impl From<Sandbox> for SandboxMode {
 pub struct Settings {
     /// The model of new sessions; without it, the last one chosen, else the first usable one.
     pub model: Option<String>,
-    /// Whether mode `bypass` may be entered.
+    /// True if mode `bypass` may be entered.
     pub allow_bypass: bool,
-    /// Whether edits are accepted as they come. They stay listed.
+    /// True if edits are accepted automatically. They stay listed.
     pub accept_edits: bool,
     /// What is formatted once accepted edits are in an open document.
     pub format_edits: FormatEdits,
-    /// Whether an open document that held nothing unsaved is saved once accepted edits are in it.
+    /// True if an open document that held nothing unsaved is saved once accepted edits are in it.
     pub save_edits: bool,
     /// When a chat document gets its answers; by what suits the client where nothing is said.
     pub chat_answers: Option<ChatAnswers>,
-    /// Whether code actions are offered that begin a workflow in the chat.
+    /// True if code actions are offered that begin a workflow in the chat.
     pub code_actions: bool,
     /// The form in which models edit; by their family where nothing is said.
     pub edit_mode: Option<EditForm>,
     /// Tools that models are told of although their form of editing has others.
     pub edit_tools: Vec<String>,
-    /// Whether an answer is dropped as soon as an edit in it is seen to fail.
+    /// True if an answer is dropped as soon as an edit in it is seen to fail.
     pub stop_early: bool,
-    /// Whether models may write long new files in the text of their answers.
+    /// True if models may write long new files in the text of their answers.
     pub file_blocks: bool,
-    /// Whether a model reads its edits as they were applied, where it had slipped.
+    /// True if a model reads its edits as they were applied, where it had slipped.
     pub canonical_edits: bool,
-    /// Whether a command that does what a tool does is not run, and the model is told the tool.
+    /// True if a command that does what a tool does is not run, and the model is told the tool.
     pub intercept_commands: bool,
     /// A file with further certificate authorities, in PEM.
     pub ca_file: Option<PathBuf>,
-    /// How many seconds a model may be silent before its answer counts as broken off.
+    /// The seconds for which a model may be silent before its answer counts as cut off.
     pub idle_timeout: u32,
     /// How many seconds language servers are waited for after edits, to say what those did to problems; 0 for not to
     /// ask them.
     pub check_edits: u32,
-    /// How often a turn goes on by itself where it would end with errors that its edits brought.
+    /// The most times that a turn continues on its own if it would end with errors that its edits caused.
     pub mend_errors: u32,
     /// What to log: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s. It is one that can be
     /// used.
     pub log: Option<String>,
-    /// Whether the project's own commands run unasked in the sandbox of a trusted folder.
+    /// True if the project's own commands run unasked in the sandbox of a trusted folder.
     pub project_commands: bool,
     /// For how many days what edits wrote over is kept, so that it can be undone; 0 for good.
     pub checkpoint_days: u32,
-    /// Whether what commands change in the project can be undone.
+    /// True if what commands change in the project can be undone.
     pub undo_commands: bool,
-    /// Whether shells begin with what the user's start files define.
+    /// True if shells begin with what the user's start files define.
     pub shell_rc: bool,
-    /// Whether what commands and other programs change is listed for review; it needs `undo_commands`.
+    /// True if what commands and other programs change is listed for review; it needs `undo_commands`.
     pub review_commands: bool,
-    /// What commands may do to the machine.
+    /// The access that commands have to the machine.
     pub sandbox: Sandbox,
-    /// Whether commands may use the network.
+    /// True if commands may use the network.
     pub sandbox_network: bool,
-    /// What commands may write besides: paths, in which `~/` is the home folder.
+    /// Additional paths that commands may write, in which `~/` is the home folder.
     pub sandbox_write: Vec<String>,
-    /// What commands may read besides.
+    /// Additional paths that commands may read.
     pub sandbox_read: Vec<String>,
     /// Environment variables that commands and language servers get although they look like secrets.
     pub pass_environment: Vec<String>,
@@ -172,11 +172,11 @@ pub struct Config {
     pub providers: providers::Settings,
     /// The folders whose own files have been read, and restrict.
     pub projects: Vec<PathBuf>,
-    /// What was ignored and why, for the user.
+    /// Warnings for the user: what was ignored and why.
     pub warnings: Vec<String>,
     /// What is wrong with layers of the user's own. With any, every action is asked and nothing is allowed by a rule.
     pub errors: Vec<ConfigError>,
-    /// Whether a layer of the user's own could not be read at all. It may say where prompts are to go, so that until it
+    /// True if a layer of the user's own could not be read at all. It may say where prompts are to go, so that until it
     /// is mended they go nowhere.
     pub hosts_unknown: bool,
 }

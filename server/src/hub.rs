@@ -133,11 +133,11 @@ impl Hub {
 
 /// A client that connects.
 pub struct Client {
-    /// Whether it is another process's window, which shows sessions of this one.
+    /// True if it is another process's window, which shows sessions of this one.
     pub is_attached: bool,
     /// Its workspace folders, absolute; the first one is where new sessions start.
     pub folders: Vec<PathBuf>,
-    /// The editor's name and version as the model is told them, such as `Neovim 0.12`; none where there is no editor.
+    /// The editor's name and version as the model is told them, such as `Neovim 0.12`; none if there is no editor.
     pub name: Option<Arc<str>>,
     /// The encoding of positions in its document changes and prompts.
     pub encoding: PositionEncoding,
@@ -179,7 +179,7 @@ impl Connection {
         let _ = caught_up.await;
     }
 
-    /// Whether there is such a session, and no other process has it. That may be otherwise a moment later.
+    /// True if there is such a session, and no other process has it. That may be otherwise a moment later.
     pub async fn is_free(&self, session: SessionId) -> bool {
         let (reply, is_free) = oneshot::channel();
         self.post(Input::IsFree(session, reply));
@@ -259,7 +259,7 @@ pub enum Input {
     ConfigChanged(Coming<Arc<Config>>),
 }
 
-/// Something that is known once the disk has answered; none where it turns out that it never will be.
+/// Something that is known once the disk has answered; none if it turns out that it never will be.
 pub type Coming<T> = BoxFuture<'static, Option<T>>;
 
 /// A client of this process.

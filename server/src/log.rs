@@ -35,7 +35,7 @@ pub fn check(filter: &str) -> Result<(), String> {
     if is_whole && EnvFilter::try_new(filter).is_ok() {
         return Ok(());
     }
-    Err("it is none of error, warn, info, debug, trace, and no filter such as `azimuth=debug`; `info` is logged".into())
+    Err("it is none of error, warn, info, debug, trace, nor a filter such as `azimuth=debug`; `info` is logged".into())
 }
 
 /// Starts logging to the file: by `fixed` if it is given, which then holds to the end, else by what the `configured`

@@ -25,7 +25,7 @@ use self::key::Key;
 
 mod key;
 
-/// How many that have connected may be about to show the key.
+/// The most connections that may be about to show the key.
 const GREETED: usize = 64;
 
 /// How much of the data folder's hash is in a socket's name: enough to tell folders apart. The path of a socket has

@@ -107,12 +107,12 @@ fn shown(
     all
 }
 
-/// Whether a character may have to be shown as what it is.
+/// True if a character may have to be shown as what it is.
 fn may_hide(char: char) -> bool {
     is_obeyed(char) || is_unseen(char)
 }
 
-/// Whether a terminal obeys a character. Line ends and tabs are left to the caller.
+/// True if a terminal obeys a character. Line ends and tabs are left to the caller.
 fn is_obeyed(char: char) -> bool {
     char.is_control() && !matches!(char, '\n' | '\t')
 }
@@ -128,7 +128,7 @@ pub(crate) struct Colours {
     /// How many steps back there are in this line at least.
     column: usize,
     is_painted: bool,
-    /// Whether what was given last is the end of a line.
+    /// True if what was given last is the end of a line.
     at_line_start: bool,
 }
 
@@ -176,7 +176,7 @@ impl Colours {
         (self.column, self.at_line_start) = (0, true);
     }
 
-    /// Whether it stands there by what was given.
+    /// True if it stands there by what was given.
     pub(crate) fn is_at_line_start(&self) -> bool {
         self.at_line_start
     }

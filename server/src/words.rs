@@ -2,7 +2,7 @@
 
 use protocol::terminal::{Ready, TerminalInfo};
 
-/// How a command in the background is: `job-1 (npm run dev) is up: it listens on port 5173`.
+/// The status of a command in the background: `job-1 (npm run dev) is up: it listens on port 5173`.
 pub(crate) fn of_job(job: &TerminalInfo) -> String {
     let id = &job.terminal_id;
     let command = job.title.lines().next().unwrap_or_default();

@@ -79,7 +79,7 @@ def take_back_and_put_again(editor, world):
     editor.back_to_chat()
     editor.type_last("/undo")
     editor.choose("Send to Azimuth")
-    editor.until("the undo", lambda text: "Taken back: 3 of 3 files" in text and _invites(text))
+    editor.until("the undo", lambda text: "Undone: 3 of 3 files" in text and _invites(text))
     world.gone(NEW_FILE)
     world.gone("made.txt")
     assert world.read(FILE) == EXPECTED, "the open file was changed behind the editor's back"
@@ -91,7 +91,7 @@ def take_back_and_put_again(editor, world):
     editor.back_to_chat()
     editor.type_last("/redo")
     editor.choose("Send to Azimuth")
-    editor.until("the redo", lambda text: "Put again: 3 of 3 files" in text and _invites(text))
+    editor.until("the redo", lambda text: "Redone: 3 of 3 files" in text and _invites(text))
     world.saved(NEW_FILE, lambda text: text == NEW_TEXT)
     editor.back_to(FILE)
     editor.until("the text after the turn", lambda text: "two = 22" in _buffer(text))

@@ -53,7 +53,7 @@ impl Slip {
         }
     }
 
-    /// Lines as a model with the slip writes them; none where the slip changes nothing, which is then none.
+    /// Lines as a model with the slip writes them; none if the slip changes nothing, which is then none.
     pub fn of(self, lines: &[String], seed: u64) -> Option<Vec<String>> {
         let made: Vec<String> = match self {
             Self::None | Self::StaleNumbers | Self::MissingContext => return Some(lines.to_vec()),
@@ -99,7 +99,7 @@ pub struct Written {
 }
 
 impl Case {
-    /// Lines as the model recalls them, with its slip; none where the slip does not show in them.
+    /// Lines as the model recalls them, with its slip; none if the slip does not show in them.
     pub fn slipped(&self, lines: &[String]) -> Option<Vec<String>> {
         self.slip.of(lines, self.seed)
     }
@@ -205,7 +205,7 @@ fn renamed(line: &str) -> Option<String> {
     Some(line.replacen(word, &format!("azimuth_{word}"), 1))
 }
 
-/// Whether the lines around a place are nowhere else, however their white space and quotes are.
+/// True if the lines around a place are nowhere else, however their white space and quotes are.
 fn is_unique(lines: &[String], at: usize, context: usize) -> bool {
     let (from, to) = (at.saturating_sub(context), (at + 1 + context).min(lines.len()));
     let normal = |line: &String| line.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -68,7 +68,7 @@ impl Form {
         }
     }
 
-    /// Makes the edit; none where the form cannot say it, or the slip does not show in what the form says.
+    /// Makes the edit; none if the form cannot say it, or the slip does not show in what the form says.
     pub fn play(self, case: &Case) -> Option<Outcome> {
         let made = match self {
             Self::Replace => {

@@ -16,7 +16,7 @@ const LINES: std::ops::RangeInclusive<usize> = 40..=2500;
 pub struct Source {
     /// The package it is from.
     pub package: String,
-    /// Whether that is a crate.
+    /// True if that is a crate.
     pub is_crate: bool,
     /// The file in its package.
     pub path: PathBuf,

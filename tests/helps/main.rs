@@ -2,8 +2,8 @@
 //! strategy: with a search by text, and with the tools that ask the project's language server. What counts is which
 //! lines each finds, against what the language server says when it is asked directly.
 //!
-//! `cargo run -p e2e --example helps` makes the table of `docs/does-it-help.md`. It says nothing of models: a model may
-//! search better than the strategy, or use its tools worse.
+//! `cargo run -p e2e --example helps` makes the table of `docs/does-it-help.md`. It does not measure models: a model
+//! may search better than the strategy, or use its tools worse.
 
 #![expect(clippy::disallowed_methods, reason = "a comparison prepares its projects itself")]
 

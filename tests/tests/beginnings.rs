@@ -74,7 +74,7 @@ async fn an_empty_chat_is_told_what_is_missing_and_what_to_try_without_a_file() 
         assert!(model.contains("model"), "{model}");
         assert_eq!(
             said(&told, SetupAbout::Trust),
-            [(Lacks, "This folder is not trusted: nothing that it brings along runs")]
+            [(Lacks, "This folder is not trusted: nothing that it supplies runs")]
         );
         let left_out = "The rules in AGENTS.md were left out: a file of 1500000 bytes is too large for rules.";
         assert_eq!(said(&told, SetupAbout::Rules), [(Lacks, left_out)]);

@@ -41,7 +41,7 @@ struct World {
 }
 
 impl World {
-    /// None where it cannot be tried here.
+    /// None if it cannot be tried here.
     async fn new(whose: Whose) -> Option<Self> {
         Self::with(whose, "", None).await
     }
@@ -148,7 +148,7 @@ impl World {
         self.project.path("started").exists()
     }
 
-    /// Whether the user's own has started since this was asked last.
+    /// True if the user's own has started since this was asked last.
     fn has_started_the_users(&self) -> bool {
         std::fs::remove_file(self.project.path("started-the-users")).is_ok()
     }
@@ -584,7 +584,7 @@ async fn what_a_language_server_leaves_behind_is_no_editor_and_ends_with_us() {
     daemon::until_gone(world.project.folder(), "with the server killed").await;
 }
 
-/// A world with files of a project in which `HOME` and `PROJECT` stand for the folders; none where a server is not
+/// A world with files of a project in which `HOME` and `PROJECT` stand for the folders; none if a server is not
 /// installed.
 async fn with_real(program: &str, files: &[(&str, &str)]) -> Option<World> {
     if !real::programs().join(program).exists() {

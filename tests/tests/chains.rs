@@ -47,7 +47,7 @@ enum Step {
     Decision { which: usize, accepts: bool },
 }
 
-/// A turn whose edits are accepted as they come or not, with its calls, and what happens after it.
+/// A turn whose edits are accepted automatically or not, with its calls, and what happens after it.
 type Trouble = (bool, Vec<Vec<usize>>, Vec<Step>);
 
 struct World {
@@ -285,7 +285,7 @@ struct Part {
     path: String,
     calls: Vec<ToolCallId>,
     state: Option<HunkState>,
-    /// Whether the file that it was made in has gone.
+    /// True if the file that it was made in has gone.
     gone: bool,
     /// Where in the log it was made, and where it failed last.
     made: Option<usize>,

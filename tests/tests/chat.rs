@@ -287,7 +287,7 @@ async fn a_question_in_a_chat_is_no_message_box_that_a_key_meant_for_the_text_co
     world.send().await;
     world.until("question", |text| text.contains("**Run a command?**")).await;
     let said: Value = world.client.notification("window/showMessage").await;
-    assert_eq!(said["message"], "Run a command? Answer by a code action in azimuth-chat.md.");
+    assert_eq!(said["message"], "Run a command? Answer with a code action in azimuth-chat.md.");
     world.choose(&world.chat, 0, "Reject").await.unwrap();
     let text = world.until_end().await;
     assert!(text.contains("> → Reject\n"), "{text}");

@@ -965,8 +965,8 @@ fn doctor_says_what_is_there_and_what_to_do() {
     let output = world.azimuth(&["doctor"]);
     for expected in [
         "mine for .: ",
-        "bin/mine-lsp (it belongs to the project, and starts once you have allowed it as it is",
-        "these are not there; install those that you want into the project or your PATH:\n       lost  get lost\n",
+        "bin/mine-lsp (it belongs to the project, and starts once you have allowed it in its current form",
+        "these are not installed; install those that you want into the project or your PATH:\n       lost  get lost\n",
         "unknown field `argz`",
     ] {
         assert!(text(&output).contains(expected), "`{expected}` is not in:\n{}", text(&output));

@@ -463,7 +463,7 @@ async fn a_folder_that_is_swapped_for_a_link_again_and_again_never_has_edits_wri
     world.goes_on().await;
 }
 
-/// A window whose server runs as another user, whom the project and the data belong to; none where that cannot be.
+/// A window whose server runs as another user, whom the project and the data belong to; none if that cannot be.
 async fn as_somebody_else(setup: &Setup, project: &Project) -> Option<Window> {
     if !rustix::process::geteuid().is_root() {
         harness::not_tried("only root can run the server as another user");
@@ -555,7 +555,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// None where it cannot be mounted.
+    /// None if it cannot be mounted.
     fn mount(folder: &Path, kib: usize) -> Option<Self> {
         std::fs::create_dir_all(folder).unwrap();
         let mount = std::process::Command::new("mount")

@@ -71,6 +71,17 @@ const FIELDS_TODAY: usize = 37;
 /// The most columns of a comment; those of code are held by rustfmt.
 const COLUMNS: usize = 120;
 
+/// Phrases that nobody would say, and docstrings that begin with a question, as expressions with how often the sources
+/// have them ([the style](../../CONTRIBUTING.md#prose-is-plain-english)).
+const DIALECT: &[(&str, usize)] = &[
+    (r"\b[Nn]one wher[e]\b", 65),
+    (r"\b[Aa]bsent wher[e]\b", 0),
+    (r"\bas they com[e]\b", 32),
+    (r"\b[Pp]ut agai[n]\b", 13),
+    (r"^\s*///? ?What[ ']", 1314),
+    (r"^\s*///? ?Whether ", 304),
+];
+
 #[test]
 fn no_file_of_code_is_so_long_that_one_must_scroll() {
     let lines = sources().into_iter().map(|source| (source.name.clone(), source.code_lines())).collect();
@@ -125,6 +136,27 @@ fn no_comment_is_wider_than_the_code() {
     let files: Vec<_> = all_sources().into_iter().filter(Source::is_rust).collect();
     let wide = places(&files, is_wide);
     assert!(wide.is_empty(), "wrap these comments at {COLUMNS} columns:\n{}", wide.join("\n"));
+}
+
+#[test]
+fn the_sources_speak_plain_english_more_and_more() {
+    let sources: Vec<_> = all_sources().into_iter().filter(|source| !source.name.contains("/generated/")).collect();
+    for (phrase, before) in DIALECT {
+        let count = occurrences(&sources, phrase);
+        assert!(count <= *before, "`{phrase}`: {count}, it was {before}; docs/words.md says what to write instead");
+        // A few less are no reason to touch the number.
+        assert!(count >= before - before / 20, "`{phrase}`: {count} now, so {before} in this test is to be lowered");
+    }
+}
+
+#[test]
+fn phrases_are_counted_wherever_they_stand() {
+    let source = |text: &str| Source { name: "server/src/a.rs".to_owned(), text: text.to_owned() };
+    let none = concat!("none ", "where unknown");
+    let files = [source(&format!("/// What it is.\nlet a = 1; // {none}, {none}\n")), source("//! Whatever.\n")];
+    assert_eq!(occurrences(&files, DIALECT[0].0), 2);
+    assert_eq!(occurrences(&files, DIALECT[4].0), 1);
+    assert_eq!(occurrences(&files, DIALECT[5].0), 0);
 }
 
 #[test]
@@ -310,6 +342,12 @@ fn compare(what: &str, found: BTreeMap<String, usize>, most: usize, listed: &[(&
     let gone = listed.iter().filter(|(name, _)| !found.contains_key(*name));
     faults.extend(gone.map(|(name, _)| format!("{name}: there is no such thing; take its entry out of this test")));
     assert!(faults.is_empty(), "{what}:\n{}", faults.join("\n"));
+}
+
+/// The number of times that these files have what an expression describes.
+fn occurrences(files: &[Source], expression: &str) -> usize {
+    let expression = Regex::new(expression).unwrap();
+    files.iter().flat_map(|file| file.text.lines()).map(|line| expression.find_iter(line).count()).sum()
 }
 
 /// The lines of these files that are so, with where they are.

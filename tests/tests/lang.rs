@@ -19,7 +19,7 @@ struct World {
 }
 
 impl World {
-    /// None where pyright is not installed.
+    /// None if pyright is not installed.
     async fn new(profile: Profile) -> Option<Self> {
         let program = real::programs().join("pyright-langserver");
         if !program.exists() {

@@ -55,7 +55,7 @@ struct World {
 }
 
 impl World {
-    /// A project with these files; none where the server is not installed.
+    /// A project with these files; none if the server is not installed.
     fn new(program: &str, files: &[(&str, &str)]) -> Option<Self> {
         if !real::programs().join(program).exists() {
             not_tried(&format!("{program}: it is not installed (tests/tools/install-language-servers)"));

@@ -67,7 +67,7 @@ impl World {
         Self { model, _setup: setup, project, client, session }
     }
 
-    /// A real project, whose server is among its own programs; none where either is not installed.
+    /// A real project, whose server is among its own programs; none if either is not installed.
     async fn real(real: Real) -> Option<Self> {
         let project = real.project()?;
         project.write("node_modules/.bin/.keep", "");

@@ -129,7 +129,7 @@ fn left_behind(project: &Project) -> Vec<String> {
     left
 }
 
-/// Whether a program is there; where it is not, the test says so and passes.
+/// True if a program is there; where it is not, the test says so and passes.
 fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());

@@ -48,7 +48,7 @@ struct World {
 }
 
 impl World {
-    /// None where it cannot be tried here.
+    /// None if it cannot be tried here.
     async fn new(user: User, settings: &str) -> Option<Self> {
         Self::made(user, settings, &[], |_| Vec::new()).await
     }

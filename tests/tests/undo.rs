@@ -24,7 +24,7 @@ use store::SqliteStore;
 const FILES: [(&str, &str); 4] =
     [("a.txt", "one\ntwo\n"), ("b.txt", "one\ntwo\n"), ("c.txt", "one\r\ntwo\r\n"), ("src/d.txt", "one\n")];
 
-/// A session whose edits are accepted as they come.
+/// A session whose edits are accepted automatically.
 struct World {
     setup: Setup,
     model: ModelServer,

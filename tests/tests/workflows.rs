@@ -150,7 +150,7 @@ async fn what_the_user_was_writing_and_an_answer_under_way_are_left_alone() {
     world.until_end(&chat, "First.\n").await;
     world.choose(5, json!([]), "Document `area` with Azimuth").await.unwrap();
     let said: Value = world.client.notification("window/showMessage").await;
-    assert!(said["message"].as_str().unwrap().contains("still answers"), "{said}");
+    assert!(said["message"].as_str().unwrap().contains("is still answering"), "{said}");
     gate.open();
     // The mark below an answer says that its turn has ended.
     let text = world.until(&chat, "@src/an%20area.rs:5-7\n", "First.\n\n## You\n").await;

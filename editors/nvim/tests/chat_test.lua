@@ -156,7 +156,7 @@ end
 
 function T.an_empty_chat_does_not_go_on_saying_what_is_mended()
   chat({}, function(child)
-    child:wait_for("· Azimuth asks whether you trust this folder")
+    child:wait_for("· Azimuth asks if you trust this folder")
     child:command("Azimuth trust no")
     child:wait_for("! This folder is not trusted")
     child:command("Azimuth trust yes")

@@ -1114,7 +1114,7 @@ function T.actions_are_listed_and_one_is_told_as_an_edit()
       end)(),
     ]]):format(open))
     local query = { type = "codeActions", uri = open, range = range(0, 1, 1) }
-    local command = "It is a command of the language server, whose effect cannot be told before."
+    local command = "It is a command of the language server, whose effect is not known beforehand."
     support.equal(answer(child, query).answer.actions, {
       { title = "Fix it", kind = "quickfix", preferred = true },
       { title = "Take out", kind = "refactor.extract", preferred = false, disabled = "nothing is chosen" },

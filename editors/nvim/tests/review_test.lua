@@ -786,7 +786,7 @@ function T.a_stale_version_is_refused_aloud_by_the_plugin()
   for _, changes in ipairs({ {}, changed_before }) do
     review(three_hunks(), function(child)
       type_and_accept_before_the_server_hears_of_it(child, changes)
-      wait_until_told(child, "the document was changed meanwhile")
+      wait_until_told(child, "the document has changed in the meantime")
       assert_that_only_the_typing_is_there(child, changes)
       accept_what_the_server_has_heard_of(child)
     end)

@@ -197,7 +197,7 @@ function T.what_an_undo_did_stands_in_the_chat_with_the_reasons_of_what_it_left(
   local state = folded({ turn_started("t1", "hi"), turn_ended("t1"), restored })
   support.equal(render.entry(state.entries[3]).lines, {
     "",
-    "Taken back: 2 of 4 files",
+    "Undone: 2 of 4 files",
     "  – b  left as it is: it was changed since",
     "  – d  failed: the disk is full",
     "  ✓ a",
@@ -205,7 +205,7 @@ function T.what_an_undo_did_stands_in_the_chat_with_the_reasons_of_what_it_left(
     "",
   })
   fold.apply(state, { seq = 4, at = 4, event = vim.tbl_extend("force", restored, { direction = "redo", turnIds = { "t1", "t0" } }) })
-  support.equal(render.entry(state.entries[4]).lines[2], "Put again: 2 of 4 files, 2 turns")
+  support.equal(render.entry(state.entries[4]).lines[2], "Redone: 2 of 4 files, 2 turns")
 end
 
 --- What stands at the head of a turn.
@@ -292,9 +292,9 @@ function T.only_what_was_taken_back_of_a_turn_is_called_so()
     { uri = "file:///a", path = "a", outcome = { type = "done" }, steps = { step("t2", "3", "2"), step("t1", "2", "1") } },
     { uri = "file:///b", path = "b", outcome = { type = "left", reason = "it was changed since" } },
   }))
-  support.equal(heads(), { "You · 1 file taken back", "You · changed 1 file, 1 taken back", "You" })
+  support.equal(heads(), { "You · 1 file undone", "You · changed 1 file, 1 undone", "You" })
   apply(restored("redo", { { uri = "file:///a", path = "a", outcome = { type = "done" }, steps = { step("t1", "1", "2") } } }))
-  support.equal(heads(), { "You · changed 1 file", "You · changed 1 file, 1 taken back", "You" })
+  support.equal(heads(), { "You · changed 1 file", "You · changed 1 file, 1 undone", "You" })
 end
 
 function T.why_an_answer_is_not_whole_or_was_not_given_is_said_once()
@@ -307,9 +307,9 @@ function T.why_an_answer_is_not_whole_or_was_not_given_is_said_once()
   local refused = table.concat(drawn("refusal", why), "\n")
   support.equal({ select(2, refused:gsub("would not answer", "")) }, { 1 }, refused)
   assert(refused:find(why, 1, true), refused)
-  local cut = drawn("max_tokens", "The answer is not whole: it reached its longest length, 32000 tokens.")
-  support.equal(cut[1], "The answer is not whole: it reached its longest length, 32000 tokens.")
-  assert(drawn("max_tokens")[1]:find("longest length", 1, true), "also of a log from before the reason was kept")
+  local cut = drawn("max_tokens", "The answer is not whole: it reached its maximum length, 32000 tokens.")
+  support.equal(cut[1], "The answer is not whole: it reached its maximum length, 32000 tokens.")
+  assert(drawn("max_tokens")[1]:find("maximum length", 1, true), "also of a log from before the reason was kept")
 end
 
 function T.files_that_a_command_changed_are_named_and_many_are_folded()
@@ -329,7 +329,7 @@ function T.files_that_a_command_changed_are_named_and_many_are_folded()
     "  M /p/a",
     "  A /p/b",
     "  D /p/c",
-    "  M /p/d · cannot be taken back: it is too large",
+    "  M /p/d · cannot be undone: it is too large",
     "",
   })
   support.equal(block.fold, nil)
@@ -414,7 +414,7 @@ function T.an_answered_question_begins_with_its_answer_however_long_it_is()
     "✗ Never start it: We use another one. · Start"
   )
   support.contains(line({ type = "cancelled" }), "– Not answered · Start")
-  support.contains(line({ type = "moot" }), "– Settled otherwise · Start")
+  support.contains(line({ type = "moot" }), "– Settled in another way · Start")
 end
 
 function T.that_a_models_price_is_not_known_is_said_once()

@@ -211,7 +211,7 @@ function resolveHunk(review: Review, threads: Threads, given: Given, kind?: Kind
     return here;
   }
   const meant = resolve(review, threads, given, kind);
-  if (meant?.hunk === undefined) throw new Error('That hunk is not there any more.');
+  if (meant?.hunk === undefined) throw new Error('That hunk no longer exists.');
   return { proposal: meant.proposal, hunk: meant.hunk };
 }
 

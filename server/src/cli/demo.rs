@@ -23,9 +23,9 @@ const PROJECT: [(&str, &str); 3] = [
     ("convert.sh", include_str!("demo/project/convert.sh")),
     ("test.sh", include_str!("demo/project/test.sh")),
 ];
-/// What the model says and does. Paths and texts are taken from what the tools gave it.
+/// The script of the model. Its paths and texts come from the tools' results.
 const SCRIPT: &str = include_str!("demo/script.json");
-/// What the user asks for.
+/// The user's prompt.
 const PROMPT: &str = "A test of this project fails. Find out why, and fix it.";
 
 /// Runs the demo.

@@ -35,7 +35,11 @@ pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
             let place = config_file.display();
             report.good(
                 "configuration",
-                &if config_file.exists() { format!("{place}") } else { format!("{place} (not there; defaults hold)") },
+                &if config_file.exists() {
+                    format!("{place}")
+                } else {
+                    format!("{place} (missing; the defaults are used)")
+                },
             )?;
             for warning in &config.warnings {
                 report.warn("configuration", warning)?;
@@ -69,7 +73,7 @@ pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
     Ok(if report.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// What keeps commands from the rest of the machine.
+/// The sandbox that keeps commands from the rest of the machine.
 fn sandbox(report: &mut Report, config: &Config, policy: Option<&Policy>) -> Result<(), Failure> {
     let mode = match SandboxMode::from(config.sandbox) {
         SandboxMode::Full => return report.note("sandbox", "none, by the setting `sandbox = \"full\"`"),
@@ -100,7 +104,7 @@ fn sandbox(report: &mut Report, config: &Config, policy: Option<&Policy>) -> Res
     }
 }
 
-/// What programs do not get of the environment.
+/// The variables that programs do not get.
 fn surroundings(report: &mut Report, config: &Config) -> Result<(), Failure> {
     let entries = programs::dropped(&std::env::var_os("PATH").unwrap_or_default());
     let named = |entry: &PathBuf| {
@@ -166,7 +170,7 @@ async fn shell(folder: &Path) -> Result<String, String> {
     let command = r#"printf '%s' "${BASH_VERSION:+bash $BASH_VERSION}""#;
     let ran = shell.run(&ToolCallId::from("doctor"), command, RunOptions::default()).await;
     let output = ran.map_err(|error| error.to_string())?.output;
-    Ok(if output.is_empty() { "sh (bash is not there; it would serve better)".into() } else { output })
+    Ok(if output.is_empty() { "sh (bash is not installed; it would work better)".into() } else { output })
 }
 
 /// What a project brings along is told as such: what the user said of it is not looked up.
@@ -175,7 +179,7 @@ struct Unasked;
 #[async_trait]
 impl Gate for Unasked {
     async fn admit(&self, _: &Brought, _: bool) -> Result<(), String> {
-        Err("it belongs to the project, and starts once you have allowed it as it is; the agent asks when it needs it"
+        Err("it belongs to the project, and starts once you have allowed it in its current form; the agent asks when it needs it"
             .into())
     }
 }
@@ -236,17 +240,17 @@ async fn servers(
         }
     }
     if there.is_empty() {
-        report.note(WHAT, "none is there for this folder")?;
+        report.note(WHAT, "none is installed for this folder")?;
     }
     if !missing.is_empty() {
-        report.note(WHAT, "these are not there; install those that you want into the project or your PATH:")?;
+        report.note(WHAT, "these are not installed; install those that you want into the project or your PATH:")?;
         let how = |server: &ServerStatus| server.install.clone().or(server.why.clone()).unwrap_or_default();
         report.table(missing.iter().map(|server| (server.name.clone(), how(server))).collect())?;
     }
     Ok(())
 }
 
-/// Whether the user has said so of the folder. A database that has to be mended is left as it is, to be told of.
+/// True if the user has said so of the folder. A database that has to be mended is left as it is, to be told of.
 fn is_trusted(data_folder: &Path, folder: &Path) -> bool {
     if !data_folder.exists() || SqliteStore::check(data_folder).iter().any(|finding| finding.grave) {
         return false;

@@ -36,7 +36,7 @@ use super::{Exec, Failure, complain};
 use crate::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub, Reply, Request};
 use crate::{lsp, mentions, serve, visible};
 
-/// What is said where what was accepted, or came of a slash command, is not there in time.
+/// The message if accepted edits, or the results of a slash command, do not arrive in time.
 const LATE: &str = "the turn is over, but what came of it did not arrive in time; look at the files before you go on";
 /// So many files that a prompt from standard input names are named to the user.
 const NAMED: usize = 5;
@@ -91,7 +91,7 @@ pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Fai
 /// A prompt, and whose hand it is from.
 pub(super) struct Prompt {
     pub(super) text: String,
-    /// Whether it was read from standard input: such a text may come from anywhere, and so gives no files.
+    /// True if it was read from standard input: such a text may come from anywhere, and so gives no files.
     pub(super) piped: bool,
 }
 
@@ -427,7 +427,7 @@ impl Job {
         }
     }
 
-    /// Whether a rule the user gave accepts the edits of this file.
+    /// True if a rule the user gave accepts the edits of this file.
     fn accepts(&self, turn: &Watch, proposal: &Proposal) -> bool {
         let Ok(path) = paths::from_uri(&proposal.uri) else { return false };
         accepting_rule(&self.rules, &turn.folders, &path).is_some()
@@ -439,7 +439,7 @@ struct Terminal {
     shows: mpsc::UnboundedSender<Show>,
 }
 
-/// What the hub begins to show.
+/// The start of what the hub shows.
 enum Show {
     Feed(Feed),
     Terminal(Arc<Spool>, u64),
@@ -537,7 +537,7 @@ fn mentioned(block: &PromptBlock) -> Option<PathBuf> {
     paths::from_uri(uri).ok()
 }
 
-/// What is said of a prompt from standard input that names files; none where it names none.
+/// The message about a prompt from standard input that names files; none if it names none.
 fn left_where_they_are(blocks: &[PromptBlock], folder: &Path) -> Option<String> {
     let paths: BTreeSet<_> = blocks.iter().filter_map(mentioned).collect();
     let name = |path: &PathBuf| format!("@{}", path.strip_prefix(folder).unwrap_or(path).display());

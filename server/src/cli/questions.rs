@@ -31,7 +31,7 @@ pub(super) struct User {
 }
 
 impl User {
-    /// The next line. None where the input ended, or the user wants to stop.
+    /// The next line. None if the input ended, or the user wants to stop.
     async fn line(&mut self) -> Option<String> {
         tokio::select! {
             line = self.lines.recv() => line,
@@ -45,11 +45,11 @@ pub(super) struct Chosen {
     pub(super) permission_id: PermissionId,
     pub(super) option_id: String,
     pub(super) message: Option<String>,
-    /// Whether it says no.
+    /// True if it says no.
     pub(super) refused: bool,
 }
 
-/// What was decided on a proposal's pending hunks.
+/// The decision on a proposal's pending hunks.
 #[derive(Default)]
 pub(super) struct Decided {
     pub(super) accepted: Vec<HunkId>,
@@ -57,14 +57,14 @@ pub(super) struct Decided {
     pub(super) message: Option<String>,
 }
 
-/// What the model is told where nobody could be asked.
+/// The message to the model if nobody could be asked.
 const NOBODY: &str =
-    "nobody could be asked: this run has no terminal, and neither --yes nor a fitting --allow was given";
+    "nobody could be asked: this run has no terminal, and neither --yes nor a matching --allow was given";
 
-/// What the model is told where `--yes` is no answer.
+/// The message to the model if `--yes` is no answer.
 const NOT_BY_YES: &str = "only a person can allow this; --yes does not";
 
-/// What is said where nobody was asked whether the folder is trusted.
+/// The message if nobody was asked about trust in the folder.
 const NOT_TRUSTED: &str = "Not in this run: nothing that it supplies runs, unless --trust is given.";
 
 impl Answerer {
@@ -79,7 +79,7 @@ impl Answerer {
         }
     }
 
-    /// Answers a question for permission. None where the input ended, or the user wants to stop.
+    /// Answers a question for permission. None if the input ended, or the user wants to stop.
     pub(super) async fn permission<W: io::Write>(
         &mut self,
         view: &mut View<W>,
@@ -148,7 +148,7 @@ impl Answerer {
         }
     }
 
-    /// Decides on a proposal's pending hunks. `allowed`: a rule accepts edits. None where the input ended, or the user
+    /// Decides on a proposal's pending hunks. `allowed`: a rule accepts edits. None if the input ended, or the user
     /// wants to stop.
     pub(super) async fn review<W: io::Write>(
         &mut self,

@@ -13,7 +13,7 @@ use crate::hub::Parts;
 use crate::sockets::Sockets;
 use crate::{log, serve};
 
-/// What a command works with.
+/// The parts that a subcommand works with.
 pub(super) struct Setup {
     pub(super) data_folder: PathBuf,
     pub(super) config: Config,
@@ -89,7 +89,7 @@ pub(super) fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Where the log goes.
+/// The place of the log.
 pub(super) fn log_file(data_folder: &Path) -> PathBuf {
     log::file(data_folder)
 }

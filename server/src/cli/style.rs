@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io::IsTerminal;
 
-/// How to write: with colour or without.
+/// The style of the output: with colour or without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Style {
     colour: bool,

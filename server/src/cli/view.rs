@@ -25,14 +25,14 @@ pub(super) struct View<W> {
     style: Style,
     /// The message whose text was written last.
     message: Option<MessageId>,
-    /// What of its text depends on what comes next.
+    /// The part of its text that depends on what comes next.
     pieces: Pieces,
-    /// Whether a command's output was written last.
+    /// True if a command's output was written last.
     in_output: bool,
     colours: Colours,
-    /// Whether the last thing written ended its line.
+    /// True if the last thing written ended its line.
     at_line_start: bool,
-    /// Whether commands' output is shown as it comes. Where it is not, it is shown plain when they have ended.
+    /// True if commands' output is shown as it comes. Where it is not, it is shown plain when they have ended.
     live: bool,
     /// The calls that run a command whose output is shown when they have ended.
     commands: Vec<ToolCallId>,
@@ -42,7 +42,7 @@ pub(super) struct View<W> {
     jobs: HashMap<TerminalId, String>,
     /// The plan as it was shown last.
     plan: Vec<PlanEntry>,
-    /// Whether it was said that the model's price is not known.
+    /// True if it was said that the model's price is not known.
     told_unpriced: bool,
 }
 
@@ -85,7 +85,7 @@ impl<W: Write> View<W> {
         })
     }
 
-    /// Whether commands' output is shown as it comes.
+    /// True if commands' output is shown as it comes.
     pub(super) fn is_live(&self) -> bool {
         self.live
     }
@@ -99,13 +99,13 @@ impl<W: Write> View<W> {
         }
         match &visible::within(event)? {
             Event::ModelChanged { model, scripted: true } => {
-                self.line(&style.yellow(format!("{model} plays a script: no model is asked. All else is real.")))
+                self.line(&style.yellow(format!("{model} plays a script: no model is asked. Everything else is real.")))
             }
             Event::ModelChanged { model, .. } => {
                 self.told_unpriced = false;
                 self.line(&style.dim(format!("model {model}")))
             }
-            Event::MessageDiscarded { .. } => self.line(&style.dim("(the answer broke off; asking again)")),
+            Event::MessageDiscarded { .. } => self.line(&style.dim("(the answer was cut off; asking again)")),
             Event::Retrying { attempt, delay_ms, reason, .. } => {
                 let seconds = (delay_ms + 500) / 1000;
                 self.line(&style.yellow(format!("{reason}; retry {attempt} in {seconds} s")))
@@ -332,7 +332,7 @@ fn clip(text: &str) -> String {
     }
 }
 
-/// Whether a terminal is that of a command in the background.
+/// True if a terminal is that of a command in the background.
 pub(super) fn is_job(terminal: &TerminalId) -> bool {
     workspace::shell::jobs::number(terminal).is_some()
 }

@@ -8,7 +8,7 @@ use std::path::{Component, Path};
 /// The most that a project's file may hold, in bytes.
 const PROJECT_BYTES: u64 = 1024 * 1024;
 
-/// The text of the user's own file, wherever its links lead; none where it is not there.
+/// The text of the user's own file, wherever its links lead; none if it is not there.
 ///
 /// # Errors
 /// It cannot be read; says why.
@@ -20,7 +20,7 @@ pub(super) fn of_user(file: &Path) -> Result<Option<String>, String> {
     }
 }
 
-/// The text of a project's file; none where it is not there. A repository brings it along, so it must be a regular file
+/// The text of a project's file; none if it is not there. A repository brings it along, so it must be a regular file
 /// of at most 1 MiB, and links must not lead out of the project's folder `.azimuth`.
 ///
 /// # Errors
@@ -46,7 +46,7 @@ pub(super) fn of_project(folder: &Path, file: &Path) -> Result<Option<String>, S
     // all.
     let bytes = match workspace::files::read_without_links(&real, PROJECT_BYTES) {
         Err(error) if error.kind() == ErrorKind::InvalidInput => {
-            return Err("is no regular file, and is not read".into());
+            return Err("is not a regular file, and is not read".into());
         }
         Err(error) => return Err(cannot(error)),
         Ok(None) => return Err("is larger than 1 MiB, and is not read".into()),

@@ -13,7 +13,7 @@ use super::restriction::restricted;
 use super::{Config, Sandbox, files, words};
 use crate::log;
 
-/// Where the layers come from.
+/// The sources of the layers.
 pub struct Sources<'a> {
     /// The user's file; need not be there.
     pub user_file: PathBuf,
@@ -79,7 +79,7 @@ pub fn load(sources: Sources<'_>) -> Config {
     if let Ok(layer) = &mut user {
         for setting in plain().filter(|setting| setting.who.user == May::Never) {
             if layer.values.remove(setting.name).is_some() {
-                let text = "ignored: a file would say it of every folder; `/trust yes` says it of one";
+                let text = "ignored: in a file it would hold for every folder; `/trust yes` trusts one folder";
                 config.warnings.push(format!("{place}: {} {text}", setting.name));
             }
         }
@@ -109,7 +109,7 @@ fn parse(text: &str) -> Result<Layer, String> {
     toml::from_str(text).map_err(|error| words::toml(&error, text))
 }
 
-/// What a layer that can only restrict is.
+/// The kind of a layer that can only restrict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// A project's file.
@@ -119,7 +119,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// What it may do with a setting.
+    /// The rights over a setting.
     fn may(self, setting: &Setting) -> May {
         match self {
             Self::Project => setting.who.project,
@@ -218,7 +218,7 @@ impl Config {
                     said.insert(setting.name, value);
                 }
                 May::KnownModel => self.warnings.push(format!(
-                    "{place}: {} ignored: it is no id of a provider that is set up; `azimuth models` lists the ids",
+                    "{place}: {} ignored: it is not an id of a provider that is set up; `azimuth models` lists the ids",
                     setting.name
                 )),
                 May::Restrict(how) => {
@@ -283,7 +283,7 @@ impl Config {
         self.settings.values().ok().and_then(|mut values| values.remove(setting.name)).unwrap_or_default()
     }
 
-    /// Whether a model is one of a provider that is set up.
+    /// True if a model is one of a provider that is set up.
     fn has_provider_of(&self, model: &str) -> bool {
         let provider = model.split_once('/').map(|(provider, _)| provider);
         self.providers.providers.iter().any(|known| Some(known.name.as_str()) == provider)
@@ -291,7 +291,7 @@ impl Config {
 
     /// A layer that can only restrict cannot be understood: what it was to forbid is not known.
     fn distrust(&mut self, place: &str, problem: &str) {
-        self.warnings.push(format!("{place}: {problem}; until it is mended every action is asked"));
+        self.warnings.push(format!("{place}: {problem}; until it is fixed you are asked about every action"));
         self.ask_everything(place);
     }
 

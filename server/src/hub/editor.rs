@@ -11,7 +11,7 @@ use workspace::shell::Spool;
 
 use super::Feed;
 
-/// What the hub asks of a client. Nothing here waits for the client, but for those that answer.
+/// The port from the hub to a client. Nothing here waits for the client, except the calls that return an answer.
 #[async_trait]
 pub trait Editor: Send + Sync {
     /// Begins to show a session: its events after number `since`, and all that follow.
@@ -42,7 +42,7 @@ pub trait Editor: Send + Sync {
     /// The client said no, or did not answer in time.
     async fn apply(&self, edit: DocumentEdit) -> Result<(), EditorError>;
 
-    /// Whether it can be asked to delete a file, whose document it closes then.
+    /// True if it can be asked to delete a file, whose document it closes then.
     fn deletes(&self) -> bool {
         false
     }
@@ -61,13 +61,13 @@ pub trait Editor: Send + Sync {
     /// The client cannot, or did not answer in time.
     async fn save(&self, uri: &str) -> Result<bool, EditorError>;
 
-    /// The text of a document as the client holds it; none where it does not have it open.
+    /// The text of a document as the client holds it; none if it does not have it open.
     ///
     /// # Errors
     /// The client cannot tell, or did not answer in time.
     async fn text(&self, uri: &str) -> Result<Option<String>, EditorError>;
 
-    /// What a document would be, formatted. Nothing is changed by it.
+    /// The text of a document, formatted. It changes nothing.
     ///
     /// # Errors
     /// The client cannot be asked, or did not answer in time.
@@ -89,7 +89,7 @@ pub struct DocumentEdit {
     pub uri: Arc<str>,
     /// The version the edit is made for.
     pub version: i32,
-    /// What the editor may show as the name of the undo step.
+    /// The name of the undo step that the editor may show.
     pub label: String,
     /// The lines to replace, from top to bottom, not overlapping. Texts have LF; the editor keeps its own line ends.
     pub edits: Vec<LineEdit>,

@@ -1,4 +1,4 @@
-//! What a request to the hub can fail with. The one table from failures to codes and words.
+//! The errors of requests to the hub: the one table from failures to codes and messages.
 
 use agent::store::StoreError;
 use protocol::ErrorCode;
@@ -7,11 +7,11 @@ use serde_json::Value;
 /// A request that failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
-    /// What kind of failure, for programs.
+    /// The kind of failure, for programs.
     pub code: ErrorCode,
-    /// What happened, to what, and what to do, for people.
+    /// A message: what happened, to what, and what to do.
     pub message: String,
-    /// What else a program needs, as the code's meaning says.
+    /// Data for programs, as described for the code.
     pub data: Option<Value>,
 }
 

@@ -9,14 +9,14 @@ use protocol::{Event, SequencedEvent, SessionId};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-/// How long streamed pieces are gathered before they become one event: too short to be seen, and long enough that few
+/// The time for which streamed pieces are gathered into one event: too short to be seen, and long enough that few
 /// events are stored.
 const MERGE: Duration = Duration::from_millis(33);
-/// How many events are kept in memory for clients that keep up; older ones are read from the store.
+/// The number of events kept in memory for clients that keep up; older ones are read from the store.
 const TAIL: usize = 512;
-/// How many events are read from the store at once for a client that lags.
+/// The number of events read from the store at once for a client that lags.
 const PAGE: usize = 1000;
-/// How long to wait before a failed write is tried again.
+/// The delay before a failed write is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Writes a session's log. Events keep their order.

@@ -32,7 +32,7 @@ use super::trust::{Book, Word, Workspace};
 use super::{Board, Client, ClientId, Error, GRACE, Input, Parts, Reply, Request};
 use crate::config::Config;
 
-/// How many sessions a list has where the caller does not say.
+/// The number of sessions in a list if the caller does not say.
 const LIST: usize = 100;
 /// How long requests wait for a configuration that was said before them. Longer than for a document's name, since it
 /// may forbid things; it is read from the user's own folder, without which nothing works anyway.
@@ -62,7 +62,7 @@ pub(super) enum Message {
     Created(SessionId, NewSession, Caller, Reply<SessionNewResult>),
     /// Edits in every session of a project are accepted as they come from now on, or no longer.
     Always(Arc<str>, bool),
-    /// What is said of the trust in some folder is other than it was.
+    /// The trust in some folder has changed.
     TrustChanged,
     /// The state of a language server of our own is other than it was.
     ServersChanged,
@@ -76,19 +76,19 @@ impl Post {
     }
 }
 
-/// What comes back of that which an input began.
+/// The result of something that an input started.
 enum Done {
     /// The file that a client's document belongs to, by its URI.
     Resolved(ClientId, String, PathBuf),
     Config(Arc<Config>),
 }
 
-/// What sessions share.
+/// The parts that sessions share.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub(super) parts: Arc<Parts>,
     pub(super) board: Board,
-    /// What the user said of the trust in folders.
+    /// The user's decisions on trust in folders.
     pub(super) trust: Book,
     /// Language servers of our own.
     pub(super) servers: Arc<Servers>,
@@ -164,7 +164,7 @@ struct Connected {
 /// A session that has a task.
 struct Open {
     task: session::Task,
-    /// How many messages it was sent.
+    /// The number of messages sent to it.
     sent: u64,
 }
 

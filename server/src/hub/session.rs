@@ -109,7 +109,7 @@ const AT_ONCE: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub(super) struct Caller {
     pub(super) id: ClientId,
-    /// Whether it is another process's window.
+    /// True if it is another process's window.
     pub(super) is_attached: bool,
     /// The name of its editor.
     pub(super) name: Option<Arc<str>>,
@@ -125,7 +125,7 @@ pub(super) struct NewSession {
     pub(super) folders: Vec<PathBuf>,
     pub(super) model: Option<String>,
     pub(super) mode: Mode,
-    /// Whether the user asked for it by a command: chat documents name it, so it is kept whatever comes of it.
+    /// True if the user asked for it by a command: chat documents name it, so it is kept whatever comes of it.
     pub(super) is_asked_for: bool,
 }
 
@@ -177,7 +177,7 @@ enum Own {
     PlanRefused(Vec<(PathBuf, Option<Arc<str>>)>, EditRefused, oneshot::Sender<Result<Proposed, EditRefused>>),
     /// What a file is that is about to be deleted; it waits until that is stored.
     Deleting(String, FileImage, oneshot::Sender<()>),
-    /// A file that has pending hunks was read anew: its text, none where it is gone.
+    /// A file that has pending hunks was read anew: its text, none if it is gone.
     BaseRead(PathBuf, Option<Arc<str>>),
     /// The files that have pending hunks were read after a command.
     ReadAfterCommand(Box<AfterCommand>, oneshot::Sender<Vec<String>>),
@@ -205,7 +205,7 @@ enum Own {
     Alert(String),
     /// A model was chosen, or was not there to choose.
     ModelSelected(Result<Arc<dyn Model>, Error>, Reply<ModelSelectResult>),
-    /// Whether the workspace is trusted, as just read; none where that was not decided.
+    /// Whether the workspace is trusted, as just read; none if that was not decided.
     Trust(Option<bool>),
     /// An answer about trust that came after its turn had ended was kept.
     TrustKept(Caller),
@@ -320,7 +320,7 @@ struct Session {
     interjections: Vec<(QueueId, Interjection)>,
     /// Whoever last started something here, for what starts by itself.
     last_caller: Option<Caller>,
-    /// Whether the last turn came to its own end, so that what waits may start by itself.
+    /// True if the last turn came to its own end, so that what waits may start by itself.
     went_well: bool,
     /// An answer to the question that the running turn will ask again.
     given: Option<GivenAnswer>,
@@ -361,7 +361,7 @@ struct Session {
 
 /// A session that has ended in this process.
 struct Left {
-    /// Whether there is anything in it: as the last of it was recorded.
+    /// True if there is anything in it: as the last of it was recorded.
     is_used: bool,
     /// Until it is let go, no other process and no other task has the session.
     lock: Box<dyn SessionLock>,

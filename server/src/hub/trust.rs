@@ -22,11 +22,11 @@ const TRUST: &str = "trust";
 const NOT_NOW: &str = "not_now";
 const DISTRUST: &str = "distrust";
 
-/// What is kept of a folder.
+/// The stored decision on a folder.
 const TRUSTED: &str = "trusted";
 const RESTRICTED: &str = "restricted";
 
-/// What the question says below the folders.
+/// The text of the question below the folders.
 const MEANING: &str = "Trust it only if you trust those who wrote what is in it.\n\
                        Until you do, nothing that it supplies runs: its hooks, MCP servers and language servers,\n\
                        its environment files, and programs that its git configuration names.\n\
@@ -34,12 +34,12 @@ const MEANING: &str = "Trust it only if you trust those who wrote what is in it.
                        time.\n\
                        Azimuth can read it, and propose edits for your review, either way.";
 
-/// What an editor says of the trust in its workspace. It may say otherwise at any time; clones hear of it.
+/// An editor's trust in its workspace. It may change at any time; clones see it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Word(Arc<AtomicU8>);
 
 impl Word {
-    /// What it says from the start, if anything.
+    /// The initial trust, if the editor says any.
     pub(super) fn new(trusted: Option<bool>) -> Self {
         let word = Self::default();
         trusted.into_iter().for_each(|trusted| word.say(trusted));
@@ -51,7 +51,7 @@ impl Word {
         self.0.store(if trusted { 2 } else { 1 }, Ordering::Relaxed);
     }
 
-    /// What it says; none where it says nothing.
+    /// The current trust; none if the editor says nothing.
     pub(super) fn said(&self) -> Option<bool> {
         match self.0.load(Ordering::Relaxed) {
             0 => None,
@@ -60,12 +60,12 @@ impl Word {
     }
 }
 
-/// Whether the user has said that a folder is to be trusted. Blocks.
+/// True if the user has said that a folder is to be trusted. Blocks.
 pub(crate) fn is_trusted(store: Arc<dyn Store>, home: Option<PathBuf>, folder: &Path) -> bool {
     Book::new(store, home).of(folder) == Some(true)
 }
 
-/// What the user said of folders. All of it blocks, for as long as the store takes.
+/// The user's decisions on folders. All functions block, for as long as the store takes.
 #[derive(Clone)]
 pub(super) struct Book {
     store: Arc<dyn Store>,
@@ -73,12 +73,12 @@ pub(super) struct Book {
 }
 
 impl Book {
-    /// What is kept in this store, of the user with this home.
+    /// The decisions in this store, of the user with this home.
     pub(super) fn new(store: Arc<dyn Store>, home: Option<PathBuf>) -> Self {
         Self { store, home: home.map(|home| real(&home)) }
     }
 
-    /// Whether a folder is trusted; none where the user was not asked yet.
+    /// Whether a folder is trusted; none if the user was not asked yet.
     fn of(&self, folder: &Path) -> Option<bool> {
         let said = |folder: &Path| -> Result<Option<bool>, StoreError> {
             let kept = self.store.get(&key(folder))?;
@@ -90,7 +90,7 @@ impl Book {
         })
     }
 
-    /// Whether a program of a project may start as it is; none where the user was not asked of it as it is now.
+    /// Whether a program of a project may start as it is; none if the user was not asked of it as it is now.
     ///
     /// # Errors
     /// It cannot be read.
@@ -115,7 +115,7 @@ impl Book {
     }
 }
 
-/// What may start by what the user has said already. Nobody is asked.
+/// The programs that may start by the user's decisions so far. Nobody is asked.
 #[async_trait]
 impl Gate for Book {
     async fn admit(&self, program: &Brought, _: bool) -> Result<(), String> {
@@ -123,7 +123,7 @@ impl Gate for Book {
         match blocking(move || book.of_program(&program.program, &program.fingerprint)).await {
             Ok(Some(true)) => Ok(()),
             Ok(Some(false)) => {
-                Err("it belongs to the project, and you said that it is never to start as it is now".to_owned())
+                Err("it belongs to the project, and you said that it must never start in its current form".to_owned())
             }
             Ok(None) => {
                 Err("it belongs to the project; you are asked whether it may start when the agent next needs it, \
@@ -167,7 +167,7 @@ impl Workspace {
         Self { book: book.clone(), folders, may_run_git_programs: Arc::default() }
     }
 
-    /// Whether it is trusted: the editor's word counts, else what is kept, of all its folders; none where the user was
+    /// Whether it is trusted: the editor's word counts, else what is kept, of all its folders; none if the user was
     /// not asked of them all, and refused none.
     pub(super) fn decided(&self, word: &Word) -> Option<bool> {
         let decided = word.said().or_else(|| self.kept());
@@ -237,7 +237,7 @@ impl Workspace {
     }
 }
 
-/// What an answer to the question says of the folders for good; none for one that says nothing of that.
+/// The permanent decision that an answer to the question makes; none if it makes none.
 pub(super) fn answered(option_id: &str) -> Option<bool> {
     match option_id {
         TRUST => Some(true),

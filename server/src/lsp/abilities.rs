@@ -7,10 +7,10 @@ use protocol::editor::ClientCapabilities;
 use serde_json::Value;
 use workspace::text::PositionEncoding;
 
-/// What a client can do.
+/// The capabilities of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Abilities {
-    /// What it can do beyond LSP.
+    /// The capabilities beyond LSP.
     pub(super) azimuth: ClientCapabilities,
     /// The units in which positions are counted from now on.
     pub(super) encoding: PositionEncoding,

@@ -35,13 +35,13 @@ use crate::hub::chat_name::{CHAT, is_chat};
 use crate::hub::{Connection, DocumentEdit, Editor, Error, Request};
 use crate::mentions;
 
-/// How often a chat is written to while an answer streams in.
+/// The interval at which a chat is written to while an answer streams in.
 const CADENCE: Duration = Duration::from_secs(1);
-/// How long an edit has to show in the document before the next is tried.
+/// The time that an edit has to appear in the document before the next is tried.
 const ARRIVAL: Duration = Duration::from_secs(3);
 /// After so many edits in a row that the client would not take, no more are tried until the next prompt.
 const REFUSALS: u32 = 5;
-/// How long a chat that is shown may take to be opened.
+/// The time that a chat that is shown may take to be opened.
 const OPENING: Duration = Duration::from_secs(10);
 
 /// So many characters are shown of a prompt that it is asked about.
@@ -71,7 +71,7 @@ struct View {
     is_open: bool,
     session: Option<SessionId>,
     turn: Option<TurnId>,
-    /// Whether a command of the user's own runs.
+    /// True if a command of the user's own runs.
     runs_command: bool,
     questions: Vec<PermissionRequest>,
 }
@@ -296,12 +296,12 @@ struct Chat {
     /// The number of its last event that was taken. One that came while the session was opened may come twice.
     last: u64,
     turn: Option<TurnId>,
-    /// Whether a command of the user's own runs.
+    /// True if a command of the user's own runs.
     runs_command: bool,
     transcript: Transcript,
     /// Where the answer goes on.
     place: Place,
-    /// What waits to be written.
+    /// The text that waits to be written.
     unwritten: String,
     /// How much of it was in each edit that has not shown in the document, and yet may.
     sent: Vec<usize>,
@@ -310,7 +310,7 @@ struct Chat {
     /// Edits in a row that the client would not take.
     refusals: u32,
     is_open: bool,
-    /// Whether a prompt stood in it when it was opened, and none was sent since. A repository may have brought that
+    /// True if a prompt stood in it when it was opened, and none was sent since. A repository may have brought that
     /// one.
     was_there: bool,
     /// Such a prompt, once the user was asked whether it is theirs.
@@ -526,12 +526,10 @@ impl Chat {
         match (is_free, send) {
             (true, true) => self.send().await.map(|()| None),
             (true, false) => Ok(None),
-            (false, _) if is_answering => {
-                Ok(Some("Azimuth still answers. What you chose stands in the chat; send it when the answer has come."))
-            }
-            (false, _) => {
-                Ok(Some("What you chose stands below what you were writing in the chat, and is not sent yet."))
-            }
+            (false, _) if is_answering => Ok(Some(
+                "Azimuth is still answering. What you chose is in the chat; send it when the answer is complete.",
+            )),
+            (false, _) => Ok(Some("What you chose is below your text in the chat, and is not sent yet.")),
         }
     }
 
@@ -628,7 +626,7 @@ impl Chat {
                         self.settle(now.normal());
                         return;
                     }
-                    Err(_) => String::from("the editor says that it is written, but it is not there"),
+                    Err(_) => String::from("the editor says that it was written, but it was not"),
                 }
             }
             Err(error) => error.to_string(),

@@ -21,7 +21,7 @@ pub(super) const REJECT: &str = "azimuth.review.reject";
 pub(super) const ACCEPT_ALL: &str = "azimuth.review.acceptAll";
 /// Rejects all pending hunks of a file. Takes a [`Target`].
 pub(super) const REJECT_ALL: &str = "azimuth.review.rejectAll";
-/// Has edits accepted as they come, or no longer. Takes the parameters of `azimuth/review/auto`.
+/// Has edits accepted automatically, or no longer. Takes the parameters of `azimuth/review/auto`.
 pub(super) const AUTO: &str = "azimuth.review.auto";
 /// Cancels a session's turn. Takes the parameters of `azimuth/turn/cancel`.
 pub(super) const CANCEL_TURN: &str = "azimuth.turn.cancel";
@@ -63,7 +63,7 @@ pub(super) fn announced(abilities: &Abilities) -> impl Iterator<Item = &'static 
     ALL.into_iter().filter(move |command| !panel || ![CHAT_SEND, CHAT_OPEN].contains(command))
 }
 
-/// What a review command is about.
+/// The subject of a review command.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Target {
@@ -87,11 +87,11 @@ impl Target {
     }
 }
 
-/// What a command comes to.
+/// The result of a command.
 pub(super) enum Action {
     /// A request to the hub. Its answer is the command's, too.
     Post(Request, Answer),
-    /// What a chat document says is to be sent.
+    /// The prompt of a chat document is to be sent.
     SendChat(String),
     /// A chat document is to be shown.
     OpenChat,

@@ -19,7 +19,7 @@ use super::settings::{self, Settings};
 use super::stdio::Level;
 use crate::hub::{self, Hub};
 
-/// What a connection is made of.
+/// The parts of a connection.
 pub(super) struct Connector {
     pub(super) hub: Hub,
     pub(super) client: Client,

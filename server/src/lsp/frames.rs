@@ -27,7 +27,7 @@ pub(super) const MALFORMED: &str = "$/azimuth/malformed";
 
 const CHUNK: usize = 16 * 1024;
 
-/// What is wrong with a message.
+/// The fault of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Fault {
     /// JSON-RPC's code.
@@ -49,7 +49,7 @@ pub(super) struct Frames<R> {
     over: CancellationToken,
     cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
     splitter: Splitter,
-    /// What the framework has not taken yet, from `taken` on.
+    /// The bytes that the framework has not taken yet, from `taken` on.
     ready: Vec<u8>,
     taken: usize,
 }
@@ -96,9 +96,9 @@ impl<R: AsyncRead + Unpin> AsyncRead for Frames<R> {
 #[derive(Default)]
 struct Splitter {
     raw: Vec<u8>,
-    /// Where the first byte that was not looked at stands.
+    /// The offset of the first byte that was not looked at.
     start: usize,
-    /// Whether the framing is lost, and a header is looked for.
+    /// True if the framing is lost, and a header is looked for.
     lost: bool,
 }
 

@@ -43,7 +43,7 @@ pub(super) struct Ingress {
     shut_down: Arc<AtomicBool>,
 }
 
-/// How far the client is.
+/// The state of the connection.
 enum Stage {
     /// It has not said `initialize`.
     Fresh(Box<Connector>),
@@ -204,7 +204,7 @@ fn panicked() -> Error {
 struct Pending(Arc<Mutex<HashMap<Id, oneshot::Sender<()>>>>);
 
 impl Pending {
-    /// Adds a request; none where one with its id waits already. What is given comes when it is cancelled.
+    /// Adds a request; none if one with its id waits already. What is given comes when it is cancelled.
     fn add(&self, id: &Id) -> Option<oneshot::Receiver<()>> {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.contains_key(id) {

@@ -14,7 +14,7 @@ use workspace::paths;
 
 pub(super) use crate::hub::request::typed;
 
-/// How much of an editor's name and version is taken, in characters.
+/// The longest name and version of an editor, in characters.
 const LONGEST_NAME: usize = 80;
 
 /// `initialize`.
@@ -57,7 +57,7 @@ impl Initialize {
         Some(name).filter(|name| !name.is_empty()).map(Arc::from)
     }
 
-    /// What the editor says of the trust in its workspace, if anything.
+    /// The editor's trust in its workspace, if it says any.
     pub(super) fn workspace_trust(&self) -> Option<bool> {
         let options = self.initialization_options.as_ref()?;
         let said = options.get("workspaceTrust").or_else(|| options.get("workspace_trust"))?;
@@ -197,12 +197,12 @@ pub(super) struct CodeActionContext {
 const AUTOMATIC: u32 = 2;
 
 impl CodeActions {
-    /// Whether the editor asks of itself, as while the cursor moves. Who does not say so has been asked by the user.
+    /// True if the editor asks of itself, as while the cursor moves. Who does not say so has been asked by the user.
     pub(super) fn is_automatic(&self) -> bool {
         self.context.trigger_kind == Some(AUTOMATIC)
     }
 
-    /// Whether an action of a kind is wanted. A kind includes its sub-kinds; the empty one includes all.
+    /// True if an action of a kind is wanted. A kind includes its sub-kinds; the empty one includes all.
     pub(super) fn wants(&self, kind: &str) -> bool {
         let is_part = |wanted: &String| {
             wanted.is_empty()

@@ -16,7 +16,7 @@ use workspace::paths;
 use super::messages;
 use crate::hub::GRACE;
 
-/// How many paths are looked up at once.
+/// The number of paths that are looked up at once.
 const LOOKUPS: usize = 16;
 /// How many of those that a disk does not answer may keep a thread beside them.
 const STUCK: usize = 128;
@@ -84,7 +84,7 @@ impl Names {
         *self.folders.lock().unwrap_or_else(PoisonError::into_inner) = folders.collect();
     }
 
-    /// Notes that a document is open, and has its file looked up; none where it has none.
+    /// Notes that a document is open, and has its file looked up; none if it has none.
     pub(super) fn opened(&self, uri: &str) -> Option<Resolving> {
         let spelled = messages::path(uri)?;
         let file = self.resolve(spelled.clone());
@@ -99,7 +99,7 @@ impl Names {
         self.open().retain(|document| document.uri != uri);
     }
 
-    /// What the client calls the file that a URI of ours names. Ours have their links resolved.
+    /// The client's URI of the file that one of Azimuth's URIs names. Azimuth's have their links resolved.
     pub(super) fn of(&self, uri: &str) -> String {
         let Some(file) = messages::path(uri) else { return uri.to_owned() };
         // The last one opened, where a file is open under several names.

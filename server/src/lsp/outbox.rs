@@ -46,7 +46,7 @@ use super::stdio::Level;
 use crate::hub::board::Reviews;
 use crate::hub::{Connection, DocumentEdit, Editor, EditorError, Feed, Input, Request};
 
-/// How long the client has to answer a request, but for questions to the user.
+/// The time that the client has to answer a request, except for questions to the user.
 const DEADLINE: Duration = Duration::from_secs(10);
 /// So long a client without a panel is silent before it is sent a word that says nothing: Emacs 28 leaves what came
 /// together with the answer to its own request lying until something else comes.
@@ -62,7 +62,7 @@ pub(super) struct Outbox {
     speaks: Arc<AtomicBool>,
 }
 
-/// What the outbox is made of.
+/// The parts of the outbox.
 pub(super) struct Parts {
     pub(super) client: Client,
     pub(super) level: Level,
@@ -327,7 +327,7 @@ struct Task {
     shown: Shown,
 }
 
-/// What came of something that was waited for.
+/// The result of something that was waited for.
 enum Done {
     Nothing,
     /// The client has taken a progress token.
@@ -490,7 +490,7 @@ impl Task {
         }
     }
 
-    /// What LSP itself has for an event.
+    /// LSP's own messages for an event.
     async fn act_on(&mut self, session: &SessionId, event: &Event) {
         if self.parts.abilities.progress {
             match self.progress.event(session, event) {
@@ -519,7 +519,7 @@ impl Task {
             return;
         }
         if let Some(chat) = self.chats.as_ref().and_then(|chats| chats.open_one(session)) {
-            let words = format!("{} Answer by a code action in {chat}.", request.title);
+            let words = format!("{} Answer with a code action in {chat}.", request.title);
             self.say(MessageType::INFO, words).await;
         } else if self.parts.abilities.message_requests {
             self.question(session, request);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::process::Pid;
 
-/// How often to look.
+/// The interval of the checks.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Waits until a process is gone. For one that cannot be seen to begin with (the client may live in another container)

@@ -13,13 +13,13 @@ pub(super) struct Progress {
 
 struct Shown {
     turn: TurnId,
-    /// Whether the client has taken the token.
+    /// True if the client has taken the token.
     begun: bool,
-    /// What the turn is at.
+    /// The current activity of the turn.
     message: String,
 }
 
-/// What to send.
+/// The message to send.
 #[derive(Debug, PartialEq)]
 pub(super) enum Step {
     /// `window/workDoneProgress/create`; [`Progress::created`] takes its success.

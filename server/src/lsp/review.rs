@@ -37,7 +37,7 @@ pub(super) struct PublishDiagnostics {
 }
 
 impl Shown {
-    /// What to send so that the client shows what is pending now.
+    /// The messages that make the client show what is pending now.
     pub(super) fn update(
         &mut self,
         reviews: &Reviews,

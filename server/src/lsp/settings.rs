@@ -24,7 +24,7 @@ pub type LoadConfig = dyn Fn(Editor, &[PathBuf]) -> Config + Send + Sync;
 /// The section of the editor's settings that is ours.
 pub(super) const SECTION: &str = "azimuth";
 
-/// What the configuration depends on that this client can change.
+/// The parts of the configuration that this client can change.
 pub(super) struct Settings {
     /// None for a client that has no part in the configuration.
     load: Option<Arc<LoadConfig>>,
@@ -46,12 +46,12 @@ enum Layers {
 struct Client {
     editor: Editor,
     folders: Vec<PathBuf>,
-    /// What the last configuration had to say.
+    /// The messages of the last configuration.
     said: Vec<Message>,
     chat_answers: Option<ChatAnswers>,
-    /// Whether no code actions are offered that begin a workflow.
+    /// True if no code actions are offered that begin a workflow.
     no_workflows: bool,
-    /// How often the configuration was to be read.
+    /// The number of times that the configuration was to be read.
     reloads: u64,
     /// The number of the last reading that counts.
     counted: u64,
@@ -87,7 +87,7 @@ impl Settings {
         self.client().chat_answers
     }
 
-    /// Whether the last configuration has code actions offered that begin a workflow.
+    /// True if the last configuration has code actions offered that begin a workflow.
     pub(super) fn offers_workflows(&self) -> bool {
         !self.client().no_workflows
     }
@@ -113,7 +113,8 @@ impl Settings {
         }
         log::set(config.log.as_deref());
         let errors = config.errors.iter().map(|error| {
-            let text = format!("{error}; until it is mended every action is asked, and no rule allows anything");
+            let text =
+                format!("{error}; until it is fixed you are asked about every action, and no rule allows anything");
             (MessageType::ERROR, text)
         });
         let warnings = config.warnings.iter().map(|warning| (MessageType::WARNING, warning.clone()));

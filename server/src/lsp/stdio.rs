@@ -40,7 +40,7 @@ pub(super) struct Inlet(Arc<Shared>);
 #[derive(Clone)]
 pub(super) struct Answers(Arc<Shared>);
 
-/// How many bytes the pump holds.
+/// The number of bytes that the pump holds.
 #[derive(Clone)]
 pub(super) struct Level(Arc<Shared>);
 

@@ -22,18 +22,18 @@ use super::review;
 
 /// The kind of those that mend nothing. Each has its own below it.
 pub(super) const KIND: &str = "azimuth";
-/// How many problems one action is about.
+/// The most problems that one action is about.
 const MOST_PROBLEMS: usize = 20;
-/// How much of a problem's words an action carries, in bytes.
+/// The longest problem text that an action carries, in bytes.
 const LONGEST_MESSAGE: usize = 4 << 10;
-/// How long a name may be in a title, in characters.
+/// The longest name in a title, in characters.
 const LONGEST_NAME: usize = 60;
 /// A problem is shown with all of the function around it, if that has at most so many lines; else with so many lines
 /// above and below.
 const WHOLE_LINES: u32 = 150;
 const AROUND: u32 = 20;
 
-/// What an action carries, and its command is given.
+/// The data that an action carries, and its command is given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Start {
@@ -43,7 +43,7 @@ pub(super) struct Start {
     /// The first line and the last, from 0; none for all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lines: Option<[u32; 2]>,
-    /// What these lines are, if that has a name.
+    /// The name of these lines, if they have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -77,7 +77,7 @@ struct Told {
 }
 
 impl Start {
-    /// What is wanted.
+    /// The workflow.
     pub(super) fn workflow(&self) -> Workflow {
         match self.workflow {
             Name::Ask => Workflow::Ask,
@@ -88,7 +88,7 @@ impl Start {
         }
     }
 
-    /// What it is about. In the prompt the document has the URI by which sessions know it.
+    /// The subject. In the prompt the document has the URI by which sessions know it.
     pub(super) fn subject(self, uri: String) -> Subject {
         let at = |line| Position { line, character: 0 };
         let range = self.lines.map(|[first, last]| Range { start: at(first), end: at(last.saturating_add(1)) });
@@ -135,22 +135,22 @@ pub(super) fn actions(
     offers.actions
 }
 
-/// What lines an action is about, and what they are called.
+/// The lines that an action is about, and their name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Lines {
     lines: Option<[u32; 2]>,
     name: Option<String>,
 }
 
-/// Where the user is.
+/// The user's position.
 struct Place {
-    /// What is selected; else the symbol there; else the whole file.
+    /// The selection; otherwise the symbol there; otherwise the whole file.
     subject: Lines,
     /// The function, type or the like around the place.
     around: Option<[u32; 2]>,
-    /// How many lines the text has.
+    /// The number of lines of the text.
     count: u32,
-    /// Whether the subject is part of a program.
+    /// True if the subject is part of a program.
     is_code: bool,
 }
 
@@ -269,7 +269,7 @@ fn shown(name: &str) -> String {
     name.lines().next().unwrap_or_default().replace('`', "'").chars().take(LONGEST_NAME).collect()
 }
 
-/// Whether a symbol is what people speak of as one thing, and no mere name in it.
+/// True if a symbol is what people speak of as one thing, and no mere name in it.
 fn is_whole(symbol: &Symbol) -> bool {
     use SymbolKind::{
         Class, Constructor, Enum, Function, Impl, Interface, Macro, Method, Property, Struct, Trait, Type,

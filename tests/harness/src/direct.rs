@@ -171,7 +171,7 @@ impl Direct {
         while self.receive(until.saturating_duration_since(Instant::now())).is_some() {}
     }
 
-    /// The next message, after what it asks was answered; none where nothing comes in time.
+    /// The next message, after what it asks was answered; none if nothing comes in time.
     fn receive(&mut self, within: Duration) -> Option<Value> {
         let body = match self.messages.recv_timeout(within) {
             Ok((_, body)) => body,

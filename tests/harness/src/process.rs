@@ -148,7 +148,7 @@ impl Process {
         self.input.flush().expect("the server reads");
     }
 
-    /// The next message; none where the server ended.
+    /// The next message; none if the server ended.
     fn receive(&mut self) -> Option<Value> {
         match self.messages.recv_timeout(PATIENCE) {
             Ok(message) => Some(self.take(message)),

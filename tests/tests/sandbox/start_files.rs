@@ -157,7 +157,7 @@ struct Gone {
 }
 
 impl Gone {
-    /// None where it cannot be mounted.
+    /// None if it cannot be mounted.
     fn mount(folder: PathBuf) -> Option<Self> {
         std::fs::create_dir_all(&folder).unwrap();
         // A file system whose program answers nothing, and is there as long as it holds the device.

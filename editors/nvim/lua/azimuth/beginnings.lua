@@ -39,7 +39,7 @@ end
 
 --- What an empty session shows.
 ---@param state? azimuth.State
----@return azimuth.Block? block Nil where something was said.
+---@return azimuth.Block? block Nil if something was said.
 ---@return table<string, azimuth.Choice>? keys What each key does.
 ---@return table<integer, azimuth.Choice>? rows What the line in each row of the block does, from 0.
 function M.of(state)

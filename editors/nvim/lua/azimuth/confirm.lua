@@ -36,7 +36,7 @@ end
 ---@param go_on fun()
 function M.ask(options, go_on)
   if not vim.deep_equal(options.here, M.here()) then
-    vim.notify(("Azimuth: you went on meanwhile, so nothing was done. %s"):format(options.again), vim.log.levels.WARN)
+    vim.notify(("Azimuth: you did something else in the meantime, so nothing was done. %s"):format(options.again), vim.log.levels.WARN)
     return
   end
   local list

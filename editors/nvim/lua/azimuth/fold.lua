@@ -59,8 +59,8 @@ local M = {}
 ---@field formatted? azimuth.Event.Formatted
 
 ---@class azimuth.TurnChange
----@field before? azimuth.FileImage Nil where there was no file.
----@field after? azimuth.FileImage Nil where there is none.
+---@field before? azimuth.FileImage Nil if there was no file.
+---@field after? azimuth.FileImage Nil if there is none.
 ---@field undone boolean Whether it is taken back.
 
 ---@class azimuth.Queued
@@ -84,7 +84,7 @@ local M = {}
 ---@field model? string
 ---@field scripted boolean Whether the model plays a script.
 ---@field mode azimuth.Mode
----@field accept_edits boolean Whether edits are accepted as they come.
+---@field accept_edits boolean Whether edits are accepted automatically.
 ---@field accept_scope azimuth.AutoScope For how long; said with the last word on it.
 ---@field entries (azimuth.Entry|false)[] From first to last; `false` where a message was voided.
 ---@field running? azimuth.TurnId The turn that runs.

@@ -222,7 +222,7 @@ function M.command(words)
   if not config.values.follow and is_shown() and #vim.api.nvim_tabpage_list_wins(vim.api.nvim_win_get_tabpage(window)) > 1 then
     vim.api.nvim_win_close(window, false)
   end
-  vim.notify("Azimuth: " .. (config.values.follow and "a window shows where the agent looks." or "the agent is not followed."))
+  vim.notify("Azimuth: " .. (config.values.follow and "a window shows where the agent looks." or "following the agent is off."))
 end
 
 return M

@@ -20,7 +20,7 @@ local function check_editor()
       health.ok(("The tree-sitter parser `%s` is there."):format(language))
     else
       health.warn(("The tree-sitter parser `%s` is missing, so the chat is not highlighted."):format(language), {
-        "Neovim brings it along; some distributions put it into a package of its own.",
+        "Neovim contains it; some distributions put it into a package of its own.",
       })
     end
   end

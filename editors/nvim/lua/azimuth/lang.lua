@@ -114,7 +114,7 @@ local function answer(question)
   clients.hear_what_was_sent(question.deadline)
   local bufnr = question.document and question.document.bufnr
   if bufnr and not vim.api.nvim_buf_is_loaded(bufnr) then
-    return questions.without_answer("failed", "The document was closed meanwhile.", question.clients)
+    return questions.without_answer("failed", "The document was closed in the meantime.", question.clients)
   end
   -- Somebody may have typed meanwhile. From here to the request nobody can.
   flush(question)

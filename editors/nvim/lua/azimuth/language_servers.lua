@@ -179,7 +179,7 @@ local function restart(server, renew)
     elseif result.restarted == 0 then
       vim.notify(("Azimuth: %s does not run; it starts with the first question."):format(server.name))
     else
-      vim.notify(("Azimuth: %s was ended, and starts anew with the next question."):format(server.name))
+      vim.notify(("Azimuth: %s was ended, and starts again with the next question."):format(server.name))
     end
     renew()
   end)

@@ -20,13 +20,13 @@ M.defaults = {
   { action = "models", modes = { "n" }, key = "m", command = "<Cmd>Azimuth models<CR>", desc = "choose a model" },
   { action = "permission", modes = { "n" }, key = "p", command = "<Cmd>Azimuth permission<CR>", desc = "go to the question" },
   { action = "cancel", modes = { "n" }, key = "c", command = "<Cmd>Azimuth cancel<CR>", desc = "cancel the turn" },
-  { action = "review", modes = { "n" }, key = "r", command = "<Cmd>Azimuth review<CR>", desc = "review what is proposed" },
+  { action = "review", modes = { "n" }, key = "r", command = "<Cmd>Azimuth review<CR>", desc = "review the proposed changes" },
   { action = "accept", modes = { "n" }, key = "y", command = "<Cmd>Azimuth accept<CR>", desc = "accept the hunk" },
   { action = "reject", modes = { "n" }, key = "x", command = "<Cmd>Azimuth reject<CR>", desc = "reject the hunk" },
-  { action = "comment", modes = { "n" }, key = "w", command = "<Cmd>Azimuth comment<CR>", desc = "say something of the hunk" },
+  { action = "comment", modes = { "n" }, key = "w", command = "<Cmd>Azimuth comment<CR>", desc = "comment on the hunk" },
   { action = "diff", modes = { "n" }, key = "d", command = "<Cmd>Azimuth diff<CR>", desc = "see the proposal side by side" },
   { action = "terminal", modes = { "n" }, key = "t", command = "<Cmd>Azimuth terminal<CR>", desc = "open the terminal" },
-  { action = "answer", modes = { "n" }, key = "i", command = "<Cmd>Azimuth answer<CR>", desc = "answer what waits for input" },
+  { action = "answer", modes = { "n" }, key = "i", command = "<Cmd>Azimuth answer<CR>", desc = "answer a command that waits for input" },
   { action = "jobs", modes = { "n" }, key = "j", command = "<Cmd>Azimuth jobs<CR>", desc = "list terminals and jobs" },
 }
 

@@ -241,7 +241,7 @@ local function place(bufnr, shown_lines, caption, host)
     focusable = true,
     zindex = 60,
     title = caption,
-    footer = text.fit({ key .. " goes here", "q puts it away", "m rejects with a word" }, width),
+    footer = text.fit({ key .. " goes here", "q puts it away", "m rejects with a message" }, width),
   }
   if window and vim.api.nvim_win_is_valid(window) then
     vim.api.nvim_win_set_buf(window, bufnr)
@@ -337,7 +337,7 @@ local function refresh_soon()
   vim.schedule(function()
     local ok, problem = pcall(M.refresh)
     if not ok then
-      vim.notify("Azimuth: the question's window could not be opened; it stands in the transcript. " .. problem, vim.log.levels.WARN)
+      vim.notify("Azimuth: the question's window could not be opened; it is in the transcript. " .. problem, vim.log.levels.WARN)
     end
   end)
 end

@@ -63,7 +63,7 @@ function M.drawn(rules, width)
     end
   end
   if #rules == 0 then
-    blocks.put(block, "There is no rule. What is built in asks before a command runs, unless it is known only to read.", "AzimuthDim")
+    blocks.put(block, "There is no rule. By default you are asked before a command runs, unless it is known only to read.", "AzimuthDim")
   end
   return block, items
 end
@@ -108,7 +108,7 @@ local function revoke(session_id, rule, renew)
     local params = { sessionId = session_id, rule = rule.rule, origin = rule.origin }
     client.request(requests.permission_revoke, params, function(err)
       if not failed(err) then
-        vim.notify(("Azimuth: %s is taken back."):format(text.one_line(rule.rule)))
+        vim.notify(("Azimuth: %s is revoked."):format(text.one_line(rule.rule)))
         renew()
       end
     end)
@@ -139,8 +139,8 @@ local function open(session_id)
         return M.drawn(rules, width)
       end,
       keys = {
-        { key = "x", desc = "take back what was granted", run = take_back },
-        { key = "dd", desc = "take back what was granted", run = take_back },
+        { key = "x", desc = "revoke what was granted", run = take_back },
+        { key = "dd", desc = "revoke what was granted", run = take_back },
       },
       id = function(rule)
         return ("%s %s %s"):format(rule.effect, rule.rule, rule.origin)

@@ -138,10 +138,10 @@ end
 ---@type { mode: azimuth.Mode, name: string, what: string }[]
 M.modes = {
   { mode = "agent", name = "agent", what = "does everything, within the permissions; edits wait for your review" },
-  { mode = "accept_edits", name = "accept-edits", what = "as agent, and edits are accepted as they come" },
+  { mode = "accept_edits", name = "accept-edits", what = "as agent, and edits are accepted automatically" },
   { mode = "plan", name = "plan", what = "looks, also with commands that only read, and plans; changes nothing" },
   { mode = "ask", name = "ask", what = "looks and answers; changes and runs nothing" },
-  { mode = "bypass", name = "bypass", what = "asks nothing any more; has to be confirmed" },
+  { mode = "bypass", name = "bypass", what = "asks nothing; has to be confirmed" },
 }
 
 --- Sets the mode of the session's next turns. What has to be confirmed the server refuses at first, with words that say what

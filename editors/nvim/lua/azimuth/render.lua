@@ -53,7 +53,7 @@ end
 
 --- How many files a turn changed, and of how many of them that is taken back.
 ---@param entry azimuth.Entry
----@return string # With what parts it from what stands before it; empty where there is none.
+---@return string # With what parts it from what stands before it; empty if there is none.
 local function changes(entry)
   local left, undone = 0, 0
   for _, change in pairs(entry.changes or {}) do
@@ -64,9 +64,9 @@ local function changes(entry)
     end
   end
   if left == 0 then
-    return undone > 0 and (" · %s taken back"):format(text.plural(undone, "file")) or ""
+    return undone > 0 and (" · %s undone"):format(text.plural(undone, "file")) or ""
   end
-  return (" · changed %s%s"):format(text.plural(left, "file"), undone > 0 and (", %d taken back"):format(undone) or "")
+  return (" · changed %s%s"):format(text.plural(left, "file"), undone > 0 and (", %d undone"):format(undone) or "")
 end
 
 --- The head of a message, by the mode that it was sent in, where that is not the usual one.
@@ -302,7 +302,7 @@ end
 ---@return string words
 local function answer(request, outcome)
   if outcome.type ~= "selected" then
-    return "–", "AzimuthDim", outcome.type == "moot" and "Settled otherwise" or "Not answered"
+    return "–", "AzimuthDim", outcome.type == "moot" and "Settled in another way" or "Not answered"
   end
   local words, allowed = outcome.optionId, false
   for _, option in ipairs(request.options) do
@@ -409,7 +409,7 @@ function draw.files(entry)
   local lines = {}
   for _, file in ipairs(entry.files) do
     local sign = file.unknown and "M" or not file.before and "A" or not file.after and "D" or "M"
-    local lost = file.unknown and " · cannot be taken back: " .. text.one_line(file.unknown, 200) or ""
+    local lost = file.unknown and " · cannot be undone: " .. text.one_line(file.unknown, 200) or ""
     table.insert(lines, sign .. " " .. path_of(file.uri) .. lost)
   end
   local who = entry.by_command and "The command" or "Another program"
@@ -440,7 +440,7 @@ function draw.restored(entry)
       table.insert(rest, ("  – %s  %s: %s"):format(path, how, text.one_line(outcome.reason or "", 300)))
     end
   end
-  local what = entry.direction == "undo" and "Taken back" or "Put again"
+  local what = entry.direction == "undo" and "Undone" or "Redone"
   local turns = #entry.turn_ids > 1 and ", " .. text.plural(#entry.turn_ids, "turn") or ""
   put(into, "")
   put(into, ("%s: %d of %s%s"):format(what, #done, text.plural(#entry.files, "file"), turns), "AzimuthAgent")
@@ -463,12 +463,12 @@ end
 ---@type table<azimuth.StopReason, { [1]: string, [2]: string }>
 local ends = {
   end_turn = { "Done", "AzimuthDim" },
-  max_tokens = { "The answer reached the model's longest length", "AzimuthWarning" },
-  max_turn_requests = { "The turn reached its limit of rounds; say whether to go on", "AzimuthWarning" },
+  max_tokens = { "The answer reached the model's maximum length", "AzimuthWarning" },
+  max_turn_requests = { "The turn reached its limit of rounds; say if it should continue", "AzimuthWarning" },
   refusal = { "The model would not answer", "AzimuthWarning" },
   cancelled = { "Cancelled", "AzimuthWarning" },
   error = { "Failed", "AzimuthFailed" },
-  interrupted = { "Interrupted; :Azimuth continue goes on with it", "AzimuthWarning" },
+  interrupted = { "Interrupted; :Azimuth continue resumes it", "AzimuthWarning" },
 }
 
 function draw.turn_end(entry)

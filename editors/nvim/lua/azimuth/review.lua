@@ -440,7 +440,7 @@ function commands.auto(words)
       return
     end
     local where = scope == "project" and " in every session of this project" or ""
-    say((on and "edits are accepted as they come%s. They stay listed and can be undone." or "edits wait for your review%s."):format(where))
+    say((on and "edits are accepted automatically%s. They stay listed and can be undone." or "edits wait for your review%s."):format(where))
   end)
 end
 

@@ -21,7 +21,7 @@ function M.command()
     if vim.fn.executable(cmd[1]) == 1 then
       return cmd, "the setting `cmd`"
     end
-    return nil, ("the setting `cmd` names %s, which is no program that can be run"):format(cmd[1])
+    return nil, ("the setting `cmd` names %s, which is not a program that can be run"):format(cmd[1])
   end
   local own = vim.fs.joinpath(config.plugin_folder(), "bin", executable_name())
   if vim.fn.executable(own) == 1 then

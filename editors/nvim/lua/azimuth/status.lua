@@ -78,7 +78,7 @@ function M.mode(state)
   end
 end
 
---- How long edits are accepted as they come, where they are.
+--- How long edits are accepted automatically, where they are.
 ---@param state azimuth.State
 ---@return string
 function M.accepting(state)

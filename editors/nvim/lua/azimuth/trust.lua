@@ -23,7 +23,7 @@ local function told(result)
   if result.trusted then
     return ("%s is trusted: what it supplies may run, and what it allows counts."):format(folder())
   elseif result.decided then
-    return ("%s is not trusted: nothing that it supplies runs by itself, and what it allows does not count."):format(folder())
+    return ("%s is not trusted: nothing that it supplies runs on its own, and what it allows does not count."):format(folder())
   end
   return ("nobody has said yet whether %s is trusted; until then it is not, and the next turn asks."):format(folder())
 end
@@ -47,7 +47,7 @@ local function set(trusted)
     require("azimuth.beginnings").trusted()
     -- It is kept, but what the editor says at its start counts more.
     if result.trusted ~= trusted and config.values.trust ~= nil then
-      say("the setting `trust` of setup() says otherwise, and counts more while it is there.", vim.log.levels.WARN)
+      say("the setting `trust` of setup() says otherwise, and takes precedence.", vim.log.levels.WARN)
     end
   end)
 end

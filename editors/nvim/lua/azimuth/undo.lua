@@ -26,17 +26,17 @@ end
 ---@type table<azimuth.Direction, { verb: string, done: string, applied: azimuth.CheckpointState, nothing: string, request: string }>
 local ways = {
   undo = {
-    verb = "take back",
-    done = "taken back",
+    verb = "undo",
+    done = "undone",
     applied = "applied",
-    nothing = "there is nothing to take back.",
+    nothing = "there is nothing to undo.",
     request = requests.checkpoint_undo,
   },
   redo = {
-    verb = "put again",
-    done = "put again",
+    verb = "redo",
+    done = "redone",
     applied = "undone",
-    nothing = "there is nothing to put again.",
+    nothing = "there is nothing to redo.",
     request = requests.checkpoint_redo,
   },
 }
@@ -65,11 +65,11 @@ local function fate(plan, file)
     end
     return "✓", words, "AzimuthDone"
   elseif file.state == "changed_since" and plan.confirmed[file.uri] then
-    return "!", "set all the same: " .. (file.merges and "what was changed stays" or "what was changed is written over"), "AzimuthAsk"
+    return "!", "restored anyway: " .. (file.merges and "what was changed stays" or "what was changed is overwritten"), "AzimuthAsk"
   elseif file.state == "changed_since" then
     return "–", "left: " .. (file.reason or "it was changed since"), "AzimuthWarning"
   elseif file.state == "not_kept" or file.state == "unreadable" then
-    return "–", "left: " .. (file.reason or "it cannot be told what it was"), "AzimuthWarning"
+    return "–", "left: " .. (file.reason or "its former text is unknown"), "AzimuthWarning"
   end
   return " ", "is " .. what.done .. " already", "AzimuthDim"
 end
@@ -145,12 +145,12 @@ local function keys(plan)
   local said = { "q leaves all" }
   for _, file in ipairs(plan.preview.files) do
     if file.state == "changed_since" then
-      table.insert(said, 1, "x sets this one, too")
+      table.insert(said, 1, "x restores this one, too")
       break
     end
   end
   if to_set(plan) > 0 then
-    table.insert(said, 1, ("y %s %s"):format(way(plan).verb, text.plural(to_set(plan), "file")))
+    table.insert(said, 1, ("y %s in %s"):format(way(plan).verb, text.plural(to_set(plan), "file")))
   elseif plan.preview.pendingHunks > 0 then
     table.insert(said, 1, "y rejects")
   end
@@ -301,11 +301,11 @@ local function show(plan)
         restore(plan)
       else
         draw()
-        say("files have changed while this stood here. Nothing was " .. way(plan).done .. "; look again.", vim.log.levels.WARN)
+        say("files have changed in the meantime. Nothing was " .. way(plan).done .. "; look again.", vim.log.levels.WARN)
       end
     end)
   end)
-  map("x", "set the file though it was changed since, or leave it", function()
+  map("x", "restore the file though it was changed since, or leave it", function()
     local file = at_line[vim.api.nvim_win_get_cursor(window)[1]]
     if file and file.state == "changed_since" and not looks then
       plan.confirmed[file.uri] = not plan.confirmed[file.uri]
@@ -359,7 +359,7 @@ local function ask(direction, turn_id, and_later, here)
     elseif #preview.files == 0 and preview.pendingHunks == 0 then
       say("nothing was changed there. An earlier message may have changed something: [[ in the chat goes to it.")
     elseif not vim.deep_equal(here, whereabouts()) then
-      say(("you went on meanwhile, so nothing was shown. :Azimuth %s asks again."):format(direction), vim.log.levels.WARN)
+      say(("you did something else in the meantime, so nothing was shown. :Azimuth %s asks again."):format(direction), vim.log.levels.WARN)
     else
       show({ session_id = session_id, params = params, preview = preview, confirmed = {} })
     end

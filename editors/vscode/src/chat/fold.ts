@@ -30,13 +30,13 @@ export interface PromptEntry {
   kind: 'prompt';
   blocks: PromptBlock[];
   said: 'prompt' | 'steer' | 'continue';
-  /** The turn that it began; absent where it began none. */
+  /** The turn that it began; absent if it began none. */
   turnId?: TurnId;
   /** What this turn made of files, by URI; undefined for one that it has changed back itself. */
   files: Record<string, TurnChange | undefined>;
 }
 
-/** What a turn made of a file: what it was and what it is, absent where there was none, or is none. */
+/** What a turn made of a file: what it was and what it is, absent if there was none, or is none. */
 export interface TurnChange {
   before?: FileImage | undefined;
   after?: FileImage | undefined;
@@ -114,7 +114,7 @@ export class Chat {
   doing = '';
   lastSeq = 0;
   folders: string[] = [];
-  /** For how long edits are accepted as they come, as was last said. */
+  /** For how long edits are accepted automatically, as was last said. */
   accepts: AutoScope | undefined;
 
   private readonly byKey = new Map<string, Entry>();
@@ -469,7 +469,7 @@ export class Chat {
     this.touch(entry);
   }
 
-  /** A turn's change of a file was taken back, or put again. Its images are then those that the file really had. */
+  /** A turn's change of a file was undone or redone. Its images are then those that the file really had. */
   private restored(direction: Direction, uri: string, { turnId, from, to }: RestoreStep): void {
     const entry = this.byTurn.get(turnId);
     if (entry === undefined) return;

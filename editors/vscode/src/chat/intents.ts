@@ -133,7 +133,7 @@ async function attachSelection({ attach }: Hands): Promise<void> {
 
 function dropped(addresses: string[]): Attachment[] {
   const files = addresses.map((address) => vscode.Uri.parse(address)).map(here).filter(({ scheme }) => scheme === 'file');
-  if (files.length === 0) throw new Error('What was dropped is no file of this machine, and is not attached.');
+  if (files.length === 0) throw new Error('What you dropped is not a file on this machine, and is not attached.');
   return files.map(file);
 }
 

@@ -84,7 +84,7 @@ export interface Facts {
   defaultModel?: string;
   /** The mode of the next turn. */
   mode: Mode;
-  /** For how long edits are accepted as they come; absent where they wait for a review. */
+  /** For how long edits are accepted automatically; absent if they wait for a review. */
   accepts?: AutoScope;
   /** False where no folder is open to work in. */
   folder: boolean;
@@ -94,7 +94,7 @@ export interface Facts {
   enterSends: boolean;
   /** How the workspace is set up, and what there is to try at the open file. Asked for while the chat is empty. */
   beginnings?: PromptBeginningsResult;
-  /** What "Attach selection" would attach, such as `main.rs:3-9`; absent where nothing is selected. */
+  /** What "Attach selection" would attach, such as `main.rs:3-9`; absent if nothing is selected. */
   selection?: string;
 }
 
@@ -121,7 +121,7 @@ export interface RefusedMessage {
   error: string;
 }
 
-/** The answer to `complete`. Empty where there is nothing, or it failed. */
+/** The answer to `complete`. Empty if there is nothing, or it failed. */
 export interface CompletionsMessage {
   type: 'completions';
   requestId: number;
@@ -203,9 +203,9 @@ export type Intent =
   | { type: 'pickModel' }
   | { type: 'pickMode' }
   | { type: 'setMode'; mode: Mode }
-  /** Choose whether edits are accepted as they come, and for how long. */
+  /** Choose if edits are accepted automatically, and for how long. */
   | { type: 'pickAcceptEdits' }
-  /** Take back, or put again, what a turn did to files; with `andLater`, what the turns after it did, too. The host shows it first. */
+  /** Undo or redo what a turn did to files; with `andLater`, what the turns after it did, too. The host shows it first. */
   | { type: 'restore'; direction: Direction; turnId: TurnId; andLater: boolean }
   /** The next three are answered with `attach`, unless the user changes their mind. */
   | { type: 'attachSelection' }

@@ -30,17 +30,17 @@ export function changedFiles({ files, toolCallId }: Extract<Event, { type: 'file
   return { title: `${who} changed ${count(files.length)}`, ...listed(lines) };
 }
 
-/** The files that were taken back, or put again, and those that were left. */
+/** The files that were undone or redone, and those that were left. */
 export function restoredFiles({ direction, files }: Extract<Event, { type: 'checkpointRestored' }>): FileNews {
   return { title: restoredInWords(direction, files), ...listed(files.map((file) => restoredLine(direction, file))) };
 }
 
-/** Such as `Taken back: 3 files. Left as they are: 1.` */
+/** Such as `Undone: 3 files. Left as they are: 1.` */
 export function restoredInWords(direction: 'undo' | 'redo', files: readonly RestoredFile[]): string {
   const number = (...types: string[]): number => files.filter(({ outcome }) => types.includes(outcome.type)).length;
   const [done, left, failed] = [number('done', 'unverified'), number('left'), number('failed')];
   const words = [
-    `${direction === 'undo' ? 'Taken back' : 'Put again'}: ${count(done)}.`,
+    `${direction === 'undo' ? 'Undone' : 'Redone'}: ${count(done)}.`,
     left > 0 ? `Left as ${left === 1 ? 'it is' : 'they are'}: ${left}.` : '',
     failed > 0 ? `Failed: ${failed}.` : '',
   ];
@@ -53,7 +53,7 @@ export function formattedInWords({ uri, by, added, removed }: Extract<Event, { t
 
 export function autoInWords({ on, scope }: Extract<Event, { type: 'acceptEditsChanged' }>): string {
   const where = scope === 'project' ? 'in every session of this project' : 'in this session';
-  return on ? `Edits are accepted as they come, ${where}, from here on.` : `Edits wait for your review, ${where}, from here on.`;
+  return on ? `Edits are accepted automatically ${where} from here on.` : `Edits wait for your review ${where} from here on.`;
 }
 
 /** A file's path for people: relative to the folder that it is in. */
@@ -80,7 +80,7 @@ function changeInWords({ before, after, unknown }: ChangedFile): { words: string
 }
 
 function restoredLine(direction: 'undo' | 'redo', { uri, path, outcome }: RestoredFile): FileLine {
-  const done = direction === 'undo' ? 'taken back' : 'put again';
+  const done = direction === 'undo' ? 'undone' : 'redone';
   switch (outcome.type) {
     case 'done': return { uri, path, words: done };
     case 'unverified': return { uri, path, words: done, problem: 'the editor did not show it yet' };

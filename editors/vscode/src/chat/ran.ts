@@ -19,7 +19,7 @@ export interface Ran {
 /** A line that was typed into a command. */
 export interface Typed {
   by: Typist;
-  /** Empty where it was not shown. */
+  /** Empty if it was not shown. */
   text: string;
   hidden: boolean;
 }

@@ -3,7 +3,7 @@
 /** Requests from client to server, by method. */
 export interface Requests {
   /**
-   * Makes a session and attaches the client to it.
+   * Creates a session and attaches the client to it.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
@@ -15,7 +15,7 @@ export interface Requests {
    */
   'azimuth/session/list': { params: SessionListParams; result: SessionListResult };
   /**
-   * Opens a session and gives its events after a number. The client is attached to it.
+   * Opens a session, attaches the client to it, and returns its events after a number.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
@@ -27,7 +27,7 @@ export interface Requests {
    */
   'azimuth/session/close': { params: SessionCloseParams; result: Done };
   /**
-   * Gives a session another title.
+   * Renames a session.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
@@ -39,7 +39,7 @@ export interface Requests {
    */
   'azimuth/session/mode': { params: SessionModeParams; result: Done };
   /**
-   * Deletes a session with all that belongs to it. This cannot be undone.
+   * Deletes a session and everything that belongs to it. This cannot be undone.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
@@ -51,7 +51,7 @@ export interface Requests {
    */
   'azimuth/turn/start': { params: TurnStartParams; result: TurnStartResult };
   /**
-   * Says something to the running turn.
+   * Sends a message to the running turn.
    *
    * Errors: `notFound`, `wrongTurn`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
@@ -75,19 +75,19 @@ export interface Requests {
    */
   'azimuth/permission/answer': { params: PermissionAnswerParams; result: PermissionAnswerResult };
   /**
-   * Lists the permission rules in force, with where they come from.
+   * Lists the permission rules in force, with their sources.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/permission/list': { params: PermissionListParams; result: PermissionListResult };
   /**
-   * Takes back a rule that was granted.
+   * Revokes a rule that was granted.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/permission/revoke': { params: PermissionRevokeParams; result: Done };
   /**
-   * Tells whether a folder is trusted, or says so.
+   * Returns the trust in a folder, or changes it.
    *
    * Errors: `storeFailed`, `operationFailed`.
    */
@@ -105,49 +105,49 @@ export interface Requests {
    */
   'azimuth/review/decide': { params: ReviewDecideParams; result: ReviewResult };
   /**
-   * Gives a file before and after its pending hunks, to be compared.
+   * Returns a file before and after its pending hunks, for a comparison.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/review/text': { params: ReviewTextParams; result: ProposedText };
   /**
-   * Changes what is proposed for a file, as the user wants it. Nothing is accepted by it.
+   * Replaces the proposed text of a file with the user's. It accepts nothing.
    *
    * Errors: `notFound`, `staleReview`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/review/change': { params: ReviewChangeParams; result: ReviewResult };
   /**
-   * Says something of a hunk to the model. Nothing is decided by it.
+   * Sends a comment on a hunk to the model. It decides nothing.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/review/comment': { params: ReviewCommentParams; result: ReviewResult };
   /**
-   * Has edits accepted as they come, or no longer: in the session until the server ends, or in its project for good. They can be undone.
+   * Switches automatic accepting of edits on or off: in the session until the server ends, or in its project permanently. The edits can be undone.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/review/auto': { params: ReviewAutoParams; result: Done };
   /**
-   * Lists the turns that changed files, with what they changed and how that stands now.
+   * Lists the turns that changed files, with their changes and the current status of each file.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/checkpoint/list': { params: CheckpointListParams; result: CheckpointListResult };
   /**
-   * Tells what undoing or redoing a turn would do to each file. Changes nothing.
+   * Returns what undoing or redoing a turn would do to each file. It changes nothing.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/checkpoint/preview': { params: CheckpointPreviewParams; result: CheckpointPreviewResult };
   /**
-   * Takes back what a turn did to files, or all from a message on. A file that was changed since is left and named, unless it is confirmed. Hunks of these turns that are undecided are rejected. Twice is harmless.
+   * Undoes what a turn did to files, or what all turns from a message on did. A file that was changed since is left and named, unless it is confirmed. Undecided hunks of these turns are rejected. The same call twice is harmless.
    *
    * Errors: `notFound`, `turnRunning`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/checkpoint/undo': { params: CheckpointRestoreParams; result: CheckpointRestoreResult };
   /**
-   * Puts again what was undone, by the same rules.
+   * Redoes what was undone, by the same rules.
    *
    * Errors: `notFound`, `turnRunning`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
@@ -177,13 +177,13 @@ export interface Requests {
    */
   'azimuth/terminal/resize': { params: TerminalResizeParams; result: Done };
   /**
-   * Ends what runs in a terminal.
+   * Ends the command in a terminal.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/terminal/kill': { params: TerminalKillParams; result: Done };
   /**
-   * Sends a signal to what runs in a terminal.
+   * Sends a signal to the command in a terminal.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
@@ -195,13 +195,13 @@ export interface Requests {
    */
   'azimuth/terminal/take': { params: TerminalTakeParams; result: Done };
   /**
-   * Says how far the client has come with a terminal's output.
+   * Acknowledges a terminal's output.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/terminal/ack': { params: TerminalAckParams; result: Done };
   /**
-   * No longer follows a terminal's output.
+   * Stops following a terminal's output.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
@@ -215,13 +215,13 @@ export interface Requests {
    */
   'azimuth/model/select': { params: ModelSelectParams; result: ModelSelectResult };
   /**
-   * Lists the language servers of our own for the client's workspace folders, and says how it stands with them. Servers that the editor runs are not among them.
+   * Lists Azimuth's own language servers for the client's workspace folders, with their status. Servers that the editor runs are not among them.
    *
    * Errors: `operationFailed`.
    */
   'azimuth/servers/list': { params: ServersListParams; result: ServersListResult };
   /**
-   * Ends language servers of our own, so that the next question starts them anew, and reads their configuration files anew.
+   * Restarts Azimuth's own language servers with the next question, and reads their configuration files again.
    *
    * Errors: `operationFailed`.
    */
@@ -233,7 +233,7 @@ export interface Requests {
    */
   'azimuth/prompt/complete': { params: PromptCompleteParams; result: PromptCompleteResult };
   /**
-   * Tells what an empty chat can offer: how the client's workspace is set up, and what to try at a document.
+   * Returns what an empty chat offers: the setup of the client's workspace, and prompts to try for a document.
    *
    * Errors: `operationFailed`.
    */
@@ -242,13 +242,13 @@ export interface Requests {
 
 /** Requests from server to client, by method. */
 export interface ClientRequests {
-  /** Saves a document, with whatever the editor does on saving. Needs the capability `save`. */
+  /** Saves a document, including everything that the editor does on save. Needs the capability `save`. */
   'azimuth/editor/save': { params: EditorDocumentParams; result: EditorSaveResult };
-  /** Gives a document's text as the editor holds it. Needs the capability `text`. */
+  /** Returns a document's text in the editor. Needs the capability `text`. */
   'azimuth/editor/text': { params: EditorDocumentParams; result: EditorTextResult };
-  /** Gives what a document would be, formatted by the editor or one of its language servers. Needs the capability `format`. */
+  /** Returns the text of a document, formatted by the editor or one of its language servers. Needs the capability `format`. */
   'azimuth/editor/format': { params: EditorFormatParams; result: EditorFormatResult };
-  /** Passes a question about code to the language servers that the editor runs, never to this one, and gives what they say. Nothing is changed by it. Needs the capability `query`. */
+  /** Passes a question about code to the language servers that the editor runs, never to this one, and returns their answer. It changes nothing. Needs the capability `query`. */
   'azimuth/editor/query': { params: EditorQueryParams; result: LangResult };
 }
 
@@ -258,9 +258,9 @@ export interface Notifications {
   'azimuth/event': { params: EventParams };
   /** Bytes of a terminal that the client follows. */
   'azimuth/terminal/output': { params: TerminalOutputParams };
-  /** The state of a language server of our own is other than it was: `azimuth/servers/list` tells it. Sent twice in a second at most, to a client that has used one of our methods. */
+  /** The state of one of Azimuth's own language servers changed; `azimuth/servers/list` returns it. Sent at most twice a second, to a client that has used one of Azimuth's methods. */
   'azimuth/servers/changed': { params: ServersChangedParams };
-  /** The user has chosen a code action that begins a workflow: its prompt is for the chat that they have before them. Sent to a client with the capability `panel`; another gets it in a chat document. */
+  /** The user has chosen a code action that starts a workflow; its prompt is for the visible chat. Sent to a client with the capability `panel`; other clients get it in a chat document. */
   'azimuth/prompt/put': { params: PromptPutParams };
 }
 
@@ -272,9 +272,9 @@ export const errorCodes = {
   invalidRequest: -32600,
   /** There is no such method. */
   methodNotFound: -32601,
-  /** The parameters do not fit; the message names the field. */
+  /** The parameters are invalid; the message names the field. */
   invalidParams: -32602,
-  /** A fault of the server's. It goes on. */
+  /** A bug in the server, which continues. */
   internalError: -32603,
   /** A request came before `initialize` was answered. */
   serverNotInitialized: -32002,
@@ -282,9 +282,9 @@ export const errorCodes = {
   requestCancelled: -32800,
   /** There is no such session, turn, proposal, hunk, terminal, question or model. */
   notFound: -32010,
-  /** The review moved on since; `data.proposals` holds it as it is now. */
+  /** The review has changed; `data.proposals` has the current proposals. */
   staleReview: -32011,
-  /** The turn named is not the one that runs; `data.turnId` is the running one, or null. */
+  /** The named turn is not the running one; `data.turnId` is the running one, or null. */
   wrongTurn: -32012,
   /** A turn is running in the session: steer it, queue the prompt, or cancel it. */
   turnRunning: -32013,
@@ -294,7 +294,7 @@ export const errorCodes = {
   storeFailed: -32015,
   /** The operation could not be done; the message says why and what to do. */
   operationFailed: -32016,
-  /** It needs the user's confirmation: show them the message, which says what it means, and ask again with `confirmed`. */
+  /** The user has to confirm it: show them the message, which explains it, and send the request again with `confirmed`. */
   notConfirmed: -32017,
 } as const;
 
@@ -304,18 +304,18 @@ export type ErrorName = keyof typeof errorCodes;
 /** The reasons that `turnEnded` says as a whole in its `error`, so that no words are added. */
 export const saidByError: readonly StopReason[] = ['max_tokens', 'refusal'];
 
-/** How applying an edit went. */
+/** The outcome of applying an edit. */
 export type ApplyOutcome =
   | ApplyOutcomeVerified
   | ApplyOutcomeUnverified
   | ApplyOutcomeFailed;
 
-/** The text was seen to be as expected. */
+/** The expected text was seen. */
 export interface ApplyOutcomeVerified {
   type: 'verified';
 }
 
-/** The client said yes, but did not show the text in time. */
+/** The client agreed, but did not show the text in time. */
 export interface ApplyOutcomeUnverified {
   type: 'unverified';
 }
@@ -323,7 +323,7 @@ export interface ApplyOutcomeUnverified {
 /** Nothing was changed. */
 export interface ApplyOutcomeFailed {
   type: 'failed';
-  /** Why. */
+  /** The reason. */
   reason: string;
 }
 
@@ -345,13 +345,13 @@ export interface AssistantBlockText {
 /** The model's thinking. */
 export interface AssistantBlockThinking {
   type: 'thinking';
-  /** What may be shown; can be empty where a vendor hides it. */
+  /** The part that may be shown; it can be empty if the vendor hides it. */
   text: string;
   /** What the vendor wants back unchanged (signature, encrypted content). Opaque. */
   vendor?: unknown;
 }
 
-/** A wish to call a tool. */
+/** A call of a tool. */
 export interface AssistantBlockToolCall {
   type: 'toolCall';
   /** The call. */
@@ -364,41 +364,41 @@ export interface AssistantBlockToolCall {
   vendor?: unknown;
 }
 
-/** For how long edits are accepted as they come. */
+/** The scope of automatic accepting of edits. */
 export type AutoScope =
-  /** In this session, until the server ends. */
+  /** This session, until the server ends. */
   | 'session'
-  /** In every session of the project, for good. It is kept in the user's data, never in the project. */
+  /** Every session of the project, permanently. It is kept in the user's data, never in the project. */
   | 'project';
 
-/** A prompt to begin with. */
+/** A prompt to start with. */
 export interface Beginning {
-  /** What it does, for people, such as `Explain main.rs`. */
+  /** A title for the user, such as `Explain main.rs`. */
   title: string;
   /** The prompt. It can be sent as it is. */
   prompt: PromptBlock[];
 }
 
-/** How sure it is that a command waits for input. */
+/** The certainty that a command waits for input. */
 export type Certainty =
   /** It was seen to read from the terminal. */
   | 'certain'
-  /** It has the terminal open, polls, uses no processor time and has printed nothing for a while. */
+  /** It has the terminal open, polls, uses no processor time, and has printed nothing for a while. */
   | 'probable';
 
 /** A file that a command changed. */
 export interface ChangedFile {
   /** The document. */
   uri: string;
-  /** What it was; absent where there was none, and where `unknown` says so. */
+  /** The file before; absent if there was none, or if `unknown` says so. */
   before?: FileImage;
-  /** What it is now; absent where there is none, and where `unknown` says so. */
+  /** The file now; absent if there is none, or if `unknown` says so. */
   after?: FileImage;
-  /** Why what it was, or is, is not kept, so that the change cannot be undone; absent where it can. */
+  /** The reason why the file before or after is not kept, so that the change cannot be undone; absent if it can. */
   unknown?: string;
 }
 
-/** What a turn did to files. */
+/** The changes of files by a turn. */
 export interface Checkpoint {
   /** The turn. */
   turnId: TurnId;
@@ -406,25 +406,25 @@ export interface Checkpoint {
   files: CheckpointFile[];
 }
 
-/** What turns did to a file, and how that stands. */
+/** The changes of a file by turns, and their status. */
 export interface CheckpointFile {
   /** The document. */
   uri: string;
-  /** Its path for people: relative to the workspace folder. */
+  /** Its path relative to the workspace folder, to be shown. */
   path: string;
-  /** What the turns made of it. To undo is the reverse of it. */
+  /** The turns' change of the file. Undo does the reverse. */
   change: FileChange;
   /** Lines that they added. */
   added: number;
   /** Lines that they removed. */
   removed: number;
-  /** How it stands. */
+  /** Its status. */
   state: CheckpointState;
-  /** Why it is so, in words, where it can be neither undone nor redone as it is. */
+  /** The reason, if it can be neither undone nor redone as it is. */
   reason?: string;
-  /** Where it was changed since: whether what the turns did can be taken out of it, or put into it, while the rest stays. Confirmed, that is done then, and else all of it is set. */
+  /** For a file that was changed since: true if the turns' changes can be undone or redone while the rest stays. If the file is confirmed, that is done; otherwise all of the file is restored. */
   merges?: boolean;
-  /** The hash of its text as it is now; absent where there is no file. Confirming needs it. */
+  /** The hash of its current text; absent if there is no file. It is needed to confirm the file. */
   now?: string;
 }
 
@@ -440,7 +440,7 @@ export interface CheckpointListParams {
 export interface CheckpointListResult {
   /** The turns that changed files, newest first. */
   turns: Checkpoint[];
-  /** Whether there are older ones. */
+  /** True if there are older ones. */
   more: boolean;
 }
 
@@ -452,17 +452,17 @@ export interface CheckpointPreviewParams {
   turnId?: TurnId;
   /** Also all turns after it: back to the message that began it. */
   andLater?: boolean;
-  /** Whether to look at undoing, which it is without it, or at redoing. */
+  /** The direction to look at; undo without it. */
   direction?: Direction;
 }
 
 /** Result of `azimuth/checkpoint/preview`. */
 export interface CheckpointPreviewResult {
-  /** The turns, newest first. Empty where there is nothing to take back or to put again. */
+  /** The turns, newest first. Empty if there is nothing to undo or redo. */
   turnIds: TurnId[];
-  /** The files that it is about, sorted by path, each as one step over all the turns. */
+  /** The files, sorted by path, each as one step over all the turns. */
   files: CheckpointFile[];
-  /** How many of these turns' hunks are undecided. To undo rejects them, and to redo does not bring them back. */
+  /** The number of these turns' undecided hunks. Undo rejects them, and redo does not bring them back. */
   pendingHunks: number;
 }
 
@@ -470,36 +470,36 @@ export interface CheckpointPreviewResult {
 export interface CheckpointRestoreParams {
   /** The session. */
   sessionId: SessionId;
-  /** The turn. Without it, to undo: the last one that changed files and was not undone; to redo: those that were undone last. */
+  /** The turn. Without it: for undo, the last one that changed files and is not undone; for redo, those that were undone last. */
   turnId?: TurnId;
   /** Also all turns after it: back to the message that began it. */
   andLater?: boolean;
-  /** The files that were changed since and are to be set all the same, each as the user saw it. */
+  /** The files to restore although they were changed since, each as the user saw it. */
   confirmed?: ConfirmedFile[];
 }
 
 /** Result of `azimuth/checkpoint/undo` and `azimuth/checkpoint/redo`. */
 export interface CheckpointRestoreResult {
-  /** The turns, newest first. Empty where there was nothing to take back or to put again. */
+  /** The turns, newest first. Empty if there was nothing to undo or redo. */
   turnIds: TurnId[];
-  /** What became of each file, sorted by path. */
+  /** The outcome for each file, sorted by path. */
   files: RestoredFile[];
 }
 
-/** How a file that turns changed stands. */
+/** The status of a file that turns changed. */
 export type CheckpointState =
-  /** It is as the turns left it, and can be undone. */
+  /** As the turns left it; it can be undone. */
   | 'applied'
-  /** It is as it was before them: taken back, and can be put again. */
+  /** As it was before the turns; it can be redone. */
   | 'undone'
-  /** It is neither: somebody changed it since. It is left as it is unless that is confirmed. */
+  /** Neither: it was changed since. It is left as it is unless it is confirmed. */
   | 'changed_since'
-  /** It cannot be taken back or put again: what it was is no longer kept, or never was. */
+  /** It can be neither undone nor redone, because its former text is not kept. */
   | 'not_kept'
-  /** What it is now cannot be told. */
+  /** Its current text cannot be read. */
   | 'unreadable';
 
-/** What a client says of itself in `initialize`, under `capabilities.experimental.azimuth`. A client that says nothing there gets no `azimuth/*` message that it did not ask for. */
+/** The capabilities that a client announces in `initialize`, under `capabilities.experimental.azimuth`. A client that announces none gets no `azimuth/*` message that it did not ask for. */
 export interface ClientCapabilities {
   /** It shows sessions: it handles `azimuth/event` and `azimuth/terminal/output`, and answers questions. */
   panel?: boolean;
@@ -515,19 +515,19 @@ export interface ClientCapabilities {
 
 /** A completion of the prompt. */
 export interface CompletionItem {
-  /** What it is. */
+  /** Its kind. */
   kind: CompletionKind;
-  /** What to show. */
+  /** The text to show. */
   label: string;
-  /** A word about it. */
+  /** A short description. */
   detail: string;
-  /** What to put in place of the token. */
+  /** The text that replaces the token. */
   insert: string;
   /** For a file: its URI, to be sent as a `file` block. */
   uri?: string;
 }
 
-/** What a completion is. */
+/** The kind of a completion. */
 export type CompletionKind =
   /** A slash command. */
   | 'command'
@@ -536,22 +536,22 @@ export type CompletionKind =
   /** A file, after `@`. */
   | 'file';
 
-/** A file that was changed since, and is to be set all the same. What it is now is kept, and `redo` brings it back. */
+/** A file to restore although it was changed since. Its current text is kept, and `redo` brings it back. */
 export interface ConfirmedFile {
   /** The document. */
   uri: string;
-  /** The hash of its text as the user saw it, from `now` of the preview or the list; absent where there was no file. Of a file with another text by now nothing is confirmed. */
+  /** The hash of its text as the user saw it, from `now` of the preview or the list; absent if there was no file. If the text has changed by now, the file is not confirmed. */
   now?: string;
 }
 
-/** What to do with hunks. */
+/** A decision on hunks. */
 export type Decision =
   /** Put them into the document. */
   | 'accept'
   /** Drop them; the model is told. */
   | 'reject';
 
-/** What a decision is about. */
+/** The hunks that a decision is about. */
 export interface DecisionTarget {
   /** The proposal. */
   proposalId: ProposalId;
@@ -561,11 +561,11 @@ export interface DecisionTarget {
   hunkIds?: HunkId[];
 }
 
-/** Which way. */
+/** The direction. */
 export type Direction =
-  /** Back to what was before. */
+  /** Back to the text before. */
   | 'undo'
-  /** Again to what was undone. */
+  /** Forward to what was undone. */
   | 'redo';
 
 /** An empty result. */
@@ -581,17 +581,17 @@ export interface EditorDocumentParams {
 export interface EditorFormatParams {
   /** The document. */
   uri: string;
-  /** The version of it that is to be formatted. For another one there is no text in the result. */
+  /** The version to format. If the document has another version, the result has no text. */
   version: number;
-  /** The lines to format, from top to bottom, not overlapping; all of the document where there are none. A formatter that cannot format a part formats nothing then. */
+  /** The lines to format, from top to bottom, not overlapping; empty for the whole document. A formatter that cannot format a part then formats nothing. */
   lines?: LineRange[];
 }
 
-/** Result of `azimuth/editor/format`. Nothing is changed by the request: the server puts the text into the document as it does an accepted edit. */
+/** Result of `azimuth/editor/format`. The request changes nothing: the server applies the text like an accepted edit. */
 export interface EditorFormatResult {
-  /** What the whole document would be, formatted; absent where nothing formats it, or it is at another version. */
+  /** The text of the whole document, formatted; absent if there is no formatter, or the document has another version. */
   text?: string;
-  /** What formats it, for people, such as a language server's name; absent where that is not known. */
+  /** The formatter's name to show, such as a language server's; absent if it is unknown. */
   by?: string;
 }
 
@@ -599,23 +599,23 @@ export interface EditorFormatResult {
 export interface EditorQueryParams {
   /** The question. */
   query: LangQuery;
-  /** How long the client may take, in milliseconds. Then it answers with the status `timedOut`, or with what it has as `partial`. */
+  /** The time that the client may take, in milliseconds. After that it answers with the status `timedOut`, or with what it has as `partial`. */
   timeoutMs: number;
 }
 
 /** Result of `azimuth/editor/save`. */
 export interface EditorSaveResult {
-  /** Whether the document's text is on disk now. */
+  /** True if the document's text is on disk now. */
   saved: boolean;
 }
 
 /** Result of `azimuth/editor/text`. */
 export interface EditorTextResult {
-  /** The document's text as the editor holds it; absent where the editor does not have it open. */
+  /** The document's text in the editor; absent if it is not open there. */
   text?: string;
 }
 
-/** What happened in a session. */
+/** An event of a session. */
 export type Event =
   | EventSessionStarted
   | EventTitleChanged
@@ -663,9 +663,9 @@ export interface EventSessionStarted {
   type: 'sessionStarted';
   /** Its folders, as URIs. */
   folders: string[];
-  /** How many of the next changes of its model and mode only say what it begins with. */
+  /** The number of the following changes of model and mode that only say what the session starts with. */
   beginsWith: number;
-  /** Whether the user asked for it by a command, so that it is kept even if nothing is said in it. Absent in logs of older versions. */
+  /** True if the user created it with a command, so that it is kept even if it stays empty. Absent in logs of older versions. */
   askedFor?: boolean;
 }
 
@@ -685,16 +685,16 @@ export interface EventModelChanged {
   scripted: boolean;
 }
 
-/** Edits are accepted as they come from now on, or no longer. */
+/** Automatic accepting of edits was switched on or off. */
 export interface EventAcceptEditsChanged {
   type: 'acceptEditsChanged';
-  /** Whether edits are accepted as they come, from now on. */
+  /** True if edits are accepted automatically from now on. */
   on: boolean;
-  /** For how long. */
+  /** The scope. */
   scope: AutoScope;
 }
 
-/** The session is in another mode. */
+/** The session's mode has changed. */
 export interface EventModeChanged {
   type: 'modeChanged';
   /** The mode. */
@@ -706,9 +706,9 @@ export interface EventCommandExecuted {
   type: 'commandExecuted';
   /** The command as typed. */
   command: string;
-  /** What came of it, in Markdown. */
+  /** Its output, in Markdown. */
   message: string;
-  /** Whether it failed. */
+  /** True if it failed. */
   isError: boolean;
 }
 
@@ -717,9 +717,9 @@ export interface EventTurnStarted {
   type: 'turnStarted';
   /** The turn. */
   turnId: TurnId;
-  /** The prompt. Empty where an earlier turn is gone on with. */
+  /** The prompt. Empty if an earlier turn is continued. */
   prompt: PromptBlock[];
-  /** What the prompt's mentions and the editor's state came to, as the model reads it. May be empty. */
+  /** The content of the prompt's mentions and the editor's state, as the model reads it. It may be empty. */
   context: string;
   /** The model's id. */
   model: string;
@@ -732,9 +732,9 @@ export interface EventSteered {
   type: 'steered';
   /** The turn. */
   turnId: TurnId;
-  /** What was said. */
+  /** The text. */
   prompt: PromptBlock[];
-  /** What its mentions came to. */
+  /** The content of its mentions. */
   context: string;
 }
 
@@ -743,23 +743,23 @@ export interface EventPromptQueued {
   type: 'promptQueued';
   /** The waiting prompt. */
   queueId: QueueId;
-  /** What it says. */
+  /** Its text. */
   prompt: PromptBlock[];
 }
 
-/** A waiting prompt is no longer one: it was started or taken back. */
+/** A waiting prompt has left the queue: it was started or taken back. */
 export interface EventPromptDequeued {
   type: 'promptDequeued';
   /** The waiting prompt. */
   queueId: QueueId;
 }
 
-/** The model was told something by us: decisions on its edits, new problems. Part of its context. */
+/** Azimuth told the model something: decisions on its edits, new problems. Part of its context. */
 export interface EventNoted {
   type: 'noted';
   /** The turn. */
   turnId: TurnId;
-  /** What it was told. */
+  /** The text. */
   text: string;
 }
 
@@ -781,55 +781,55 @@ export interface EventThinkingDelta {
   text: string;
 }
 
-/** A piece of the diff that an edit comes to, while the call for it still arrives. It goes behind the pieces of the same call before it. What such pieces say is void once the message is whole or discarded, or the turn ends: the hunks that the call then proposes stand for it. */
+/** A piece of an edit's diff, while its call still arrives. It follows the earlier pieces of the same call. These pieces are void once the message is complete or discarded, or the turn ends: the hunks that the call then proposes replace them. */
 export interface EventEditDelta {
   type: 'editDelta';
   /** The message. */
   messageId: MessageId;
-  /** Tells the pieces of one call from those of others of the message. The call may be made under another id. */
+  /** An id that is the same for the pieces of one call in the message. The call may be made under another id. */
   toolCallId: ToolCallId;
-  /** The file, for people: as the model names it. */
+  /** The file, as the model names it, to be shown. */
   path: string;
   /** The piece, in Markdown's `diff` notation: lines that begin with a space, `-`, `+`, or `@`. It may end within a line. */
   text: string;
 }
 
-/** A message is whole. What its deltas said stands here again, with the tool calls. */
+/** A message is complete. It has the text of its deltas again, with the tool calls. */
 export interface EventMessageCompleted {
   type: 'messageCompleted';
   /** The turn. */
   turnId: TurnId;
   /** The message. */
   messageId: MessageId;
-  /** All of it. */
+  /** The complete content. */
   content: AssistantBlock[];
-  /** What the request used. */
+  /** The tokens of the request. */
   usage: Usage;
-  /** What the request cost in US dollars; absent where the price is unknown. */
+  /** The cost of the request in US dollars; absent if the price is unknown. */
   cost?: number;
 }
 
-/** A message broke off and will be asked for again; what was shown of it is void. */
+/** A message was cut off and will be requested again; what was shown of it is void. */
 export interface EventMessageDiscarded {
   type: 'messageDiscarded';
   /** The message. */
   messageId: MessageId;
 }
 
-/** A request to the model failed in passing and is tried again. */
+/** A request to the model failed temporarily and is tried again. */
 export interface EventRetrying {
   type: 'retrying';
   /** The turn. */
   turnId: TurnId;
-  /** Which retry this is, from 1. */
+  /** The number of the retry, from 1. */
   attempt: number;
-  /** How long it waits first, in milliseconds. */
+  /** The delay before it, in milliseconds. */
   delayMs: number;
-  /** What went wrong. */
+  /** The reason for the failure. */
   reason: string;
 }
 
-/** The model says what it is going to do, and how far it is. It takes the place of the turn's plan before it. */
+/** The model's plan, with the status of its steps. It replaces the turn's earlier plan. */
 export interface EventPlanUpdated {
   type: 'planUpdated';
   /** The turn. */
@@ -838,7 +838,7 @@ export interface EventPlanUpdated {
   entries: PlanEntry[];
 }
 
-/** A tool call begins. */
+/** A tool call started. */
 export interface EventToolCallStarted {
   type: 'toolCallStarted';
   /** The turn. */
@@ -847,13 +847,13 @@ export interface EventToolCallStarted {
   toolCallId: ToolCallId;
   /** The tool. */
   name: string;
-  /** What kind of thing it does. */
+  /** The tool's kind. */
   kind: ToolKind;
-  /** What it does, in a few words: `Reading main.rs`. */
+  /** A short title: `Reading main.rs`. */
   title: string;
   /** Its input. */
   input: unknown;
-  /** The places it is about. */
+  /** The locations that it is about. */
   locations: Location[];
 }
 
@@ -862,15 +862,15 @@ export interface EventToolCallEnded {
   type: 'toolCallEnded';
   /** The turn. */
   turnId: TurnId;
-  /** What the model reads of it. */
+  /** The result that the model reads. */
   result: ToolResult;
-  /** What it came to, in a few words: `3 matches`, `+2 -1`. */
+  /** A short summary: `3 matches`, `+2 -1`. */
   summary: string;
-  /** The places it is about. */
+  /** The locations that it is about. */
   locations: Location[];
-  /** How long it ran, in milliseconds. */
+  /** Its duration, in milliseconds. */
   durationMs: number;
-  /** The input as the model reads it from here on, where that is the edit that was applied and not the one that it wrote. */
+  /** The input as the model reads it from here on, if that is the applied edit and not the one that it wrote. */
   rewrittenInput?: unknown;
 }
 
@@ -883,30 +883,30 @@ export interface EventPermissionAsked {
   request: PermissionRequest;
 }
 
-/** A question was answered or fell away. */
+/** A question was answered or became moot. */
 export interface EventPermissionAnswered {
   type: 'permissionAnswered';
   /** The question. */
   permissionId: PermissionId;
-  /** How. */
+  /** The answer. */
   outcome: PermissionOutcome;
 }
 
-/** Something was allowed or denied without asking; why. */
+/** Something was allowed or denied without asking. */
 export interface EventPermissionJudged {
   type: 'permissionJudged';
   /** The call. */
   toolCallId: ToolCallId;
-  /** Whether it may go on. */
+  /** True if it was allowed. */
   allowed: boolean;
-  /** The rule or default, and where it comes from. */
+  /** The rule or default, and its source. */
   reason: string;
 }
 
-/** The pending change of a file is new, or has changed. */
+/** A proposal is new, or has changed. */
 export interface EventProposalChanged {
   type: 'proposalChanged';
-  /** The proposal as it is now. */
+  /** The current proposal. */
   proposal: Proposal;
 }
 
@@ -917,13 +917,13 @@ export interface EventReviewDecided {
   proposalId: ProposalId;
   /** The hunks. */
   hunkIds: HunkId[];
-  /** How. */
+  /** The answer. */
   decision: Decision;
-  /** A word to the model. */
+  /** A message to the model. */
   message?: string;
 }
 
-/** Accepted hunks were put into their document, or could not be. */
+/** Accepted hunks were applied to their document, or could not be. */
 export interface EventEditApplied {
   type: 'editApplied';
   /** The proposal. */
@@ -932,15 +932,15 @@ export interface EventEditApplied {
   hunkIds: HunkId[];
   /** The document. */
   uri: string;
-  /** How it went. */
+  /** The outcome. */
   outcome: ApplyOutcome;
-  /** The turn that they belong to: the last of those that had a part in them. Absent in logs of older versions. */
+  /** The last turn that had a part in them. Absent in logs of older versions. */
   turnId?: TurnId;
-  /** The hash of its text before; absent for a file that was not there. The text is kept. */
+  /** The hash of its text before; absent if there was no file. The text is kept. */
   before?: string;
-  /** The hash of its text after, which is kept too; absent where it is no more. */
+  /** The hash of its text after, which is kept too; absent if there is no file any more. */
   after?: string;
-  /** Where a file was deleted, what it was beyond its text. */
+  /** For a deleted file: the file before, beyond its text. */
   deleted?: FileImage;
 }
 
@@ -959,11 +959,11 @@ export interface EventFormatted {
   removed: number;
   /** The turn that the edits belong to. */
   turnId?: TurnId;
-  /** What formatted it, for people; absent where that is not known. */
+  /** The formatter's name to show; absent if it is unknown. */
   by?: string;
 }
 
-/** A command begins in a terminal. */
+/** A command started in a terminal. */
 export interface EventTerminalStarted {
   type: 'terminalStarted';
   /** The terminal. */
@@ -987,14 +987,14 @@ export interface EventTerminalEnded {
   toolCallId: ToolCallId;
   /** The offset after its last byte of output. */
   offset: number;
-  /** Its exit code; absent where it was killed or timed out. */
+  /** Its exit code; absent if it was killed or timed out. */
   exitCode?: number;
 }
 
-/** A terminal is new or has changed: what runs in it, whether that waits for input, who has it. */
+/** A terminal is new or has changed: the command in it, if it waits for input, or who has taken it over. */
 export interface EventTerminalChanged {
   type: 'terminalChanged';
-  /** The terminal as it is now. */
+  /** The current state of the terminal. */
   terminal: TerminalInfo;
 }
 
@@ -1005,9 +1005,9 @@ export interface EventTerminalInput {
   terminalId: TerminalId;
   /** Who typed. */
   by: Typist;
-  /** What was typed, a line at a time; empty where it was not shown. */
+  /** The typed text, a line at a time; empty if it was not shown. */
   text: string;
-  /** Whether it was typed while the terminal showed nothing of it, as a password. It is kept nowhere. */
+  /** True if the terminal did not show it, as for a password. It is kept nowhere. */
   hidden: boolean;
   /** The call whose command read it. */
   toolCallId?: ToolCallId;
@@ -1016,11 +1016,11 @@ export interface EventTerminalInput {
 /** The user runs a command of their own: `!command`, or `!!command`, which the model does not see. */
 export interface EventUserCommandStarted {
   type: 'userCommandStarted';
-  /** Its id, where a call has one. */
+  /** Its id, in the place of a call's. */
   toolCallId: ToolCallId;
   /** The command line. */
   command: string;
-  /** Whether it is part of the model's context. */
+  /** True if it is part of the model's context. */
   inContext: boolean;
 }
 
@@ -1029,53 +1029,53 @@ export interface EventUserCommandEnded {
   type: 'userCommandEnded';
   /** Its id. */
   toolCallId: ToolCallId;
-  /** What it printed, as a model reads it. */
+  /** Its output, as the model reads it. */
   text: string;
-  /** How long it ran, in milliseconds. */
+  /** Its duration, in milliseconds. */
   durationMs: number;
-  /** Its exit code; absent where it was stopped or could not be run. */
+  /** Its exit code; absent if it was stopped or could not be run. */
   exitCode?: number;
 }
 
-/** A command of a turn changed files of the project, or another program did while the turn ran. */
+/** A turn's command, or another program during the turn, changed files of the project. */
 export interface EventFilesChanged {
   type: 'filesChanged';
   /** The turn. */
   turnId: TurnId;
   /** The files, sorted by URI. */
   files: ChangedFile[];
-  /** The call that ran it; absent where it was not while a command ran. */
+  /** The call that ran the command; absent if no command ran at that time. */
   toolCallId?: ToolCallId;
 }
 
-/** What a file is was looked at where nobody could tell it later. */
+/** The state of a file was recorded because it could not be determined later. */
 export interface EventFileSeen {
   type: 'fileSeen';
   /** The file. */
   uri: string;
-  /** When it was looked at. */
+  /** The occasion. */
   occasion: SeenOccasion;
-  /** What it is; absent where there is no file. */
+  /** The file; absent if there is none. */
   now?: FileImage;
 }
 
-/** What turns did to files was taken back, or put again. Part of the model's context. */
+/** Turns' changes of files were undone or redone. Part of the model's context. */
 export interface EventCheckpointRestored {
   type: 'checkpointRestored';
-  /** Which way. */
+  /** The direction. */
   direction: Direction;
   /** The turns, newest first. */
   turnIds: TurnId[];
-  /** What became of each file. */
+  /** The outcome for each file. */
   files: RestoredFile[];
 }
 
-/** A word to the user: something that is worth knowing and needs no answer. */
+/** A notice to the user, which needs no answer. */
 export interface EventNotice {
   type: 'notice';
-  /** How grave it is. */
+  /** Its severity. */
   severity: Severity;
-  /** What it says. */
+  /** Its text. */
   text: string;
 }
 
@@ -1088,12 +1088,12 @@ export interface EventContextTrimmed {
   toolCallIds: ToolCallId[];
 }
 
-/** How full the context is. */
+/** The size of the context. */
 export interface EventContextUsed {
   type: 'contextUsed';
   /** Tokens of the last request. */
   used: number;
-  /** The model's limit. */
+  /** The model's limit, in tokens. */
   limit: number;
 }
 
@@ -1102,15 +1102,15 @@ export interface EventTurnEnded {
   type: 'turnEnded';
   /** The turn. */
   turnId: TurnId;
-  /** Why. */
+  /** The reason. */
   stopReason: StopReason;
-  /** What the turn used. */
+  /** The tokens of the turn. */
   usage: Usage;
-  /** What failed, or why the answer is not whole or the model would not give one, and what to do. */
+  /** The failure, or why the answer is incomplete or the model refused, and what to do. */
   error?: string;
-  /** What the turn cost in US dollars; absent where a price is unknown. */
+  /** The cost of the turn in US dollars; absent if a price is unknown. */
   cost?: number;
-  /** How many errors its edits brought that are still there, as language servers see it. Absent where there is none, and where nobody could tell. */
+  /** The number of errors that its edits caused and that language servers still report. Absent if there are none, or if it is unknown. */
   newErrors?: number;
 }
 
@@ -1120,13 +1120,13 @@ export interface EventParams {
   sessionId: SessionId;
   /** Its number in the session: 1, 2, 3, … without gaps. */
   seq: number;
-  /** When it happened. */
+  /** The time of the event. */
   at: number;
-  /** What happened. */
+  /** The event itself. */
   event: Event;
 }
 
-/** What becomes of a file. */
+/** The kind of change of a file. */
 export type FileChange =
   /** It is new. */
   | 'create'
@@ -1135,46 +1135,46 @@ export type FileChange =
   /** It is deleted. */
   | 'delete';
 
-/** A file as it was at a time. What it held is kept. */
+/** A file at one moment. Its content is kept. */
 export interface FileImage {
   /** The hash of its text, without byte order mark and with LF line ends. */
   hash: string;
-  /** The hash of its bytes, where these are known and not just the text's. */
+  /** The hash of its bytes, if the bytes are known and not only the text. */
   bytes?: string;
-  /** Whether it could be run as a program; false also where that is not known. */
+  /** True if it was executable; false if that is unknown. */
   executable?: boolean;
 }
 
-/** A piece of a change that is decided as one. */
+/** A part of a proposal that is decided on its own. */
 export interface Hunk {
   /** The hunk. */
   hunkId: HunkId;
   /** The tool calls it came from. */
   toolCallIds: ToolCallId[];
-  /** First line it replaces in the document as it is now, from 0. */
+  /** The first line that it replaces in the current document, from 0. */
   startLine: number;
   /** The lines it replaces, with their line ends (LF). Empty for an insertion. */
   oldText: string;
   /** The lines it puts there, with their line ends (LF). Empty for a deletion. */
   newText: string;
-  /** How it stands. */
+  /** Its state. */
   state: HunkState;
   /** The line above those it replaces, with its line end; absent at the document's start. */
   lineBefore?: string;
   /** The line below them, with its line end; absent at the document's end. */
   lineAfter?: string;
-  /** What the server finds the hunk by after a restart, where the document changed meanwhile; absent where its lines cannot be told from others in the document. Clients have no use for it. */
+  /** A mark with which the server finds the hunk after a restart if the document has changed; absent if its lines are not unique in the document. Clients do not need it. */
   anchor?: string;
-  /** What the user said of it, the oldest first. */
+  /** The user's comments, the oldest first. */
   comments?: string[];
-  /** How many of these, the last ones, the model has not been told. Clients have no use for it. */
+  /** The number of the last comments that the model has not been told. Clients do not need it. */
   untoldComments?: number;
 }
 
 /** A hunk. It keeps its id for as long as its content stays the same. */
 export type HunkId = string;
 
-/** How a hunk stands. */
+/** The state of a hunk. */
 export type HunkState =
   /** Not decided. */
   | 'pending'
@@ -1182,28 +1182,28 @@ export type HunkState =
   | 'applying'
   /** Accepted, and seen in the document. */
   | 'accepted'
-  /** Accepted and sent, but nobody could tell whether it arrived. */
+  /** Accepted and sent, but not seen in the document. */
   | 'unverified'
   /** Rejected. */
   | 'rejected'
-  /** The text it was made for has changed; it cannot be accepted as it is. */
+  /** In conflict: the text that it was made for has changed, and it cannot be accepted. */
   | 'conflicted'
-  /** Accepted, then taken back by the user in the editor. */
+  /** Accepted, then undone by the user in the editor. */
   | 'undone';
 
-/** Something that can be done. */
+/** An available action. */
 export interface LangAction {
-  /** What it does, for people; its name in `codeAction`. */
+  /** Its title, to be shown; its name in `codeAction`. */
   title: string;
   /** Its kind, such as `quickfix` or `refactor.extract`. */
   kind?: string;
-  /** Whether it is the one that is likely meant. */
+  /** True for the most likely action. */
   preferred?: boolean;
-  /** Why it cannot be done here, if it cannot. */
+  /** The reason why it cannot be done here, if it cannot. */
   disabled?: string;
 }
 
-/** An answer, by what was asked. */
+/** An answer, by the kind of question. */
 export type LangAnswer =
   | LangAnswerNothing
   | LangAnswerLocations
@@ -1219,17 +1219,17 @@ export interface LangAnswerNothing {
   type: 'nothing';
 }
 
-/** Places in code. */
+/** Locations in code. */
 export interface LangAnswerLocations {
   type: 'locations';
-  /** The places. */
+  /** The locations. */
   locations: LangLocation[];
 }
 
 /** Text in Markdown. */
 export interface LangAnswerText {
   type: 'text';
-  /** The text; empty where nothing is known. */
+  /** The text; empty if nothing is known. */
   text: string;
 }
 
@@ -1240,39 +1240,39 @@ export interface LangAnswerSymbols {
   symbols: LangSymbol[];
 }
 
-/** What calls or is called. */
+/** Callers, or called functions. */
 export interface LangAnswerCalls {
   type: 'calls';
-  /** The callers, or the called. */
+  /** The callers, or the called functions. */
   calls: LangCall[];
 }
 
 /** A change of files that was not made. */
 export interface LangAnswerEdit {
   type: 'edit';
-  /** Its steps, in their order; empty where nothing would have to change. */
+  /** Its steps, in their order; empty if nothing would change. */
   changes: LangChange[];
 }
 
 /** Problems. */
 export interface LangAnswerDiagnostics {
   type: 'diagnostics';
-  /** The documents, those without problems too where they are known to have none. */
+  /** The documents, including those that are known to have no problems. */
   documents: LangDiagnostics[];
 }
 
-/** Things that can be done. */
+/** Available actions. */
 export interface LangAnswerActions {
   type: 'actions';
   /** The actions. */
   actions: LangAction[];
 }
 
-/** A caller, or something called. */
+/** A caller, or a called function. */
 export interface LangCall {
-  /** What calls, or is called. */
+  /** The caller, or the called function. */
   symbol: LangSymbol;
-  /** Where the calls stand: in the caller, whichever that is. */
+  /** The ranges of the calls, in the caller. */
   ranges: Range[];
 }
 
@@ -1288,15 +1288,15 @@ export interface LangChangeText {
   type: 'text';
   /** The document. */
   uri: string;
-  /** The edits, all of the text before any of them, not overlapping. */
+  /** The edits, with ranges in the text before all of them, not overlapping. */
   edits: LangTextEdit[];
   /** The version of it that the edits are made for, if it is open. */
   version?: number;
-  /** The hash of the text that the edits are made for, where that is known: SHA-256 in hexadecimal, without byte order mark and with LF line ends. */
+  /** The hash of the text that the edits are made for, if it is known: SHA-256 in hexadecimal, without byte order mark and with LF line ends. */
   hash?: string;
 }
 
-/** A file is made. */
+/** A file is created. */
 export interface LangChangeCreate {
   type: 'create';
   /** The file. */
@@ -1306,9 +1306,9 @@ export interface LangChangeCreate {
 /** A file or folder is moved. */
 export interface LangChangeRename {
   type: 'rename';
-  /** Where it is. */
+  /** The current path, as a URI. */
   from: string;
-  /** Where it goes. */
+  /** The new path, as a URI. */
   to: string;
 }
 
@@ -1321,15 +1321,15 @@ export interface LangChangeDelete {
 
 /** A problem. */
 export interface LangDiagnostic {
-  /** Where. */
+  /** The range. */
   range: Range;
-  /** How bad. */
+  /** The severity. */
   severity: LangSeverity;
-  /** What. */
+  /** The message. */
   message: string;
-  /** Who says so, such as `rustc`. */
+  /** The source, such as `rustc`. */
   source?: string;
-  /** Its code there, such as `E0308`. */
+  /** The source's code for it, such as `E0308`. */
   code?: string;
 }
 
@@ -1339,15 +1339,15 @@ export interface LangDiagnostics {
   uri: string;
   /** The problems. */
   diagnostics: LangDiagnostic[];
-  /** The version of it that they belong to, where that is known. */
+  /** The version that they belong to, if it is known. */
   version?: number;
 }
 
-/** A place in code. */
+/** A location in code. */
 export interface LangLocation {
   /** The document. */
   uri: string;
-  /** The place in it. */
+  /** The range in it. */
   range: Range;
 }
 
@@ -1372,131 +1372,131 @@ export type LangQuery =
   | LangQueryFormat
   | LangQueryServers;
 
-/** Where is what stands here defined? Answered with `locations`. */
+/** The definition of the symbol here. Answered with `locations`. */
 export interface LangQueryDefinition {
   type: 'definition';
   /** The document. */
   uri: string;
-  /** The place. */
+  /** The position. */
   position: Position;
 }
 
-/** Where is the type of what stands here defined? Answered with `locations`. */
+/** The definition of the symbol's type. Answered with `locations`. */
 export interface LangQueryTypeDefinition {
   type: 'typeDefinition';
   /** The document. */
   uri: string;
-  /** The place. */
+  /** The position. */
   position: Position;
 }
 
-/** What implements what stands here? Answered with `locations`. */
+/** The implementations of the symbol here. Answered with `locations`. */
 export interface LangQueryImplementation {
   type: 'implementation';
   /** The document. */
   uri: string;
-  /** The place. */
+  /** The position. */
   position: Position;
 }
 
-/** Where is what stands here used? Its declaration is among them. Answered with `locations`. */
+/** The uses of the symbol here, including its declaration. Answered with `locations`. */
 export interface LangQueryReferences {
   type: 'references';
   /** The document. */
   uri: string;
-  /** The place. */
+  /** The position. */
   position: Position;
 }
 
-/** What is known of what stands here? Answered with `text`. */
+/** The description of the symbol here. Answered with `text`. */
 export interface LangQueryHover {
   type: 'hover';
   /** The document. */
   uri: string;
-  /** The place. */
+  /** The position. */
   position: Position;
 }
 
-/** What symbols are in a document? Answered with `symbols`, each before those that are in it. */
+/** The symbols of a document. Answered with `symbols`, each before those that it contains. */
 export interface LangQueryDocumentSymbols {
   type: 'documentSymbols';
   /** The document. */
   uri: string;
 }
 
-/** What symbols of the workspace are called like this? Answered with `symbols`. */
+/** The symbols of the workspace with this name. Answered with `symbols`. */
 export interface LangQueryWorkspaceSymbols {
   type: 'workspaceSymbols';
-  /** What they are called, or a part of it. */
+  /** The name, or a part of it. */
   query: string;
-  /** A document whose language servers are asked; all that run without one. */
+  /** A document whose language servers are asked; without it, all that run are asked. */
   uri?: string;
 }
 
-/** What calls what stands here? Answered with `calls`. */
+/** The callers of the function here. Answered with `calls`. */
 export interface LangQueryIncomingCalls {
   type: 'incomingCalls';
   /** The document. */
   uri: string;
-  /** The place. */
+  /** The position. */
   position: Position;
 }
 
-/** What does that call which stands here? Answered with `calls`. */
+/** The functions that the function here calls. Answered with `calls`. */
 export interface LangQueryOutgoingCalls {
   type: 'outgoingCalls';
   /** The document. */
   uri: string;
-  /** The place. */
+  /** The position. */
   position: Position;
 }
 
-/** What are the supertypes of the type that stands here? Answered with `symbols`. */
+/** The supertypes of the type here. Answered with `symbols`. */
 export interface LangQuerySupertypes {
   type: 'supertypes';
   /** The document. */
   uri: string;
-  /** The place. */
+  /** The position. */
   position: Position;
 }
 
-/** What are the subtypes of the type that stands here? Answered with `symbols`. */
+/** The subtypes of the type here. Answered with `symbols`. */
 export interface LangQuerySubtypes {
   type: 'subtypes';
   /** The document. */
   uri: string;
-  /** The place. */
+  /** The position. */
   position: Position;
 }
 
-/** What would have to change, so that what stands here is called otherwise? Nothing is changed. Answered with `edit`. */
+/** The changes that would rename the symbol here. Nothing is changed. Answered with `edit`. */
 export interface LangQueryRename {
   type: 'rename';
   /** The document. */
   uri: string;
-  /** The place. */
+  /** The position. */
   position: Position;
   /** The new name. */
   newName: string;
 }
 
-/** What would have to change elsewhere, if a file or folder lay in another place? Nothing is changed, and the moving itself is not in the answer. Answered with `edit`. */
+/** The changes elsewhere that would move a file or folder. Nothing is changed, and the move itself is not in the answer. Answered with `edit`. */
 export interface LangQueryMoveFile {
   type: 'moveFile';
-  /** Where it is. */
+  /** The current path, as a URI. */
   from: string;
-  /** Where it would be. */
+  /** The new path, as a URI. */
   to: string;
 }
 
-/** What problems are known? Answered with `diagnostics`. */
+/** The known problems. Answered with `diagnostics`. */
 export interface LangQueryDiagnostics {
   type: 'diagnostics';
-  /** The document; all of which something is known without it. */
+  /** The document; without it, all documents with known problems. */
   uri?: string;
 }
 
-/** What can be done for a part of a document? Answered with `actions`. */
+/** The actions for a part of a document. Answered with `actions`. */
 export interface LangQueryCodeActions {
   type: 'codeActions';
   /** The document. */
@@ -1507,7 +1507,7 @@ export interface LangQueryCodeActions {
   kind?: string;
 }
 
-/** What would an action change? Nothing is changed. Answered with `edit`; an action that does more than edit is `unsupported`. */
+/** The changes that an action would make. Nothing is changed. Answered with `edit`; an action that does more than edit is `unsupported`. */
 export interface LangQueryCodeAction {
   type: 'codeAction';
   /** The document. */
@@ -1516,47 +1516,47 @@ export interface LangQueryCodeAction {
   range: Range;
   /** The action, by its title. */
   title: string;
-  /** The kind that it was asked for by, where it was: some servers make such actions only then. */
+  /** The kind with which it was requested, if any: some servers offer such actions only then. */
   kind?: string;
 }
 
-/** What would have to change, so that a document is formatted? Nothing is changed. Answered with `edit`. */
+/** The changes that would format a document. Nothing is changed. Answered with `edit`. */
 export interface LangQueryFormat {
   type: 'format';
   /** The document. */
   uri: string;
 }
 
-/** Which servers run for a document, or at all? Answered with `nothing`; `servers` says it. */
+/** The servers that run for a document, or all of them. Answered with `nothing`; the result is in `servers`. */
 export interface LangQueryServers {
   type: 'servers';
   /** The document. */
   uri?: string;
 }
 
-/** What a question came to: result of `azimuth/editor/query`. */
+/** Result of `azimuth/editor/query`. */
 export interface LangResult {
-  /** How far the answer can be relied on. */
+  /** The reliability of the answer. */
   status: LangStatus;
   /** The answer. */
   answer: LangAnswer;
-  /** Who answered, or would have. Empty where that cannot be told. */
+  /** The servers that answered, or would have. Empty if they are unknown. */
   servers?: LangServer[];
-  /** The version of the document that it was answered for; none where it is not open. */
+  /** The version of the document that the answer is for; none if it is not open. */
   version?: number;
-  /** What went wrong, or what is still missing, for people. */
+  /** The failure, or what is still missing, to be shown. */
   message?: string;
 }
 
 /** A language server. */
 export interface LangServer {
-  /** Its name, as it or its configuration says it. */
+  /** Its name, as given by the server or its configuration. */
   name: string;
   /** Its version, if it says one. */
   version?: string;
 }
 
-/** How bad a problem is. */
+/** The severity of a problem. */
 export type LangSeverity =
   /** An error. */
   | 'error'
@@ -1567,17 +1567,17 @@ export type LangSeverity =
   /** A hint. */
   | 'hint';
 
-/** How far an answer can be relied on. "There is none" is `ready` with an empty answer, and nothing else. */
+/** The reliability of an answer. "There is none" is `ready` with an empty answer, and nothing else. */
 export type LangStatus =
-  /** It is whole. */
+  /** The answer is complete. */
   | 'ready'
-  /** The server still reads the project: what there is may be there, more may come. */
+  /** The server is still reading the project: the answer may be incomplete. */
   | 'indexing'
-  /** There is more than was given, one of several servers did not answer, or it is not known whether it is of the text as it is now. The message says which. */
+  /** There is more than was given, one of several servers did not answer, or the answer may be for another text than the current one. The message says which. */
   | 'partial'
-  /** No server is there for the document. */
+  /** There is no server for the document. */
   | 'noServer'
-  /** The servers that are there cannot answer this. */
+  /** The servers cannot answer this. */
   | 'unsupported'
   /** The server said that it could not; the message says why. */
   | 'failed'
@@ -1587,28 +1587,28 @@ export type LangStatus =
   | 'timedOut'
   /** The editor was busy and did not pass the question on. */
   | 'editorBusy'
-  /** It takes edits that wait for the user, which the servers do not see; the message says which. */
+  /** The answer depends on pending edits, which the servers do not see; the message names them. */
   | 'unseen';
 
 /** A symbol. */
 export interface LangSymbol {
   /** Its name. */
   name: string;
-  /** What it is: the number of LSP's `SymbolKind`. */
+  /** Its kind: the number of LSP's `SymbolKind`. */
   kind: number;
-  /** All of it. */
+  /** Its whole range. */
   location: LangLocation;
-  /** Its name in its definition; where that is not known, its beginning. */
+  /** Its name in its definition; if that is unknown, its beginning. */
   selection: Range;
-  /** More about it, such as its signature. */
+  /** Details, such as its signature. */
   detail?: string;
-  /** The name of what it is in. */
+  /** The name of its container. */
   container?: string;
-  /** In how many symbols of the same answer it lies. */
+  /** Its depth: the number of symbols of the same answer that contain it. */
   depth?: number;
 }
 
-/** A part of a text, and what stands there instead. */
+/** A part of a text, and its replacement. */
 export interface LangTextEdit {
   /** The part. */
   range: Range;
@@ -1620,11 +1620,11 @@ export interface LangTextEdit {
 export interface LineRange {
   /** The first, from 0. */
   start: number;
-  /** The one after the last. */
+  /** The line after the last one. */
   end: number;
 }
 
-/** A place in a file that an event speaks of; an editor can show it. */
+/** A location in a file that an event is about; an editor can show it. */
 export interface Location {
   /** The document. */
   uri: string;
@@ -1635,42 +1635,42 @@ export interface Location {
 /** A message of the assistant, whose deltas carry the same id. */
 export type MessageId = string;
 
-/** What the agent may do in a turn. */
+/** The mode of a turn: what the agent may do in it. */
 export type Mode =
-  /** Look, and answer; nothing is changed or run. */
+  /** Look and answer; nothing is changed or run. */
   | 'ask'
   /** Look, also with commands that are known only to read, and plan; nothing is changed. */
   | 'plan'
-  /** Everything, within the permissions: edits under review, commands that are allowed or asked for. */
+  /** Everything within the permissions: edits are reviewed, commands are allowed or asked about. */
   | 'agent'
-  /** As `agent`, and edits are accepted as they come. */
+  /** Like `agent`, and edits are accepted automatically. */
   | 'accept_edits'
-  /** Nothing is asked. What rules deny stays denied, and what rules have asked is asked. It has to be confirmed. */
+  /** Nothing is asked, except by `ask` rules; `deny` rules still deny. It has to be confirmed. */
   | 'bypass';
 
 /** A model that can be chosen. */
 export interface ModelInfo {
-  /** What to select it by: `provider/name`, such as `anthropic/claude-sonnet-5-5`. */
+  /** The id to select it with: `provider/name`, such as `anthropic/claude-sonnet-5-5`. */
   id: string;
-  /** Its name for people. */
+  /** Its name, to be shown. */
   name: string;
-  /** Who serves it, such as `anthropic`, `openai`, `ollama`, `scripted`. */
+  /** The provider, such as `anthropic`, `openai`, `ollama`, `scripted`. */
   provider: string;
   /** The context window in tokens. */
   contextTokens: number;
   /** The longest answer in tokens. */
   maxOutputTokens: number;
-  /** Whether it can be used now: a key is there, or a local server answers. */
+  /** True if it can be used now: there is a key, or a local server answers. */
   available: boolean;
-  /** Whether it takes images. */
+  /** True if it takes images. */
   images: boolean;
-  /** Whether it can think before it answers. */
+  /** True if it can think before it answers. */
   thinking: boolean;
   /** True for a model that plays a script; an interface must say so. */
   scripted: boolean;
-  /** What it costs; absent where unknown, zero where it is free. */
+  /** The price; absent if unknown, zero if it is free. */
   price?: Price;
-  /** Why it cannot be used and what to do. */
+  /** The reason why it cannot be used, and what to do. */
   unavailableBecause?: string;
 }
 
@@ -1695,23 +1695,23 @@ export interface ModelSelectParams {
 
 /** Result of `azimuth/model/select`. */
 export interface ModelSelectResult {
-  /** The model now chosen. */
+  /** The selected model. */
   model: ModelInfo;
 }
 
-/** What a question is about. */
+/** The subject of a question. */
 export type PermissionAbout =
-  /** Whether a tool call may be made. */
+  /** A tool call. */
   | 'tool_call'
-  /** What becomes of pending hunks before a command runs. It is moot once none is pending any more. */
+  /** The pending hunks before a command runs. It is moot once none is pending any more. */
   | 'pending_edits'
-  /** Whether the user's unsaved text is saved before a command runs. */
+  /** Saving the user's unsaved text before a command runs. */
   | 'unsaved_text'
-  /** Whether a command may run outside the sandbox. */
+  /** Running a command outside the sandbox. */
   | 'outside'
-  /** Whether the workspace is trusted: whether what it supplies may run, and what it allows counts. */
+  /** Trust in the workspace: with it, what the workspace supplies may run, and what it allows counts. */
   | 'trust'
-  /** Whether a program that the project brings along, such as a language server, may be started as it is now. */
+  /** Starting a program that comes with the project, such as a language server, in its current form. */
   | 'program';
 
 /** Parameters of `azimuth/permission/answer`. */
@@ -1722,7 +1722,7 @@ export interface PermissionAnswerParams {
   permissionId: PermissionId;
   /** The option chosen. */
   optionId: string;
-  /** A word to the model. */
+  /** A message to the model. */
   message?: string;
 }
 
@@ -1749,26 +1749,26 @@ export interface PermissionListResult {
 
 /** One possible answer. */
 export interface PermissionOption {
-  /** What to answer with. */
+  /** The id to answer with. */
   optionId: string;
-  /** What it says, its scope in words: `Always allow cargo test … in this project`. */
+  /** The text, with its scope: `Always allow cargo test … in this project`. */
   name: string;
-  /** What it does. */
+  /** Its effect. */
   kind: PermissionOptionKind;
 }
 
-/** What an option does; ACP's option kinds. */
+/** The effect of an option; ACP's option kinds. */
 export type PermissionOptionKind =
-  /** Go on, this time. */
+  /** Allow it, this time. */
   | 'allow_once'
-  /** Go on, and do not ask for this again in this project. */
+  /** Allow it, and do not ask for this again in this project. */
   | 'allow_always'
   /** Do not. */
   | 'reject_once'
-  /** Do not, and never again in this project. */
+  /** Reject it, always in this project. */
   | 'reject_always';
 
-/** How a question ended. */
+/** The outcome of a question. */
 export type PermissionOutcome =
   | PermissionOutcomeSelected
   | PermissionOutcomeCancelled
@@ -1777,9 +1777,9 @@ export type PermissionOutcome =
 /** An option was chosen. */
 export interface PermissionOutcomeSelected {
   type: 'selected';
-  /** Which. */
+  /** The option. */
   optionId: string;
-  /** A word to the model, such as why it was rejected. */
+  /** A message to the model, such as why it was rejected. */
   message?: string;
 }
 
@@ -1788,30 +1788,30 @@ export interface PermissionOutcomeCancelled {
   type: 'cancelled';
 }
 
-/** What it was about was settled otherwise. */
+/** The subject was settled in another way. */
 export interface PermissionOutcomeMoot {
   type: 'moot';
 }
 
-/** A question. It stands until it is answered or its turn ends, across reconnects. */
+/** A question. It stays open until it is answered or its turn ends, across reconnects. */
 export interface PermissionRequest {
   /** The question. */
   permissionId: PermissionId;
-  /** What it is about. */
+  /** The subject. */
   about: PermissionAbout;
   /** The question in a few words: `Run a command?` */
   title: string;
-  /** What exactly would be done: the command line, the paths. */
+  /** The details: the command line, the paths. */
   detail: string;
-  /** Why it is asked: the rule or default that led here. */
+  /** The reason: the rule or default that led here. */
   reason: string;
   /** The answers to choose from. */
   options: PermissionOption[];
-  /** The tool call that waits, where one does. */
+  /** The tool call that waits, if one does. */
   toolCallId?: ToolCallId;
 }
 
-/** Parameters of `azimuth/permission/revoke`: take back what was granted. Twice is harmless. */
+/** Parameters of `azimuth/permission/revoke`. The same call twice is harmless. */
 export interface PermissionRevokeParams {
   /** The session. */
   sessionId: SessionId;
@@ -1823,13 +1823,13 @@ export interface PermissionRevokeParams {
 
 /** A step of a plan; ACP's plan entry. */
 export interface PlanEntry {
-  /** What is to be done: one line. */
+  /** The task, one line. */
   content: string;
   /** How far it is. */
   status: PlanEntryStatus;
 }
 
-/** How far a step of a plan is. */
+/** The status of a step of a plan. */
 export type PlanEntryStatus =
   /** It is to be done. */
   | 'pending'
@@ -1860,17 +1860,17 @@ export interface Price {
 
 /** Parameters of `azimuth/prompt/beginnings`. */
 export interface PromptBeginningsParams {
-  /** The document that the user has before them, if any. */
+  /** The document that the user is looking at, if any. */
   uri?: string;
-  /** The session that the chat is of, if any: its model counts then. */
+  /** The chat's session, if any; its model is then the one that is described. */
   sessionId?: SessionId;
 }
 
 /** Result of `azimuth/prompt/beginnings`. */
 export interface PromptBeginningsResult {
-  /** How the workspace is set up, and what it lacks; what weighs most comes first. */
+  /** The facts about the workspace's setup, the most important first. */
   setup: SetupFact[];
-  /** What to try: about the document where it is one of the workspace's files, else about the project. */
+  /** Prompts to try: about the document if it is one of the workspace's files, else about the project. */
   beginnings: Beginning[];
 }
 
@@ -1905,7 +1905,7 @@ export interface PromptBlockRange {
   range: Range;
 }
 
-/** What the user has selected, as it stood when the prompt was sent. */
+/** The user's selection at the time of the prompt. */
 export interface PromptBlockSelection {
   type: 'selection';
   /** The document. */
@@ -1931,51 +1931,51 @@ export interface PromptCompleteParams {
   sessionId: SessionId;
   /** The prompt's text. */
   text: string;
-  /** Where the cursor is: an offset into `text` in UTF-16 units. */
+  /** The cursor: an offset into `text` in UTF-16 units. */
   cursor: number;
 }
 
 /** Result of `azimuth/prompt/complete`. */
 export interface PromptCompleteResult {
-  /** Where the token under the cursor begins, in UTF-16 units. */
+  /** The beginning of the token under the cursor, in UTF-16 units. */
   start: number;
-  /** Where it ends, exclusive. */
+  /** Its end, exclusive. */
   end: number;
-  /** What could stand there, best first. */
+  /** The completions, the best first. */
   items: CompletionItem[];
 }
 
 /** Parameters of `azimuth/prompt/put`. */
 export interface PromptPutParams {
-  /** The prompt, or what is to be part of it. */
+  /** The prompt, or a part of it. */
   prompt: PromptBlock[];
-  /** Whether it is to be sent as it is, or once the running turn has ended. Else the user has something to add. */
+  /** True to send it at once, or after the running turn. Otherwise the user wants to add something. */
   send: boolean;
 }
 
 /**
- * The pending change of one file: the difference between its text and what the agent proposes.
+ * The pending change of one file: the difference between its text and the agent's proposal.
  *
  * Further edits of the same file join the proposal until all its hunks are decided.
  */
 export interface Proposal {
   /** The proposal. */
   proposalId: ProposalId;
-  /** Grows when a hunk appears, vanishes or changes, not when one is decided or merely moves. */
+  /** A number that grows when a hunk appears, disappears or changes, but not when one is decided or only moves. */
   revision: number;
   /** The document. */
   uri: string;
-  /** Its path for people: relative to the workspace folder. */
+  /** Its path relative to the workspace folder, to be shown. */
   path: string;
-  /** What becomes of the file. */
+  /** The kind of change. */
   change: FileChange;
   /** The hunks, from top to bottom, decided ones included. */
   hunks: Hunk[];
-  /** The hash of the document in which the hunks have their lines; absent where there is no file. By it the server knows after a restart whether they still have them. */
+  /** The hash of the document that the hunks' lines refer to; absent if there is no file. With it the server knows after a restart if the lines are still right. */
   baseHash?: string;
-  /** The document to which the deleted file's text goes; absent where it goes nowhere. The deletion can be accepted once that document has it, or together with it. */
+  /** For a move: the document that gets the deleted file's text; otherwise absent. The deletion can be accepted once that document has the text, or together with it. */
   movedTo?: string;
-  /** Whether the hunks are in the document already, since a command put them there, or another program while the turn ran. To accept such a hunk keeps it; to reject takes it back. Its `startLine` is that of `newText`, which stands in the document now; `oldText` is what was there. `change` is what became of the file. Nothing waits for the decision. A hunk that is `applying` is being taken back; one in conflict can only be kept; `undone` means that it was taken back and is there again. Without `toolCallIds` it was another program. */
+  /** True if the hunks are already in the document, because a command or, during the turn, another program put them there. To accept such a hunk keeps it; to reject it takes it back. Its `startLine` is that of `newText`, which is in the document now; `oldText` is the text before. `change` is what happened to the file. Nothing waits for the decision. A hunk that is `applying` is being taken back; one in conflict can only be kept; `undone` means that it was taken back and is there again. Without `toolCallIds` another program made the change. */
   landed?: boolean;
 }
 
@@ -1986,13 +1986,13 @@ export type ProposalId = string;
 export interface ProposedText {
   /** The document. */
   uri: string;
-  /** Its path for people. */
+  /** Its path, to be shown. */
   path: string;
   /** The proposal's revision. */
   revision: number;
-  /** The text as the user has it; absent where there is no file. Where the hunks have landed, the text without those that are pending. */
+  /** The current text; absent if there is no file. If the hunks have landed, the text without the pending ones. */
   base?: string;
-  /** The text with every pending hunk in it; absent where the file is to be deleted. Where the hunks have landed, the text as the user has it. */
+  /** The text with every pending hunk; absent if the file is to be deleted. If the hunks have landed, the current text. */
   proposed?: string;
 }
 
@@ -2007,7 +2007,7 @@ export interface Range {
   end: Position;
 }
 
-/** What shows that a command in the background, such as a server, is up. */
+/** The evidence that a command in the background, such as a server, is up. */
 export interface Ready {
   /** The TCP ports that its processes listen on, sorted. */
   ports: number[];
@@ -2015,19 +2015,19 @@ export interface Ready {
   line?: string;
 }
 
-/** How setting a file back or again went. */
+/** How the undo or redo of a file ended. */
 export type RestoreOutcome =
   | RestoreOutcomeDone
   | RestoreOutcomeUnverified
   | RestoreOutcomeLeft
   | RestoreOutcomeFailed;
 
-/** It is as wanted. */
+/** Done: the file has the wanted text. */
 export interface RestoreOutcomeDone {
   type: 'done';
 }
 
-/** It is as wanted, as far as can be told: the client said yes, but did not show the text in time. */
+/** Probably done: the client agreed, but did not show the text in time. */
 export interface RestoreOutcomeUnverified {
   type: 'unverified';
 }
@@ -2035,36 +2035,36 @@ export interface RestoreOutcomeUnverified {
 /** It was left as it is. */
 export interface RestoreOutcomeLeft {
   type: 'left';
-  /** Why, and what to do. */
+  /** The reason, and what to do. */
   reason: string;
 }
 
 /** It could not be done; nothing was changed. */
 export interface RestoreOutcomeFailed {
   type: 'failed';
-  /** Why. */
+  /** The reason. */
   reason: string;
 }
 
-/** A turn's change of a file, taken back or put again. */
+/** A turn's change of a file that was undone or redone. */
 export interface RestoreStep {
   /** The turn. */
   turnId: TurnId;
-  /** What the file was; absent where there was none. */
+  /** The file before; absent if there was none. */
   from?: FileImage;
-  /** What it became; absent where there is none. */
+  /** The file after; absent if there is none. */
   to?: FileImage;
 }
 
-/** What became of a file that was to be set back or again. */
+/** The outcome of undo or redo for a file. */
 export interface RestoredFile {
   /** The document. */
   uri: string;
-  /** Its path for people. */
+  /** Its path, to be shown. */
   path: string;
-  /** How it went. */
+  /** The outcome. */
   outcome: RestoreOutcome;
-  /** The turns' changes that were taken back or put again, in the order in which that was done. Empty unless it is done. */
+  /** The turns' changes that were undone or redone, in that order. Empty unless the outcome is `done`. */
   steps?: RestoreStep[];
 }
 
@@ -2072,13 +2072,13 @@ export interface RestoredFile {
 export interface ReviewAutoParams {
   /** The session. */
   sessionId: SessionId;
-  /** Whether edits are accepted as they come, from now on. */
+  /** True to accept edits automatically from now on. */
   on: boolean;
-  /** For how long. Switched off for a session, it is off in it even where it is on for the project. */
+  /** The scope. A session in which it is switched off keeps it off even if it is on for the project. */
   scope?: AutoScope;
 }
 
-/** Parameters of `azimuth/review/change`: the user wants another text than the one proposed. */
+/** Parameters of `azimuth/review/change`: the user wants another text than the proposed one. */
 export interface ReviewChangeParams {
   /** The session. */
   sessionId: SessionId;
@@ -2086,11 +2086,11 @@ export interface ReviewChangeParams {
   proposalId: ProposalId;
   /** Its revision as the user saw it. */
   revision: number;
-  /** The text that is to be proposed in its place. Nothing is accepted by it. */
+  /** The new proposed text. It is not accepted by this. */
   text: string;
 }
 
-/** Parameters of `azimuth/review/comment`: the user says something of a hunk, which is not decided by it. The model is told at its next request, or with the next prompt. */
+/** Parameters of `azimuth/review/comment`: a comment of the user on a hunk, which decides nothing. The model gets it with its next request, or with the next prompt. */
 export interface ReviewCommentParams {
   /** The session. */
   sessionId: SessionId;
@@ -2098,7 +2098,7 @@ export interface ReviewCommentParams {
   proposalId: ProposalId;
   /** The hunk. */
   hunkId: HunkId;
-  /** What is said of it. Not empty. */
+  /** The comment, not empty. */
   text: string;
 }
 
@@ -2108,9 +2108,9 @@ export interface ReviewDecideParams {
   sessionId: SessionId;
   /** Accept or reject. */
   decision: Decision;
-  /** A file each, whole or in hunks. All proposals that the user saw, for "all". */
+  /** One item per file, with all or some of its hunks. For "all", every proposal that the user saw. */
   targets: DecisionTarget[];
-  /** A word to the model. */
+  /** A message to the model. */
   message?: string;
 }
 
@@ -2134,119 +2134,119 @@ export interface ReviewTextParams {
   proposalId: ProposalId;
 }
 
-/** How a rule decides. */
+/** The effect of a rule. */
 export type RuleEffect =
-  /** What it fits runs without a question. */
+  /** Matching actions run without a question. */
   | 'allow'
-  /** What it fits is asked. */
+  /** The user is asked about matching actions. */
   | 'ask'
-  /** What it fits is refused. */
+  /** Matching actions are refused. */
   | 'deny';
 
 /** A permission rule in force. */
 export interface RuleInfo {
   /** The rule as written: `Shell(cargo test:*)`. */
   rule: string;
-  /** How it decides. */
+  /** Its effect. */
   effect: RuleEffect;
-  /** Where it comes from. */
+  /** Its source. */
   origin: RuleOrigin;
-  /** Where it comes from, in words: `your config.toml`. */
+  /** Its source, to be shown: `your config.toml`. */
   source: string;
-  /** What it covers, in words. */
+  /** A description of what it covers. */
   covers: string;
-  /** Whether `azimuth/permission/revoke` takes it away. Others are changed where they are written. */
+  /** True if `azimuth/permission/revoke` can revoke it. Others are changed in their files. */
   revocable: boolean;
-  /** Why it does not count just now, if so: an allow rule of a project that is not trusted. */
+  /** The reason if it does not count at the moment, such as an allow rule of a project that is not trusted. */
   void?: string;
 }
 
-/** Where a rule comes from. */
+/** The source of a rule. */
 export type RuleOrigin =
   /** The user's own configuration, or what the editor was started with. */
   | 'user'
-  /** A file of the project's, or settings that an editor read out of it. */
+  /** A file of the project, or settings that an editor read from it. */
   | 'project'
   /** Granted by an answer "always", for the project. */
   | 'granted'
   /** Granted by an answer, for the session. */
   | 'session';
 
-/** What runs in a shell. */
+/** The command in a shell. */
 export interface RunningCommand {
   /** The call that started it, or the id of the user's own command. */
   toolCallId: ToolCallId;
   /** The command line. */
   command: string;
-  /** When it began. */
+  /** The time of its start. */
   startedAt: number;
 }
 
-/** What commands may do to the machine. */
+/** The access that commands have to the machine. */
 export type SandboxMode =
   /** Read the workspace, the system and toolchains; write nothing but temporary files. */
   | 'read_only'
-  /** As `read_only`, and write in the workspace, temporary folders and package caches. */
+  /** Like `read_only`, and write in the workspace, temporary folders and package caches. */
   | 'workspace_write'
-  /** Whatever the user may do: no sandbox. */
+  /** Everything that the user may do: no sandbox. */
   | 'full';
 
-/** When a file was looked at. */
+/** The occasion on which a file's state was recorded. */
 export type SeenOccasion =
   /** An accepted edit is about to delete it. */
   | 'deletion'
-  /** It was saved in the editor, after an edit had made it to which another file is still to be moved. */
+  /** It was saved in the editor, after an edit had created it as the new path of a file that is still to be moved. */
   | 'save'
-  /** The session was opened by another process, and the file is not as it was left. */
+  /** Another process opened the session, and the file is not as it was left. */
   | 'restart';
 
-/** An event with its place in the session. */
+/** An event with its number in the session. */
 export interface SequencedEvent {
   /** Its number in the session: 1, 2, 3, … without gaps. */
   seq: number;
-  /** When it happened. */
+  /** The time of the event. */
   at: number;
-  /** What happened. */
+  /** The event itself. */
   event: Event;
 }
 
-/** How it stands with a language server. */
+/** The status of a language server. */
 export interface ServerInfo {
   /** Its name. */
   name: string;
   /** The folder of the project that it is for, as a URI. */
   root: string;
-  /** What it does. */
+  /** Its state. */
   state: ServerState;
-  /** Its version, if it has said one. */
+  /** Its version, if it has reported one. */
   version?: string;
-  /** The path of its program, if that is there. */
+  /** The path of its program, if it is installed. */
   program?: string;
   /** The id of its process, while it runs. */
   pid?: number;
-  /** The memory that it and all that it started hold, in bytes; absent where that cannot be known. */
+  /** The memory of the server and everything that it started, in bytes; absent if it is unknown. */
   memoryBytes?: number;
-  /** More about its state, for people. */
+  /** Details of its state, to be shown. */
   why?: string;
 }
 
-/** What a language server does. */
+/** The state of a language server. */
 export type ServerState =
-  /** It is there, and starts with the first question. */
+  /** Installed; it starts with the first question. */
   | 'notStarted'
-  /** The project brings it along, and the user has not allowed it as it is now. */
+  /** It comes with the project, and the user has not allowed it in its current form. */
   | 'notAllowed'
   /** The project is of its kind, but its program was not found. */
   | 'missing'
-  /** It has not yet said what it can. */
+  /** It is starting. */
   | 'starting'
-  /** It reads the project. */
+  /** It is reading the project. */
   | 'indexing'
   /** It answers. */
   | 'ready'
-  /** It ended by itself, or was ended since it did harm; it starts anew a while later. */
+  /** It crashed, or was ended because it did harm; it starts again after a while. */
   | 'crashed'
-  /** It was ended since it was not needed, or not wanted; it starts anew with the next question. */
+  /** It was ended because it was not needed or not wanted; it starts again with the next question. */
   | 'stopped';
 
 /** Parameters of `azimuth/servers/changed`. */
@@ -2257,25 +2257,25 @@ export type ServersListParams = Record<string, never>;
 
 /** Result of `azimuth/servers/list`. */
 export interface ServersListResult {
-  /** The servers for the client's workspace folders, by root and name: those that run or ran, and those that the folders are of the kind for. */
+  /** The servers for the client's workspace folders, sorted by root and name: those that run or ran, and those for projects of these folders' kinds. */
   servers: ServerInfo[];
-  /** What is wrong with the configuration files of servers, for people. */
+  /** The problems of the servers' configuration files, to be shown. */
   problems: string[];
 }
 
 /** Parameters of `azimuth/servers/restart`. */
 export interface ServersRestartParams {
-  /** The server, by its name; all of the client's workspace folders without it. */
+  /** The server's name; without it, all servers of the client's workspace folders. */
   name?: string;
 }
 
 /** Result of `azimuth/servers/restart`. */
 export interface ServersRestartResult {
-  /** How many were ended. They start anew with the next question. */
+  /** The number of ended servers. They start again with the next question. */
   restarted: number;
 }
 
-/** Parameters of `azimuth/session/close`: the client no longer follows the session. A running turn goes on. */
+/** Parameters of `azimuth/session/close`: the client no longer follows the session. A running turn continues. */
 export interface SessionCloseParams {
   /** The session. */
   sessionId: SessionId;
@@ -2287,7 +2287,7 @@ export interface SessionDeleteParams {
   sessionId: SessionId;
 }
 
-/** A session: one conversation with all that happened in it. Six hexadecimal digits. */
+/** A session: one conversation with its log. Six hexadecimal digits. */
 export type SessionId = string;
 
 /** A session in a list. */
@@ -2296,13 +2296,13 @@ export interface SessionInfo {
   sessionId: SessionId;
   /** Its title; empty before the first prompt. */
   title: string;
-  /** The workspace folders it works in, as URIs. The first one is where commands start. */
+  /** The workspace folders that it works in, as URIs. Commands start in the first one. */
   folders: string[];
   /** The mode of its next turn. */
   mode: Mode;
-  /** When it was made. */
+  /** The time of its creation. */
   createdAt: number;
-  /** When something last happened in it. */
+  /** The time of its last event. */
   updatedAt: number;
   /** The number of its last event; 0 before the first. */
   lastSeq: number;
@@ -2318,9 +2318,9 @@ export interface SessionInfo {
 export interface SessionListParams {
   /** Only sessions of this folder (a URI); without it, those of the client's workspace folders. */
   folder?: string;
-  /** Sessions of every folder. */
+  /** True for the sessions of every folder. */
   everywhere?: boolean;
-  /** Only sessions with this text in their title, whatever its case. */
+  /** Only sessions with this text in their title, ignoring case. */
   query?: string;
   /** At most this many, 1 to 1000; 100 without it. */
   limit?: number;
@@ -2328,7 +2328,7 @@ export interface SessionListParams {
 
 /** Result of `azimuth/session/list`. */
 export interface SessionListResult {
-  /** The sessions, the last used first. */
+  /** The sessions, the most recently used first. */
   sessions: SessionInfo[];
 }
 
@@ -2338,7 +2338,7 @@ export interface SessionModeParams {
   sessionId: SessionId;
   /** The mode. */
   mode: Mode;
-  /** Whether the user has confirmed it, told what it means. `bypass` is refused without; the error's message says what it means, for the user to read. */
+  /** True if the user has confirmed it after reading what it means. Without it, `bypass` is refused; the error's message explains it to the user. */
   confirmed?: boolean;
 }
 
@@ -2362,7 +2362,7 @@ export interface SessionNewResult {
 export interface SessionOpenParams {
   /** The session. */
   sessionId: SessionId;
-  /** The number of the last event the client has; 0 for all. */
+  /** The number of the last event that the client has; 0 for all. */
   since?: number;
 }
 
@@ -2372,9 +2372,9 @@ export interface SessionOpenResult {
   session: SessionInfo;
   /** The events after `since`, in order. */
   events: SequencedEvent[];
-  /** The prompts that wait, first to go first. */
+  /** The waiting prompts, the next one first. */
   queue: QueueId[];
-  /** The turn that runs, if one does. */
+  /** The running turn, if there is one. */
   runningTurn?: TurnId;
 }
 
@@ -2386,37 +2386,37 @@ export interface SessionRenameParams {
   title: string;
 }
 
-/** What a fact about the workspace is about. */
+/** The subject of a fact about the workspace. */
 export type SetupAbout =
   /** The session's model, or else that of new sessions. */
   | 'model'
-  /** Whether the workspace is trusted. */
+  /** The trust in the workspace. */
   | 'trust'
   /** The project's rules for agents. */
   | 'rules'
-  /** Language servers of our own. */
+  /** Azimuth's own language servers. */
   | 'servers';
 
-/** How the workspace is set up, in one respect. */
+/** A fact about the workspace's setup. */
 export interface SetupFact {
-  /** What it is about, so that a client can offer to see to it. */
+  /** The subject, so that a client can offer a remedy. */
   about: SetupAbout;
-  /** Whether that is well. */
+  /** Its status. */
   state: SetupState;
-  /** How it is, for people; one line. */
+  /** A description of one line, for the user. */
   text: string;
 }
 
-/** Whether a fact about the workspace is well. */
+/** The status of a fact about the workspace. */
 export type SetupState =
-  /** It is there, and works. */
+  /** It is set up, and works. */
   | 'inOrder'
-  /** Something is missing that the user could mend. */
+  /** Something is missing that the user could fix. */
   | 'lacks'
-  /** It is good to know, and neither. */
+  /** Information that is neither. */
   | 'neutral';
 
-/** How grave a notice is. */
+/** The severity of a notice. */
 export type Severity =
   /** Good to know. */
   | 'info'
@@ -2425,24 +2425,24 @@ export type Severity =
   /** Something failed. */
   | 'error';
 
-/** Why a turn ended. The first five are ACP's. */
+/** The reason why a turn ended. The first five are ACP's. */
 export type StopReason =
   /** The model was done. */
   | 'end_turn'
-  /** The answer reached the model's longest length. */
+  /** The answer reached the model's maximum length. */
   | 'max_tokens'
-  /** The turn reached its limit of rounds, or went in circles; it asks whether to go on. */
+  /** The turn reached its limit of rounds, or went in circles; it asks if it should continue. */
   | 'max_turn_requests'
-  /** The model would not answer. */
+  /** The model refused to answer. */
   | 'refusal'
   /** The user cancelled it. */
   | 'cancelled'
-  /** Something failed; `error` says what, and what to do. */
+  /** A failure; `error` says what failed, and what to do. */
   | 'error'
-  /** The server ended, or the client that started the turn left. It can be gone on with. */
+  /** The server ended, or the client that started the turn disconnected. The turn can be continued. */
   | 'interrupted';
 
-/** Parameters of `azimuth/terminal/ack`: how far a client has come with a terminal's output. */
+/** Parameters of `azimuth/terminal/ack`: the client has shown a terminal's output up to an offset. */
 export interface TerminalAckParams {
   /** The session. */
   sessionId: SessionId;
@@ -2452,7 +2452,7 @@ export interface TerminalAckParams {
   offset: number;
 }
 
-/** Parameters of `azimuth/terminal/close`: no longer follow a terminal. What runs in it goes on. */
+/** Parameters of `azimuth/terminal/close`: stop following a terminal. Its command continues. */
 export interface TerminalCloseParams {
   /** The session. */
   sessionId: SessionId;
@@ -2463,39 +2463,39 @@ export interface TerminalCloseParams {
 /** A pseudo-terminal. */
 export type TerminalId = string;
 
-/** A terminal, as it is. */
+/** The current state of a terminal. */
 export interface TerminalInfo {
   /** The terminal. */
   terminalId: TerminalId;
-  /** What it is for. */
+  /** Its purpose. */
   kind: TerminalKind;
-  /** For people: `shell`, or a job's command line. */
+  /** The title to show: `shell`, or a job's command line. */
   title: string;
-  /** The folder that it is in, or began in. */
+  /** Its current folder, or the one in which it started. */
   cwd: string;
-  /** What its commands may do to the machine. */
+  /** The access that its commands have to the machine. */
   sandbox: SandboxMode;
-  /** Whether its process lives. */
+  /** True if its process lives. */
   alive: boolean;
-  /** Whether the user has taken it over: the model cannot type into it until it is handed back. */
+  /** True if the user has taken it over: the model cannot type into it until it is handed back. */
   taken: boolean;
-  /** When it began. */
+  /** The time of its start. */
   startedAt: number;
   /** The offset after its last byte of output. */
   end: number;
-  /** What runs in it. */
+  /** The command that runs in it. */
   running?: RunningCommand;
-  /** Whether that waits for input. */
+  /** Present if that command waits for input. */
   waiting?: Waiting;
-  /** For a job: what shows that it is up. */
+  /** For a job: the evidence that it is up. */
   ready?: Ready;
-  /** When it ended. */
+  /** The time of its end. */
   endedAt?: number;
-  /** For a job that ended: its exit code; absent where it was killed. */
+  /** For a job that ended: its exit code; absent if it was killed. */
   exitCode?: number;
 }
 
-/** Parameters of `azimuth/terminal/kill`: end what runs in a terminal. */
+/** Parameters of `azimuth/terminal/kill`: end the command in a terminal. */
 export interface TerminalKillParams {
   /** The session. */
   sessionId: SessionId;
@@ -2503,9 +2503,9 @@ export interface TerminalKillParams {
   terminalId: TerminalId;
 }
 
-/** What a terminal is for. */
+/** The purpose of a terminal. */
 export type TerminalKind =
-  /** The session's shell, in which commands run one after the other. */
+  /** The session's shell, in which commands run one after another. */
   | 'shell'
   /** The session's second shell, outside the sandbox. */
   | 'outside'
@@ -2524,17 +2524,17 @@ export interface TerminalListResult {
   terminals: TerminalInfo[];
 }
 
-/** Parameters of `azimuth/terminal/open`: start to follow a terminal's output. */
+/** Parameters of `azimuth/terminal/open`: follow a terminal's output. */
 export interface TerminalOpenParams {
   /** The session. */
   sessionId: SessionId;
   /** The terminal; without it, the session's shell, which is started if need be. */
   terminalId?: TerminalId;
-  /** The offset to begin at, in bytes since the terminal's start. 0 gives all that is kept. */
+  /** The offset to start at, in bytes since the terminal's start. 0 gives everything that is kept. */
   since?: number;
   /** The size of the view. */
   size?: TerminalSize;
-  /** Whether the client says with `azimuth/terminal/ack` how far it has come. It is then sent at most 256 KiB ahead of that. */
+  /** True if the client acknowledges output with `azimuth/terminal/ack`. It is then sent at most 256 KiB ahead of that. */
   acknowledges?: boolean;
 }
 
@@ -2542,9 +2542,9 @@ export interface TerminalOpenParams {
 export interface TerminalOpenResult {
   /** The terminal. */
   terminalId: TerminalId;
-  /** The offset of the first byte that will come. Larger than asked where older bytes are no longer kept. */
+  /** The offset of the first byte that will be sent. Larger than requested if older bytes are no longer kept. */
   since: number;
-  /** Whether the terminal's process lives. */
+  /** True if the terminal's process lives. */
   alive: boolean;
 }
 
@@ -2570,7 +2570,7 @@ export interface TerminalResizeParams {
   size: TerminalSize;
 }
 
-/** A signal that can be sent to what runs in a terminal. */
+/** A signal for the command in a terminal. */
 export type TerminalSignal =
   /** SIGINT, as Ctrl-C sends it. */
   | 'interrupt'
@@ -2587,7 +2587,7 @@ export type TerminalSignal =
   /** SIGKILL. */
   | 'kill';
 
-/** Parameters of `azimuth/terminal/signal`: send a signal to what runs in a terminal. */
+/** Parameters of `azimuth/terminal/signal`: send a signal to the command in a terminal. */
 export interface TerminalSignalParams {
   /** The session. */
   sessionId: SessionId;
@@ -2605,13 +2605,13 @@ export interface TerminalSize {
   rows: number;
 }
 
-/** Parameters of `azimuth/terminal/take`: take a terminal over, so that only the user types into it and no time runs out meanwhile, or hand it back. Twice is harmless. */
+/** Parameters of `azimuth/terminal/take`: take a terminal over, so that only the user types into it and its time limits pause, or hand it back. The same call twice is harmless. */
 export interface TerminalTakeParams {
   /** The session. */
   sessionId: SessionId;
   /** The terminal. */
   terminalId: TerminalId;
-  /** Whether it is taken over; false hands it back. */
+  /** True takes it over; false hands it back. */
   taken: boolean;
 }
 
@@ -2625,10 +2625,10 @@ export interface TerminalWriteParams {
   data: string;
 }
 
-/** One call of a tool. It is the vendor's id where the vendor gives one. */
+/** One call of a tool. It is the vendor's id if the vendor gives one. */
 export type ToolCallId = string;
 
-/** What kind of thing a tool does; ACP's tool kinds. */
+/** The kind of a tool; ACP's tool kinds. */
 export type ToolKind =
   /** Reads files or other data. */
   | 'read'
@@ -2649,13 +2649,13 @@ export type ToolKind =
   /** Anything else. */
   | 'other';
 
-/** What a tool call came to. Every tool call has exactly one. */
+/** The result of a tool call. Every tool call has exactly one. */
 export interface ToolResult {
   /** The call. */
   toolCallId: ToolCallId;
-  /** What the model reads, bounded. */
+  /** The text that the model reads, bounded. */
   text: string;
-  /** Whether the call failed. */
+  /** True if the call failed. */
   isError: boolean;
 }
 
@@ -2663,25 +2663,25 @@ export interface ToolResult {
 export interface TurnCancelParams {
   /** The session. */
   sessionId: SessionId;
-  /** Only if this turn runs; without it, whichever does. */
+  /** The turn to cancel; without it, the one that runs. */
   turnId?: TurnId;
 }
 
 /** Result of `azimuth/turn/cancel`. */
 export interface TurnCancelResult {
-  /** Whether a turn was running, or else a command of the user's own. Its end follows as an event. */
+  /** True if a turn or a user command was running. Its end follows as an event. */
   cancelled: boolean;
 }
 
 /** One prompt turn of a session. */
 export type TurnId = string;
 
-/** Parameters of `azimuth/turn/queue`: a prompt for after the running turn, or one taken back. */
+/** Parameters of `azimuth/turn/queue`: add a prompt for after the running turn, or take one back. */
 export type TurnQueueParams =
   | TurnQueueParamsAdd
   | TurnQueueParamsRemove;
 
-/** Put a prompt at the queue's end. With no turn running it starts at once. */
+/** Add a prompt at the queue's end. If no turn runs, it starts at once. */
 export interface TurnQueueParamsAdd {
   type: 'add';
   /** The session. */
@@ -2701,7 +2701,7 @@ export interface TurnQueueParamsRemove {
 
 /** Result of `azimuth/turn/queue`. */
 export interface TurnQueueResult {
-  /** The prompts that wait, first to go first. */
+  /** The waiting prompts, the next one first. */
   queue: QueueId[];
   /** The waiting prompt that was added. */
   added?: QueueId;
@@ -2711,31 +2711,31 @@ export interface TurnQueueResult {
 export interface TurnStartParams {
   /** The session. */
   sessionId: SessionId;
-  /** The prompt. Empty to go on after a turn was interrupted or failed. One text that begins with `!` is a command of the user's own. */
+  /** The prompt. Empty to continue a turn that was interrupted or failed. A single text that begins with `!` is a user command. */
   prompt: PromptBlock[];
   /** The mode of this turn and the next ones; without it, the session's. */
   mode?: Mode;
 }
 
-/** Result of `azimuth/turn/start`: an answer at once. What the turn does comes as events. */
+/** Result of `azimuth/turn/start`, which is answered at once. The rest comes as events. */
 export interface TurnStartResult {
-  /** The turn; absent where the prompt held only slash commands, or was a command of the user's own (`!command`). What came of those are events. */
+  /** The turn; absent if the prompt contained only slash commands, or was a user command (`!command`). Their results are events. */
   turnId?: TurnId;
-  /** Where the client should go on, after `/new` or `/resume`. */
+  /** The session in which the client should continue, after `/new` or `/resume`. */
   switchTo?: SessionId;
 }
 
-/** Parameters of `azimuth/turn/steer`: a word to the running turn, heard at its next request to the model. */
+/** Parameters of `azimuth/turn/steer`: a message to the running turn, for its next request to the model. */
 export interface TurnSteerParams {
   /** The session. */
   sessionId: SessionId;
-  /** The turn the user means. Another one, or none, running is the error `wrongTurn`. */
+  /** The turn that the user means. If another one runs, or none, the error is `wrongTurn`. */
   expectedTurnId: TurnId;
-  /** What to say. */
+  /** The message. */
   prompt: PromptBlock[];
 }
 
-/** Who typed. */
+/** The one who typed. */
 export type Typist =
   /** The user. */
   | 'user'
@@ -2756,28 +2756,28 @@ export interface Usage {
 
 /** A command that waits for input. */
 export interface Waiting {
-  /** How sure that is. */
+  /** The certainty. */
   certainty: Certainty;
-  /** What it asks: the last line that it printed, which may be empty. */
+  /** Its question: the last line that it printed, which may be empty. */
   prompt: string;
-  /** Whether what is typed is not shown, as with a password. It is for the user then, and never kept. */
+  /** True if the input is hidden, as for a password. Then only the user can type it, and it is never kept. */
   hidden: boolean;
 }
 
-/** Parameters of `azimuth/workspace/trust`: whether what a folder supplies may run, and what it allows counts. */
+/** Parameters of `azimuth/workspace/trust`. What a trusted folder supplies may run, and what it allows counts. */
 export interface WorkspaceTrustParams {
   /** The folder, as a URI; without it, the client's workspace folders. */
   folder?: string;
-  /** What the user says; without it, nothing is changed. */
+  /** The user's answer; without it, nothing is changed. */
   trusted?: boolean;
-  /** Whether it is the editor's own trust, which counts while the editor is connected and is not kept. */
+  /** True for the editor's own trust, which counts while the editor is connected and is not kept. */
   byEditor?: boolean;
 }
 
 /** Result of `azimuth/workspace/trust`. */
 export interface WorkspaceTrustResult {
-  /** Whether the folder, or all of them, is trusted now. */
+  /** True if the folder, or all of them, are trusted now. */
   trusted: boolean;
-  /** Whether that was said by the user or the editor. Where it was not, the first turn asks. */
+  /** True if the user or the editor has decided that. Otherwise the first turn asks. */
   decided: boolean;
 }

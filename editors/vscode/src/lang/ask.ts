@@ -71,7 +71,7 @@ async function prepared(command: string, uri?: vscode.Uri, at?: vscode.Position)
 
 /** Most servers have no hierarchy of types, some none of calls: without an item to begin with nobody has looked. */
 async function related<T>(items: readonly unknown[], of: (item: unknown) => Thenable<T[] | undefined>, telling: (found: T[]) => convert.Told): Promise<Said> {
-  if (items.length === 0) return without('unsupported', 'Nothing stands here that has such relations, or the editor has nobody who tells them; it does not say which.');
+  if (items.length === 0) return without('unsupported', 'There is nothing here that has such relations, or no extension that reports them; the editor does not say which.');
   const found = await Promise.all(items.map(of));
   return { ...telling(found.flatMap((some) => some ?? [])), isSure: true };
 }

@@ -123,7 +123,7 @@ export function textEdits(uri: string, stand: Stand | undefined, edits: readonly
 }
 
 /**
- * The steps of an edit, or undefined where it has steps that cannot be read or are none of ours, such as snippets and
+ * The steps of an edit, or undefined if it has steps that cannot be read or are none of ours, such as snippets and
  * cells of notebooks. `standOf` gives how the text of a document that VS Code has stood before.
  */
 export function changes(edit: vscode.WorkspaceEdit, standOf: (uri: string) => Stand | undefined): LangChange[] | undefined {

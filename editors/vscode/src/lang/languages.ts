@@ -244,7 +244,7 @@ function without(status: LangStatus, message?: string): Result {
 }
 
 function gone(): Result {
-  return without('indexing', 'Whoever knew this document says nothing of it any more; it has ended, or starts again.');
+  return without('indexing', 'The extension that knew this document no longer answers for it; it has ended, or is restarting.');
 }
 
 function late(): Result {

@@ -96,6 +96,6 @@ function actsOf(chosen: ServerInfo | undefined, server: Asked, request: Request)
 
 async function restartOne(name: string, request: Request): Promise<void> {
   const { restarted } = await request('azimuth/servers/restart', { name });
-  const done = restarted === 0 ? 'did not run; it starts' : 'was ended; it starts anew';
+  const done = restarted === 0 ? 'did not run; it starts' : 'was ended; it starts again';
   void vscode.window.showInformationMessage(unlinked(`Azimuth: ${name} ${done} with the next question.`));
 }

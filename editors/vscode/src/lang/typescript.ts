@@ -20,7 +20,7 @@ export async function loading(document: vscode.TextDocument): Promise<'loaded' |
 }
 
 /**
- * The problems of a document as it is now. By itself the extension looks only at those that stand in a tab. Undefined where
+ * The problems of a document as it is now. By itself the extension looks only at those that stand in a tab. Undefined if
  * it cannot be asked.
  */
 export async function problems(document: vscode.TextDocument): Promise<vscode.Diagnostic[] | undefined> {

@@ -17,7 +17,7 @@ export function reviewUri(sessionId: SessionId, proposal: Proposal, empty = fals
   return vscode.Uri.parse(proposal.uri).with({ scheme: SCHEME, authority: '', query: query.toString() });
 }
 
-/** The proposal that a tab shows in a diff; undefined where it shows something else. */
+/** The proposal that a tab shows in a diff; undefined if it shows something else. */
 export function diffedIn(tab: vscode.Tab | undefined): Address | undefined {
   return tab?.input instanceof vscode.TabInputTextDiff ? (parseReview(tab.input.modified) ?? parseReview(tab.input.original)) : undefined;
 }

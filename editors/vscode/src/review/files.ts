@@ -117,7 +117,7 @@ export class ReviewFiles implements vscode.FileSystemProvider, vscode.Disposable
       if (isError(error, 'methodNotFound') && proposal !== undefined) {
         return { text: await this.review.computeBeside(proposal), revision: proposal.revision };
       }
-      if (isError(error, 'notFound')) throw vscode.FileSystemError.FileNotFound('Nothing of this proposal waits for a decision any more.');
+      if (isError(error, 'notFound')) throw vscode.FileSystemError.FileNotFound('No hunk of this proposal waits for a decision any more.');
       throw error;
     }
   }

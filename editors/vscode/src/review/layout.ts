@@ -39,7 +39,7 @@ export function place(proposal: Proposal): Placed[] {
 }
 
 /**
- * The text beside a document: that with the pending hunks put in, or taken back where they have landed. Undefined where a hunk does not fit the document: the
+ * The text beside a document: that with the pending hunks put in, or taken back where they have landed. Undefined if a hunk does not fit the document: the
  * two are out of step for a moment. Line ends become those of the document.
  */
 export function besideOf(document: string, proposal: Proposal): string | undefined {

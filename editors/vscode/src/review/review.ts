@@ -89,8 +89,8 @@ export class Review implements vscode.Disposable {
   checkPlace({ document }: vscode.TextEditor, meant: Meant): void {
     if (stands(document.getText(), meant.proposal, meant, meant.side)) return;
     throw new Error(meant.side === 'beside' && document.isDirty
-      ? 'You have changed this side and not saved it, so it cannot be told which hunk the cursor is at. Save it, or revert it ("File: Revert File").'
-      : `The hunks for ${meant.proposal.path} are being placed anew, since its text has changed. Try again.`);
+      ? 'You have changed this side and not saved it, so Azimuth cannot tell which hunk the cursor is at. Save it, or revert it ("File: Revert File").'
+      : `The hunks for ${meant.proposal.path} are being located again, because its text has changed. Try again.`);
   }
 
   async decideHunks(decision: Decision, proposal: Proposal, hunks: readonly Hunk[], message?: string): Promise<void> {
@@ -128,7 +128,7 @@ export class Review implements vscode.Disposable {
     // What was accepted just now is in the file before VS Code has read it again.
     await this.held.fault(document, Date.now() + READ_MS);
     const text = besideOf(document.getText(), proposal);
-    if (text === undefined) throw new Error(`The hunks for ${proposal.path} do not fit its text now. They are being placed anew; try again.`);
+    if (text === undefined) throw new Error(`The hunks for ${proposal.path} do not fit its current text. They are being located again; try again.`);
     return text;
   }
 

@@ -19,7 +19,7 @@ export class Threads implements vscode.Disposable {
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(private readonly review: Review) {
-    this.controller.options = { prompt: 'A word to the model, with your decision or before it', placeHolder: 'A word to the model (optional)' };
+    this.controller.options = { prompt: 'A message to the model, with your decision or before it', placeHolder: 'A message to the model (optional)' };
     this.subscriptions = [
       review.onChange(() => this.update()),
       vscode.workspace.onDidOpenTextDocument(({ uri }) => (uri.scheme === SCHEME ? this.update() : undefined)),

@@ -108,8 +108,8 @@ const states: Record<HunkState, { icon: vscode.ThemeIcon; word: string }> = {
   accepted: { icon: icon('check', 'charts.green'), word: 'accepted' },
   unverified: { icon: icon('question', 'charts.yellow'), word: 'sent, not seen in the document' },
   rejected: { icon: icon('close', 'charts.red'), word: 'rejected' },
-  conflicted: { icon: icon('warning', 'charts.orange'), word: 'does not fit the text any more' },
-  undone: { icon: icon('discard', 'charts.foreground'), word: 'taken back' },
+  conflicted: { icon: icon('warning', 'charts.orange'), word: 'no longer fits the text' },
+  undone: { icon: icon('discard', 'charts.foreground'), word: 'undone' },
 };
 
 /** What differs where the change was made before it was decided. */

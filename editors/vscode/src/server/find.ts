@@ -4,7 +4,7 @@ import path from 'node:path';
 
 /** Where a server may be. */
 export interface Places {
-  /** The setting `azimuth.server.path`; empty where it is not set. */
+  /** The setting `azimuth.server.path`; empty if it is not set. */
   setting: string;
   /** The folder of the extension, which may bring a server along. */
   extension: string;
@@ -27,7 +27,7 @@ export function findServer(places: Places): Found | { problem: string } {
   const program = platform === 'win32' ? 'azimuth.exe' : 'azimuth';
   if (setting !== '') {
     if (!path.isAbsolute(setting)) {
-      return { problem: `The setting azimuth.server.path is "${setting}", which is not an absolute path. Set it to the whole path of the program, or clear it.` };
+      return { problem: `The setting azimuth.server.path is "${setting}", which is not an absolute path. Set it to the absolute path of the program, or clear it.` };
     }
     if (runs(setting)) return { file: setting, source: 'setting' };
     return { problem: `The setting azimuth.server.path names ${setting}, which is not a program that can be run. Correct the setting, or clear it to use the server that comes with the extension.` };

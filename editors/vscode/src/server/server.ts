@@ -163,7 +163,7 @@ export class Server implements vscode.Disposable {
     this.crashes = [...this.crashes.filter((at) => now - at < CRASH_SPAN_MS), now];
     this.output.error(`the server ended unexpectedly (${this.crashes.length} within three minutes)`);
     if (this.crashes.length >= CRASHES) {
-      return this.fail(`The server ended unexpectedly ${CRASHES} times within three minutes and is not started again by itself. "Azimuth: Show Log" may say why; "Azimuth: Restart Server" tries again.`);
+      return this.fail(`The server ended unexpectedly ${CRASHES} times within three minutes and is not restarted automatically. "Azimuth: Show Log" may say why; "Azimuth: Restart Server" tries again.`);
     }
     void this.start();
   }
@@ -180,7 +180,7 @@ export class Server implements vscode.Disposable {
     if (change.affectsConfiguration('azimuth.server.path')) return void this.restart();
     if (!trusted.some((name) => change.affectsConfiguration(`azimuth.${name}`))) return;
     const restart = 'Restart Server';
-    void vscode.window.showInformationMessage('Azimuth reads this setting when its server starts. The session goes on after a restart.', restart)
+    void vscode.window.showInformationMessage('Azimuth reads this setting when its server starts. The session continues after a restart.', restart)
       .then((chosen) => (chosen === restart ? this.restart() : undefined));
   }
 

@@ -8,7 +8,7 @@ export interface Splice {
 }
 
 /**
- * The text with all of these done. Insertions at one place go in as they come. Undefined where two overlap: nobody can
+ * The text with all of these done. Insertions at one place go in as they come. Undefined if two overlap: nobody can
  * say what is meant then.
  */
 export function splice(text: string, splices: readonly Splice[]): string | undefined {

@@ -43,23 +43,23 @@ export function placeholder(direction: Direction, going: number, changed: number
   const { doing, done } = words[direction];
   if (files.length === 0) return `No file is changed by it. Enter: reject ${hunks(pendingHunks)}.`;
   const sentences = [
-    going + changed === 0 ? `None of these files can be ${done}.` : `Enter: ${doing} ${going === 1 ? '1 file' : `${going} files`}.`,
+    going + changed === 0 ? `Nothing in these files can be ${done}.` : `Enter: ${doing} the changes in ${going === 1 ? '1 file' : `${going} files`}.`,
     changed > 0 ? `Changed since: ${changed}.` : '',
     pendingHunks > 0 ? `Undecided hunks, rejected: ${pendingHunks}.` : '',
   ];
   return sentences.filter((sentence) => sentence !== '').join(' ');
 }
 
-/** Why a file does not simply go, and what marking it would do; empty where there is nothing to say. */
+/** Why a file does not simply go, and what marking it would do; empty if there is nothing to say. */
 export function whyInWords({ state, reason, merges }: CheckpointFile): string {
   const why = reason ?? (state === 'applied' || state === 'undone' ? undefined : state.replaceAll('_', ' '));
-  const lost = state === 'changed_since' && merges !== true ? 'marking it writes over what was changed' : undefined;
+  const lost = state === 'changed_since' && merges !== true ? 'marking it overwrites what was changed' : undefined;
   return [why, lost].filter((part) => part !== undefined).join('; ');
 }
 
 export const words: Record<Direction, { done: string; doing: string }> = {
-  undo: { done: 'taken back', doing: 'take back' },
-  redo: { done: 'put again', doing: 'put again' },
+  undo: { done: 'undone', doing: 'undo' },
+  redo: { done: 'redone', doing: 'redo' },
 };
 
 function hunks(count: number): string {

@@ -23,11 +23,11 @@ export interface SessionState {
   /** Every proposal, decided ones included, as last told. */
   proposals: ReadonlyMap<ProposalId, Proposal>;
   terminals: Terminals;
-  /** Whether edits are accepted as they come; undefined where the session has not said. */
+  /** Whether edits are accepted automatically; undefined if the session has not said. */
   acceptEdits: AcceptEdits | undefined;
 }
 
-/** Whether edits are accepted as they come, and for how long that was said. */
+/** Whether edits are accepted automatically, and for how long that was said. */
 export interface AcceptEdits {
   on: boolean;
   scope: AutoScope;

@@ -25,7 +25,7 @@ export class Follow implements vscode.Disposable {
   constructor(session: Session, private readonly held: Held) {
     this.item.name = 'Azimuth: Follows the Agent';
     this.item.text = '$(eye) follows';
-    this.item.tooltip = 'Azimuth: an editor beside shows where the agent looks. Choose to follow it no longer.';
+    this.item.tooltip = 'Azimuth: an editor to the side shows where the agent looks. Choose to stop following.';
     this.item.accessibilityInformation = { label: this.item.tooltip };
     this.item.command = 'azimuth.follow.toggle';
     this.subscriptions = [

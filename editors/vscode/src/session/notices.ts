@@ -83,8 +83,8 @@ interface Choice extends vscode.MessageItem {
 
 const words: Partial<Record<StopReason, string>> = {
   end_turn: 'done.',
-  max_tokens: 'the answer reached its longest length.',
-  max_turn_requests: 'it stopped after many rounds, and asks whether to go on.',
+  max_tokens: 'the answer reached its maximum length.',
+  max_turn_requests: 'it stopped after many rounds, and asks if it should continue.',
   refusal: 'the model would not answer.',
   error: 'the turn failed.',
   interrupted: 'the turn was interrupted, and can be gone on with.',

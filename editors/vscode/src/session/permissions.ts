@@ -28,7 +28,7 @@ export async function showPermissions(session: Session, request: Request): Promi
 function chooseRule(rules: readonly RuleInfo[]): Promise<RuleInfo | undefined> {
   const pick = vscode.window.createQuickPick<RuleItem>();
   pick.title = 'Azimuth: permission rules, those that win first';
-  pick.placeholder = rules.length === 0 ? 'There is no rule: what is not known to be harmless is asked.' : 'Enter on what was granted: take it back';
+  pick.placeholder = rules.length === 0 ? 'There is no rule: you are asked about everything that is not known to be harmless.' : 'Enter revokes a rule that you granted';
   pick.matchOnDescription = true;
   pick.matchOnDetail = true;
   pick.items = rules.map(itemOf);
@@ -60,8 +60,8 @@ const effects: Record<RuleEffect, { icon: string; word: string }> = {
 };
 
 async function confirmed(rule: RuleInfo): Promise<boolean> {
-  const confirm = 'Take Back';
+  const confirm = 'Revoke';
   const chosen = await vscode.window.showWarningMessage(
-    unlinked(`Take back ${rule.rule}?`), { modal: true, detail: visible(`${rule.covers} From then on it is asked again.`) }, confirm);
+    unlinked(`Revoke ${rule.rule}?`), { modal: true, detail: visible(`${rule.covers} From then on you are asked again.`) }, confirm);
   return chosen === confirm;
 }

@@ -102,8 +102,8 @@ const modes = [
   { mode: 'ask', label: '$(eye) Ask', detail: 'Looks and answers. Nothing is changed or run.' },
   { mode: 'plan', label: '$(list-ordered) Plan', detail: 'Looks, also with commands that only read, and plans. Nothing is changed.' },
   { mode: 'agent', label: '$(sparkle) Agent', detail: 'Everything, within the permissions: proposes edits, and asks before commands.' },
-  { mode: 'accept_edits', label: '$(check-all) Accept edits', detail: 'As Agent, and edits are accepted as they come.' },
-  { mode: 'bypass', label: '$(warning) Bypass', detail: 'Nothing is asked, but for what your rules have asked, and edits are accepted as they come. It has to be confirmed.' },
+  { mode: 'accept_edits', label: '$(check-all) Accept edits', detail: 'As Agent, and edits are accepted automatically.' },
+  { mode: 'bypass', label: '$(warning) Bypass', detail: 'Nothing is asked except what your rules always ask, and edits are accepted automatically. It has to be confirmed.' },
 ] satisfies (vscode.QuickPickItem & { mode: Mode })[];
 
 /** Sets the mode. What the server wants confirmed is asked in its words. */
@@ -118,12 +118,12 @@ export async function chooseMode(session: Session, mode: Mode): Promise<void> {
   }
 }
 
-/** Asks whether edits are accepted as they come, and for how long, and sees to it. */
+/** Asks whether edits are accepted automatically, and for how long, and sees to it. */
 export async function pickAcceptEdits(session: Session): Promise<void> {
   const { accepts } = session;
   const project = session.state?.acceptEdits?.project ?? false;
   const items = [
-    { on: false, scope: 'session' as const, label: '$(eye) Review edits', detail: project ? 'They wait for your decision, in this session. In others of this project they are accepted as they come.' : 'They wait for your decision.' },
+    { on: false, scope: 'session' as const, label: '$(eye) Review edits', detail: project ? 'They wait for your decision, in this session. In others of this project they are accepted automatically.' : 'They wait for your decision.' },
     { on: true, scope: 'session' as const, label: '$(check-all) Accept edits in this session', detail: 'As they come, until the server ends. They stay listed and can be undone.' },
     { on: true, scope: 'project' as const, label: '$(check-all) Accept edits in this project', detail: 'As they come, in every session of it, for good. It is kept in your own data; protected paths are not covered.' },
     ...(project ? [{ on: false, scope: 'project' as const, label: '$(eye) Review edits in this project again', detail: 'They wait for your decision, in every session of it.' }] : []),

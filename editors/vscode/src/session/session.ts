@@ -84,7 +84,7 @@ export class Session implements vscode.Disposable {
     this.modeChosen.fire();
   }
 
-  /** For how long edits are accepted as they come; undefined where they wait for a review. */
+  /** For how long edits are accepted automatically; undefined if they wait for a review. */
   get accepts(): AutoScope | undefined {
     const said = this.state?.acceptEdits;
     if (said === undefined) return vscode.workspace.getConfiguration('azimuth').get<boolean>('acceptEdits', false) ? 'session' : undefined;
@@ -173,7 +173,7 @@ export class Session implements vscode.Disposable {
   async answer(permissionId: string, optionId: string, message?: string): Promise<boolean> {
     // The same holds for a turn that goes on with the answer.
     if (!vscode.workspace.isTrusted && this.state?.runningTurn === undefined) {
-      throw new Error('This workspace is not trusted, so a turn that broke off does not go on here: trust it first, or ask anew.');
+      throw new Error('This workspace is not trusted, so an interrupted turn does not continue here: trust it first, or ask again.');
     }
     const word = message === undefined || message === '' ? {} : { message };
     const result = await this.own('azimuth/permission/answer', (sessionId) => ({ sessionId, permissionId, optionId, ...word }));
@@ -198,7 +198,7 @@ export class Session implements vscode.Disposable {
     await this.own('azimuth/review/comment', (sessionId) => ({ sessionId, proposalId, hunkId, text }));
   }
 
-  /** Has edits accepted as they come, or no longer. */
+  /** Has edits accepted automatically, or no longer. */
   async setAcceptEdits(on: boolean, scope: AutoScope): Promise<void> {
     await this.server.request('azimuth/review/auto', { sessionId: await this.some(), on, scope });
   }

@@ -23,7 +23,7 @@ export class Status implements vscode.Disposable {
     this.auto.command = 'azimuth.acceptEdits.select';
     this.bypass.name = 'Azimuth: Nothing Is Asked';
     this.bypass.text = '$(warning) bypass';
-    this.bypass.tooltip = 'Azimuth: nothing is asked, but for what your rules have asked. Choose another mode to be asked again.';
+    this.bypass.tooltip = 'Azimuth: nothing is asked except what your rules always ask. Choose another mode to be asked again.';
     this.bypass.accessibilityInformation = { label: this.bypass.tooltip };
     this.bypass.backgroundColor = new vscode.ThemeColor('statusBarItem.errorBackground');
     this.bypass.command = 'azimuth.mode.select';
@@ -83,7 +83,7 @@ export class Status implements vscode.Disposable {
     if (accepts === undefined) return this.auto.hide();
     const long = accepts === 'project' ? 'in every session of this project' : 'in this session';
     this.auto.text = accepts === 'project' ? '$(check-all) accepts edits in project' : '$(check-all) accepts edits';
-    this.auto.tooltip = `Azimuth: edits are accepted as they come, ${long}. Choose to review them again.`;
+    this.auto.tooltip = `Azimuth: edits are accepted automatically, ${long}. Choose to review them again.`;
     this.auto.accessibilityInformation = { label: this.auto.tooltip };
     this.auto.show();
   }

@@ -27,7 +27,7 @@ export async function restore(direction: Direction, meant: Meant, session: Sessi
     let shown = await list.whileOpen(look(meant));
     for (let anew = false; shown !== undefined; anew = true) {
       if (shown.files.length === 0 && shown.pendingHunks === 0) {
-        void vscode.window.showInformationMessage(direction === 'undo' ? 'Azimuth: there is nothing to take back.' : 'Azimuth: there is nothing to put again.');
+        void vscode.window.showInformationMessage(direction === 'undo' ? 'Azimuth: there is nothing to undo.' : 'Azimuth: there is nothing to redo.');
         return;
       }
       const confirmed = await list.agree(shown, anew);
@@ -91,13 +91,13 @@ class List {
     pick.show();
   }
 
-  /** What comes of a work; undefined where the list was closed before. */
+  /** What comes of a work; undefined if the list was closed before. */
   async whileOpen<T>(work: Promise<T>): Promise<T | undefined> {
     this.pick.busy = true;
     return Promise.race([work, this.closed]).finally(() => (this.pick.busy = false));
   }
 
-  /** Gives those files that the user has marked of the ones that were changed since; undefined where nothing is to be done. */
+  /** Gives those files that the user has marked of the ones that were changed since; undefined if nothing is to be done. */
   async agree(preview: CheckpointPreviewResult, anew: boolean): Promise<ConfirmedFile[] | undefined> {
     const { pick, direction } = this;
     const [ready, changed, other] = sorted(direction, preview.files);

@@ -68,7 +68,7 @@ export class Changes {
     const name = visible(proposal.path);
     return h('div', { class: 'row' },
       button(name, () => this.post({ type: 'openDiff', proposalId: proposal.proposalId }), { class: 'link name', title: `Show the changes of ${name}` }),
-      lost > 0 && h('span', { class: 'dim', title: 'They do not fit the text any more' }, `${lost} in conflict`),
+      lost > 0 && h('span', { class: 'dim', title: 'They no longer fit the text' }, `${lost} in conflict`),
       h('span', { class: 'added' }, `+${added}`), h('span', { class: 'removed' }, `−${removed}`),
       can('accept') && button('✓', () => this.decide('accept', [proposal]), { class: 'icon', 'aria-label': `${accept} all changes of ${name}`, title: accept }),
       can('reject') && button(undo, () => this.decide('reject', [proposal]), { class: 'icon', 'aria-label': `${reject} all changes of ${name}`, title: reject }));

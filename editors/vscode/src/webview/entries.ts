@@ -98,7 +98,7 @@ export class EntryView {
   }
 
   private drawPrompt(entry: PromptEntry): void {
-    const words = { prompt: 'You said', steer: 'You said meanwhile', continue: 'You let it go on' };
+    const words = { prompt: 'You said', steer: 'You said to the running turn', continue: 'You continued the turn' };
     this.element.setAttribute('aria-label', words[entry.said]);
     refill(this.element,
       entry.said === 'continue'
@@ -107,7 +107,7 @@ export class EntryView {
       this.turnTools(entry));
   }
 
-  /** What the turn of a prompt did to files can be taken back here, and put again. */
+  /** The turn of a prompt can be undone and redone here. */
   private turnTools({ turnId, files }: PromptEntry): Child {
     if (turnId === undefined) return undefined;
     const changes = Object.values(files).filter((one) => one !== undefined);
@@ -118,10 +118,10 @@ export class EntryView {
     const act = (label: string, direction: Direction, andLater: boolean, title: string): Child =>
       button(label, () => this.post({ type: 'restore', direction, turnId, andLater }), { class: 'link', title });
     return h('div', { class: 'turn-tools' },
-      h('span', { class: 'dim' }, applied > 0 ? `changed ${count(applied)}${undone > 0 ? `, ${undone} taken back` : ''}` : `${count(undone)} taken back`),
-      applied > 0 && act('Undo', 'undo', false, 'Take back what this turn did to files'),
-      applied > 0 && act('Undo to here', 'undo', true, 'Take back what this turn and all later ones did to files'),
-      undone > 0 && act('Redo', 'redo', false, 'Put again what was taken back of this turn'),
+      h('span', { class: 'dim' }, applied > 0 ? `changed ${count(applied)}${undone > 0 ? `, ${undone} undone` : ''}` : `${count(undone)} undone`),
+      applied > 0 && act('Undo', 'undo', false, 'Undo what this turn did to files'),
+      applied > 0 && act('Undo to here', 'undo', true, 'Undo what this turn and all later ones did to files'),
+      undone > 0 && act('Redo', 'redo', false, 'Redo what was undone of this turn'),
     );
   }
 
@@ -285,7 +285,7 @@ export class EntryView {
 
   private drawEnd(entry: EndEntry): void {
     const reasons: Record<string, string> = {
-      cancelled: 'Cancelled', interrupted: 'Interrupted', error: 'Failed', max_tokens: 'The answer reached its longest length',
+      cancelled: 'Cancelled', interrupted: 'Interrupted', error: 'Failed', max_tokens: 'The answer reached its maximum length',
       refusal: 'The model refused', max_turn_requests: 'Stopped to ask',
     };
     const reason = reasons[entry.reason];
@@ -323,7 +323,7 @@ function step({ content, status }: PlanEntry): HTMLElement {
 
 /** What was answered: whether it allows, in whose words, and what the user said with it. */
 function answerOf(request: PermissionRequest, outcome: PermissionOutcome): { allowed: boolean; words: string; message?: string } {
-  if (outcome.type !== 'selected') return { allowed: false, words: outcome.type === 'cancelled' ? 'Not answered' : 'Settled otherwise' };
+  if (outcome.type !== 'selected') return { allowed: false, words: outcome.type === 'cancelled' ? 'Not answered' : 'Settled in another way' };
   const option = request.options.find((candidate) => candidate.optionId === outcome.optionId);
   const answer = { allowed: option?.kind === 'allow_once' || option?.kind === 'allow_always', words: option?.name ?? outcome.optionId };
   return outcome.message === undefined ? answer : { ...answer, message: outcome.message };

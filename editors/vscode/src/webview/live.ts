@@ -71,7 +71,7 @@ export class LiveCommand {
         return button(`localhost:${port}`, () => this.post({ type: 'openLink', href }), { class: 'link', title: `Open ${href} in the browser` });
       }),
       alive && button(taken ? 'Hand back' : 'Take over', () => this.post({ type: 'takeTerminal', terminalId, taken: !taken }), {
-        class: taken ? 'primary' : 'secondary', title: taken ? 'Let Azimuth type into it again' : 'Only you type into it then, and no time runs out', 'aria-label': `${taken ? 'Hand back' : 'Take over'}: ${name}`,
+        class: taken ? 'primary' : 'secondary', title: taken ? 'Let Azimuth type into it again' : 'Only you can type into it then, and its time limit pauses', 'aria-label': `${taken ? 'Hand back' : 'Take over'}: ${name}`,
       }),
       alive && (kind === 'job' || live.running !== undefined)
         && button('Kill', () => this.post({ type: 'killTerminal', terminalId }), { class: 'secondary', title: 'End it, with all that it has started', 'aria-label': `Kill: ${name}` }),
@@ -91,10 +91,10 @@ function wordsOf(live: TerminalInfo, waiting: Waiting | undefined): Child[] {
   return [
     waiting !== undefined && h('span', { class: `waiting ${waiting.certainty}` }, waitingInWords(waiting)),
     prompt !== '' && h('code', {}, visible(prompt)),
-    waiting?.hidden === true && h('span', {}, 'It does not show what is typed, as for a password. Type it in the terminal: it is neither kept nor sent to the model.'),
+    waiting?.hidden === true && h('span', {}, 'It hides what you type, as for a password. Type it in the terminal: it is neither kept nor sent to the model.'),
     live.kind === 'outside' && live.alive && h('span', { class: 'outside-words' }, 'outside the sandbox'),
     ...(live.kind === 'job' ? jobWords(live) : []),
-    live.taken && live.alive && h('span', { class: 'taken' }, 'You have the terminal: only you type into it, and no time runs out.'),
+    live.taken && live.alive && h('span', { class: 'taken' }, 'You have the terminal: only you can type into it, and its time limit pauses.'),
   ];
 }
 

@@ -145,7 +145,7 @@ function bannerOf({ server, models, folder, trusted, mode }: Facts): Child[] {
       button('Open a folder', () => post({ type: 'openFolder' }), { class: 'primary' }),
     ]),
     ...(mode !== 'bypass' ? [] : [
-      h('p', { class: 'bypass' }, 'Bypass: Azimuth acts without asking, but for what your rules have asked.'),
+      h('p', { class: 'bypass' }, 'Bypass: Azimuth acts without asking, except for what your rules always ask.'),
       button('Ask me again', () => post({ type: 'setMode', mode: 'agent' }), { class: 'primary' }),
     ]),
     !trusted && h('p', {}, 'This workspace is not trusted: Azimuth only looks and answers.'),

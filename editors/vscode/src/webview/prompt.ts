@@ -23,7 +23,7 @@ interface State {
 export class Prompt {
   readonly element: HTMLElement;
   private readonly text = h('textarea', {
-    rows: 2, placeholder: 'Ask Azimuth to do something. @ mentions a file, / is a command, ! runs one of the shell.', 'aria-label': 'Prompt',
+    rows: 2, placeholder: 'Ask Azimuth to do something. @ mentions a file, / is a slash command, ! runs a shell command.', 'aria-label': 'Prompt',
     'aria-autocomplete': 'list', 'aria-controls': 'completions', spellcheck: 'true',
   });
   private readonly chips = h('div', { class: 'chips' });
@@ -151,7 +151,7 @@ export class Prompt {
         class: `link${facts.mode === 'bypass' ? ' danger' : ''}`, title: 'Choose what Azimuth may do', disabled: !facts.trusted,
       }),
       button(`edits: ${howEditsAreTaken(facts)}`, () => this.post({ type: 'pickAcceptEdits' }), {
-        class: `link${facts.accepts === undefined && !accepting.has(facts.mode) ? '' : ' warn'}`, title: 'Choose whether edits are accepted as they come, and for how long',
+        class: `link${facts.accepts === undefined && !accepting.has(facts.mode) ? '' : ' warn'}`, title: 'Choose if edits are accepted automatically, and for how long',
       }),
       ...(context ? [h('span', { title: `${context.used.toLocaleString('en')} of ${context.limit.toLocaleString('en')} tokens` }, `context ${Math.round((100 * context.used) / Math.max(1, context.limit))}%`)] : []),
       ...(chat && chat.cost > 0 ? [h('span', {}, money(chat.cost))] : []),
@@ -188,7 +188,7 @@ export class Prompt {
   private submit(make: (promptId: string, blocks: PromptBlock[]) => Parameters<Post>[0]): void {
     const blocks = this.blocks();
     if (!blocks.some((block) => block.type === 'text' || block.type === 'image')) {
-      if (blocks.length > 0) this.problem.textContent = 'Say what to do with what is attached.';
+      if (blocks.length > 0) this.problem.textContent = 'Say what to do with the attachments.';
       return;
     }
     const promptId = crypto.randomUUID();
@@ -350,14 +350,14 @@ export class Prompt {
 /** What a prompt that begins with `!` does. */
 function hintOf(text: string): string {
   if (text.startsWith('!!')) return 'Runs in the shell of this session. The model does not see it.';
-  return isCommand(text) ? 'Runs in the shell of this session. What it prints joins the conversation; with !! it stays out of it.' : '';
+  return isCommand(text) ? 'Runs in the shell of this session. Its output joins the conversation; with !! it does not.' : '';
 }
 
-/** The modes in which edits are accepted as they come, whatever else was said. */
+/** The modes in which edits are accepted automatically, whatever else was said. */
 const accepting: ReadonlySet<Mode> = new Set<Mode>(['accept_edits', 'bypass']);
 
 function howEditsAreTaken({ accepts, mode }: Facts): string {
-  if (accepting.has(mode)) return 'as they come, in this mode';
+  if (accepting.has(mode)) return 'accepted, in this mode';
   if (accepts === undefined) return 'reviewed';
-  return accepts === 'project' ? 'as they come, in this project' : 'as they come, in this session';
+  return accepts === 'project' ? 'accepted, in this project' : 'accepted, in this session';
 }

@@ -57,7 +57,7 @@ for (const mode of ['lines', 'file']) {
     await steps.azimuth(world, 'Undo Last Turn');
     await page.locator('.quick-input-widget:visible .monaco-list-row', { hasText: 'data.json' }).waitFor();
     await page.keyboard.press('Enter');
-    await frame.locator('.entry.files', { hasText: 'Taken back: 1 file.' }).waitFor();
+    await frame.locator('.entry.files', { hasText: 'Undone: 1 file.' }).waitFor();
     await steps.openFile(world, 'data.json');
     assert.equal(await steps.bufferText(world), before);
     told(`the model is told, and the turn is taken back with its formatting (${mode})`);

@@ -151,9 +151,9 @@ try {
   assert.equal(await page.locator('.codicon-flame').count(), 0);
   assert.equal((await picker.innerText()).match(marks), null);
   await page.keyboard.press('Enter');
-  const taken = again.locator('.entry.files', { hasText: 'Taken back: 1 file.' });
+  const taken = again.locator('.entry.files', { hasText: 'Undone: 1 file.' });
   await taken.locator('summary').click();
-  await taken.getByText('taken back', { exact: true }).waitFor();
+  await taken.getByText('undone', { exact: true }).waitFor();
   assert.equal((await taken.innerText()).match(marks), null);
   assert.equal(await taken.locator('img').count(), 0);
   await nothingRan(again);

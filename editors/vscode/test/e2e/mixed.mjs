@@ -153,7 +153,7 @@ try {
   await page.keyboard.type('Hello.');
   await page.keyboard.press('Enter');
   await pick.waitFor({ state: 'hidden' });
-  await message('a turn has begun. Nothing was taken back');
+  await message('a turn has begun. Nothing was undone');
   goOn();
   await steps.status(world, /ready/);
   assert.deepEqual([read('one.txt'), read('two.txt')], ['eins\n', 'zwei\n']);
@@ -167,7 +167,7 @@ try {
   await page.keyboard.press('Enter');
   await pick.locator('.quick-input-title', { hasText: 'the files have changed, look again' }).waitFor();
   await steps.until('the list anew', async () => JSON.stringify(await marks()) === JSON.stringify([['one.txt', false], ['two.txt', false]]));
-  assert.match(await item('one.txt').innerText(), /marking it writes over what was changed/);
+  assert.match(await item('one.txt').innerText(), /marking it overwrites what was changed/);
   assert.deepEqual([read('one.txt'), read('two.txt')], ['mine: one.txt\n', 'mine: two.txt\n']);
   await shot('anew');
   told('files that changed after they were listed are listed anew, and nothing is done before they are agreed to');
@@ -175,10 +175,10 @@ try {
   await pick.getByRole('checkbox', { name: 'Toggle all checkboxes' }).click();
   await item('one.txt').click();
   await steps.until('one mark', async () => JSON.stringify(await marks()) === JSON.stringify([['one.txt', true], ['two.txt', false]]));
-  await pick.locator('input[placeholder^="Enter: take back 1 file."]').waitFor();
+  await pick.locator('input[placeholder^="Enter: undo the changes in 1 file."]').waitFor();
   await shot('one-marked');
   await page.keyboard.press('Enter');
-  await frame.locator('.entry.files', { hasText: 'Taken back: 1 file. Left as it is: 1.' }).waitFor();
+  await frame.locator('.entry.files', { hasText: 'Undone: 1 file. Left as it is: 1.' }).waitFor();
   assert.deepEqual([read('one.txt'), read('two.txt')], ['one\n', 'mine: two.txt\n']);
   told('the box that marks all marks none of them; the one that is marked is written over, the other stays');
 } catch (error) {

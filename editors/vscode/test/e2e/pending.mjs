@@ -74,7 +74,7 @@ try {
   await goTo(7);
   await page.keyboard.press('End');
   await page.keyboard.insertText('2');
-  await row('does not fit the text any more').waitFor();
+  await row('no longer fits the text').waitFor();
   await steps.pendingHunks(world, 2);
   await shot('typed');
   await steps.azimuth(world, 'Accept All Hunks');
@@ -113,7 +113,7 @@ try {
   fs.rmSync(at('gone.rs'));
   // VS Code watches the disk, and the server hears of it.
   await steps.pendingHunks(world, 0);
-  await row('6: 20').filter({ hasText: 'does not fit the text any more' }).waitFor();
+  await row('6: 20').filter({ hasText: 'no longer fits the text' }).waitFor();
   await shot('deleted');
   await giveUp(frame, 'gone.rs');
   assert.ok(!fs.existsSync(at('gone.rs')), 'it is not made again');

@@ -297,7 +297,7 @@ try {
     await row('touch').waitFor();
     await shot('permissions');
     await row('touch').click();
-    await dialog.getByText('Take back').first().waitFor();
+    await dialog.getByText('Revoke').first().waitFor();
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
     // The list that was there goes first.

@@ -75,7 +75,7 @@ try {
   assert.equal(await auto.isVisible(), false);
   await steps.choose(world, 'Accept Edits Automatically…', 'Accept edits in this session');
   await auto.getByText('accepts edits', { exact: true }).waitFor();
-  await frame.getByRole('button', { name: 'edits: as they come, in this session' }).waitFor();
+  await frame.getByRole('button', { name: 'edits: accepted, in this session' }).waitFor();
   const edit = { tool: 'edit_replace_exact', input: { path: 'lib.rs', old_text: '    1\n', new_text: '    10\n' } };
   model.add({ calls: [edit] }, { text: 'Changed.' });
   await steps.ask(world, 'Make it ten.');
@@ -86,10 +86,10 @@ try {
   await shot('accepted-by-itself');
   await page.keyboard.press('Control+z');
   assert.equal(await steps.bufferText(world), before);
-  told('edits are accepted as they come, listed, and taken back by undo');
+  told('edits are accepted automatically, listed, and undone');
 
   // The switch, by the keyboard: in the chat, and in the list that it opens.
-  await frame.getByRole('button', { name: 'edits: as they come, in this session' }).focus();
+  await frame.getByRole('button', { name: 'edits: accepted, in this session' }).focus();
   await page.keyboard.press('Enter');
   await row('Review edits').waitFor();
   await shot('edits');
@@ -100,11 +100,11 @@ try {
 
   await steps.choose(world, 'Accept Edits Automatically…', 'Accept edits in this project');
   await auto.getByText('accepts edits in project').waitFor();
-  await frame.getByText('Edits are accepted as they come, in every session of this project, from here on.').waitFor();
+  await frame.getByText('Edits are accepted automatically in every session of this project from here on.').waitFor();
   await shot('edits-project');
   await steps.azimuth(world, 'New Session');
   await frame.locator('.header', { hasText: 'New conversation' }).waitFor();
-  await frame.getByRole('button', { name: 'edits: as they come, in this project' }).click();
+  await frame.getByRole('button', { name: 'edits: accepted, in this project' }).click();
   await row('Review edits in this project again').click();
   await frame.getByRole('button', { name: 'edits: reviewed' }).waitFor();
   await auto.waitFor({ state: 'hidden' });

@@ -78,13 +78,13 @@ try {
   await message.getByRole('button', { name: 'Undo', exact: true }).click();
   await row('two.rs').waitFor();
   await page.keyboard.press('Enter');
-  const taken = frame.locator('.entry.files', { hasText: 'Taken back: 4 files. Left as it is: 1.' });
+  const taken = frame.locator('.entry.files', { hasText: 'Undone: 4 files. Left as it is: 1.' });
   await taken.getByText('two.rs').waitFor();
   assert.match(await taken.innerText(), /two\.rs\s*left as it is\s*it was changed since/);
   assert.deepEqual(onDisk(), [before, undefined, before, mine(edited)]);
   await steps.openFile(world, 'one.rs');
   assert.equal(await steps.bufferText(world), before);
-  await message.getByText('changed 1 file, 4 taken back').waitFor();
+  await message.getByText('changed 1 file, 4 undone').waitFor();
   await steps.command(world, 'Notifications: Clear All Notifications');
   await shot('undone');
   told('four files go back, one of them in its editor, and the one that the user changed is left and named');
@@ -93,11 +93,11 @@ try {
   await row('one.rs').waitFor();
   assert.deepEqual((await marks()).map(([name]) => name), ['gone.rs', 'new.rs', 'one.rs', 'three.rs']);
   await page.keyboard.press('Enter');
-  await frame.locator('.entry.files', { hasText: 'Put again: 4 files.' }).waitFor();
+  await frame.locator('.entry.files', { hasText: 'Redone: 4 files.' }).waitFor();
   assert.deepEqual(onDisk(), [undefined, 'fn new() {}\n', edited, mine(edited)]);
   await steps.openFile(world, 'one.rs');
   assert.equal(await steps.bufferText(world), edited);
-  told('they are put again from the palette');
+  told('they are redone from the palette');
 
   // By keyboard alone: the button in the chat, the mark in the list.
   await message.getByRole('button', { name: 'Undo', exact: true }).focus();
@@ -112,7 +112,7 @@ try {
   await steps.until('its mark', async () => (await marks()).every(([, marked]) => marked));
   await shot('marked');
   await page.keyboard.press('Enter');
-  await frame.locator('.entry.files', { hasText: 'Taken back: 5 files.' }).waitFor();
+  await frame.locator('.entry.files', { hasText: 'Undone: 5 files.' }).waitFor();
   assert.deepEqual(onDisk(), [before, undefined, before, mine(before)]);
   told('a changed file goes back once it is marked, and what the user wrote there stays; by keyboard alone');
 
@@ -123,9 +123,9 @@ try {
   await row('one.rs').waitFor();
   assert.ok((await marks()).every(([, marked]) => marked));
   await page.keyboard.press('Enter');
-  await frame.locator('.entry.files', { hasText: 'Put again: 5 files.' }).waitFor();
+  await frame.locator('.entry.files', { hasText: 'Redone: 5 files.' }).waitFor();
   assert.deepEqual(onDisk(), [undefined, 'fn new() {}\n', edited, mine(edited)]);
-  told('all of it is put again after the server was killed');
+  told('all of it is redone after the server was killed');
 
   model.add({ calls: [{ tool: 'shell_run', input: { command: 'echo made > made.txt; rm three.rs' } }] }, { text: 'Done.' });
   await steps.ask(world, 'Run something.');
@@ -138,7 +138,7 @@ try {
   await row('made.txt').waitFor();
   assert.deepEqual((await marks()).map(([name]) => name), ['gone.rs', 'made.txt', 'new.rs', 'one.rs', 'three.rs', 'two.rs']);
   await page.keyboard.press('Enter');
-  await frame.locator('.entry.files', { hasText: 'Taken back: 6 files.' }).waitFor();
+  await frame.locator('.entry.files', { hasText: 'Undone: 6 files.' }).waitFor();
   assert.deepEqual([...onDisk(), read('made.txt')], [before, undefined, before, mine(before), undefined]);
   await steps.openFile(world, 'one.rs');
   assert.equal(await steps.bufferText(world), before);
@@ -165,7 +165,7 @@ try {
   await frame.locator('.entry.prompt', { hasText: 'Delete both.' }).getByRole('button', { name: 'Undo', exact: true }).click();
   await row('two.rs').waitFor();
   await page.keyboard.press('Enter');
-  await frame.locator('.entry.files', { hasText: 'Taken back: 2 files.' }).waitFor();
+  await frame.locator('.entry.files', { hasText: 'Undone: 2 files.' }).waitFor();
   assert.deepEqual([read('two.rs'), read('three.rs')], [unsaved, before]);
   await steps.openFile(world, 'two.rs');
   assert.equal(await steps.bufferText(world), unsaved);
@@ -188,7 +188,7 @@ try {
   await frame.locator('.entry.prompt', { hasText: 'Delete that one too.' }).getByRole('button', { name: 'Undo', exact: true }).click();
   await row('three.rs').waitFor();
   await page.keyboard.press('Enter');
-  await frame.locator('.entry.files', { hasText: 'Taken back: 1 file.' }).last().waitFor();
+  await frame.locator('.entry.files', { hasText: 'Undone: 1 file.' }).last().waitFor();
   assert.equal(read('three.rs'), before);
   told('a struck-through file keeps its text when its deletion is accepted, and an undo makes the file again');
 } catch (error) {

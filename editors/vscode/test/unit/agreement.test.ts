@@ -32,7 +32,7 @@ test('an undo that only rejects what is undecided says so', () => {
 
 test('a file that was changed since says what marking it would do', () => {
   const file: CheckpointFile = { uri: 'file:///a', path: 'a', change: 'modify', added: 1, removed: 1, state: 'changed_since', reason: 'it was changed since', now: 'h' };
-  assert.equal(whyInWords(file), 'it was changed since; marking it writes over what was changed');
+  assert.equal(whyInWords(file), 'it was changed since; marking it overwrites what was changed');
   const merging = 'it was changed since; if you confirm it, what was changed stays';
   assert.equal(whyInWords({ ...file, reason: merging, merges: true }), merging);
   assert.equal(whyInWords({ uri: 'file:///a', path: 'a', change: 'modify', added: 1, removed: 1, state: 'applied' }), '');

@@ -167,9 +167,9 @@ describe('the chat', () => {
     assert.deepEqual(news.files.map(({ path, words, problem }) => [path, words, problem]), [
       ['big.bin', 'changed', 'cannot be undone: it is no text'], ['made here.txt', 'new', undefined],
     ]);
-    assert.equal(restored.title, 'Taken back: 1 file. Left as it is: 1.');
+    assert.equal(restored.title, 'Undone: 1 file. Left as it is: 1.');
     assert.deepEqual(restored.files.map(({ path, words, problem }) => [path, words, problem]), [
-      ['b', 'left as it is', 'it was changed since'], ['a', 'taken back', undefined],
+      ['b', 'left as it is', 'it was changed since'], ['a', 'undone', undefined],
     ]);
   });
 
@@ -234,13 +234,13 @@ describe('the chat', () => {
     assert.deepEqual(kinds(chatOf(started, piece('+a\n'), ended)), ['prompt', 'end']);
   });
 
-  it('says what a formatter did, and for how long edits are accepted as they come', () => {
+  it('says what a formatter did, and for how long edits are accepted automatically', () => {
     const formatted: Event = { type: 'formatted', uri: 'file:///p/src/a.rs', before: 'a', after: 'b', added: 2, removed: 1, turnId: 't', by: 'rustfmt' };
     const accepts = (on: boolean, scope: AutoScope): Event => ({ type: 'acceptEditsChanged', on, scope });
     const chat = chatOf(folder, started, accepts(false, 'session'), formatted, accepts(true, 'project'), accepts(false, 'project'), accepts(false, 'session'));
     assert.deepEqual(chat.entries.flatMap((entry) => (entry.kind === 'note' ? [entry.text] : [])), [
-      'rustfmt formatted src/a.rs (+2 −1)', 'Edits are accepted as they come, in every session of this project, from here on.',
-      'Edits wait for your review, in every session of this project, from here on.',
+      'rustfmt formatted src/a.rs (+2 −1)', 'Edits are accepted automatically in every session of this project from here on.',
+      'Edits wait for your review in every session of this project from here on.',
     ]);
     assert.deepEqual(filesOf(chat, 0), { 'file:///p/src/a.rs': 'applied' });
   });

@@ -60,7 +60,7 @@ test('the end of an older command does not end the one that runs now', () => {
   assert.equal(after(start('a'), end('a')).terminals.get('x')?.running, undefined);
 });
 
-test('edits are accepted as they come once an event says so', () => {
+test('edits are accepted automatically once an event says so', () => {
   const say = (on: boolean, scope: AutoScope): Event => ({ type: 'acceptEditsChanged', on, scope });
   assert.equal(after().acceptEdits, undefined);
   assert.deepEqual(after(say(true, 'session')).acceptEdits, { on: true, scope: 'session', project: false });

@@ -13,29 +13,29 @@ pub enum Command {
     New,
     /// List the commands.
     Help,
-    /// Choose a model; without one, list those there are.
+    /// Choose a model; without one, list the models.
     Model(Option<String>),
-    /// Choose a mode; without one, tell which it is.
+    /// Choose a mode; without one, show the current one.
     Mode(Option<Mode>),
-    /// Choose the mode in which nothing is asked; first it is only said what that means.
+    /// Choose the mode in which nothing is asked; at first, only explain it.
     Bypass {
-        /// Whether the user has read that, and wants it.
+        /// True if the user has read that, and wants it.
         confirmed: bool,
     },
-    /// List the permission rules in force, or take back the one with this number.
+    /// List the permission rules in force, or revoke the one with this number.
     Permissions(Option<usize>),
-    /// Go on with an earlier session.
+    /// Continue an earlier session.
     Resume(String),
     /// List the sessions.
     Conversations,
-    /// Have edits accepted as they come or no longer, in this session or in the project; without it, tell how it is.
+    /// Switch automatic accepting of edits on or off, in this session or in the project; without an argument, show the
+    /// current choice.
     Auto(Option<(bool, AutoScope)>),
-    /// Say whether the workspace is trusted, for good; without it, tell how it is.
+    /// Trust or distrust the workspace, permanently; without an argument, show the status.
     Trust(Option<bool>),
-    /// Tell what was used and what it cost.
+    /// Show the tokens used and their cost.
     Costs,
-    /// Take back what the last turn did to files, or put again what was taken back; these files also where they were
-    /// changed since.
+    /// Undo what the last turn did to files, or redo what was undone; these files even if they were changed since.
     Restore(Direction, Vec<String>),
 }
 
@@ -53,16 +53,16 @@ impl Command {
     }
 }
 
-/// What a command is, for the parser, help and completion.
+/// The definition of a slash command, for the parser, help and completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Its name, without the slash.
     pub name: &'static str,
-    /// How it is written.
+    /// Its syntax.
     pub usage: &'static str,
-    /// What it does.
+    /// The description for users.
     pub description: &'static str,
-    /// How many words it takes at most; what follows them is not its own.
+    /// The most words that it takes; what follows belongs to the prompt.
     pub max_positionals: usize,
     /// The flags it knows.
     pub flags: &'static [Flag],
@@ -75,7 +75,7 @@ pub struct Flag {
     pub name: &'static str,
     /// As in `-n`.
     pub short: Option<char>,
-    /// Whether a value follows.
+    /// True if a value follows.
     pub takes_value: bool,
 }
 
@@ -86,42 +86,42 @@ pub const COMMANDS: &[Spec] = &[
     Spec {
         name: "model",
         usage: "/model [name]",
-        description: "Choose the model, or list those there are",
+        description: "Choose the model, or list the models",
         max_positionals: 1,
         flags: &[],
     },
     Spec {
         name: "mode",
         usage: "/mode [ask|plan|agent|accept-edits|bypass]",
-        description: "Choose what may be done: look (ask, plan), work (agent, accept-edits), anything (bypass)",
+        description: "Choose what the agent may do: look (ask, plan), work (agent, accept-edits), anything (bypass)",
         max_positionals: 1,
         flags: &[],
     },
     Spec {
         name: "permissions",
         usage: "/permissions [revoke number]",
-        description: "List the permission rules in force, or take back one that you granted",
+        description: "List the permission rules in force, or revoke one that you granted",
         max_positionals: 0,
         flags: &[],
     },
     Spec {
         name: "auto",
         usage: "/auto [on|off] [--project]",
-        description: "Accept edits as they come, or no longer; with `--project` in the project for good",
+        description: "Accept edits automatically, or stop; with `--project` in all sessions of the project",
         max_positionals: 1,
         flags: PROJECT,
     },
     Spec {
         name: "trust",
         usage: "/trust [yes|no]",
-        description: "Say whether you trust this folder, so that what it supplies may run; or tell how it is",
+        description: "Trust or distrust this folder, or show its status",
         max_positionals: 1,
         flags: &[],
     },
     Spec {
         name: "resume",
         usage: "/resume <id>",
-        description: "Go on with an earlier conversation",
+        description: "Continue an earlier conversation",
         max_positionals: 1,
         flags: &[],
     },
@@ -135,21 +135,21 @@ pub const COMMANDS: &[Spec] = &[
     Spec {
         name: "costs",
         usage: "/costs",
-        description: "Show what was used and what it cost",
+        description: "Show the tokens used and their cost",
         max_positionals: 0,
         flags: &[],
     },
     Spec {
         name: "undo",
         usage: "/undo [--over path]",
-        description: "Take back what the last turn did to files; `--over` also one that was changed since",
+        description: "Undo what the last turn did to files; `--over` also restores a file that was changed since",
         max_positionals: 0,
         flags: OVER,
     },
     Spec {
         name: "redo",
         usage: "/redo [--over path]",
-        description: "Put again what `/undo` took back; `--over` also a file that was changed since",
+        description: "Redo what `/undo` undid; `--over` also restores a file that was changed since",
         max_positionals: 0,
         flags: OVER,
     },
@@ -181,16 +181,16 @@ pub struct Invocation {
     pub command: Result<Command, String>,
 }
 
-/// What stands under the cursor of a prompt.
+/// The token under the cursor of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Where it stands, in bytes. Empty at a blank.
+    /// Its range in bytes. Empty at a blank.
     pub span: Range<usize>,
-    /// What it is.
+    /// Its kind.
     pub kind: TokenKind,
 }
 
-/// What a token of a prompt is.
+/// The kind of a token of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// A command's name or the beginning of one, with its slash.
@@ -208,11 +208,11 @@ pub enum TokenKind {
 pub struct Choice {
     /// The value.
     pub value: String,
-    /// A word about it.
+    /// A short description.
     pub detail: String,
 }
 
-/// What arguments can be chosen from.
+/// The choices for arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
     /// For `/model`.
@@ -226,10 +226,9 @@ pub struct Choices {
 /// A command is `/name` at a line's start or after a blank, with a blank or the end after it, where `name` is one of
 /// [`COMMANDS`]; so paths and unknown names stay text. Its arguments follow on the same line, as many as it takes, up
 /// to the next command; a word in quotes is one argument, and a quote without an end runs to the line's end. What
-/// follows its arguments belongs to the prompt again.
-///
-/// What gives something out of the user's hands ([`Command::must_lead`]) is a command only where nothing but blanks and
-/// other commands stands before it; anywhere else it stays text, since it may be in something that was pasted.
+/// follows its arguments belongs to the prompt again. A command that gives up some of the user's control
+/// ([`Command::must_lead`]) counts only if nothing but blanks and other commands is before it; anywhere else it stays
+/// text, because it may have been pasted.
 pub fn parse(input: &str) -> Parsed {
     parse_block(input, true)
 }
@@ -277,8 +276,8 @@ pub fn token_at_cursor(input: &str, cursor: usize) -> Token {
     Token { span: start..end, kind }
 }
 
-/// What could stand in place of the token under the cursor, best first: commands and their arguments. Mentions are the
-/// caller's, which knows the files.
+/// The completions of the token under the cursor, the best first: slash commands and their arguments. The caller
+/// completes mentions, since it knows the files.
 pub fn complete(input: &str, cursor: usize, choices: &Choices) -> (Token, Vec<CompletionItem>) {
     let token = token_at_cursor(input, cursor);
     let typed = input.get(token.span.start..input.floor_char_boundary(cursor)).unwrap_or_default();
@@ -308,7 +307,7 @@ fn modes() -> Vec<Choice> {
         choice("ask", "Look and answer; nothing is changed or run"),
         choice("plan", "Look, and plan; nothing is changed, and only commands that read run"),
         choice("agent", "Work: edits for review, commands with permission"),
-        choice("accept-edits", "Work: edits are accepted as they come"),
+        choice("accept-edits", "Work: edits are accepted automatically"),
         choice("bypass", "Work without a question; it has to be confirmed"),
     ]
 }
@@ -322,7 +321,7 @@ fn answers() -> Vec<Choice> {
 }
 
 fn switches() -> Vec<Choice> {
-    vec![choice("on", "Accept edits as they come"), choice("off", "Review edits first")]
+    vec![choice("on", "Accept edits automatically"), choice("off", "Review edits first")]
 }
 
 /// The candidates that begin with what was typed, then those that hold it, whatever the case.
@@ -408,7 +407,7 @@ fn arguments(input: &str, from: usize, spec: &Spec) -> (Arguments, usize) {
     (arguments, end)
 }
 
-/// Whether a command takes a word beyond its limit, for what stands before it: `yes` after `/mode bypass`.
+/// True if a command takes a word beyond its limit, for what stands before it: `yes` after `/mode bypass`.
 fn takes_also(spec: &Spec, before: &[String], word: &str) -> bool {
     let before: Vec<_> = before.iter().map(String::as_str).collect();
     match (spec.name, before.as_slice()) {
@@ -515,7 +514,7 @@ fn mode_of(name: &str) -> Option<Mode> {
     }
 }
 
-/// What `/auto` is to switch.
+/// The switch that `/auto` asks for.
 fn auto(arguments: &Arguments) -> Result<Option<(bool, AutoScope)>, String> {
     let scope = if arguments.flags.is_empty() { AutoScope::Session } else { AutoScope::Project };
     match (arguments.positionals.first().map(String::as_str), scope) {

@@ -51,11 +51,11 @@ pub struct EditPlan {
 pub struct FilePlan {
     /// The file, absolute.
     pub path: PathBuf,
-    /// The hash of the text the plan was made against (the file with its pending hunks); none where there was no file.
+    /// The hash of the text the plan was made against (the file with its pending hunks); none if there was no file.
     pub read: Option<TextHash>,
     /// The text wanted; none to delete the file.
     pub new_text: Option<String>,
-    /// Where the deleted file's text goes, if it is moved. The plan makes that file too, before this one.
+    /// The new path of the deleted file's text, if it is moved. The plan creates that file too, before this one.
     pub moved_to: Option<PathBuf>,
 }
 
@@ -63,16 +63,16 @@ pub struct FilePlan {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TextHash(pub String);
 
-/// What became of a plan.
+/// The outcome of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposed {
-    /// How many hunks now wait in all files of the plan.
+    /// The number of pending hunks in all files of the plan.
     pub pending_hunks: usize,
     /// Lines that the plan adds.
     pub added: usize,
     /// Lines that the plan removes.
     pub removed: usize,
-    /// Where edits are accepted automatically: whether these were applied.
+    /// If edits are accepted automatically: the result of applying these.
     pub applied: bool,
 }
 

@@ -149,12 +149,12 @@ pub(crate) fn call_id(message_id: &MessageId, number: usize) -> ToolCallId {
     ToolCallId::new(format!("{ID}{message_id}-{number}"))
 }
 
-/// Whether a call was a file in an answer's text.
+/// True if a call was a file in an answer's text.
 pub fn is_block(id: &ToolCallId) -> bool {
     id.as_str().starts_with(ID)
 }
 
-/// Whether a call was a file of which the rest is missing.
+/// True if a call was a file of which the rest is missing.
 pub fn is_cut(id: &ToolCallId) -> bool {
     cuts(id).is_some()
 }
@@ -205,7 +205,7 @@ pub(crate) fn nothing_more(call: &OpenCall) -> Option<String> {
     Some(format!("{path} is whole as it is: nothing was missing."))
 }
 
-/// Whether a block is one that must not be made.
+/// True if a block is one that must not be made.
 fn is_refused(id: &ToolCallId) -> bool {
     [NO_BEGINNING, BEGUN_ANEW, SAID_AGAIN, UNCLEAR].iter().any(|mark| id.as_str().ends_with(mark))
 }
@@ -294,7 +294,7 @@ struct Beginning {
     lines: usize,
     /// How often it has broken off.
     cuts: u32,
-    /// Whether the model has tried to begin the file anew since, and was told of the beginning.
+    /// True if the model has tried to begin the file anew since, and was told of the beginning.
     begun_anew: bool,
 }
 
@@ -372,7 +372,7 @@ pub(crate) fn unfinished(messages: &[Arc<Message>], turn: &TurnId, before: &[Too
     last.into_iter().map(|(path, _)| path.to_owned()).collect()
 }
 
-/// Whether the rest of a file is asked for.
+/// True if the rest of a file is asked for.
 fn is_continued(content: &str, cuts: u32) -> bool {
     // Nothing can be put behind a line that is not whole.
     cuts <= MOST_CONTINUED && content.ends_with('\n')
@@ -428,7 +428,7 @@ fn without_repetition<'r>(before: &str, rest: &'r str) -> Option<&'r str> {
     (!is_said_again).then_some(rest)
 }
 
-/// Whether lines are such as are hardly written twice by chance.
+/// True if lines are such as are hardly written twice by chance.
 fn is_distinctive(lines: &[&str]) -> bool {
     let letters = lines.iter().flat_map(|line| line.chars()).filter(|c| c.is_alphanumeric()).count();
     letters >= DISTINCTIVE || (letters > 0 && lines.len() > 1)

@@ -49,7 +49,7 @@ pub struct History {
     calls: HashSet<ToolCallId>,
     /// The user's own commands that run and are part of the context: what was typed.
     commands: HashMap<ToolCallId, String>,
-    /// Whether a turn runs.
+    /// True if a turn runs.
     in_turn: bool,
     /// What the user's own commands came to while a turn runs, as it was not said to the turn. A turn that is at work
     /// does not see what is added to the session's history; it is told by a note, or else they follow when it has
@@ -66,7 +66,7 @@ pub struct OpenCall {
     pub name: String,
     /// Its input.
     pub input: Value,
-    /// Whether it was let through the gate already, so that it may have had effects.
+    /// True if it was let through the gate already, so that it may have had effects.
     pub has_begun: bool,
 }
 
@@ -179,12 +179,12 @@ impl History {
         round.calls.iter().filter(|call| !round.results.contains_key(&call.id)).cloned().collect()
     }
 
-    /// Whether every call has its own result and no message streams in.
+    /// True if every call has its own result and no message streams in.
     pub fn is_settled(&self) -> bool {
         self.round.is_none() && self.streaming.is_none()
     }
 
-    /// Whether a call of this id was ever made.
+    /// True if a call of this id was ever made.
     pub fn knows_call(&self, id: &ToolCallId) -> bool {
         self.calls.contains(id)
     }

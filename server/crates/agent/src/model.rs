@@ -13,7 +13,7 @@ use serde_json::Value;
 /// A model that can be asked. One value serves any number of requests at once.
 #[async_trait]
 pub trait Model: Send + Sync {
-    /// What the model is and can do.
+    /// The model's properties.
     fn info(&self) -> &ModelInfo;
 
     /// Sends a request and gives its answer piece by piece.
@@ -60,7 +60,7 @@ pub enum Message {
 }
 
 impl Message {
-    /// Whether the user shows something in it.
+    /// True if the user shows something in it.
     pub(crate) fn has_images(&self) -> bool {
         matches!(self, Self::User(blocks) if blocks.iter().any(|block| matches!(block, UserBlock::Image { .. })))
     }
@@ -85,7 +85,7 @@ pub enum UserBlock {
 pub struct ToolSpec {
     /// Its name: lower case, digits and `_`.
     pub name: String,
-    /// What it does and when to use it.
+    /// The description: what it does and when to use it.
     pub description: String,
     /// The JSON schema of its input, an object.
     pub input_schema: Value,
@@ -112,8 +112,8 @@ pub enum ModelEvent {
         /// The piece.
         json: String,
     },
-    /// What the request has used so far, as far as the vendor has told; each replaces the one before, and all give way
-    /// to what [`Finished`](Self::Finished) says. For the cost of answers that never become whole.
+    /// The tokens used so far, as far as the vendor has reported them; each report replaces the one before, and
+    /// [`Finished`](Self::Finished) replaces them all. For the cost of answers that are never completed.
     Used(Usage),
     /// The answer is whole.
     Finished(Response),
@@ -124,15 +124,15 @@ pub enum ModelEvent {
 pub struct Response {
     /// All of it, in order, with what the vendor wants back unchanged.
     pub content: Vec<AssistantBlock>,
-    /// Why it ended.
+    /// The reason why it ended.
     pub stop: Stop,
-    /// What the vendor says of that, in words for the user, where it says more.
+    /// The vendor's explanation for the user, if there is one.
     pub why: Option<String>,
-    /// What it used.
+    /// The tokens used.
     pub usage: Usage,
 }
 
-/// What a request costs in US dollars. Every token counts once, since [`Usage`] keeps the kinds apart for all vendors.
+/// The cost of a request in US dollars. Every token counts once, because [`Usage`] separates the kinds for all vendors.
 pub fn cost(price: &Price, usage: &Usage) -> f64 {
     let millions = |tokens: u64| tokens as f64 / 1e6;
     millions(usage.input) * price.input
@@ -141,14 +141,14 @@ pub fn cost(price: &Price, usage: &Usage) -> f64 {
         + millions(usage.cache_write) * price.cache_write
 }
 
-/// Why an answer ended.
+/// The reason why an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The model was done.
     EndTurn,
     /// It wants tools called.
     ToolUse,
-    /// It reached the longest length.
+    /// It reached the maximum length.
     MaxTokens,
     /// It would not answer.
     Refusal,
@@ -158,9 +158,9 @@ pub enum Stop {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
-    /// What kind of failure it is; decides what the turn does.
+    /// The kind of failure; decides what the turn does.
     pub kind: ModelErrorKind,
-    /// What happened, to what, and what to do. Never holds a key.
+    /// A message: what happened, to what, and what to do. It never contains a key.
     pub message: String,
 }
 
@@ -171,7 +171,7 @@ pub enum ModelErrorKind {
     Transient,
     /// Too many requests, or an overload with a time named. Retried, after what the vendor asks for.
     RateLimited {
-        /// How long the vendor asks to wait.
+        /// The delay that the vendor asks for.
         retry_after: Option<Duration>,
     },
     /// The answer broke off, or stalled. Retried.
@@ -191,7 +191,7 @@ pub enum ModelErrorKind {
 }
 
 impl ModelErrorKind {
-    /// Whether it has nothing to do with what was asked, and may not come again.
+    /// True if it has nothing to do with what was asked, and may not come again.
     pub(crate) fn may_pass(self) -> bool {
         matches!(self, Self::Transient | Self::RateLimited { .. } | Self::Incomplete)
     }

@@ -25,7 +25,7 @@ pub struct PartialString {
     pub object: usize,
     /// What has come of it, without escapes.
     pub text: String,
-    /// Whether that is all of it.
+    /// True if that is all of it.
     pub is_whole: bool,
 }
 

@@ -76,17 +76,17 @@ pub use self::rule::RuleError;
 use self::rule::{Pattern, find, find_counting};
 pub use self::typing::visible;
 
-/// Why mode `ask` refuses what does not only read.
+/// The reason with which mode `ask` refuses what does not only read.
 pub(crate) const ONLY_LOOKS: &str = "mode `ask` only looks; nothing is changed or run in it";
 
-/// How the reason of a question ends that only a person may answer with yes: `--yes` says no to it.
+/// The end of the reason of a question that only a person may answer with yes: `--yes` answers no.
 pub const FOR_A_PERSON: &str = "only a person can allow it";
 
-/// Why mode `plan` refuses what does more than read.
+/// The reason with which mode `plan` refuses what does more than read.
 pub(crate) const ONLY_PLANS: &str =
     "mode `plan` only looks and plans; nothing is changed in it, and only commands that are known only to read run";
 
-/// What a tool call would do, as far as permission cares.
+/// The action of a tool call, as far as permission needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Reads files of the workspace.
@@ -104,7 +104,7 @@ pub enum Action {
         parsed: ShellLine,
         /// The folder it starts in.
         cwd: PathBuf,
-        /// Where links lead that it goes through, of the paths that [`named_paths`] gives.
+        /// The targets of the links on its paths, which [`named_paths`] gives.
         links: Links,
         /// The files that usually hold keys where it may look, where [`looks_around`] says that it looks.
         keys: KeyFiles,
@@ -138,20 +138,20 @@ pub struct Typing {
     pub call: ToolCallId,
     /// When that began. With the call it tells what runs from all that runs there later.
     pub began: SystemTime,
-    /// Whether it runs outside the sandbox.
+    /// True if it runs outside the sandbox.
     pub outside: bool,
-    /// Whether the user has started it.
+    /// True if the user has started it.
     pub of_user: bool,
 }
 
-/// What a program has printed since it was last given a line: the last 16 KiB at most.
+/// The output of a program since its last input line: at most the last 16 KiB.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
     /// As a person sees it: plain text, and what was written over is left out.
     pub seen: String,
     /// As it was printed, with its escape sequences and with what was written over.
     pub printed: String,
-    /// Whether there was more before it than is looked at.
+    /// True if there was more before it than is looked at.
     pub is_cut: bool,
 }
 
@@ -194,7 +194,7 @@ pub enum Word {
 /// A redirection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
-    /// Whether the file is written to.
+    /// True if the file is written to.
     pub writes: bool,
     /// The file.
     pub target: Word,
@@ -212,13 +212,13 @@ pub struct Rule {
 /// The rules in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// What runs without asking.
+    /// Rules for what runs without asking.
     pub allow: Vec<SourcedRule>,
-    /// What is always asked.
+    /// Rules for what is always asked.
     pub ask: Vec<SourcedRule>,
-    /// What never runs.
+    /// Rules for what never runs.
     pub deny: Vec<SourcedRule>,
-    /// Whether the project's own commands (its tests, its build) are asked like others, also in the sandbox.
+    /// True if the project's own commands (its tests, its build) are asked like others, also in the sandbox.
     pub asks_project_commands: bool,
 }
 
@@ -229,12 +229,12 @@ pub struct SourcedRule {
     pub rule: Rule,
     /// Whose it is, which decides whether it counts.
     pub origin: RuleOrigin,
-    /// Where it comes from, in words: `your config.toml`.
+    /// Its source, in words: `your config.toml`.
     pub source: String,
 }
 
 impl SourcedRule {
-    /// Why it does not count just now as a rule that allows, in words; none where it counts. `runs` says whether it is
+    /// Why it does not count just now as a rule that allows, in words; none if it counts. `runs` says whether it is
     /// about running commands.
     pub fn void(&self, runs: bool, trusted: bool) -> Option<&'static str> {
         match self.origin {
@@ -250,12 +250,12 @@ impl SourcedRule {
     }
 }
 
-/// What a call is surrounded by, as far as permission cares.
+/// The situation of a call, as far as permission needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Surroundings {
-    /// Whether the user trusts the workspace: whether what it supplies may run.
+    /// True if the user trusts the workspace: whether what it supplies may run.
     pub trusted: bool,
-    /// Whether a sandbox keeps commands from writing outside the workspace, temporary folders and package caches.
+    /// True if a sandbox keeps commands from writing outside the workspace, temporary folders and package caches.
     pub sandboxed: bool,
 }
 
@@ -266,12 +266,12 @@ impl Default for Surroundings {
     }
 }
 
-/// What is to be judged.
+/// The subject of the judgement.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
     /// The tool's own name.
     pub tool: &'a str,
-    /// What the call would do.
+    /// The action of the call.
     pub action: &'a Action,
     /// The files that a reading call names, absolute.
     pub reads: &'a [PathBuf],
@@ -279,18 +279,18 @@ pub struct Case<'a> {
     pub mode: Mode,
     /// The workspace's folders, absolute.
     pub folders: &'a [PathBuf],
-    /// What it is surrounded by.
+    /// Its situation.
     pub surroundings: Surroundings,
 }
 
-/// What came of it.
+/// The verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It runs.
     Allow {
         /// The rule or default, and where it comes from.
         reason: String,
-        /// Whether it is known to change nothing.
+        /// True if it is known to change nothing.
         only_reads: bool,
     },
     /// It does not.
@@ -302,11 +302,11 @@ pub enum Verdict {
     Ask {
         /// The question in a few words.
         title: String,
-        /// What exactly would be done.
+        /// The details of what would be done.
         detail: String,
         /// The rule or default that led here.
         reason: String,
-        /// The narrowest rules that would have allowed it; empty where none would.
+        /// The narrowest rules that would have allowed it; empty if none would.
         always: Vec<Rule>,
     },
 }
@@ -347,18 +347,18 @@ pub fn named_paths(parsed: &ShellLine, cwd: &Path) -> BTreeSet<PathBuf> {
     shell::named_paths(parsed, cwd)
 }
 
-/// Whether a command line may show files that it does not name. Whoever can ask the disk then looks which of those
+/// True if a command line may show files that it does not name. Whoever can ask the disk then looks which of those
 /// below the folders that it names usually hold keys, for [`Action::Execute`].
 pub fn looks_around(parsed: &ShellLine) -> bool {
     key_reads::looks_around(parsed)
 }
 
-/// Whether a command line of those follows links that it does not name, so that it must be known where they lead.
+/// True if a command line of those follows links that it does not name, so that it must be known where they lead.
 pub fn follows_links(parsed: &ShellLine) -> bool {
     key_reads::follows_links(parsed)
 }
 
-/// The allow rule that accepts an edit of a file without review; none where none does, or a rule denies or asks. For
+/// The allow rule that accepts an edit of a file without review; none if none does, or a rule denies or asks. For
 /// runs without an editor, where no one reviews. What a project's own file allows is none: nobody has been asked
 /// whether it is trusted there. What says what the agent itself may do (`.azimuth`) is accepted by none, and an edit
 /// that weighs more ([`weight`]) only by a rule that names such files, as `Edit(.github/workflows/**)` does and
@@ -379,7 +379,7 @@ pub fn accepting_rule<'r>(rules: &'r Rules, folders: &[PathBuf], path: &Path) ->
     allowing.find_map(|rule| find_counting(std::slice::from_ref(rule), &case, fits))
 }
 
-/// Why an edit of a file weighs more than that of a source, in words; none where it does not. The path is from a folder
+/// Why an edit of a file weighs more than that of a source, in words; none if it does not. The path is from a folder
 /// of the workspace.
 pub fn weight(relative: &Path) -> Option<&'static str> {
     if makes_programs_run(relative) {
@@ -388,7 +388,7 @@ pub fn weight(relative: &Path) -> Option<&'static str> {
     is_for_keys(relative).then_some("which usually holds keys")
 }
 
-/// Whether a path goes through a folder that says what the agent may do (`.azimuth`).
+/// True if a path goes through a folder that says what the agent may do (`.azimuth`).
 pub fn steers_us(path: &Path) -> bool {
     places::steers_us(path)
 }
@@ -417,7 +417,7 @@ pub fn may_read(rules: &Rules, folders: &[PathBuf], named: Option<&Path>, path: 
         })
 }
 
-/// The rule that keeps a file from being read whoever asks for it, in words; none where none does. `paths` are its
+/// The rule that keeps a file from being read whoever asks for it, in words; none if none does. `paths` are its
 /// names: as it was named, and where that leads.
 pub fn denied_reading(rules: &Rules, folders: &[PathBuf], paths: &[&Path]) -> Option<String> {
     let places = Places::new(folders);
@@ -425,7 +425,7 @@ pub fn denied_reading(rules: &Rules, folders: &[PathBuf], paths: &[&Path]) -> Op
     find(&rules.deny, &case_of_search(folders), fits).map(ToString::to_string)
 }
 
-/// Whether there is a rule by which [`may_read`] may say no.
+/// True if there is a rule by which [`may_read`] may say no.
 pub fn hides_files(rules: &Rules, folders: &[PathBuf]) -> bool {
     let case = case_of_search(folders);
     let is_open = |sourced: &&SourcedRule| sourced.rule.pattern.is_some();
@@ -444,22 +444,22 @@ fn case_of_search(folders: &[PathBuf]) -> Case<'_> {
     }
 }
 
-/// What an answer "always" would cover, in words.
+/// A description of what an answer "always" would cover.
 pub fn scope_in_words(always: &[Rule]) -> String {
     format!("Always allow {} in this project", always::in_words(always))
 }
 
-/// What the same answer for the session would cover, in words.
+/// A description of what the same answer for the session would cover.
 pub fn session_scope_in_words(always: &[Rule]) -> String {
     format!("Allow {} in this session", always::in_words(always))
 }
 
-/// Whether a rule may be about running commands.
+/// True if a rule may be about running commands.
 pub fn is_about_commands(rule: &Rule) -> bool {
     rule::is_about_commands(rule)
 }
 
-/// What a rule is about, in words: ``commands that begin with `cargo test` ``.
+/// A description of what a rule covers: ``commands that begin with `cargo test` ``.
 pub fn covers(rule: &Rule) -> String {
     rule::covers(rule)
 }

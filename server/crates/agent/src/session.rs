@@ -9,7 +9,7 @@ use protocol::{Event, PermissionId, PromptBlock, ToolCallId};
 use crate::edit::{EditPlan, EditRefused, Proposed};
 use crate::permission::{Rule, Rules, Surroundings};
 
-/// What a turn asks of its session.
+/// The port from a turn to its session.
 #[async_trait]
 pub trait Session: Send + Sync {
     /// Adds an event to the session's log. Never waits; events keep their order.
@@ -24,7 +24,7 @@ pub trait Session: Send + Sync {
     /// The permission rules as they are now: the user's, the project's, and what was granted in this session.
     fn rules(&self) -> Arc<Rules>;
 
-    /// Whether the workspace is trusted, and a sandbox in force.
+    /// The trust in the workspace, and the sandbox in force.
     fn surroundings(&self) -> Surroundings;
 
     /// Keeps a rule that the user granted: for this project in the user's own data, or for this session in memory.
@@ -36,7 +36,7 @@ pub trait Session: Send + Sync {
     /// Makes a plan a proposal, which the user then reviews.
     async fn propose(&self, call: &ToolCallId, plan: EditPlan) -> Result<Proposed, EditRefused>;
 
-    /// What a call has proposed already, as it stands; none if nothing of it is undecided.
+    /// The current proposal of a call; none if nothing of it is undecided.
     async fn proposed(&self, call: &ToolCallId) -> Option<Proposed>;
 
     /// The command barrier: how many hunks are pending, and what of ours is not on disk.
@@ -57,19 +57,19 @@ pub trait Session: Send + Sync {
     async fn after_command(&self, call: &ToolCallId) -> Vec<String>;
 
     /// Keeps a result that was too long for the model to read at once, and gives the words that say how to read more of
-    /// it, such as the tool and the handle; none where it cannot be kept.
+    /// it, such as the tool and the handle; none if it cannot be kept.
     async fn keep(&self, result: String) -> Option<String>;
 
-    /// What edits did to the problems that language servers see, since it was last asked, in words for the model; none
-    /// where that is no news. Waits for the servers after edits, for as long as the user wants at most. Given up,
-    /// nothing is lost.
+    /// The changes of language servers' problems by edits since the last call, in words for the model; none if nothing
+    /// changed. Waits for the servers after edits, at most as long as the user's setting says. If the future is
+    /// dropped, nothing is lost.
     async fn problems(&self) -> Option<String>;
 
-    /// The errors that the turn's edits brought and that are there still; none where nobody can tell of any. Waits as
+    /// The errors that the turn's edits brought and that are there still; none if nobody can tell of any. Waits as
     /// [`Session::problems`] does. Where the model is told of them, they are no news for that any more.
     async fn new_errors(&self, tells_model: bool) -> Option<NewErrors>;
 
-    /// What was said to the turn since it was last asked: words of the user, decisions on edits. In order. The
+    /// The messages to the turn since the last call: the user's messages, decisions on edits. In order. The
     /// session has recorded it ([`Event::Steered`], [`Event::Noted`]) when it gives it, so that a crash between the two
     /// loses nothing.
     async fn interjections(&self) -> Vec<Interjection>;
@@ -84,25 +84,25 @@ pub enum GrantScope {
     Session,
 }
 
-/// How a question ended.
+/// The outcome of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The option chosen, with a word to the model.
     Selected {
         /// Which.
         option_id: String,
-        /// What the user said with it.
+        /// The user's message with it.
         message: Option<String>,
     },
     /// The turn was cancelled.
     Cancelled,
-    /// What it was about has been settled otherwise, such as pending hunks that were decided one by one.
+    /// The subject was settled in another way, for example pending hunks that were decided one by one.
     Moot,
     /// Nobody can answer, such as in a run without a terminal. Counts as rejected.
     Nobody,
 }
 
-/// What stands between the model's picture of the project and the disk.
+/// The differences between the model's picture of the project and the disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unsettled {
     /// Hunks that wait, and the files they are in, for people.
@@ -118,7 +118,7 @@ pub struct Unsettled {
 /// Errors that came with a turn's edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewErrors {
-    /// How many.
+    /// The number.
     pub count: u32,
     /// The first of them, each as its place and words, and below that the code that stands there.
     pub shown: Vec<String>,
@@ -129,16 +129,16 @@ pub struct NewErrors {
 pub enum Interjection {
     /// The user's word.
     Steer {
-        /// What was said.
+        /// The text.
         prompt: Vec<PromptBlock>,
-        /// What its mentions came to.
+        /// The content of its mentions.
         context: String,
     },
     /// A note of ours: decisions, comments, problems.
     Note {
-        /// What the model reads.
+        /// The text for the model.
         text: String,
-        /// Whether the user said something in it, such as why a hunk was rejected: that wants an answer.
+        /// True if the user said something in it, such as why a hunk was rejected: that wants an answer.
         wants_answer: bool,
     },
 }

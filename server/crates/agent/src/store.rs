@@ -8,7 +8,7 @@ use protocol::session::SessionInfo;
 use protocol::{Event, SequencedEvent, SessionId};
 use serde_json::value::RawValue;
 
-/// What outlives the process. One value serves all threads.
+/// The port to what outlives the process. One value serves all threads.
 pub trait Store: Send + Sync {
     /// Makes a session. Its first events are appended by the caller.
     ///
@@ -126,7 +126,7 @@ pub trait Store: Send + Sync {
 /// A session held by this process. Dropping it lets the session go, and so does the process's death.
 pub trait SessionLock: Send + Sync {}
 
-/// Which sessions to list.
+/// A filter for the list of sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionFilter {
     /// Only those with one of these folders (URIs); empty for all.
@@ -137,7 +137,7 @@ pub struct SessionFilter {
     pub limit: usize,
 }
 
-/// What can go wrong in the store.
+/// An error of the store.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// There is no such session or blob.
@@ -156,7 +156,7 @@ pub enum StoreError {
     Locked {
         /// The session.
         session: String,
-        /// Who holds it: process id and since when.
+        /// The holder: its process id and the time.
         holder: String,
         /// The id of that process, where it is known.
         process: Option<u32>,

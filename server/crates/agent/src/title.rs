@@ -6,7 +6,7 @@ use protocol::PromptBlock;
 const LONGEST: usize = 60;
 
 /// The title that a first prompt gives: its first sentence that says something, without Markdown's marks, at most 60
-/// characters. None where the prompt holds nothing that can be read.
+/// characters. None if the prompt holds nothing that can be read.
 pub fn from_prompt(prompt: &[PromptBlock]) -> Option<String> {
     let mut text = String::new();
     for block in prompt {

@@ -20,13 +20,13 @@ use crate::permission::Action;
 /// is run, the command barrier.
 #[async_trait]
 pub trait Tool: Send + Sync {
-    /// What the model is told of it.
+    /// The description for the model.
     fn spec(&self) -> &ToolSpec;
 
-    /// What kind of thing it does.
+    /// The tool's kind.
     fn kind(&self) -> ToolKind;
 
-    /// What it touches; decides modes, parallelism and the barrier.
+    /// The access that it needs; decides modes, parallelism and the barrier.
     fn access(&self) -> Access;
 
     /// Checks an input and says what the call would do, without doing any of it.
@@ -35,14 +35,14 @@ pub trait Tool: Send + Sync {
     /// An input that does not fit; the message names the field.
     fn describe(&self, input: &Value) -> Result<Description, ToolError>;
 
-    /// What the edits of a call come to as far as its input has arrived, to be shown while the rest still does. Nothing
-    /// for a tool that does not edit. Cheap, since it is asked at every piece, and bound to grow: with more of the
-    /// input the parts are the same, but that the last has more text and others follow it.
+    /// The diff of a call's edits as far as its input has arrived, to be shown while the rest arrives. Empty for a tool
+    /// that does not edit. It must be cheap, because it is called for every piece, and only grow: with more input the
+    /// parts stay the same, except that the last one may get more text and others follow it.
     fn preview<'a>(&self, _input: &'a PartialInput) -> Vec<DiffPart<'a>> {
         Vec::new()
     }
 
-    /// How many places of a call's edits are known by what has come of its input, and can be looked for with
+    /// The number of places of a call's edits that are known from its input so far, and can be checked with
     /// [`foresee`](Self::foresee). It grows with the input.
     fn places(&self, _input: &PartialInput) -> usize {
         0
@@ -50,10 +50,9 @@ pub trait Tool: Send + Sync {
 
     /// Looks whether the places that are known by now are there, while the rest of the input still arrives.
     ///
-    /// # Errors
-    /// What [`run`](Self::run) would say: it will certainly fail, whatever is still to come, unless another call
-    /// changes the files before. A place that may yet turn out to be one is no error, nor is a file that cannot be read
-    /// just now, or that `may_look` does not open: permission has not judged the call yet.
+    /// # Errors The error of [`run`](Self::run), if it will certainly fail, whatever is still to come, unless another
+    /// call changes the files before. A place that may still turn out right is no error, nor is a file that cannot be
+    /// read at the moment, or that `may_look` does not open: permission has not judged the call yet.
     async fn foresee(&self, _call: Call, _input: PartialInput, _may_look: Arc<MayLook>) -> Result<(), ToolError> {
         Ok(())
     }
@@ -61,11 +60,11 @@ pub trait Tool: Send + Sync {
     /// Does it.
     ///
     /// # Errors
-    /// What the model should know of a failure.
+    /// A failure, as the model should know it.
     async fn run(&self, call: Call, input: Value) -> Result<Output, ToolError>;
 }
 
-/// Whether a file may be looked at for a call that still arrives, whose words may end up before the model.
+/// The check if a file may be read for a call that is still arriving, whose error may reach the model.
 pub type MayLook = dyn Fn(&Path) -> bool + Send + Sync;
 
 /// A part of the diff that an edit comes to: lines that are all of one kind.
@@ -73,13 +72,13 @@ pub type MayLook = dyn Fn(&Path) -> bool + Send + Sync;
 pub struct DiffPart<'a> {
     /// The file, as the model names it.
     pub path: &'a str,
-    /// What its lines are.
+    /// The kind of its lines.
     pub kind: DiffKind,
     /// Its lines, of which the last may still grow.
     pub text: &'a str,
 }
 
-/// What lines of a diff are.
+/// The kind of lines of a diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiffKind {
     /// They go.
@@ -93,7 +92,7 @@ pub enum DiffKind {
 }
 
 impl DiffKind {
-    /// What stands before such a line.
+    /// The mark before such a line.
     pub(crate) fn mark(self) -> &'static str {
         match self {
             Self::Removed => "-",
@@ -104,7 +103,7 @@ impl DiffKind {
     }
 }
 
-/// What a tool touches.
+/// The access that a tool needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// It only reads: runs beside others, and in mode `ask`.
@@ -118,14 +117,14 @@ pub enum Access {
     Background,
 }
 
-/// What a call would do.
+/// A description of what a call would do.
 #[derive(Clone, Debug)]
 pub struct Description {
     /// In a few words, for people: `Reading main.rs`.
     pub title: String,
     /// The places it is about.
     pub locations: Vec<Location>,
-    /// What permission judges.
+    /// The action that permission judges.
     pub action: Action,
 }
 
@@ -136,33 +135,33 @@ pub struct Call {
     pub id: ToolCallId,
     /// Is triggered when the turn is cancelled; the tool then ends as soon as it can.
     pub cancel: CancellationToken,
-    /// What was judged of it, and allowed; none where nothing is done yet. What is done is that and nothing else.
+    /// The judged and allowed action; none if nothing is done yet. Exactly this is done.
     pub judged: Option<Action>,
 }
 
 impl Call {
-    /// Whether it is a file that the model wrote in its answer's text. It may replace one that the model has read.
+    /// True if it is a file that the model wrote in its answer's text. It may replace one that the model has read.
     pub fn is_file_block(&self) -> bool {
         file_blocks::is_block(&self.id)
     }
 }
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Clone, Debug, Default)]
 pub struct Output {
-    /// What the model reads. Dispatch bounds it.
+    /// The text for the model. Dispatch bounds it.
     pub text: String,
-    /// What it came to in a few words, for people: `3 matches`.
+    /// A short summary for the user: `3 matches`.
     pub summary: String,
     /// The places it turned out to be about.
     pub locations: Vec<Location>,
     /// Edits to propose. Dispatch hands them to the session and appends what became of them to `text`.
     pub plan: Option<EditPlan>,
-    /// What the model is going to do, for people. Dispatch records it.
+    /// The model's plan, for the user. Dispatch records it.
     pub steps: Option<Vec<PlanEntry>>,
-    /// Whether `text` tells of a failure, such as a command's exit code.
+    /// True if `text` tells of a failure, such as a command's exit code.
     pub is_error: bool,
-    /// The input that would have made the same of the files without the slips of the one that was given; none where
+    /// The input that would have made the same of the files without the slips of the one that was given; none if
     /// there were none.
     pub canonical: Option<Value>,
 }

@@ -75,11 +75,11 @@ pub struct TurnContext {
     pub answered: Option<ToolCallId>,
     /// How many tokens the model may think; none for no thinking.
     pub thinking_tokens: Option<u64>,
-    /// Whether an answer is dropped as soon as an edit in it is seen to fail, which saves the rest of its tokens.
+    /// True if an answer is dropped as soon as an edit in it is seen to fail, which saves the rest of its tokens.
     pub stop_early: bool,
     /// The mark of files in an answer's text, where these become calls ([`crate::file_blocks`]).
     pub file_blocks: Option<Arc<str>>,
-    /// Whether the model reads its edits as they were applied, where it had slipped.
+    /// True if the model reads its edits as they were applied, where it had slipped.
     pub canonical_edits: bool,
     /// How often the turn goes on by itself where it would end with errors that its edits brought.
     pub mend_errors: u32,
@@ -117,7 +117,7 @@ pub struct TurnOutcome {
     pub error: Option<String>,
     /// What all requests used.
     pub usage: Usage,
-    /// What they cost in US dollars; none where a price is unknown.
+    /// What they cost in US dollars; none if a price is unknown.
     pub cost: Option<f64>,
     /// What was not done because it was denied or rejected, in words; `exec` ends with code 3 if there is any.
     pub refused: Vec<String>,
@@ -195,7 +195,7 @@ struct Turn {
     may_mend: u32,
     /// The errors that its edits brought, where it ends with them.
     new_errors: Option<NewErrors>,
-    /// Whether the vendor is told of calls in words, since it found fault with them.
+    /// True if the vendor is told of calls in words, since it found fault with them.
     tells_calls: bool,
     usage: Usage,
     cost: Option<f64>,
@@ -365,14 +365,14 @@ impl Turn {
         is_spoken_to
     }
 
-    /// Whether the model must be told of a file of its answer that was not taken, although it has ended.
+    /// True if the model must be told of a file of its answer that was not taken, although it has ended.
     fn must_remind(&mut self) -> bool {
         let must = self.untold.is_some() && self.reminded < MOST_REMINDED;
         self.reminded += u32::from(must);
         must
     }
 
-    /// Whether the turn, which would end, goes on so that the model mends errors that its edits brought. Where it does
+    /// True if the turn, which would end, goes on so that the model mends errors that its edits brought. Where it does
     /// not, they are said at its end.
     async fn must_mend(&mut self) -> bool {
         let mends = self.may_mend > 0;
@@ -480,7 +480,7 @@ impl Turn {
             && !file_blocks::is_block(&last.call.id)
         {
             last.problem = Some(
-                "the answer reached its longest length within this call, so the call may be cut off; nothing was done. \
+                "the answer reached its maximum length within this call, so the call may be cut off; nothing was done. \
                  Do it in smaller steps",
             );
         }
@@ -538,7 +538,7 @@ impl Turn {
 
     /// Why an answer ended within, for the user.
     fn too_long(&self, why: Option<String>) -> String {
-        let why = why.unwrap_or_else(|| format!("it reached its longest length, {} tokens", self.budget.answer));
+        let why = why.unwrap_or_else(|| format!("it reached its maximum length, {} tokens", self.budget.answer));
         format!("The answer is not whole: {why}. Say \"go on\" for the rest, or ask for less at once.")
     }
 

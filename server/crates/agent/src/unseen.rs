@@ -26,7 +26,7 @@ pub fn is_unseen(c: char) -> bool {
     )
 }
 
-/// Whether a character changes how its neighbours look: the two joiners, and the choice between an emoji and a sign.
+/// True if a character changes how its neighbours look: the two joiners, and the choice between an emoji and a sign.
 pub fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
 }
@@ -53,7 +53,7 @@ enum Before {
 }
 
 impl Reader {
-    /// Whether nobody sees the text's next character, given the one behind that.
+    /// True if nobody sees the text's next character, given the one behind that.
     pub fn is_unseen(&mut self, c: char, next: Option<char>) -> bool {
         let (unseen, before) = match (self.before, c) {
             (Before::Joining, '\u{200c}' | '\u{200d}') => (false, Before::Other),
@@ -71,7 +71,7 @@ impl Reader {
     }
 }
 
-/// Whether somebody who reads a text misses a part of it.
+/// True if somebody who reads a text misses a part of it.
 pub fn is_in(text: &str) -> bool {
     let (mut reader, mut chars) = (Reader::default(), text.chars().peekable());
     while let Some(c) = chars.next() {
@@ -106,7 +106,7 @@ fn is_emoji(c: char) -> bool {
     )
 }
 
-/// Whether a character is of a script in which a joiner makes another letter: Arabic and its kin, those of South and
+/// True if a character is of a script in which a joiner makes another letter: Arabic and its kin, those of South and
 /// Southeast Asia, Mongolian. The blocks are taken whole.
 fn joins(c: char) -> bool {
     matches!(

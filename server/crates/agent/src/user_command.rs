@@ -12,11 +12,11 @@ use protocol::PromptBlock;
 pub struct UserCommand {
     /// The command line. It may have several lines.
     pub command: String,
-    /// Whether the model reads it and what came of it.
+    /// True if the model reads it and what came of it.
     pub in_context: bool,
 }
 
-/// The command that a prompt is; none where it is a prompt for the model.
+/// The command that a prompt is; none if it is a prompt for the model.
 ///
 /// # Errors
 /// It begins like one and is none; says why.
@@ -54,7 +54,7 @@ pub fn escape(prompt: &mut [PromptBlock]) {
     }
 }
 
-/// Whether what stands behind a `!` makes it an image of Markdown's.
+/// True if what stands behind a `!` makes it an image of Markdown's.
 fn is_image(line: &str) -> bool {
     line.starts_with('[') && line.lines().next().is_some_and(|line| line.contains("]("))
 }

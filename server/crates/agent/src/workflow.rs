@@ -60,7 +60,7 @@ pub struct Problem {
 }
 
 impl Workflow {
-    /// Whether its prompt can be sent as it is. Else the user has to say something first.
+    /// True if its prompt can be sent as it is. Else the user has to say something first.
     pub fn is_whole(self) -> bool {
         self != Self::Ask
     }
@@ -92,33 +92,31 @@ impl Workflow {
         match self {
             Self::Ask => String::new(),
             Self::Fix => format!(
-                "Fix {problem}. Mend the cause with the smallest change that is right, not the symptom, and see whether it \
-                 is gone afterwards."
+                "Fix {problem}. Fix the cause with the smallest correct change, not the symptom, and check that it is gone \
+                 afterwards."
             ),
             Self::Explain if subject.problems.is_empty() => format!(
                 "Explain {it}: what it is for, how it works, and what one has to know before changing it. Look at what it \
-                 uses and at who uses it where that matters. Change nothing."
+                 uses and at its users if that matters. Change nothing."
             ),
             Self::Explain => format!(
-                "Explain {problem}: what it means, why it is reported here, and how it could be mended. Change nothing."
+                "Explain {problem}: what it means, why it is reported here, and how it could be fixed. Change nothing."
             ),
             Self::Test => format!(
-                "Write tests for {it}. Put them where this project has its tests, and write them as it writes others. Cover \
-                 what it promises, its edge cases and its errors. Leave the tested code as it is; if a test shows a fault \
-                 in it, say so. Run the tests if you can."
+                "Write tests for {it}. Put them where this project has its tests, in the style of the others. Cover its \
+                 promises, edge cases and errors. Leave the tested code as it is; if a test shows a fault in it, say so. Run \
+                 the tests if you can."
             ),
             Self::Review => format!(
-                "Look through {it} for what is wrong: faults, cases that nobody thought of, promises that are not kept. Say \
-                 the gravest first, each with its place, why it is wrong and how it shows. Leave out matters of taste. \
-                 Change nothing."
+                "Look through {it} for faults: bugs, forgotten cases, broken promises. Report the most serious first, each \
+                 with its location, why it is wrong and how it shows. Leave out matters of taste. Change nothing."
             ),
             Self::Update => format!(
-                "See whether {it} still says what is so: compare it with the project, and propose the smallest edits that \
-                 make it right."
+                "Check that {it} is still true: compare it with the project, and propose the smallest edits that correct it."
             ),
             Self::Document => format!(
-                "Document {it} in the way this project documents its code: what it does, what it takes and gives, how it \
-                 fails. Change comments only."
+                "Document {it} in the style of this project: what it does, its parameters and results, its errors. Change \
+                 only comments."
             ),
         }
     }
@@ -145,18 +143,18 @@ pub fn in_project() -> [(String, Vec<PromptBlock>); 3] {
     let all = [
         (
             "Show me around this project",
-            "Show me around this project: what it is for, what its parts are and how they hang together, where one begins to \
-             read, and how it is built and tested. Name places, so that I can open them. Change nothing.",
+            "Show me around this project: its purpose, its parts and how they fit together, where to start reading, and how it \
+             is built and tested. Give locations, so that I can open them. Change nothing.",
         ),
         (
-            "Say what was done here last",
-            "Look at what was done in this project last: the last commits, and what is not committed yet. Say what it was for, \
-             and what looks unfinished. Change nothing.",
+            "Summarise the latest changes",
+            "Look at the latest changes in this project: the last commits, and what is not committed yet. Say what they were \
+             for, and what looks unfinished. Change nothing.",
         ),
         (
-            "Find what is worth mending first",
-            "Look for what is worth mending first in this project: tests that fail or are missing, notes of things to do, code \
-             that does not keep its promises. Say the three that matter most, with their places, and why. Change nothing.",
+            "Find what is worth fixing first",
+            "Look for what is worth fixing first in this project: failing or missing tests, notes of things to do, code that \
+             does not keep its promises. Name the three that matter most, with their locations, and why. Change nothing.",
         ),
     ];
     all.map(|(title, text)| (title.to_owned(), vec![PromptBlock::Text { text: text.to_owned() }]))

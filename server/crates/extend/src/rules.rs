@@ -137,7 +137,7 @@ impl Loading<'_> {
         }
     }
 
-    /// The text of a file of rules; none where there is none, or it was read already.
+    /// The text of a file of rules; none if there is none, or it was read already.
     fn read(&mut self, path: &Path) -> Option<String> {
         let real = self.check(path)?;
         if !self.seen.insert(real.clone()) {

@@ -40,7 +40,7 @@ pub fn may_run(trusted: bool, supplied: Supplied) -> bool {
     }
 }
 
-/// Whether the user trusts a folder; none where nothing was said of it. What was said of the nearest folder above holds
+/// Whether the user trusts a folder; none if nothing was said of it. What was said of the nearest folder above holds
 /// for it too, unless that one is [wide](is_wide).
 ///
 /// # Errors
@@ -61,7 +61,7 @@ pub fn of_folder<E>(
     Ok(None)
 }
 
-/// Whether a folder holds more than anybody has looked at: the root of the file system, the user's home, and what is
+/// True if a folder holds more than anybody has looked at: the root of the file system, the user's home, and what is
 /// above that. To trust it says nothing of the folders in it.
 pub fn is_wide(folder: &Path, home: Option<&Path>) -> bool {
     folder.parent().is_none() || home.is_some_and(|home| home.starts_with(folder))

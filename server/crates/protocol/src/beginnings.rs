@@ -1,4 +1,4 @@
-//! `azimuth/prompt/beginnings`: what an empty chat can offer, beside the sessions of `azimuth/session/list`.
+//! `azimuth/prompt/beginnings`: what an empty chat offers, in addition to the sessions of `azimuth/session/list`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,10 +9,10 @@ use crate::{PromptBlock, SessionId};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PromptBeginningsParams {
-    /// The document that the user has before them, if any.
+    /// The document that the user is looking at, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
-    /// The session that the chat is of, if any: its model counts then.
+    /// The chat's session, if any; its model is then the one that is described.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
 }
@@ -21,55 +21,55 @@ pub struct PromptBeginningsParams {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptBeginningsResult {
-    /// How the workspace is set up, and what it lacks; what weighs most comes first.
+    /// The facts about the workspace's setup, the most important first.
     pub setup: Vec<SetupFact>,
-    /// What to try: about the document where it is one of the workspace's files, else about the project.
+    /// Prompts to try: about the document if it is one of the workspace's files, else about the project.
     pub beginnings: Vec<Beginning>,
 }
 
-/// How the workspace is set up, in one respect.
+/// A fact about the workspace's setup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SetupFact {
-    /// What it is about, so that a client can offer to see to it.
+    /// The subject, so that a client can offer a remedy.
     pub about: SetupAbout,
-    /// Whether that is well.
+    /// Its status.
     pub state: SetupState,
-    /// How it is, for people; one line.
+    /// A description of one line, for the user.
     pub text: String,
 }
 
-/// Whether a fact about the workspace is well.
+/// The status of a fact about the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SetupState {
-    /// It is there, and works.
+    /// It is set up, and works.
     InOrder,
-    /// Something is missing that the user could mend.
+    /// Something is missing that the user could fix.
     Lacks,
-    /// It is good to know, and neither.
+    /// Information that is neither.
     Neutral,
 }
 
-/// What a fact about the workspace is about.
+/// The subject of a fact about the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SetupAbout {
     /// The session's model, or else that of new sessions.
     Model,
-    /// Whether the workspace is trusted.
+    /// The trust in the workspace.
     Trust,
     /// The project's rules for agents.
     Rules,
-    /// Language servers of our own.
+    /// Azimuth's own language servers.
     Servers,
 }
 
-/// A prompt to begin with.
+/// A prompt to start with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Beginning {
-    /// What it does, for people, such as `Explain main.rs`.
+    /// A title for the user, such as `Explain main.rs`.
     pub title: String,
     /// The prompt. It can be sent as it is.
     pub prompt: Vec<PromptBlock>,

@@ -1,4 +1,4 @@
-//! `azimuth/checkpoint/*`: taking back what turns did to files, and putting it again.
+//! `azimuth/checkpoint/*`: undoing and redoing what turns did to files.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,11 +23,11 @@ pub struct CheckpointListParams {
 pub struct CheckpointListResult {
     /// The turns that changed files, newest first.
     pub turns: Vec<Checkpoint>,
-    /// Whether there are older ones.
+    /// True if there are older ones.
     pub more: bool,
 }
 
-/// What a turn did to files.
+/// The changes of files by a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Checkpoint {
@@ -37,58 +37,58 @@ pub struct Checkpoint {
     pub files: Vec<CheckpointFile>,
 }
 
-/// What turns did to a file, and how that stands.
+/// The changes of a file by turns, and their status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckpointFile {
     /// The document.
     pub uri: String,
-    /// Its path for people: relative to the workspace folder.
+    /// Its path relative to the workspace folder, to be shown.
     pub path: String,
-    /// What the turns made of it. To undo is the reverse of it.
+    /// The turns' change of the file. Undo does the reverse.
     pub change: FileChange,
     /// Lines that they added.
     pub added: u32,
     /// Lines that they removed.
     pub removed: u32,
-    /// How it stands.
+    /// Its status.
     pub state: CheckpointState,
-    /// Why it is so, in words, where it can be neither undone nor redone as it is.
+    /// The reason, if it can be neither undone nor redone as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Where it was changed since: whether what the turns did can be taken out of it, or put into it, while the rest
-    /// stays. Confirmed, that is done then, and else all of it is set.
+    /// For a file that was changed since: true if the turns' changes can be undone or redone while the rest stays. If
+    /// the file is confirmed, that is done; otherwise all of the file is restored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub merges: bool,
-    /// The hash of its text as it is now; absent where there is no file. Confirming needs it.
+    /// The hash of its current text; absent if there is no file. It is needed to confirm the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub now: Option<String>,
 }
 
-/// How a file that turns changed stands.
+/// The status of a file that turns changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckpointState {
-    /// It is as the turns left it, and can be undone.
+    /// As the turns left it; it can be undone.
     Applied,
-    /// It is as it was before them: taken back, and can be put again.
+    /// As it was before the turns; it can be redone.
     Undone,
-    /// It is neither: somebody changed it since. It is left as it is unless that is confirmed.
+    /// Neither: it was changed since. It is left as it is unless it is confirmed.
     ChangedSince,
-    /// It cannot be taken back or put again: what it was is no longer kept, or never was.
+    /// It can be neither undone nor redone, because its former text is not kept.
     NotKept,
-    /// What it is now cannot be told.
+    /// Its current text cannot be read.
     Unreadable,
 }
 
-/// Which way.
+/// The direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// Back to what was before.
+    /// Back to the text before.
     #[default]
     Undo,
-    /// Again to what was undone.
+    /// Forward to what was undone.
     Redo,
 }
 
@@ -104,7 +104,7 @@ pub struct CheckpointPreviewParams {
     /// Also all turns after it: back to the message that began it.
     #[serde(default)]
     pub and_later: bool,
-    /// Whether to look at undoing, which it is without it, or at redoing.
+    /// The direction to look at; undo without it.
     #[serde(default)]
     pub direction: Direction,
 }
@@ -113,11 +113,11 @@ pub struct CheckpointPreviewParams {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckpointPreviewResult {
-    /// The turns, newest first. Empty where there is nothing to take back or to put again.
+    /// The turns, newest first. Empty if there is nothing to undo or redo.
     pub turn_ids: Vec<TurnId>,
-    /// The files that it is about, sorted by path, each as one step over all the turns.
+    /// The files, sorted by path, each as one step over all the turns.
     pub files: Vec<CheckpointFile>,
-    /// How many of these turns' hunks are undecided. To undo rejects them, and to redo does not bring them back.
+    /// The number of these turns' undecided hunks. Undo rejects them, and redo does not bring them back.
     pub pending_hunks: u32,
 }
 
@@ -127,26 +127,26 @@ pub struct CheckpointPreviewResult {
 pub struct CheckpointRestoreParams {
     /// The session.
     pub session_id: SessionId,
-    /// The turn. Without it, to undo: the last one that changed files and was not undone; to redo: those that were
+    /// The turn. Without it: for undo, the last one that changed files and is not undone; for redo, those that were
     /// undone last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
     /// Also all turns after it: back to the message that began it.
     #[serde(default)]
     pub and_later: bool,
-    /// The files that were changed since and are to be set all the same, each as the user saw it.
+    /// The files to restore although they were changed since, each as the user saw it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub confirmed: Vec<ConfirmedFile>,
 }
 
-/// A file that was changed since, and is to be set all the same. What it is now is kept, and `redo` brings it back.
+/// A file to restore although it was changed since. Its current text is kept, and `redo` brings it back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConfirmedFile {
     /// The document.
     pub uri: String,
-    /// The hash of its text as the user saw it, from `now` of the preview or the list; absent where there was no file.
-    /// Of a file with another text by now nothing is confirmed.
+    /// The hash of its text as the user saw it, from `now` of the preview or the list; absent if there was no file. If
+    /// the text has changed by now, the file is not confirmed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub now: Option<String>,
 }
@@ -155,72 +155,71 @@ pub struct ConfirmedFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckpointRestoreResult {
-    /// The turns, newest first. Empty where there was nothing to take back or to put again.
+    /// The turns, newest first. Empty if there was nothing to undo or redo.
     pub turn_ids: Vec<TurnId>,
-    /// What became of each file, sorted by path.
+    /// The outcome for each file, sorted by path.
     pub files: Vec<RestoredFile>,
 }
 
-/// What became of a file that was to be set back or again.
+/// The outcome of undo or redo for a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoredFile {
     /// The document.
     pub uri: String,
-    /// Its path for people.
+    /// Its path, to be shown.
     pub path: String,
-    /// How it went.
+    /// The outcome.
     pub outcome: RestoreOutcome,
-    /// The turns' changes that were taken back or put again, in the order in which that was done. Empty unless it is
-    /// done.
+    /// The turns' changes that were undone or redone, in that order. Empty unless the outcome is `done`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<RestoreStep>,
 }
 
-/// How setting a file back or again went.
+/// How the undo or redo of a file ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum RestoreOutcome {
-    /// It is as wanted.
+    /// Done: the file has the wanted text.
     Done,
-    /// It is as wanted, as far as can be told: the client said yes, but did not show the text in time.
+    /// Probably done: the client agreed, but did not show the text in time.
     Unverified,
     /// It was left as it is.
     Left {
-        /// Why, and what to do.
+        /// The reason, and what to do.
         reason: String,
     },
     /// It could not be done; nothing was changed.
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// A turn's change of a file, taken back or put again.
+/// A turn's change of a file that was undone or redone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoreStep {
     /// The turn.
     pub turn_id: TurnId,
-    /// What the file was; absent where there was none.
+    /// The file before; absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<FileImage>,
-    /// What it became; absent where there is none.
+    /// The file after; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<FileImage>,
 }
 
-/// A file as it was at a time. What it held is kept.
+/// A file at one moment. Its content is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileImage {
     /// The hash of its text, without byte order mark and with LF line ends.
     pub hash: String,
-    /// The hash of its bytes, where these are known and not just the text's.
+    /// The hash of its bytes, if the bytes are known and not only the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<String>,
-    /// Whether it could be run as a program; false also where that is not known.
+    /// True if it was executable; false if that is unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub executable: bool,
 }
@@ -243,13 +242,13 @@ impl FileImage {
 pub struct ChangedFile {
     /// The document.
     pub uri: String,
-    /// What it was; absent where there was none, and where `unknown` says so.
+    /// The file before; absent if there was none, or if `unknown` says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<FileImage>,
-    /// What it is now; absent where there is none, and where `unknown` says so.
+    /// The file now; absent if there is none, or if `unknown` says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<FileImage>,
-    /// Why what it was, or is, is not kept, so that the change cannot be undone; absent where it can.
+    /// The reason why the file before or after is not kept, so that the change cannot be undone; absent if it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
 }

@@ -25,15 +25,15 @@ pub struct Range {
 }
 
 impl Range {
-    /// The first line that it has something of and the last, from 0. Where it ends at a line's very beginning, as a
-    /// selection of whole lines does, that line is not part of it.
+    /// The first and the last line of the range, from 0. If it ends at the beginning of a line, as a selection of whole
+    /// lines does, that line is not part of it.
     pub fn lines(self) -> [u32; 2] {
         let is_whole = self.end.character == 0 && self.end.line > self.start.line;
         [self.start.line, self.end.line - u32::from(is_whole)]
     }
 }
 
-/// A place in a file that an event speaks of; an editor can show it.
+/// A location in a file that an event is about; an editor can show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Location {
     /// The document.
@@ -64,7 +64,7 @@ pub enum PromptBlock {
         /// Which part.
         range: Range,
     },
-    /// What the user has selected, as it stood when the prompt was sent.
+    /// The user's selection at the time of the prompt.
     Selection {
         /// The document.
         uri: String,
@@ -96,13 +96,13 @@ pub enum AssistantBlock {
     },
     /// The model's thinking.
     Thinking {
-        /// What may be shown; can be empty where a vendor hides it.
+        /// The part that may be shown; it can be empty if the vendor hides it.
         text: String,
         /// What the vendor wants back unchanged (signature, encrypted content). Opaque.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         vendor: Option<Value>,
     },
-    /// A wish to call a tool.
+    /// A call of a tool.
     ToolCall {
         /// The call.
         id: ToolCallId,
@@ -128,20 +128,20 @@ impl AssistantBlock {
     }
 }
 
-/// What a tool call came to. Every tool call has exactly one.
+/// The result of a tool call. Every tool call has exactly one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
     /// The call.
     pub tool_call_id: ToolCallId,
-    /// What the model reads, bounded.
+    /// The text that the model reads, bounded.
     pub text: String,
-    /// Whether the call failed.
+    /// True if the call failed.
     #[serde(default)]
     pub is_error: bool,
 }
 
-/// What kind of thing a tool does; ACP's tool kinds.
+/// The kind of a tool; ACP's tool kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
@@ -168,13 +168,13 @@ pub enum ToolKind {
 /// A step of a plan; ACP's plan entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanEntry {
-    /// What is to be done: one line.
+    /// The task, one line.
     pub content: String,
     /// How far it is.
     pub status: PlanEntryStatus,
 }
 
-/// How far a step of a plan is.
+/// The status of a step of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanEntryStatus {
@@ -201,7 +201,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// All tokens. What a vendor says is not to be relied on, so that no sum here overflows.
+    /// The sum of all tokens. It does not overflow, whatever a vendor reports.
     pub fn total(&self) -> u64 {
         [self.output, self.cache_read, self.cache_write].into_iter().fold(self.input, u64::saturating_add)
     }

@@ -1,10 +1,10 @@
-//! What a client can do for the server beyond LSP, and the requests for it, from server to client.
+//! The capabilities of a client beyond LSP, and the requests from server to client that use them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a client says of itself in `initialize`, under `capabilities.experimental.azimuth`. A client that says nothing
-/// there gets no `azimuth/*` message that it did not ask for.
+/// The capabilities that a client announces in `initialize`, under `capabilities.experimental.azimuth`. A client that
+/// announces none gets no `azimuth/*` message that it did not ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClientCapabilities {
@@ -32,7 +32,7 @@ pub struct EditorDocumentParams {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EditorSaveResult {
-    /// Whether the document's text is on disk now.
+    /// True if the document's text is on disk now.
     pub saved: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct EditorSaveResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EditorTextResult {
-    /// The document's text as the editor holds it; absent where the editor does not have it open.
+    /// The document's text in the editor; absent if it is not open there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
@@ -51,10 +51,10 @@ pub struct EditorTextResult {
 pub struct EditorFormatParams {
     /// The document.
     pub uri: String,
-    /// The version of it that is to be formatted. For another one there is no text in the result.
+    /// The version to format. If the document has another version, the result has no text.
     pub version: i32,
-    /// The lines to format, from top to bottom, not overlapping; all of the document where there are none. A formatter
-    /// that cannot format a part formats nothing then.
+    /// The lines to format, from top to bottom, not overlapping; empty for the whole document. A formatter that cannot
+    /// format a part then formats nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<LineRange>,
 }
@@ -65,19 +65,18 @@ pub struct EditorFormatParams {
 pub struct LineRange {
     /// The first, from 0.
     pub start: u32,
-    /// The one after the last.
+    /// The line after the last one.
     pub end: u32,
 }
 
-/// Result of `azimuth/editor/format`. Nothing is changed by the request: the server puts the text into the document as
-/// it does an accepted edit.
+/// Result of `azimuth/editor/format`. The request changes nothing: the server applies the text like an accepted edit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EditorFormatResult {
-    /// What the whole document would be, formatted; absent where nothing formats it, or it is at another version.
+    /// The text of the whole document, formatted; absent if there is no formatter, or the document has another version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// What formats it, for people, such as a language server's name; absent where that is not known.
+    /// The formatter's name to show, such as a language server's; absent if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }

@@ -1,8 +1,8 @@
-//! Error codes of our methods. JSON-RPC's and LSP's own codes keep their meaning.
+//! The error codes of Azimuth's methods. JSON-RPC's and LSP's own codes keep their meaning.
 
-/// An error code of JSON-RPC, LSP or ours, with what it means.
+/// An error code of JSON-RPC, LSP or Azimuth.
 ///
-/// Ours lie in -32000..-32099, which JSON-RPC leaves to servers; those LSP reserves (-32002, -32001) are left out.
+/// Azimuth's are in -32000..-32099, which JSON-RPC leaves to servers, without those that LSP reserves (-32002, -32001).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
     /// The message is not JSON.
@@ -11,9 +11,9 @@ pub enum ErrorCode {
     InvalidRequest,
     /// There is no such method.
     MethodNotFound,
-    /// The parameters do not fit; the message names the field.
+    /// The parameters are invalid; the message names the field.
     InvalidParams,
-    /// A fault of ours. The server goes on.
+    /// A bug in the server, which continues.
     InternalError,
     /// A request before `initialize`.
     ServerNotInitialized,
@@ -21,9 +21,9 @@ pub enum ErrorCode {
     RequestCancelled,
     /// There is no such session, turn, proposal, hunk, terminal, question or model.
     NotFound,
-    /// The review moved on; `data` holds the proposals as they are now.
+    /// The review has changed; `data` has the current proposals.
     StaleReview,
-    /// The turn named is not the one that runs; `data` holds the running one, if any.
+    /// The named turn is not the running one; `data` has the running one, if any.
     WrongTurn,
     /// A turn is running in the session.
     TurnRunning,
@@ -33,12 +33,12 @@ pub enum ErrorCode {
     StoreFailed,
     /// The command or file operation could not be done.
     OperationFailed,
-    /// It needs the user's confirmation; the message says what it means.
+    /// The user has to confirm it; the message explains it.
     NotConfirmed,
 }
 
 impl ErrorCode {
-    /// All codes, in order of their numbers' families.
+    /// All codes, grouped by their numbers.
     pub const ALL: &'static [Self] = &[
         Self::ParseError,
         Self::InvalidRequest,
@@ -99,19 +99,19 @@ impl ErrorCode {
         }
     }
 
-    /// What it means, for documents.
+    /// The meaning, for documents.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::ParseError => "The message is not JSON.",
             Self::InvalidRequest => "The JSON is not a request.",
             Self::MethodNotFound => "There is no such method.",
-            Self::InvalidParams => "The parameters do not fit; the message names the field.",
-            Self::InternalError => "A fault of the server's. It goes on.",
+            Self::InvalidParams => "The parameters are invalid; the message names the field.",
+            Self::InternalError => "A bug in the server, which continues.",
             Self::ServerNotInitialized => "A request came before `initialize` was answered.",
             Self::RequestCancelled => "The client cancelled the request.",
             Self::NotFound => "There is no such session, turn, proposal, hunk, terminal, question or model.",
-            Self::StaleReview => "The review moved on since; `data.proposals` holds it as it is now.",
-            Self::WrongTurn => "The turn named is not the one that runs; `data.turnId` is the running one, or null.",
+            Self::StaleReview => "The review has changed; `data.proposals` has the current proposals.",
+            Self::WrongTurn => "The named turn is not the running one; `data.turnId` is the running one, or null.",
             Self::TurnRunning => "A turn is running in the session: steer it, queue the prompt, or cancel it.",
             Self::SessionLocked => {
                 "Another process has the session open and cannot be reached; the message says which."
@@ -119,7 +119,7 @@ impl ErrorCode {
             Self::StoreFailed => "The session's data could not be read or written; the message says why.",
             Self::OperationFailed => "The operation could not be done; the message says why and what to do.",
             Self::NotConfirmed => {
-                "It needs the user's confirmation: show them the message, which says what it means, and ask again with `confirmed`."
+                "The user has to confirm it: show them the message, which explains it, and send the request again with `confirmed`."
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Events: all that happens in a session, in order. Everything shown is a fold of them.
+//! Events: everything that happens in a session, in order. Everything shown is a fold of them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub struct EventParams {
     pub event: SequencedEvent,
 }
 
-/// An event with its place in the session.
+/// An event with its number in the session.
 // `E` is another type only for who hands events on as JSON, without a look into them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -35,13 +35,13 @@ pub struct EventParams {
 pub struct SequencedEvent<E = Event> {
     /// Its number in the session: 1, 2, 3, … without gaps.
     pub seq: u64,
-    /// When it happened.
+    /// The time of the event.
     pub at: u64,
-    /// What happened.
+    /// The event itself.
     pub event: E,
 }
 
-/// What happened in a session.
+/// An event of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Event {
@@ -49,11 +49,11 @@ pub enum Event {
     SessionStarted {
         /// Its folders, as URIs.
         folders: Vec<String>,
-        /// Whether the user asked for it by a command, so that it is kept even if nothing is said in it. Absent in logs
-        /// of older versions.
+        /// True if the user created it with a command, so that it is kept even if it stays empty. Absent in logs of
+        /// older versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         asked_for: Option<bool>,
-        /// How many of the next changes of its model and mode only say what it begins with.
+        /// The number of the following changes of model and mode that only say what the session starts with.
         #[serde(default)]
         begins_with: u32,
     },
@@ -70,15 +70,15 @@ pub enum Event {
         #[serde(default)]
         scripted: bool,
     },
-    /// Edits are accepted as they come from now on, or no longer.
+    /// Automatic accepting of edits was switched on or off.
     AcceptEditsChanged {
-        /// Whether edits are accepted as they come, from now on.
+        /// True if edits are accepted automatically from now on.
         on: bool,
-        /// For how long.
+        /// The scope.
         #[serde(default)]
         scope: AutoScope,
     },
-    /// The session is in another mode.
+    /// The session's mode has changed.
     ModeChanged {
         /// The mode.
         mode: Mode,
@@ -87,9 +87,9 @@ pub enum Event {
     CommandExecuted {
         /// The command as typed.
         command: String,
-        /// What came of it, in Markdown.
+        /// Its output, in Markdown.
         message: String,
-        /// Whether it failed.
+        /// True if it failed.
         #[serde(default)]
         is_error: bool,
     },
@@ -97,9 +97,9 @@ pub enum Event {
     TurnStarted {
         /// The turn.
         turn_id: TurnId,
-        /// The prompt. Empty where an earlier turn is gone on with.
+        /// The prompt. Empty if an earlier turn is continued.
         prompt: Vec<PromptBlock>,
-        /// What the prompt's mentions and the editor's state came to, as the model reads it. May be empty.
+        /// The content of the prompt's mentions and the editor's state, as the model reads it. It may be empty.
         #[serde(default)]
         context: String,
         /// The model's id.
@@ -111,9 +111,9 @@ pub enum Event {
     Steered {
         /// The turn.
         turn_id: TurnId,
-        /// What was said.
+        /// The text.
         prompt: Vec<PromptBlock>,
-        /// What its mentions came to.
+        /// The content of its mentions.
         #[serde(default)]
         context: String,
     },
@@ -121,19 +121,19 @@ pub enum Event {
     PromptQueued {
         /// The waiting prompt.
         queue_id: QueueId,
-        /// What it says.
+        /// Its text.
         prompt: Vec<PromptBlock>,
     },
-    /// A waiting prompt is no longer one: it was started or taken back.
+    /// A waiting prompt has left the queue: it was started or taken back.
     PromptDequeued {
         /// The waiting prompt.
         queue_id: QueueId,
     },
-    /// The model was told something by us: decisions on its edits, new problems. Part of its context.
+    /// Azimuth told the model something: decisions on its edits, new problems. Part of its context.
     Noted {
         /// The turn.
         turn_id: TurnId,
-        /// What it was told.
+        /// The text.
         text: String,
     },
     /// A piece of the assistant's text.
@@ -150,58 +150,58 @@ pub enum Event {
         /// The piece.
         text: String,
     },
-    /// A piece of the diff that an edit comes to, while the call for it still arrives. It goes behind the pieces of the
-    /// same call before it. What such pieces say is void once the message is whole or discarded, or the turn ends: the
-    /// hunks that the call then proposes stand for it.
+    /// A piece of an edit's diff, while its call still arrives. It follows the earlier pieces of the same call. These
+    /// pieces are void once the message is complete or discarded, or the turn ends: the hunks that the call then
+    /// proposes replace them.
     EditDelta {
         /// The message.
         message_id: MessageId,
-        /// Tells the pieces of one call from those of others of the message. The call may be made under another id.
+        /// An id that is the same for the pieces of one call in the message. The call may be made under another id.
         tool_call_id: ToolCallId,
-        /// The file, for people: as the model names it.
+        /// The file, as the model names it, to be shown.
         path: String,
         /// The piece, in Markdown's `diff` notation: lines that begin with a space, `-`, `+`, or `@`. It may end within
         /// a line.
         text: String,
     },
-    /// A message is whole. What its deltas said stands here again, with the tool calls.
+    /// A message is complete. It has the text of its deltas again, with the tool calls.
     MessageCompleted {
         /// The turn.
         turn_id: TurnId,
         /// The message.
         message_id: MessageId,
-        /// All of it.
+        /// The complete content.
         content: Vec<AssistantBlock>,
-        /// What the request used.
+        /// The tokens of the request.
         usage: Usage,
-        /// What the request cost in US dollars; absent where the price is unknown.
+        /// The cost of the request in US dollars; absent if the price is unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
     },
-    /// A message broke off and will be asked for again; what was shown of it is void.
+    /// A message was cut off and will be requested again; what was shown of it is void.
     MessageDiscarded {
         /// The message.
         message_id: MessageId,
     },
-    /// A request to the model failed in passing and is tried again.
+    /// A request to the model failed temporarily and is tried again.
     Retrying {
         /// The turn.
         turn_id: TurnId,
-        /// Which retry this is, from 1.
+        /// The number of the retry, from 1.
         attempt: u32,
-        /// How long it waits first, in milliseconds.
+        /// The delay before it, in milliseconds.
         delay_ms: u64,
-        /// What went wrong.
+        /// The reason for the failure.
         reason: String,
     },
-    /// The model says what it is going to do, and how far it is. It takes the place of the turn's plan before it.
+    /// The model's plan, with the status of its steps. It replaces the turn's earlier plan.
     PlanUpdated {
         /// The turn.
         turn_id: TurnId,
         /// The steps, in their order.
         entries: Vec<PlanEntry>,
     },
-    /// A tool call begins.
+    /// A tool call started.
     ToolCallStarted {
         /// The turn.
         turn_id: TurnId,
@@ -209,13 +209,13 @@ pub enum Event {
         tool_call_id: ToolCallId,
         /// The tool.
         name: String,
-        /// What kind of thing it does.
+        /// The tool's kind.
         kind: ToolKind,
-        /// What it does, in a few words: `Reading main.rs`.
+        /// A short title: `Reading main.rs`.
         title: String,
         /// Its input.
         input: Value,
-        /// The places it is about.
+        /// The locations that it is about.
         #[serde(default)]
         locations: Vec<Location>,
     },
@@ -223,18 +223,17 @@ pub enum Event {
     ToolCallEnded {
         /// The turn.
         turn_id: TurnId,
-        /// What the model reads of it.
+        /// The result that the model reads.
         result: ToolResult,
-        /// What it came to, in a few words: `3 matches`, `+2 -1`.
+        /// A short summary: `3 matches`, `+2 -1`.
         #[serde(default)]
         summary: String,
-        /// The places it is about.
+        /// The locations that it is about.
         #[serde(default)]
         locations: Vec<Location>,
-        /// How long it ran, in milliseconds.
+        /// Its duration, in milliseconds.
         duration_ms: u64,
-        /// The input as the model reads it from here on, where that is the edit that was applied and not the one that
-        /// it wrote.
+        /// The input as the model reads it from here on, if that is the applied edit and not the one that it wrote.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rewritten_input: Option<Value>,
     },
@@ -245,25 +244,25 @@ pub enum Event {
         /// The question.
         request: PermissionRequest,
     },
-    /// A question was answered or fell away.
+    /// A question was answered or became moot.
     PermissionAnswered {
         /// The question.
         permission_id: PermissionId,
-        /// How.
+        /// The answer.
         outcome: PermissionOutcome,
     },
-    /// Something was allowed or denied without asking; why.
+    /// Something was allowed or denied without asking.
     PermissionJudged {
         /// The call.
         tool_call_id: ToolCallId,
-        /// Whether it may go on.
+        /// True if it was allowed.
         allowed: bool,
-        /// The rule or default, and where it comes from.
+        /// The rule or default, and its source.
         reason: String,
     },
-    /// The pending change of a file is new, or has changed.
+    /// A proposal is new, or has changed.
     ProposalChanged {
-        /// The proposal as it is now.
+        /// The current proposal.
         proposal: Proposal,
     },
     /// Hunks were decided.
@@ -272,33 +271,33 @@ pub enum Event {
         proposal_id: ProposalId,
         /// The hunks.
         hunk_ids: Vec<HunkId>,
-        /// How.
+        /// The answer.
         decision: Decision,
-        /// A word to the model.
+        /// A message to the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
-    /// Accepted hunks were put into their document, or could not be.
+    /// Accepted hunks were applied to their document, or could not be.
     EditApplied {
         /// The proposal.
         proposal_id: ProposalId,
         /// The hunks.
         hunk_ids: Vec<HunkId>,
-        /// The turn that they belong to: the last of those that had a part in them. Absent in logs of older versions.
+        /// The last turn that had a part in them. Absent in logs of older versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turn_id: Option<TurnId>,
         /// The document.
         uri: String,
-        /// The hash of its text before; absent for a file that was not there. The text is kept.
+        /// The hash of its text before; absent if there was no file. The text is kept.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<String>,
-        /// The hash of its text after, which is kept too; absent where it is no more.
+        /// The hash of its text after, which is kept too; absent if there is no file any more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         after: Option<String>,
-        /// Where a file was deleted, what it was beyond its text.
+        /// For a deleted file: the file before, beyond its text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deleted: Option<Box<FileImage>>,
-        /// How it went.
+        /// The outcome.
         outcome: ApplyOutcome,
     },
     /// A document was formatted after edits in it were accepted.
@@ -316,11 +315,11 @@ pub enum Event {
         added: u32,
         /// Lines that it removed.
         removed: u32,
-        /// What formatted it, for people; absent where that is not known.
+        /// The formatter's name to show; absent if it is unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// A command begins in a terminal.
+    /// A command started in a terminal.
     TerminalStarted {
         /// The terminal.
         terminal_id: TerminalId,
@@ -341,13 +340,13 @@ pub enum Event {
         tool_call_id: ToolCallId,
         /// The offset after its last byte of output.
         offset: u64,
-        /// Its exit code; absent where it was killed or timed out.
+        /// Its exit code; absent if it was killed or timed out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit_code: Option<i32>,
     },
-    /// A terminal is new or has changed: what runs in it, whether that waits for input, who has it.
+    /// A terminal is new or has changed: the command in it, if it waits for input, or who has taken it over.
     TerminalChanged {
-        /// The terminal as it is now.
+        /// The current state of the terminal.
         terminal: Box<TerminalInfo>,
     },
     /// Something was typed into a terminal.
@@ -359,67 +358,67 @@ pub enum Event {
         tool_call_id: Option<ToolCallId>,
         /// Who typed.
         by: Typist,
-        /// What was typed, a line at a time; empty where it was not shown.
+        /// The typed text, a line at a time; empty if it was not shown.
         text: String,
-        /// Whether it was typed while the terminal showed nothing of it, as a password. It is kept nowhere.
+        /// True if the terminal did not show it, as for a password. It is kept nowhere.
         #[serde(default)]
         hidden: bool,
     },
     /// The user runs a command of their own: `!command`, or `!!command`, which the model does not see.
     UserCommandStarted {
-        /// Its id, where a call has one.
+        /// Its id, in the place of a call's.
         tool_call_id: ToolCallId,
         /// The command line.
         command: String,
-        /// Whether it is part of the model's context.
+        /// True if it is part of the model's context.
         in_context: bool,
     },
     /// The user's own command ended.
     UserCommandEnded {
         /// Its id.
         tool_call_id: ToolCallId,
-        /// What it printed, as a model reads it.
+        /// Its output, as the model reads it.
         text: String,
-        /// Its exit code; absent where it was stopped or could not be run.
+        /// Its exit code; absent if it was stopped or could not be run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit_code: Option<i32>,
-        /// How long it ran, in milliseconds.
+        /// Its duration, in milliseconds.
         duration_ms: u64,
     },
-    /// A command of a turn changed files of the project, or another program did while the turn ran.
+    /// A turn's command, or another program during the turn, changed files of the project.
     FilesChanged {
         /// The turn.
         turn_id: TurnId,
-        /// The call that ran it; absent where it was not while a command ran.
+        /// The call that ran the command; absent if no command ran at that time.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_call_id: Option<ToolCallId>,
         /// The files, sorted by URI.
         files: Vec<ChangedFile>,
     },
-    /// What a file is was looked at where nobody could tell it later.
+    /// The state of a file was recorded because it could not be determined later.
     FileSeen {
         /// The file.
         uri: String,
-        /// What it is; absent where there is no file.
+        /// The file; absent if there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         now: Option<FileImage>,
-        /// When it was looked at.
+        /// The occasion.
         occasion: SeenOccasion,
     },
-    /// What turns did to files was taken back, or put again. Part of the model's context.
+    /// Turns' changes of files were undone or redone. Part of the model's context.
     CheckpointRestored {
-        /// Which way.
+        /// The direction.
         direction: Direction,
         /// The turns, newest first.
         turn_ids: Vec<TurnId>,
-        /// What became of each file.
+        /// The outcome for each file.
         files: Vec<RestoredFile>,
     },
-    /// A word to the user: something that is worth knowing and needs no answer.
+    /// A notice to the user, which needs no answer.
     Notice {
-        /// How grave it is.
+        /// Its severity.
         severity: Severity,
-        /// What it says.
+        /// Its text.
         text: String,
     },
     /// The context filled up: the results of these calls were replaced by a short note.
@@ -429,35 +428,35 @@ pub enum Event {
         /// The calls whose results the model no longer sees.
         tool_call_ids: Vec<ToolCallId>,
     },
-    /// How full the context is.
+    /// The size of the context.
     ContextUsed {
         /// Tokens of the last request.
         used: u64,
-        /// The model's limit.
+        /// The model's limit, in tokens.
         limit: u64,
     },
     /// A turn ended.
     TurnEnded {
         /// The turn.
         turn_id: TurnId,
-        /// Why.
+        /// The reason.
         stop_reason: StopReason,
-        /// What failed, or why the answer is not whole or the model would not give one, and what to do.
+        /// The failure, or why the answer is incomplete or the model refused, and what to do.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
-        /// What the turn used.
+        /// The tokens of the turn.
         usage: Usage,
-        /// What the turn cost in US dollars; absent where a price is unknown.
+        /// The cost of the turn in US dollars; absent if a price is unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
-        /// How many errors its edits brought that are still there, as language servers see it. Absent where there is
-        /// none, and where nobody could tell.
+        /// The number of errors that its edits caused and that language servers still report. Absent if there are none,
+        /// or if it is unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         new_errors: Option<u32>,
     },
 }
 
-/// How grave a notice is.
+/// The severity of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -469,29 +468,29 @@ pub enum Severity {
     Error,
 }
 
-/// When a file was looked at.
+/// The occasion on which a file's state was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SeenOccasion {
     /// An accepted edit is about to delete it.
     Deletion,
-    /// It was saved in the editor, after an edit had made it to which another file is still to be moved.
+    /// It was saved in the editor, after an edit had created it as the new path of a file that is still to be moved.
     Save,
-    /// The session was opened by another process, and the file is not as it was left.
+    /// Another process opened the session, and the file is not as it was left.
     Restart,
 }
 
-/// How applying an edit went.
+/// The outcome of applying an edit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ApplyOutcome {
-    /// The text was seen to be as expected.
+    /// The expected text was seen.
     Verified,
-    /// The client said yes, but did not show the text in time.
+    /// The client agreed, but did not show the text in time.
     Unverified,
     /// Nothing was changed.
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Identifiers. Opaque strings on the wire; a type each in Rust, so that one cannot stand for another.
+//! Identifiers. Opaque strings on the wire; separate types in Rust, so that they cannot be confused.
 
 use std::fmt;
 use std::sync::Arc;
@@ -40,13 +40,13 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A session: one conversation with all that happened in it. Six hexadecimal digits.
+    /// A session: one conversation with its log. Six hexadecimal digits.
     SessionId;
     /// One prompt turn of a session.
     TurnId;
     /// A message of the assistant, whose deltas carry the same id.
     MessageId;
-    /// One call of a tool. It is the vendor's id where the vendor gives one.
+    /// One call of a tool. It is the vendor's id if the vendor gives one.
     ToolCallId;
     /// A question for permission.
     PermissionId;

@@ -16,8 +16,8 @@ use crate::editor::LineRange;
 pub struct EditorQueryParams {
     /// The question.
     pub query: LangQuery,
-    /// How long the client may take, in milliseconds. Then it answers with the status `timedOut`, or with what it has
-    /// as `partial`.
+    /// The time that the client may take, in milliseconds. After that it answers with the status `timedOut`, or with
+    /// what it has as `partial`.
     pub timeout_ms: u32,
 }
 
@@ -25,107 +25,106 @@ pub struct EditorQueryParams {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum LangQuery {
-    /// Where is what stands here defined? Answered with `locations`.
+    /// The definition of the symbol here. Answered with `locations`.
     Definition {
         /// The document.
         uri: String,
-        /// The place.
+        /// The position.
         position: Position,
     },
-    /// Where is the type of what stands here defined? Answered with `locations`.
+    /// The definition of the symbol's type. Answered with `locations`.
     TypeDefinition {
         /// The document.
         uri: String,
-        /// The place.
+        /// The position.
         position: Position,
     },
-    /// What implements what stands here? Answered with `locations`.
+    /// The implementations of the symbol here. Answered with `locations`.
     Implementation {
         /// The document.
         uri: String,
-        /// The place.
+        /// The position.
         position: Position,
     },
-    /// Where is what stands here used? Its declaration is among them. Answered with `locations`.
+    /// The uses of the symbol here, including its declaration. Answered with `locations`.
     References {
         /// The document.
         uri: String,
-        /// The place.
+        /// The position.
         position: Position,
     },
-    /// What is known of what stands here? Answered with `text`.
+    /// The description of the symbol here. Answered with `text`.
     Hover {
         /// The document.
         uri: String,
-        /// The place.
+        /// The position.
         position: Position,
     },
-    /// What symbols are in a document? Answered with `symbols`, each before those that are in it.
+    /// The symbols of a document. Answered with `symbols`, each before those that it contains.
     DocumentSymbols {
         /// The document.
         uri: String,
     },
-    /// What symbols of the workspace are called like this? Answered with `symbols`.
+    /// The symbols of the workspace with this name. Answered with `symbols`.
     WorkspaceSymbols {
-        /// What they are called, or a part of it.
+        /// The name, or a part of it.
         query: String,
-        /// A document whose language servers are asked; all that run without one.
+        /// A document whose language servers are asked; without it, all that run are asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         uri: Option<String>,
     },
-    /// What calls what stands here? Answered with `calls`.
+    /// The callers of the function here. Answered with `calls`.
     IncomingCalls {
         /// The document.
         uri: String,
-        /// The place.
+        /// The position.
         position: Position,
     },
-    /// What does that call which stands here? Answered with `calls`.
+    /// The functions that the function here calls. Answered with `calls`.
     OutgoingCalls {
         /// The document.
         uri: String,
-        /// The place.
+        /// The position.
         position: Position,
     },
-    /// What are the supertypes of the type that stands here? Answered with `symbols`.
+    /// The supertypes of the type here. Answered with `symbols`.
     Supertypes {
         /// The document.
         uri: String,
-        /// The place.
+        /// The position.
         position: Position,
     },
-    /// What are the subtypes of the type that stands here? Answered with `symbols`.
+    /// The subtypes of the type here. Answered with `symbols`.
     Subtypes {
         /// The document.
         uri: String,
-        /// The place.
+        /// The position.
         position: Position,
     },
-    /// What would have to change, so that what stands here is called otherwise? Nothing is changed. Answered with
-    /// `edit`.
+    /// The changes that would rename the symbol here. Nothing is changed. Answered with `edit`.
     Rename {
         /// The document.
         uri: String,
-        /// The place.
+        /// The position.
         position: Position,
         /// The new name.
         new_name: String,
     },
-    /// What would have to change elsewhere, if a file or folder lay in another place? Nothing is changed, and the
-    /// moving itself is not in the answer. Answered with `edit`.
+    /// The changes elsewhere that would move a file or folder. Nothing is changed, and the move itself is not in the
+    /// answer. Answered with `edit`.
     MoveFile {
-        /// Where it is.
+        /// The current path, as a URI.
         from: String,
-        /// Where it would be.
+        /// The new path, as a URI.
         to: String,
     },
-    /// What problems are known? Answered with `diagnostics`.
+    /// The known problems. Answered with `diagnostics`.
     Diagnostics {
-        /// The document; all of which something is known without it.
+        /// The document; without it, all documents with known problems.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         uri: Option<String>,
     },
-    /// What can be done for a part of a document? Answered with `actions`.
+    /// The actions for a part of a document. Answered with `actions`.
     CodeActions {
         /// The document.
         uri: String,
@@ -135,8 +134,8 @@ pub enum LangQuery {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kind: Option<String>,
     },
-    /// What would an action change? Nothing is changed. Answered with `edit`; an action that does more than edit is
-    /// `unsupported`.
+    /// The changes that an action would make. Nothing is changed. Answered with `edit`; an action that does more than
+    /// edit is `unsupported`.
     CodeAction {
         /// The document.
         uri: String,
@@ -144,20 +143,20 @@ pub enum LangQuery {
         range: Range,
         /// The action, by its title.
         title: String,
-        /// The kind that it was asked for by, where it was: some servers make such actions only then.
+        /// The kind with which it was requested, if any: some servers offer such actions only then.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kind: Option<String>,
     },
-    /// What would have to change, so that a document is formatted? Nothing is changed. Answered with `edit`.
+    /// The changes that would format a document. Nothing is changed. Answered with `edit`.
     Format {
         /// The document.
         uri: String,
-        /// Only these lines, where any are named. Our own servers alone are asked so; clients have
+        /// Only these lines, if any are named. Only Azimuth's own servers are asked this way; clients have
         /// `azimuth/editor/format`.
         #[serde(skip)]
         lines: Vec<LineRange>,
     },
-    /// Which servers run for a document, or at all? Answered with `nothing`; `servers` says it.
+    /// The servers that run for a document, or all of them. Answered with `nothing`; the result is in `servers`.
     Servers {
         /// The document.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -165,39 +164,39 @@ pub enum LangQuery {
     },
 }
 
-/// What a question came to: result of `azimuth/editor/query`.
+/// Result of `azimuth/editor/query`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LangResult {
-    /// How far the answer can be relied on.
+    /// The reliability of the answer.
     pub status: LangStatus,
-    /// Who answered, or would have. Empty where that cannot be told.
+    /// The servers that answered, or would have. Empty if they are unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<LangServer>,
-    /// The version of the document that it was answered for; none where it is not open.
+    /// The version of the document that the answer is for; none if it is not open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<i32>,
-    /// What went wrong, or what is still missing, for people.
+    /// The failure, or what is still missing, to be shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The answer.
     pub answer: LangAnswer,
 }
 
-/// How far an answer can be relied on. "There is none" is `ready` with an empty answer, and nothing else.
+/// The reliability of an answer. "There is none" is `ready` with an empty answer, and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum LangStatus {
-    /// It is whole.
+    /// The answer is complete.
     Ready,
-    /// The server still reads the project: what there is may be there, more may come.
+    /// The server is still reading the project: the answer may be incomplete.
     Indexing,
-    /// There is more than was given, one of several servers did not answer, or it is not known whether it is of the
-    /// text as it is now. The message says which.
+    /// There is more than was given, one of several servers did not answer, or the answer may be for another text than
+    /// the current one. The message says which.
     Partial,
-    /// No server is there for the document.
+    /// There is no server for the document.
     NoServer,
-    /// The servers that are there cannot answer this.
+    /// The servers cannot answer this.
     Unsupported,
     /// The server said that it could not; the message says why.
     Failed,
@@ -207,7 +206,7 @@ pub enum LangStatus {
     TimedOut,
     /// The editor was busy and did not pass the question on.
     EditorBusy,
-    /// It takes edits that wait for the user, which the servers do not see; the message says which.
+    /// The answer depends on pending edits, which the servers do not see; the message names them.
     Unseen,
 }
 
@@ -215,27 +214,27 @@ pub enum LangStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LangServer {
-    /// Its name, as it or its configuration says it.
+    /// Its name, as given by the server or its configuration.
     pub name: String,
     /// Its version, if it says one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
 
-/// An answer, by what was asked.
+/// An answer, by the kind of question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum LangAnswer {
     /// There is no answer; the status says why.
     Nothing,
-    /// Places in code.
+    /// Locations in code.
     Locations {
-        /// The places.
+        /// The locations.
         locations: Vec<LangLocation>,
     },
     /// Text in Markdown.
     Text {
-        /// The text; empty where nothing is known.
+        /// The text; empty if nothing is known.
         text: String,
     },
     /// Symbols.
@@ -243,35 +242,35 @@ pub enum LangAnswer {
         /// The symbols.
         symbols: Vec<LangSymbol>,
     },
-    /// What calls or is called.
+    /// Callers, or called functions.
     Calls {
-        /// The callers, or the called.
+        /// The callers, or the called functions.
         calls: Vec<LangCall>,
     },
     /// A change of files that was not made.
     Edit {
-        /// Its steps, in their order; empty where nothing would have to change.
+        /// Its steps, in their order; empty if nothing would change.
         changes: Vec<LangChange>,
     },
     /// Problems.
     Diagnostics {
-        /// The documents, those without problems too where they are known to have none.
+        /// The documents, including those that are known to have no problems.
         documents: Vec<LangDiagnostics>,
     },
-    /// Things that can be done.
+    /// Available actions.
     Actions {
         /// The actions.
         actions: Vec<LangAction>,
     },
 }
 
-/// A place in code.
+/// A location in code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LangLocation {
     /// The document.
     pub uri: String,
-    /// The place in it.
+    /// The range in it.
     pub range: Range,
 }
 
@@ -281,30 +280,30 @@ pub struct LangLocation {
 pub struct LangSymbol {
     /// Its name.
     pub name: String,
-    /// What it is: the number of LSP's `SymbolKind`.
+    /// Its kind: the number of LSP's `SymbolKind`.
     pub kind: u8,
-    /// More about it, such as its signature.
+    /// Details, such as its signature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// The name of what it is in.
+    /// The name of its container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
-    /// In how many symbols of the same answer it lies.
+    /// Its depth: the number of symbols of the same answer that contain it.
     #[serde(default)]
     pub depth: u32,
-    /// All of it.
+    /// Its whole range.
     pub location: LangLocation,
-    /// Its name in its definition; where that is not known, its beginning.
+    /// Its name in its definition; if that is unknown, its beginning.
     pub selection: Range,
 }
 
-/// A caller, or something called.
+/// A caller, or a called function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LangCall {
-    /// What calls, or is called.
+    /// The caller, or the called function.
     pub symbol: LangSymbol,
-    /// Where the calls stand: in the caller, whichever that is.
+    /// The ranges of the calls, in the caller.
     pub ranges: Vec<Range>,
 }
 
@@ -319,23 +318,23 @@ pub enum LangChange {
         /// The version of it that the edits are made for, if it is open.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<i32>,
-        /// The hash of the text that the edits are made for, where that is known: SHA-256 in hexadecimal, without byte
-        /// order mark and with LF line ends.
+        /// The hash of the text that the edits are made for, if it is known: SHA-256 in hexadecimal, without byte order
+        /// mark and with LF line ends.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hash: Option<String>,
-        /// The edits, all of the text before any of them, not overlapping.
+        /// The edits, with ranges in the text before all of them, not overlapping.
         edits: Vec<LangTextEdit>,
     },
-    /// A file is made.
+    /// A file is created.
     Create {
         /// The file.
         uri: String,
     },
     /// A file or folder is moved.
     Rename {
-        /// Where it is.
+        /// The current path, as a URI.
         from: String,
-        /// Where it goes.
+        /// The new path, as a URI.
         to: String,
     },
     /// A file or folder is deleted.
@@ -345,7 +344,7 @@ pub enum LangChange {
     },
 }
 
-/// A part of a text, and what stands there instead.
+/// A part of a text, and its replacement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LangTextEdit {
@@ -361,7 +360,7 @@ pub struct LangTextEdit {
 pub struct LangDiagnostics {
     /// The document.
     pub uri: String,
-    /// The version of it that they belong to, where that is known.
+    /// The version that they belong to, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<i32>,
     /// The problems.
@@ -372,21 +371,21 @@ pub struct LangDiagnostics {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LangDiagnostic {
-    /// Where.
+    /// The range.
     pub range: Range,
-    /// How bad.
+    /// The severity.
     pub severity: LangSeverity,
-    /// What.
+    /// The message.
     pub message: String,
-    /// Who says so, such as `rustc`.
+    /// The source, such as `rustc`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Its code there, such as `E0308`.
+    /// The source's code for it, such as `E0308`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
 }
 
-/// How bad a problem is.
+/// The severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum LangSeverity {
@@ -400,25 +399,25 @@ pub enum LangSeverity {
     Hint,
 }
 
-/// Something that can be done.
+/// An available action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LangAction {
-    /// What it does, for people; its name in `codeAction`.
+    /// Its title, to be shown; its name in `codeAction`.
     pub title: String,
     /// Its kind, such as `quickfix` or `refactor.extract`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Whether it is the one that is likely meant.
+    /// True for the most likely action.
     #[serde(default)]
     pub preferred: bool,
-    /// Why it cannot be done here, if it cannot.
+    /// The reason why it cannot be done here, if it cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<String>,
 }
 
 impl LangResult {
-    /// A result that has no answer, for this reason.
+    /// A result without an answer, for this reason.
     pub fn without_answer(status: LangStatus, message: Option<String>) -> Self {
         Self { status, servers: Vec::new(), version: None, message, answer: LangAnswer::Nothing }
     }
@@ -447,7 +446,7 @@ impl LangQuery {
         }
     }
 
-    /// Gives each document that it names another name.
+    /// Renames each document in it.
     pub fn rename_documents(&mut self, name: impl Fn(&str) -> String) {
         match self {
             Self::Definition { uri, .. }
@@ -471,7 +470,7 @@ impl LangQuery {
         }
     }
 
-    /// Whether its answer takes the whole project, and not only what stands in front of it.
+    /// True if the answer depends on the whole project, and not only on the code at the position.
     pub fn is_wide(&self) -> bool {
         matches!(
             self,

@@ -44,9 +44,9 @@ use crate::turn::{
 pub trait Request {
     /// The method's name.
     const METHOD: &'static str;
-    /// What it takes.
+    /// The parameters.
     type Params: DeserializeOwned + Serialize + JsonSchema + Send + 'static;
-    /// What it gives.
+    /// The result.
     type Result: DeserializeOwned + Serialize + JsonSchema + Send + 'static;
 }
 
@@ -54,7 +54,7 @@ pub trait Request {
 pub trait Notification {
     /// The method's name.
     const METHOD: &'static str;
-    /// What it carries.
+    /// The parameters.
     type Params: DeserializeOwned + Serialize + JsonSchema + Send + 'static;
 }
 
@@ -62,13 +62,13 @@ pub trait Notification {
 pub struct MethodSpec {
     /// The method's name.
     pub method: &'static str,
-    /// What it does.
+    /// The description.
     pub doc: &'static str,
     /// The schema of its parameters.
     pub params: fn(&mut SchemaGenerator) -> Schema,
     /// The schema of its result; none for a notification.
     pub result: Option<fn(&mut SchemaGenerator) -> Schema>,
-    /// The errors it can give beside `invalidParams`, `internalError` and `requestCancelled`. Every request about a
+    /// Its errors, in addition to `invalidParams`, `internalError` and `requestCancelled`. Every request about a
     /// session can fail to open it, or to reach the window that has it.
     pub errors: &'static [ErrorCode],
 }
@@ -125,23 +125,23 @@ macro_rules! notifications {
 requests! {
     /// Every request from client to server, in the order of the documentation.
     REQUESTS;
-    /// Makes a session and attaches the client to it.
+    /// Creates a session and attaches the client to it.
     SessionNew = "azimuth/session/new", SessionNewParams => SessionNewResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Lists sessions.
     SessionList = "azimuth/session/list", SessionListParams => SessionListResult, [StoreFailed];
-    /// Opens a session and gives its events after a number. The client is attached to it.
+    /// Opens a session, attaches the client to it, and returns its events after a number.
     SessionOpen = "azimuth/session/open", SessionOpenParams => SessionOpenResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Detaches the client from a session.
     SessionClose = "azimuth/session/close", SessionCloseParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
-    /// Gives a session another title.
+    /// Renames a session.
     SessionRename = "azimuth/session/rename", SessionRenameParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Sets the mode of a session's next turns. `bypass` needs a confirmation.
     SessionMode = "azimuth/session/mode", SessionModeParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
-    /// Deletes a session with all that belongs to it. This cannot be undone.
+    /// Deletes a session and everything that belongs to it. This cannot be undone.
     SessionDelete = "azimuth/session/delete", SessionDeleteParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Starts a turn. Answers at once with the turn's id; the rest are events.
     TurnStart = "azimuth/turn/start", TurnStartParams => TurnStartResult, [NotFound, TurnRunning, SessionLocked, StoreFailed, OperationFailed];
-    /// Says something to the running turn.
+    /// Sends a message to the running turn.
     TurnSteer = "azimuth/turn/steer", TurnSteerParams => Done, [NotFound, WrongTurn, SessionLocked, StoreFailed, OperationFailed];
     /// Adds a prompt to the queue, or takes one back.
     TurnQueue = "azimuth/turn/queue", TurnQueueParams => TurnQueueResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
@@ -149,33 +149,33 @@ requests! {
     TurnCancel = "azimuth/turn/cancel", TurnCancelParams => TurnCancelResult, [NotFound, WrongTurn, SessionLocked, StoreFailed, OperationFailed];
     /// Answers a question for permission.
     PermissionAnswer = "azimuth/permission/answer", PermissionAnswerParams => PermissionAnswerResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
-    /// Lists the permission rules in force, with where they come from.
+    /// Lists the permission rules in force, with their sources.
     PermissionList = "azimuth/permission/list", PermissionListParams => PermissionListResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
-    /// Takes back a rule that was granted.
+    /// Revokes a rule that was granted.
     PermissionRevoke = "azimuth/permission/revoke", PermissionRevokeParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
-    /// Tells whether a folder is trusted, or says so.
+    /// Returns the trust in a folder, or changes it.
     WorkspaceTrust = "azimuth/workspace/trust", WorkspaceTrustParams => WorkspaceTrustResult, [StoreFailed, OperationFailed];
     /// Lists the proposals that wait for a decision.
     ReviewList = "azimuth/review/list", ReviewListParams => ReviewResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Accepts or rejects hunks. The same call twice is harmless; a stale one changes nothing.
     ReviewDecide = "azimuth/review/decide", ReviewDecideParams => ReviewResult, [NotFound, StaleReview, SessionLocked, StoreFailed, OperationFailed];
-    /// Gives a file before and after its pending hunks, to be compared.
+    /// Returns a file before and after its pending hunks, for a comparison.
     ReviewText = "azimuth/review/text", ReviewTextParams => ProposedText, [NotFound, SessionLocked, StoreFailed, OperationFailed];
-    /// Changes what is proposed for a file, as the user wants it. Nothing is accepted by it.
+    /// Replaces the proposed text of a file with the user's. It accepts nothing.
     ReviewChange = "azimuth/review/change", ReviewChangeParams => ReviewResult, [NotFound, StaleReview, SessionLocked, StoreFailed, OperationFailed];
-    /// Says something of a hunk to the model. Nothing is decided by it.
+    /// Sends a comment on a hunk to the model. It decides nothing.
     ReviewComment = "azimuth/review/comment", ReviewCommentParams => ReviewResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
-    /// Has edits accepted as they come, or no longer: in the session until the server ends, or in its project for good.
-    /// They can be undone.
+    /// Switches automatic accepting of edits on or off: in the session until the server ends, or in its project
+    /// permanently. The edits can be undone.
     ReviewAuto = "azimuth/review/auto", ReviewAutoParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
-    /// Lists the turns that changed files, with what they changed and how that stands now.
+    /// Lists the turns that changed files, with their changes and the current status of each file.
     CheckpointList = "azimuth/checkpoint/list", CheckpointListParams => CheckpointListResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
-    /// Tells what undoing or redoing a turn would do to each file. Changes nothing.
+    /// Returns what undoing or redoing a turn would do to each file. It changes nothing.
     CheckpointPreview = "azimuth/checkpoint/preview", CheckpointPreviewParams => CheckpointPreviewResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
-    /// Takes back what a turn did to files, or all from a message on. A file that was changed since is left and named,
-    /// unless it is confirmed. Hunks of these turns that are undecided are rejected. Twice is harmless.
+    /// Undoes what a turn did to files, or what all turns from a message on did. A file that was changed since is left
+    /// and named, unless it is confirmed. Undecided hunks of these turns are rejected. The same call twice is harmless.
     CheckpointUndo = "azimuth/checkpoint/undo", CheckpointRestoreParams => CheckpointRestoreResult, [NotFound, TurnRunning, SessionLocked, StoreFailed, OperationFailed];
-    /// Puts again what was undone, by the same rules.
+    /// Redoes what was undone, by the same rules.
     CheckpointRedo = "azimuth/checkpoint/redo", CheckpointRestoreParams => CheckpointRestoreResult, [NotFound, TurnRunning, SessionLocked, StoreFailed, OperationFailed];
     /// Lists a session's terminals: its shell and its jobs.
     TerminalList = "azimuth/terminal/list", TerminalListParams => TerminalListResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
@@ -185,29 +185,28 @@ requests! {
     TerminalWrite = "azimuth/terminal/write", TerminalWriteParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Sets a terminal's size.
     TerminalResize = "azimuth/terminal/resize", TerminalResizeParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
-    /// Ends what runs in a terminal.
+    /// Ends the command in a terminal.
     TerminalKill = "azimuth/terminal/kill", TerminalKillParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
-    /// Sends a signal to what runs in a terminal.
+    /// Sends a signal to the command in a terminal.
     TerminalSignal = "azimuth/terminal/signal", TerminalSignalParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Takes a terminal over from the model, or hands it back.
     TerminalTake = "azimuth/terminal/take", TerminalTakeParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
-    /// Says how far the client has come with a terminal's output.
+    /// Acknowledges a terminal's output.
     TerminalAck = "azimuth/terminal/ack", TerminalAckParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
-    /// No longer follows a terminal's output.
+    /// Stops following a terminal's output.
     TerminalClose = "azimuth/terminal/close", TerminalCloseParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Lists the models.
     ModelList = "azimuth/model/list", ModelListParams => ModelListResult, [];
     /// Chooses a model for a session, or for new sessions.
     ModelSelect = "azimuth/model/select", ModelSelectParams => ModelSelectResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
-    /// Lists the language servers of our own for the client's workspace folders, and says how it stands with them.
-    /// Servers that the editor runs are not among them.
+    /// Lists Azimuth's own language servers for the client's workspace folders, with their status. Servers that the
+    /// editor runs are not among them.
     ServersList = "azimuth/servers/list", ServersListParams => ServersListResult, [OperationFailed];
-    /// Ends language servers of our own, so that the next question starts them anew, and reads their configuration
-    /// files anew.
+    /// Restarts Azimuth's own language servers with the next question, and reads their configuration files again.
     ServersRestart = "azimuth/servers/restart", ServersRestartParams => ServersRestartResult, [OperationFailed];
     /// Completes a prompt: slash commands and their arguments after `/`, files after `@`.
     PromptComplete = "azimuth/prompt/complete", PromptCompleteParams => PromptCompleteResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
-    /// Tells what an empty chat can offer: how the client's workspace is set up, and what to try at a document.
+    /// Returns what an empty chat offers: the setup of the client's workspace, and prompts to try for a document.
     PromptBeginnings = "azimuth/prompt/beginnings", PromptBeginningsParams => PromptBeginningsResult, [OperationFailed];
 }
 
@@ -216,11 +215,11 @@ notifications! {
     EventNotification = "azimuth/event", EventParams;
     /// Bytes of a terminal that the client follows.
     TerminalOutput = "azimuth/terminal/output", TerminalOutputParams;
-    /// The state of a language server of our own is other than it was: `azimuth/servers/list` tells it. Sent twice in a
-    /// second at most, to a client that has used one of our methods.
+    /// The state of one of Azimuth's own language servers changed; `azimuth/servers/list` returns it. Sent at most
+    /// twice a second, to a client that has used one of Azimuth's methods.
     ServersChanged = "azimuth/servers/changed", ServersChangedParams;
-    /// The user has chosen a code action that begins a workflow: its prompt is for the chat that they have before them.
-    /// Sent to a client with the capability `panel`; another gets it in a chat document.
+    /// The user has chosen a code action that starts a workflow; its prompt is for the visible chat. Sent to a client
+    /// with the capability `panel`; other clients get it in a chat document.
     PromptPut = "azimuth/prompt/put", PromptPutParams;
 }
 
@@ -228,14 +227,14 @@ requests! {
     /// Every request from server to client, in the order of the documentation. Each is sent only to a client that
     /// announced it, and has a deadline.
     CLIENT_REQUESTS;
-    /// Saves a document, with whatever the editor does on saving. Needs the capability `save`.
+    /// Saves a document, including everything that the editor does on save. Needs the capability `save`.
     EditorSave = "azimuth/editor/save", EditorDocumentParams => EditorSaveResult, [];
-    /// Gives a document's text as the editor holds it. Needs the capability `text`.
+    /// Returns a document's text in the editor. Needs the capability `text`.
     EditorText = "azimuth/editor/text", EditorDocumentParams => EditorTextResult, [];
-    /// Gives what a document would be, formatted by the editor or one of its language servers. Needs the capability
+    /// Returns the text of a document, formatted by the editor or one of its language servers. Needs the capability
     /// `format`.
     EditorFormat = "azimuth/editor/format", EditorFormatParams => EditorFormatResult, [];
-    /// Passes a question about code to the language servers that the editor runs, never to this one, and gives what
-    /// they say. Nothing is changed by it. Needs the capability `query`.
+    /// Passes a question about code to the language servers that the editor runs, never to this one, and returns their
+    /// answer. It changes nothing. Needs the capability `query`.
     EditorQuery = "azimuth/editor/query", EditorQueryParams => LangResult, [];
 }

@@ -1,4 +1,4 @@
-//! `azimuth/model/*`: which models there are, and which a session uses.
+//! `azimuth/model/*`: the available models, and the model of a session.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,28 +9,28 @@ use crate::SessionId;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelInfo {
-    /// What to select it by: `provider/name`, such as `anthropic/claude-sonnet-5-5`.
+    /// The id to select it with: `provider/name`, such as `anthropic/claude-sonnet-5-5`.
     pub id: String,
-    /// Its name for people.
+    /// Its name, to be shown.
     pub name: String,
-    /// Who serves it, such as `anthropic`, `openai`, `ollama`, `scripted`.
+    /// The provider, such as `anthropic`, `openai`, `ollama`, `scripted`.
     pub provider: String,
     /// The context window in tokens.
     pub context_tokens: u64,
     /// The longest answer in tokens.
     pub max_output_tokens: u64,
-    /// What it costs; absent where unknown, zero where it is free.
+    /// The price; absent if unknown, zero if it is free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
-    /// Whether it can be used now: a key is there, or a local server answers.
+    /// True if it can be used now: there is a key, or a local server answers.
     pub available: bool,
-    /// Why it cannot be used and what to do.
+    /// The reason why it cannot be used, and what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unavailable_because: Option<String>,
-    /// Whether it takes images.
+    /// True if it takes images.
     #[serde(default)]
     pub images: bool,
-    /// Whether it can think before it answers.
+    /// True if it can think before it answers.
     #[serde(default)]
     pub thinking: bool,
     /// True for a model that plays a script; an interface must say so.
@@ -85,6 +85,6 @@ pub struct ModelSelectParams {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelSelectResult {
-    /// The model now chosen.
+    /// The selected model.
     pub model: ModelInfo,
 }

@@ -1,40 +1,40 @@
-//! `azimuth/permission/*`: questions the agent asks before it acts, and their answers.
+//! `azimuth/permission/*`: the questions that the agent asks before it acts, and their answers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{PermissionId, SessionId, ToolCallId};
 
-/// What an option does; ACP's option kinds.
+/// The effect of an option; ACP's option kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionOptionKind {
-    /// Go on, this time.
+    /// Allow it, this time.
     AllowOnce,
-    /// Go on, and do not ask for this again in this project.
+    /// Allow it, and do not ask for this again in this project.
     AllowAlways,
     /// Do not.
     RejectOnce,
-    /// Do not, and never again in this project.
+    /// Reject it, always in this project.
     RejectAlways,
 }
 
-/// What a question is about.
+/// The subject of a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionAbout {
-    /// Whether a tool call may be made.
+    /// A tool call.
     #[default]
     ToolCall,
-    /// What becomes of pending hunks before a command runs. It is moot once none is pending any more.
+    /// The pending hunks before a command runs. It is moot once none is pending any more.
     PendingEdits,
-    /// Whether the user's unsaved text is saved before a command runs.
+    /// Saving the user's unsaved text before a command runs.
     UnsavedText,
-    /// Whether a command may run outside the sandbox.
+    /// Running a command outside the sandbox.
     Outside,
-    /// Whether the workspace is trusted: whether what it supplies may run, and what it allows counts.
+    /// Trust in the workspace: with it, what the workspace supplies may run, and what it allows counts.
     Trust,
-    /// Whether a program that the project brings along, such as a language server, may be started as it is now.
+    /// Starting a program that comes with the project, such as a language server, in its current form.
     Program,
 }
 
@@ -42,73 +42,73 @@ pub enum PermissionAbout {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionOption {
-    /// What to answer with.
+    /// The id to answer with.
     pub option_id: String,
-    /// What it says, its scope in words: `Always allow cargo test … in this project`.
+    /// The text, with its scope: `Always allow cargo test … in this project`.
     pub name: String,
-    /// What it does.
+    /// Its effect.
     pub kind: PermissionOptionKind,
 }
 
-/// A question. It stands until it is answered or its turn ends, across reconnects.
+/// A question. It stays open until it is answered or its turn ends, across reconnects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionRequest {
     /// The question.
     pub permission_id: PermissionId,
-    /// The tool call that waits, where one does.
+    /// The tool call that waits, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<ToolCallId>,
-    /// What it is about.
+    /// The subject.
     #[serde(default)]
     pub about: PermissionAbout,
     /// The question in a few words: `Run a command?`
     pub title: String,
-    /// What exactly would be done: the command line, the paths.
+    /// The details: the command line, the paths.
     pub detail: String,
-    /// Why it is asked: the rule or default that led here.
+    /// The reason: the rule or default that led here.
     pub reason: String,
     /// The answers to choose from.
     pub options: Vec<PermissionOption>,
 }
 
-/// How a question ended.
+/// The outcome of a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum PermissionOutcome {
     /// An option was chosen.
     Selected {
-        /// Which.
+        /// The option.
         option_id: String,
-        /// A word to the model, such as why it was rejected.
+        /// A message to the model, such as why it was rejected.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
     /// The turn ended first, or nobody could answer.
     Cancelled,
-    /// What it was about was settled otherwise.
+    /// The subject was settled in another way.
     Moot,
 }
 
-/// How a rule decides.
+/// The effect of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleEffect {
-    /// What it fits runs without a question.
+    /// Matching actions run without a question.
     Allow,
-    /// What it fits is asked.
+    /// The user is asked about matching actions.
     Ask,
-    /// What it fits is refused.
+    /// Matching actions are refused.
     Deny,
 }
 
-/// Where a rule comes from.
+/// The source of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleOrigin {
     /// The user's own configuration, or what the editor was started with.
     User,
-    /// A file of the project's, or settings that an editor read out of it.
+    /// A file of the project, or settings that an editor read from it.
     Project,
     /// Granted by an answer "always", for the project.
     Granted,
@@ -122,17 +122,17 @@ pub enum RuleOrigin {
 pub struct RuleInfo {
     /// The rule as written: `Shell(cargo test:*)`.
     pub rule: String,
-    /// How it decides.
+    /// Its effect.
     pub effect: RuleEffect,
-    /// Where it comes from.
+    /// Its source.
     pub origin: RuleOrigin,
-    /// Where it comes from, in words: `your config.toml`.
+    /// Its source, to be shown: `your config.toml`.
     pub source: String,
-    /// What it covers, in words.
+    /// A description of what it covers.
     pub covers: String,
-    /// Whether `azimuth/permission/revoke` takes it away. Others are changed where they are written.
+    /// True if `azimuth/permission/revoke` can revoke it. Others are changed in their files.
     pub revocable: bool,
-    /// Why it does not count just now, if so: an allow rule of a project that is not trusted.
+    /// The reason if it does not count at the moment, such as an allow rule of a project that is not trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub void: Option<String>,
 }
@@ -153,7 +153,7 @@ pub struct PermissionListResult {
     pub rules: Vec<RuleInfo>,
 }
 
-/// Parameters of `azimuth/permission/revoke`: take back what was granted. Twice is harmless.
+/// Parameters of `azimuth/permission/revoke`. The same call twice is harmless.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PermissionRevokeParams {
@@ -165,17 +165,17 @@ pub struct PermissionRevokeParams {
     pub origin: RuleOrigin,
 }
 
-/// Parameters of `azimuth/workspace/trust`: whether what a folder supplies may run, and what it allows counts.
+/// Parameters of `azimuth/workspace/trust`. What a trusted folder supplies may run, and what it allows counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WorkspaceTrustParams {
     /// The folder, as a URI; without it, the client's workspace folders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// What the user says; without it, nothing is changed.
+    /// The user's answer; without it, nothing is changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trusted: Option<bool>,
-    /// Whether it is the editor's own trust, which counts while the editor is connected and is not kept.
+    /// True for the editor's own trust, which counts while the editor is connected and is not kept.
     #[serde(default)]
     pub by_editor: bool,
 }
@@ -184,9 +184,9 @@ pub struct WorkspaceTrustParams {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceTrustResult {
-    /// Whether the folder, or all of them, is trusted now.
+    /// True if the folder, or all of them, are trusted now.
     pub trusted: bool,
-    /// Whether that was said by the user or the editor. Where it was not, the first turn asks.
+    /// True if the user or the editor has decided that. Otherwise the first turn asks.
     pub decided: bool,
 }
 
@@ -200,7 +200,7 @@ pub struct PermissionAnswerParams {
     pub permission_id: PermissionId,
     /// The option chosen.
     pub option_id: String,
-    /// A word to the model.
+    /// A message to the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }

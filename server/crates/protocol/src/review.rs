@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{HunkId, ProposalId, SessionId, ToolCallId};
 
-/// The pending change of one file: the difference between its text and what the agent proposes.
+/// The pending change of one file: the difference between its text and the agent's proposal.
 ///
 /// Further edits of the same file join the proposal until all its hunks are decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -13,34 +13,34 @@ use crate::{HunkId, ProposalId, SessionId, ToolCallId};
 pub struct Proposal {
     /// The proposal.
     pub proposal_id: ProposalId,
-    /// Grows when a hunk appears, vanishes or changes, not when one is decided or merely moves.
+    /// A number that grows when a hunk appears, disappears or changes, but not when one is decided or only moves.
     pub revision: u64,
     /// The document.
     pub uri: String,
-    /// Its path for people: relative to the workspace folder.
+    /// Its path relative to the workspace folder, to be shown.
     pub path: String,
-    /// What becomes of the file.
+    /// The kind of change.
     pub change: FileChange,
     /// The hunks, from top to bottom, decided ones included.
     pub hunks: Vec<Hunk>,
-    /// The hash of the document in which the hunks have their lines; absent where there is no file. By it the server
-    /// knows after a restart whether they still have them.
+    /// The hash of the document that the hunks' lines refer to; absent if there is no file. With it the server knows
+    /// after a restart if the lines are still right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_hash: Option<String>,
-    /// The document to which the deleted file's text goes; absent where it goes nowhere. The deletion can be accepted
-    /// once that document has it, or together with it.
+    /// For a move: the document that gets the deleted file's text; otherwise absent. The deletion can be accepted once
+    /// that document has the text, or together with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<String>,
-    /// Whether the hunks are in the document already, since a command put them there, or another program while the turn
-    /// ran. To accept such a hunk keeps it; to reject takes it back. Its `startLine` is that of `newText`, which stands
-    /// in the document now; `oldText` is what was there. `change` is what became of the file. Nothing waits for the
-    /// decision. A hunk that is `applying` is being taken back; one in conflict can only be kept; `undone` means that
-    /// it was taken back and is there again. Without `toolCallIds` it was another program.
+    /// True if the hunks are already in the document, because a command or, during the turn, another program put them
+    /// there. To accept such a hunk keeps it; to reject it takes it back. Its `startLine` is that of `newText`, which
+    /// is in the document now; `oldText` is the text before. `change` is what happened to the file. Nothing waits for
+    /// the decision. A hunk that is `applying` is being taken back; one in conflict can only be kept; `undone` means
+    /// that it was taken back and is there again. Without `toolCallIds` another program made the change.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub landed: bool,
 }
 
-/// What becomes of a file.
+/// The kind of change of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileChange {
@@ -52,7 +52,7 @@ pub enum FileChange {
     Delete,
 }
 
-/// A piece of a change that is decided as one.
+/// A part of a proposal that is decided on its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hunk {
@@ -60,7 +60,7 @@ pub struct Hunk {
     pub hunk_id: HunkId,
     /// The tool calls it came from.
     pub tool_call_ids: Vec<ToolCallId>,
-    /// First line it replaces in the document as it is now, from 0.
+    /// The first line that it replaces in the current document, from 0.
     pub start_line: u32,
     /// The lines it replaces, with their line ends (LF). Empty for an insertion.
     pub old_text: String,
@@ -72,27 +72,27 @@ pub struct Hunk {
     /// The line below them, with its line end; absent at the document's end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line_after: Option<String>,
-    /// What the server finds the hunk by after a restart, where the document changed meanwhile; absent where its lines
-    /// cannot be told from others in the document. Clients have no use for it.
+    /// A mark with which the server finds the hunk after a restart if the document has changed; absent if its lines are
+    /// not unique in the document. Clients do not need it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchor: Option<String>,
-    /// How it stands.
+    /// Its state.
     pub state: HunkState,
-    /// What the user said of it, the oldest first.
+    /// The user's comments, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comments: Vec<String>,
-    /// How many of these, the last ones, the model has not been told. Clients have no use for it.
+    /// The number of the last comments that the model has not been told. Clients do not need it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub untold_comments: usize,
 }
 
-/// For fields that are left out where they are 0.
+/// For fields that are left out if they are 0.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
 fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// How a hunk stands.
+/// The state of a hunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HunkState {
@@ -102,17 +102,17 @@ pub enum HunkState {
     Applying,
     /// Accepted, and seen in the document.
     Accepted,
-    /// Accepted and sent, but nobody could tell whether it arrived.
+    /// Accepted and sent, but not seen in the document.
     Unverified,
     /// Rejected.
     Rejected,
-    /// The text it was made for has changed; it cannot be accepted as it is.
+    /// In conflict: the text that it was made for has changed, and it cannot be accepted.
     Conflicted,
-    /// Accepted, then taken back by the user in the editor.
+    /// Accepted, then undone by the user in the editor.
     Undone,
 }
 
-/// What to do with hunks.
+/// A decision on hunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
@@ -155,21 +155,20 @@ pub struct ReviewTextParams {
 pub struct ProposedText {
     /// The document.
     pub uri: String,
-    /// Its path for people.
+    /// Its path, to be shown.
     pub path: String,
     /// The proposal's revision.
     pub revision: u64,
-    /// The text as the user has it; absent where there is no file. Where the hunks have landed, the text without those
-    /// that are pending.
+    /// The current text; absent if there is no file. If the hunks have landed, the text without the pending ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// The text with every pending hunk in it; absent where the file is to be deleted. Where the hunks have landed, the
-    /// text as the user has it.
+    /// The text with every pending hunk; absent if the file is to be deleted. If the hunks have landed, the current
+    /// text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposed: Option<String>,
 }
 
-/// Parameters of `azimuth/review/change`: the user wants another text than the one proposed.
+/// Parameters of `azimuth/review/change`: the user wants another text than the proposed one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReviewChangeParams {
@@ -179,12 +178,12 @@ pub struct ReviewChangeParams {
     pub proposal_id: ProposalId,
     /// Its revision as the user saw it.
     pub revision: u64,
-    /// The text that is to be proposed in its place. Nothing is accepted by it.
+    /// The new proposed text. It is not accepted by this.
     pub text: String,
 }
 
-/// Parameters of `azimuth/review/comment`: the user says something of a hunk, which is not decided by it. The model is
-/// told at its next request, or with the next prompt.
+/// Parameters of `azimuth/review/comment`: a comment of the user on a hunk, which decides nothing. The model gets it
+/// with its next request, or with the next prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReviewCommentParams {
@@ -194,7 +193,7 @@ pub struct ReviewCommentParams {
     pub proposal_id: ProposalId,
     /// The hunk.
     pub hunk_id: HunkId,
-    /// What is said of it. Not empty.
+    /// The comment, not empty.
     pub text: String,
 }
 
@@ -204,25 +203,25 @@ pub struct ReviewCommentParams {
 pub struct ReviewAutoParams {
     /// The session.
     pub session_id: SessionId,
-    /// Whether edits are accepted as they come, from now on.
+    /// True to accept edits automatically from now on.
     pub on: bool,
-    /// For how long. Switched off for a session, it is off in it even where it is on for the project.
+    /// The scope. A session in which it is switched off keeps it off even if it is on for the project.
     #[serde(default)]
     pub scope: AutoScope,
 }
 
-/// For how long edits are accepted as they come.
+/// The scope of automatic accepting of edits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AutoScope {
-    /// In this session, until the server ends.
+    /// This session, until the server ends.
     #[default]
     Session,
-    /// In every session of the project, for good. It is kept in the user's data, never in the project.
+    /// Every session of the project, permanently. It is kept in the user's data, never in the project.
     Project,
 }
 
-/// What a decision is about.
+/// The hunks that a decision is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DecisionTarget {
@@ -243,9 +242,9 @@ pub struct ReviewDecideParams {
     pub session_id: SessionId,
     /// Accept or reject.
     pub decision: Decision,
-    /// A file each, whole or in hunks. All proposals that the user saw, for "all".
+    /// One item per file, with all or some of its hunks. For "all", every proposal that the user saw.
     pub targets: Vec<DecisionTarget>,
-    /// A word to the model.
+    /// A message to the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `azimuth/servers/*`: the language servers of our own, beside those that the editor runs.
+//! `azimuth/servers/*`: Azimuth's own language servers, which it runs in addition to the editor's.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,59 +12,59 @@ pub struct ServersListParams {}
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServersListResult {
-    /// The servers for the client's workspace folders, by root and name: those that run or ran, and those that the
-    /// folders are of the kind for.
+    /// The servers for the client's workspace folders, sorted by root and name: those that run or ran, and those for
+    /// projects of these folders' kinds.
     pub servers: Vec<ServerInfo>,
-    /// What is wrong with the configuration files of servers, for people.
+    /// The problems of the servers' configuration files, to be shown.
     pub problems: Vec<String>,
 }
 
-/// How it stands with a language server.
+/// The status of a language server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerInfo {
     /// Its name.
     pub name: String,
-    /// Its version, if it has said one.
+    /// Its version, if it has reported one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The folder of the project that it is for, as a URI.
     pub root: String,
-    /// What it does.
+    /// Its state.
     pub state: ServerState,
-    /// The path of its program, if that is there.
+    /// The path of its program, if it is installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
     /// The id of its process, while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
-    /// The memory that it and all that it started hold, in bytes; absent where that cannot be known.
+    /// The memory of the server and everything that it started, in bytes; absent if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// More about its state, for people.
+    /// Details of its state, to be shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-/// What a language server does.
+/// The state of a language server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ServerState {
-    /// It is there, and starts with the first question.
+    /// Installed; it starts with the first question.
     NotStarted,
-    /// The project brings it along, and the user has not allowed it as it is now.
+    /// It comes with the project, and the user has not allowed it in its current form.
     NotAllowed,
     /// The project is of its kind, but its program was not found.
     Missing,
-    /// It has not yet said what it can.
+    /// It is starting.
     Starting,
-    /// It reads the project.
+    /// It is reading the project.
     Indexing,
     /// It answers.
     Ready,
-    /// It ended by itself, or was ended since it did harm; it starts anew a while later.
+    /// It crashed, or was ended because it did harm; it starts again after a while.
     Crashed,
-    /// It was ended since it was not needed, or not wanted; it starts anew with the next question.
+    /// It was ended because it was not needed or not wanted; it starts again with the next question.
     Stopped,
 }
 
@@ -72,7 +72,7 @@ pub enum ServerState {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ServersRestartParams {
-    /// The server, by its name; all of the client's workspace folders without it.
+    /// The server's name; without it, all servers of the client's workspace folders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
@@ -81,7 +81,7 @@ pub struct ServersRestartParams {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServersRestartResult {
-    /// How many were ended. They start anew with the next question.
+    /// The number of ended servers. They start again with the next question.
     pub restarted: u32,
 }
 

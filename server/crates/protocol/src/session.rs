@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 use crate::content::Usage;
 use crate::{Event, PromptBlock, QueueId, SequencedEvent, SessionId, TurnId};
 
-/// What the agent may do in a turn.
+/// The mode of a turn: what the agent may do in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Look, and answer; nothing is changed or run.
+    /// Look and answer; nothing is changed or run.
     Ask,
     /// Look, also with commands that are known only to read, and plan; nothing is changed.
     Plan,
-    /// Everything, within the permissions: edits under review, commands that are allowed or asked for.
+    /// Everything within the permissions: edits are reviewed, commands are allowed or asked about.
     #[default]
     Agent,
-    /// As `agent`, and edits are accepted as they come.
+    /// Like `agent`, and edits are accepted automatically.
     AcceptEdits,
-    /// Nothing is asked. What rules deny stays denied, and what rules have asked is asked. It has to be confirmed.
+    /// Nothing is asked, except by `ask` rules; `deny` rules still deny. It has to be confirmed.
     Bypass,
 }
 
@@ -31,16 +31,16 @@ pub struct SessionInfo {
     pub session_id: SessionId,
     /// Its title; empty before the first prompt.
     pub title: String,
-    /// The workspace folders it works in, as URIs. The first one is where commands start.
+    /// The workspace folders that it works in, as URIs. Commands start in the first one.
     pub folders: Vec<String>,
     /// The model's id, if one is chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The mode of its next turn.
     pub mode: Mode,
-    /// When it was made.
+    /// The time of its creation.
     pub created_at: u64,
-    /// When something last happened in it.
+    /// The time of its last event.
     pub updated_at: u64,
     /// The number of its last event; 0 before the first.
     pub last_seq: u64,
@@ -80,10 +80,10 @@ pub struct SessionListParams {
     /// Only sessions of this folder (a URI); without it, those of the client's workspace folders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// Sessions of every folder.
+    /// True for the sessions of every folder.
     #[serde(default)]
     pub everywhere: bool,
-    /// Only sessions with this text in their title, whatever its case.
+    /// Only sessions with this text in their title, ignoring case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
     /// At most this many, 1 to 1000; 100 without it.
@@ -95,7 +95,7 @@ pub struct SessionListParams {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionListResult {
-    /// The sessions, the last used first.
+    /// The sessions, the most recently used first.
     pub sessions: Vec<SessionInfo>,
 }
 
@@ -105,7 +105,7 @@ pub struct SessionListResult {
 pub struct SessionOpenParams {
     /// The session.
     pub session_id: SessionId,
-    /// The number of the last event the client has; 0 for all.
+    /// The number of the last event that the client has; 0 for all.
     #[serde(default)]
     pub since: u64,
 }
@@ -120,14 +120,14 @@ pub struct SessionOpenResult<E = Event> {
     pub session: SessionInfo,
     /// The events after `since`, in order.
     pub events: Vec<SequencedEvent<E>>,
-    /// The turn that runs, if one does.
+    /// The running turn, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running_turn: Option<TurnId>,
-    /// The prompts that wait, first to go first.
+    /// The waiting prompts, the next one first.
     pub queue: Vec<QueueId>,
 }
 
-/// Parameters of `azimuth/session/close`: the client no longer follows the session. A running turn goes on.
+/// Parameters of `azimuth/session/close`: the client no longer follows the session. A running turn continues.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SessionCloseParams {
@@ -153,8 +153,8 @@ pub struct SessionModeParams {
     pub session_id: SessionId,
     /// The mode.
     pub mode: Mode,
-    /// Whether the user has confirmed it, told what it means. `bypass` is refused without; the error's message says
-    /// what it means, for the user to read.
+    /// True if the user has confirmed it after reading what it means. Without it, `bypass` is refused; the error's
+    /// message explains it to the user.
     #[serde(default)]
     pub confirmed: bool,
 }
@@ -171,9 +171,9 @@ pub struct SessionDeleteParams {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PromptPutParams {
-    /// The prompt, or what is to be part of it.
+    /// The prompt, or a part of it.
     pub prompt: Vec<PromptBlock>,
-    /// Whether it is to be sent as it is, or once the running turn has ended. Else the user has something to add.
+    /// True to send it at once, or after the running turn. Otherwise the user wants to add something.
     pub send: bool,
 }
 
@@ -185,7 +185,7 @@ pub struct PromptCompleteParams {
     pub session_id: SessionId,
     /// The prompt's text.
     pub text: String,
-    /// Where the cursor is: an offset into `text` in UTF-16 units.
+    /// The cursor: an offset into `text` in UTF-16 units.
     pub cursor: u32,
 }
 
@@ -193,11 +193,11 @@ pub struct PromptCompleteParams {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptCompleteResult {
-    /// Where the token under the cursor begins, in UTF-16 units.
+    /// The beginning of the token under the cursor, in UTF-16 units.
     pub start: u32,
-    /// Where it ends, exclusive.
+    /// Its end, exclusive.
     pub end: u32,
-    /// What could stand there, best first.
+    /// The completions, the best first.
     pub items: Vec<CompletionItem>,
 }
 
@@ -205,20 +205,20 @@ pub struct PromptCompleteResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompletionItem {
-    /// What it is.
+    /// Its kind.
     pub kind: CompletionKind,
-    /// What to show.
+    /// The text to show.
     pub label: String,
-    /// A word about it.
+    /// A short description.
     pub detail: String,
-    /// What to put in place of the token.
+    /// The text that replaces the token.
     pub insert: String,
     /// For a file: its URI, to be sent as a `file` block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
 }
 
-/// What a completion is.
+/// The kind of a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CompletionKind {

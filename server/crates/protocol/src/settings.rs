@@ -13,15 +13,15 @@ use May::{KnownModel, Never, OnceTrusted, Restrict, Set};
 pub struct Setting {
     /// Its name in `config.toml`. An editor may write it in camelCase. `NAME` is any name, as of a provider.
     pub name: &'static str,
-    /// What its value is.
+    /// The type of its value.
     pub kind: Kind,
-    /// What holds if nobody sets it.
+    /// The default.
     pub default: DefaultValue,
     /// Who may set it.
     pub who: Who,
-    /// What it does, for users, in Markdown without links.
+    /// The description for users, in Markdown without links.
     pub words: &'static str,
-    /// Where the documentation says more, from the folder `docs`.
+    /// The page of the documentation with more, from the folder `docs`.
     pub more: Option<&'static str>,
 }
 
@@ -37,35 +37,35 @@ impl Setting {
     }
 }
 
-/// What a setting's value is.
+/// The type of a setting's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A text, with what it is: a text, a path, a URL.
+    /// A text of this kind: a text, a path, a URL.
     Text(&'static str),
     /// A text that is not written into an editor's settings.
     Secret,
     /// `true` or `false`.
     Flag,
-    /// One of these, each with what it means in the middle of a sentence. Where a project may restrict it, the
-    /// strictest stands first.
+    /// One of these, each with its meaning as a part of a sentence. If a project may restrict it, the strictest comes
+    /// first.
     Choice(&'static [(&'static str, &'static str)]),
-    /// A whole number. One outside the range counts as the nearest in it.
+    /// A whole number. A number outside the range counts as the nearest one in it.
     Number {
-        /// What it counts.
+        /// The unit.
         unit: &'static str,
-        /// The least.
+        /// The minimum.
         min: u32,
-        /// The most.
+        /// The maximum.
         max: u32,
     },
-    /// Texts, with what they are.
+    /// A list of texts of this kind.
     List(&'static str),
 }
 
-/// What holds if nobody sets a setting.
+/// The default of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefaultValue {
-    /// No value; says what is done without one.
+    /// No value; the text says what happens without one.
     Unset(&'static str),
     /// `true` or `false`.
     Bool(bool),
@@ -86,7 +86,7 @@ pub struct Who {
     pub project: May,
 }
 
-/// What a layer may do with a setting.
+/// The rights of a layer over a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum May {
     /// Set it to anything.
@@ -95,13 +95,13 @@ pub enum May {
     KnownModel,
     /// Make it stricter.
     Restrict(Stricter),
-    /// Set it, but that counts only once the project's folder is trusted.
+    /// Set it, with effect only once the project's folder is trusted.
     OnceTrusted,
     /// Nothing.
     Never,
 }
 
-/// What makes a setting stricter.
+/// The way in which a setting can be made stricter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stricter {
     /// Only switching it off: `false`, 0 or the first choice.
@@ -142,7 +142,7 @@ pub const SETTINGS: &[Setting] = &[
         kind: Text("text"),
         default: Unset("`info`"),
         who: EDITOR,
-        words: "What goes to the log: `error`, `warn`, `info`, `debug`, `trace` or `off`, or a filter such as \
+        words: "The log level: `error`, `warn`, `info`, `debug`, `trace` or `off`, or a filter such as \
                 `azimuth=debug,warn`.",
         more: None,
     },
@@ -154,7 +154,7 @@ pub const SETTINGS: &[Setting] = &[
         ]),
         default: Unset("by the editor"),
         who: EDITOR,
-        words: "When an answer is written into a chat document, which is the chat of editors without a panel.",
+        words: "When to write an answer into a chat document, which is the chat of editors without a panel.",
         more: Some("editors.md"),
     },
     Setting {
@@ -191,7 +191,7 @@ pub const SETTINGS: &[Setting] = &[
         default: Bool(false),
         who: EDITOR,
         words: "Drop an answer as soon as an edit in it is seen to fail, which saves the tokens of the rest.",
-        more: Some("tools.md#while-an-answer-still-comes"),
+        more: Some("tools.md#while-an-answer-arrives"),
     },
     Setting {
         name: "file_blocks",
@@ -224,14 +224,14 @@ pub const SETTINGS: &[Setting] = &[
         default: Bool(false),
         who: USER,
         words: "Accept edits as soon as they are proposed. They stay listed in the review and can be undone.",
-        more: Some("configuration.md#edits-accepted-as-they-come"),
+        more: Some("configuration.md#edits-accepted-automatically"),
     },
     Setting {
         name: "format_edits",
         kind: Choice(&[("off", "nothing"), ("lines", "the lines that the edits changed"), ("file", "the whole file")]),
         default: Word("off"),
         who: EDITOR_PROJECT_OFF,
-        words: "What is formatted once accepted edits are in a file.",
+        words: "Format a file once accepted edits are in it.",
         more: Some("configuration.md#formatting-and-saving"),
     },
     Setting {
@@ -249,17 +249,17 @@ pub const SETTINGS: &[Setting] = &[
         kind: Number { unit: "seconds", min: 0, max: 60 },
         default: Int(5),
         who: EDITOR_PROJECT_OFF,
-        words: "How many seconds to wait for language servers after edits, to report what the edits broke and fixed. \
+        words: "Seconds to wait for language servers after edits, to report what the edits broke and fixed. \
                 `0` does not ask them.",
-        more: Some("language-servers.md#what-edits-break-and-mend"),
+        more: Some("language-servers.md#what-edits-break-and-fix"),
     },
     Setting {
         name: "mend_errors",
         kind: Number { unit: "times", min: 0, max: 5 },
         default: Int(0),
         who: EDITOR_PROJECT_OFF,
-        words: "How many times a turn continues on its own if it would otherwise end with errors that its edits caused.",
-        more: Some("language-servers.md#what-edits-break-and-mend"),
+        words: "The most times that a turn continues on its own if it would otherwise end with errors that its edits caused.",
+        more: Some("language-servers.md#what-edits-break-and-fix"),
     },
     Setting {
         name: "ca_file",
@@ -274,7 +274,7 @@ pub const SETTINGS: &[Setting] = &[
         kind: Number { unit: "seconds", min: 1, max: u32::MAX },
         default: Int(120),
         who: USER,
-        words: "How many seconds a model may be silent before its answer counts as broken off and is requested again.",
+        words: "Seconds that a model may be silent before its answer counts as broken off and is requested again.",
         more: None,
     },
     Setting {
@@ -282,7 +282,7 @@ pub const SETTINGS: &[Setting] = &[
         kind: Number { unit: "days", min: 0, max: u32::MAX },
         default: Int(30),
         who: USER,
-        words: "How many days to keep what edits overwrote, so that a turn can be undone and redone. `0` keeps it \
+        words: "Days to keep what edits overwrote, so that a turn can be undone and redone. `0` keeps it \
                 forever.",
         more: Some("undo.md"),
     },
@@ -312,7 +312,7 @@ pub const SETTINGS: &[Setting] = &[
         ]),
         default: Word("workspace-write"),
         who: restrictable(Stricter::Lower),
-        words: "What commands may do to the machine without a question.",
+        words: "The access that commands have to the machine without a question.",
         more: Some("security.md#the-sandbox"),
     },
     Setting {
@@ -379,7 +379,7 @@ pub const SETTINGS: &[Setting] = &[
         kind: Choice(&[("trusted", "it does"), ("restricted", "it does not")]),
         default: Unset("you are asked"),
         who: Who { user: Never, editor: Never, project: Never },
-        words: "Whether the editor trusts its workspace. Only `initializationOptions` can say it.",
+        words: "The editor's trust in its workspace. Only `initializationOptions` can say it.",
         more: Some("security.md#workspace-trust"),
     },
     Setting {
@@ -387,7 +387,7 @@ pub const SETTINGS: &[Setting] = &[
         kind: List("rules"),
         default: Unset("none"),
         who: Who { user: Set, editor: Never, project: OnceTrusted },
-        words: "What runs without asking, such as `Shell(cargo test:*)`.",
+        words: "Rules for what runs without asking, such as `Shell(cargo test:*)`.",
         more: Some("configuration.md#permission-rules"),
     },
     Setting {
@@ -395,7 +395,7 @@ pub const SETTINGS: &[Setting] = &[
         kind: List("rules"),
         default: Unset("none"),
         who: ALL,
-        words: "What is always asked.",
+        words: "Rules for what is always asked.",
         more: Some("configuration.md#permission-rules"),
     },
     Setting {
@@ -403,7 +403,7 @@ pub const SETTINGS: &[Setting] = &[
         kind: List("rules"),
         default: Unset("none"),
         who: ALL,
-        words: "What never runs, such as `Shell(git push:*)` or `Edit(secrets/**)`.",
+        words: "Rules for what never runs, such as `Shell(git push:*)` or `Edit(secrets/**)`.",
         more: Some("configuration.md#permission-rules"),
     },
     Setting {

@@ -1,17 +1,17 @@
 //! `azimuth/terminal/*`: pseudo-terminals that the user sees and can type into.
 //!
-//! Terminal bytes are no events: they lie in a bounded spool with offsets, and a client asks for what it missed.
+//! Terminal bytes are not events: they are in a bounded spool with offsets, and a client asks for what it missed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{SessionId, TerminalId, ToolCallId};
 
-/// What a terminal is for.
+/// The purpose of a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TerminalKind {
-    /// The session's shell, in which commands run one after the other.
+    /// The session's shell, in which commands run one after another.
     #[default]
     Shell,
     /// The session's second shell, outside the sandbox.
@@ -20,26 +20,26 @@ pub enum TerminalKind {
     Job,
 }
 
-/// What commands may do to the machine.
+/// The access that commands have to the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxMode {
     /// Read the workspace, the system and toolchains; write nothing but temporary files.
     ReadOnly,
-    /// As `read_only`, and write in the workspace, temporary folders and package caches.
+    /// Like `read_only`, and write in the workspace, temporary folders and package caches.
     #[default]
     WorkspaceWrite,
-    /// Whatever the user may do: no sandbox.
+    /// Everything that the user may do: no sandbox.
     Full,
 }
 
-/// How sure it is that a command waits for input.
+/// The certainty that a command waits for input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
     /// It was seen to read from the terminal.
     Certain,
-    /// It has the terminal open, polls, uses no processor time and has printed nothing for a while.
+    /// It has the terminal open, polls, uses no processor time, and has printed nothing for a while.
     Probable,
 }
 
@@ -47,15 +47,15 @@ pub enum Certainty {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Waiting {
-    /// How sure that is.
+    /// The certainty.
     pub certainty: Certainty,
-    /// What it asks: the last line that it printed, which may be empty.
+    /// Its question: the last line that it printed, which may be empty.
     pub prompt: String,
-    /// Whether what is typed is not shown, as with a password. It is for the user then, and never kept.
+    /// True if the input is hidden, as for a password. Then only the user can type it, and it is never kept.
     pub hidden: bool,
 }
 
-/// What shows that a command in the background, such as a server, is up.
+/// The evidence that a command in the background, such as a server, is up.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Ready {
@@ -67,7 +67,7 @@ pub struct Ready {
     pub ports: Vec<u16>,
 }
 
-/// What runs in a shell.
+/// The command in a shell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunningCommand {
@@ -75,51 +75,51 @@ pub struct RunningCommand {
     pub tool_call_id: ToolCallId,
     /// The command line.
     pub command: String,
-    /// When it began.
+    /// The time of its start.
     pub started_at: u64,
 }
 
-/// A terminal, as it is.
+/// The current state of a terminal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TerminalInfo {
     /// The terminal.
     pub terminal_id: TerminalId,
-    /// What it is for.
+    /// Its purpose.
     pub kind: TerminalKind,
-    /// For people: `shell`, or a job's command line.
+    /// The title to show: `shell`, or a job's command line.
     pub title: String,
-    /// The folder that it is in, or began in.
+    /// Its current folder, or the one in which it started.
     pub cwd: String,
-    /// What its commands may do to the machine.
+    /// The access that its commands have to the machine.
     pub sandbox: SandboxMode,
-    /// Whether its process lives.
+    /// True if its process lives.
     pub alive: bool,
-    /// What runs in it.
+    /// The command that runs in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<RunningCommand>,
-    /// Whether that waits for input.
+    /// Present if that command waits for input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<Waiting>,
-    /// Whether the user has taken it over: the model cannot type into it until it is handed back.
+    /// True if the user has taken it over: the model cannot type into it until it is handed back.
     #[serde(default)]
     pub taken: bool,
-    /// For a job: what shows that it is up.
+    /// For a job: the evidence that it is up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<Ready>,
-    /// When it began.
+    /// The time of its start.
     pub started_at: u64,
-    /// When it ended.
+    /// The time of its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<u64>,
-    /// For a job that ended: its exit code; absent where it was killed.
+    /// For a job that ended: its exit code; absent if it was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// The offset after its last byte of output.
     pub end: u64,
 }
 
-/// Who typed.
+/// The one who typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Typist {
@@ -145,7 +145,7 @@ pub struct TerminalListResult {
     pub terminals: Vec<TerminalInfo>,
 }
 
-/// Parameters of `azimuth/terminal/open`: start to follow a terminal's output.
+/// Parameters of `azimuth/terminal/open`: follow a terminal's output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TerminalOpenParams {
@@ -154,14 +154,14 @@ pub struct TerminalOpenParams {
     /// The terminal; without it, the session's shell, which is started if need be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminal_id: Option<TerminalId>,
-    /// The offset to begin at, in bytes since the terminal's start. 0 gives all that is kept.
+    /// The offset to start at, in bytes since the terminal's start. 0 gives everything that is kept.
     #[serde(default)]
     pub since: u64,
     /// The size of the view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<TerminalSize>,
-    /// Whether the client says with `azimuth/terminal/ack` how far it has come. It is then sent at most 256 KiB ahead
-    /// of that.
+    /// True if the client acknowledges output with `azimuth/terminal/ack`. It is then sent at most 256 KiB ahead of
+    /// that.
     #[serde(default)]
     pub acknowledges: bool,
 }
@@ -184,9 +184,9 @@ pub struct TerminalSize {
 pub struct TerminalOpenResult {
     /// The terminal.
     pub terminal_id: TerminalId,
-    /// The offset of the first byte that will come. Larger than asked where older bytes are no longer kept.
+    /// The offset of the first byte that will be sent. Larger than requested if older bytes are no longer kept.
     pub since: u64,
-    /// Whether the terminal's process lives.
+    /// True if the terminal's process lives.
     pub alive: bool,
 }
 
@@ -214,7 +214,7 @@ pub struct TerminalResizeParams {
     pub size: TerminalSize,
 }
 
-/// Parameters of `azimuth/terminal/kill`: end what runs in a terminal.
+/// Parameters of `azimuth/terminal/kill`: end the command in a terminal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TerminalKillParams {
@@ -224,7 +224,7 @@ pub struct TerminalKillParams {
     pub terminal_id: TerminalId,
 }
 
-/// Parameters of `azimuth/terminal/signal`: send a signal to what runs in a terminal.
+/// Parameters of `azimuth/terminal/signal`: send a signal to the command in a terminal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TerminalSignalParams {
@@ -236,7 +236,7 @@ pub struct TerminalSignalParams {
     pub signal: TerminalSignal,
 }
 
-/// A signal that can be sent to what runs in a terminal.
+/// A signal for the command in a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TerminalSignal {
@@ -256,8 +256,8 @@ pub enum TerminalSignal {
     Kill,
 }
 
-/// Parameters of `azimuth/terminal/take`: take a terminal over, so that only the user types into it and no time runs
-/// out meanwhile, or hand it back. Twice is harmless.
+/// Parameters of `azimuth/terminal/take`: take a terminal over, so that only the user types into it and its time limits
+/// pause, or hand it back. The same call twice is harmless.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TerminalTakeParams {
@@ -265,11 +265,11 @@ pub struct TerminalTakeParams {
     pub session_id: SessionId,
     /// The terminal.
     pub terminal_id: TerminalId,
-    /// Whether it is taken over; false hands it back.
+    /// True takes it over; false hands it back.
     pub taken: bool,
 }
 
-/// Parameters of `azimuth/terminal/ack`: how far a client has come with a terminal's output.
+/// Parameters of `azimuth/terminal/ack`: the client has shown a terminal's output up to an offset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TerminalAckParams {
@@ -281,7 +281,7 @@ pub struct TerminalAckParams {
     pub offset: u64,
 }
 
-/// Parameters of `azimuth/terminal/close`: no longer follow a terminal. What runs in it goes on.
+/// Parameters of `azimuth/terminal/close`: stop following a terminal. Its command continues.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TerminalCloseParams {

@@ -1,4 +1,4 @@
-//! `azimuth/turn/*`: prompts, and what to do with them while one is at work.
+//! `azimuth/turn/*`: starting, steering, queueing and cancelling turns.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,44 +12,44 @@ use crate::{PromptBlock, QueueId, SessionId, TurnId};
 pub struct TurnStartParams {
     /// The session.
     pub session_id: SessionId,
-    /// The prompt. Empty to go on after a turn was interrupted or failed. One text that begins with `!` is a command of
-    /// the user's own.
+    /// The prompt. Empty to continue a turn that was interrupted or failed. A single text that begins with `!` is a
+    /// user command.
     pub prompt: Vec<PromptBlock>,
     /// The mode of this turn and the next ones; without it, the session's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
 }
 
-/// Result of `azimuth/turn/start`: an answer at once. What the turn does comes as events.
+/// Result of `azimuth/turn/start`, which is answered at once. The rest comes as events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStartResult {
-    /// The turn; absent where the prompt held only slash commands, or was a command of the user's own (`!command`).
-    /// What came of those are events.
+    /// The turn; absent if the prompt contained only slash commands, or was a user command (`!command`). Their results
+    /// are events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
-    /// Where the client should go on, after `/new` or `/resume`.
+    /// The session in which the client should continue, after `/new` or `/resume`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch_to: Option<SessionId>,
 }
 
-/// Parameters of `azimuth/turn/steer`: a word to the running turn, heard at its next request to the model.
+/// Parameters of `azimuth/turn/steer`: a message to the running turn, for its next request to the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TurnSteerParams {
     /// The session.
     pub session_id: SessionId,
-    /// The turn the user means. Another one, or none, running is the error `wrongTurn`.
+    /// The turn that the user means. If another one runs, or none, the error is `wrongTurn`.
     pub expected_turn_id: TurnId,
-    /// What to say.
+    /// The message.
     pub prompt: Vec<PromptBlock>,
 }
 
-/// Parameters of `azimuth/turn/queue`: a prompt for after the running turn, or one taken back.
+/// Parameters of `azimuth/turn/queue`: add a prompt for after the running turn, or take one back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum TurnQueueParams {
-    /// Put a prompt at the queue's end. With no turn running it starts at once.
+    /// Add a prompt at the queue's end. If no turn runs, it starts at once.
     Add {
         /// The session.
         session_id: SessionId,
@@ -69,7 +69,7 @@ pub enum TurnQueueParams {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnQueueResult {
-    /// The prompts that wait, first to go first.
+    /// The waiting prompts, the next one first.
     pub queue: Vec<QueueId>,
     /// The waiting prompt that was added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,7 +82,7 @@ pub struct TurnQueueResult {
 pub struct TurnCancelParams {
     /// The session.
     pub session_id: SessionId,
-    /// Only if this turn runs; without it, whichever does.
+    /// The turn to cancel; without it, the one that runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
 }
@@ -91,31 +91,31 @@ pub struct TurnCancelParams {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnCancelResult {
-    /// Whether a turn was running, or else a command of the user's own. Its end follows as an event.
+    /// True if a turn or a user command was running. Its end follows as an event.
     pub cancelled: bool,
 }
 
-/// Why a turn ended. The first five are ACP's.
+/// The reason why a turn ended. The first five are ACP's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// The model was done.
     EndTurn,
-    /// The answer reached the model's longest length.
+    /// The answer reached the model's maximum length.
     MaxTokens,
-    /// The turn reached its limit of rounds, or went in circles; it asks whether to go on.
+    /// The turn reached its limit of rounds, or went in circles; it asks if it should continue.
     MaxTurnRequests,
-    /// The model would not answer.
+    /// The model refused to answer.
     Refusal,
     /// The user cancelled it.
     Cancelled,
-    /// Something failed; `error` says what, and what to do.
+    /// A failure; `error` says what failed, and what to do.
     Error,
-    /// The server ended, or the client that started the turn left. It can be gone on with.
+    /// The server ended, or the client that started the turn disconnected. The turn can be continued.
     Interrupted,
 }
 
 impl StopReason {
-    /// The reasons that `turnEnded` says as a whole in its `error`, so that a client adds no words of its own.
+    /// The reasons that `turnEnded` explains completely in its `error`, so that a client adds nothing.
     pub const SAID_BY_ERROR: &[Self] = &[Self::MaxTokens, Self::Refusal];
 }

@@ -229,7 +229,7 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Whether a key is there where one is needed.
+    /// True if a key is there where one is needed.
     fn is_usable(&self) -> bool {
         !self.provider.needs_key || self.provider.key.is_some()
     }

@@ -28,10 +28,10 @@ pub(crate) struct Model {
     pub(crate) price: Price,
     /// How it thinks.
     pub(crate) thinking: Thinking,
-    /// Whether its thinking may only be sent back after the same messages as before.
+    /// True if its thinking may only be sent back after the same messages as before.
     #[serde(default)]
     pub(crate) bound: bool,
-    /// Whether it takes images.
+    /// True if it takes images.
     #[serde(default = "yes")]
     pub(crate) images: bool,
 }
@@ -54,7 +54,7 @@ pub(crate) enum Thinking {
 }
 
 impl Thinking {
-    /// Whether it thinks only where asked to. Then it is listed twice, since thinking is chosen by choosing the model.
+    /// True if it thinks only where asked to. Then it is listed twice, since thinking is chosen by choosing the model.
     pub(crate) fn is_asked_for(self) -> bool {
         match self {
             Self::Budget | Self::Adaptive => true,
@@ -94,7 +94,7 @@ pub(crate) fn find(id: &str) -> Option<&'static Model> {
     models().iter().filter(fits).max_by_key(|model| model.id.len())
 }
 
-/// Whether this is what vendors put after an id for one of its dates: `-20250929`, `-2026-09-29`, `@20250929`,
+/// True if this is what vendors put after an id for one of its dates: `-20250929`, `-2026-09-29`, `@20250929`,
 /// `-latest`.
 fn is_date(suffix: &str) -> bool {
     let Some(rest) = suffix.strip_prefix(['-', '@']) else { return false };

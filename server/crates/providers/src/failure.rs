@@ -72,7 +72,7 @@ pub(crate) struct Whose {
     pub(crate) key_source: String,
     /// The key. A vendor may repeat it; it is taken out of what we repeat.
     pub(crate) key: Option<Secret>,
-    /// Whether the server runs on this machine.
+    /// True if the server runs on this machine.
     pub(crate) is_local: bool,
 }
 

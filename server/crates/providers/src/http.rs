@@ -34,7 +34,7 @@ impl Http {
         Self { ca_file, ..Self::default() }
     }
 
-    /// Whether no client was made yet.
+    /// True if no client was made yet.
     #[cfg(test)]
     pub(crate) fn is_unused(&self) -> bool {
         !self.near.initialized() && !self.far.initialized()
@@ -60,7 +60,7 @@ impl Http {
     }
 }
 
-/// The header that carries a key, hidden from `Debug`; none where the key holds what no header can.
+/// The header that carries a key, hidden from `Debug`; none if the key holds what no header can.
 pub(crate) fn key_header(wire: Wire, key: &Secret) -> Option<(&'static str, HeaderValue)> {
     let (name, value) = wire.key_header(key.expose());
     let mut value = HeaderValue::try_from(value).ok()?;
@@ -68,7 +68,7 @@ pub(crate) fn key_header(wire: Wire, key: &Secret) -> Option<(&'static str, Head
     Some((name, value))
 }
 
-/// Whether an address is on this machine.
+/// True if an address is on this machine.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host_str() {
         Some("localhost") => true,

@@ -58,11 +58,11 @@ pub struct Provider {
     pub key: Option<Secret>,
     /// Where a key would come from, for words: an environment variable or a setting.
     pub key_source: String,
-    /// Whether nothing can be done without a key.
+    /// True if nothing can be done without a key.
     pub needs_key: bool,
     /// Its models, where the user names them. Otherwise they are those of the data file, or the provider is asked.
     pub models: Vec<String>,
-    /// Whether it is looked for on this machine: then it is no matter if it is not there.
+    /// True if it is looked for on this machine: then it is no matter if it is not there.
     pub is_local: bool,
 }
 
@@ -259,12 +259,12 @@ impl Provider {
         self.dialect.unwrap_or_else(|| Dialect::of_address(&self.base_url))
     }
 
-    /// Whether nobody spoke of it: a server that may be on this machine, at its usual port.
+    /// True if nobody spoke of it: a server that may be on this machine, at its usual port.
     pub(crate) fn is_guess(&self) -> bool {
         self.is_local && LOCAL.contains(&(self.name.as_str(), self.base_url.as_str()))
     }
 
-    /// Whether it is at its vendor's own address, so that the data file says what models it has.
+    /// True if it is at its vendor's own address, so that the data file says what models it has.
     pub(crate) fn is_home(&self) -> bool {
         KNOWN.iter().any(|(name, _, home, _)| *name == self.name && host(home) == host(&self.base_url))
     }

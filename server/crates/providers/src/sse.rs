@@ -77,7 +77,7 @@ impl Decoder {
         self.has_data.then_some(&self.data)
     }
 
-    /// Whether lines came that no event stream has, such as those of a web page.
+    /// True if lines came that no event stream has, such as those of a web page.
     pub(crate) fn is_foreign(&self) -> bool {
         self.foreign
     }

@@ -63,7 +63,7 @@ pub(crate) struct Target {
     pub(crate) thinking: Thinking,
     /// How many tokens it thinks where a request does not say.
     pub(crate) thinking_tokens: Option<u64>,
-    /// Whether its thinking may only be sent back after the same messages as before.
+    /// True if its thinking may only be sent back after the same messages as before.
     pub(crate) bound: bool,
 }
 
@@ -217,7 +217,7 @@ impl Pieces {
         self.queue.pop_front()
     }
 
-    /// Whether the last piece is the end of the answer.
+    /// True if the last piece is the end of the answer.
     pub(crate) fn is_finished(&self) -> bool {
         matches!(self.queue.back(), Some(ModelEvent::Finished(_)))
     }

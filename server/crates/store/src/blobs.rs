@@ -103,7 +103,7 @@ pub(crate) fn entries(folder: &Path) -> Result<Vec<DirEntry>, Error> {
     }
 }
 
-/// Whether nobody has touched it for [`GRACE`].
+/// True if nobody has touched it for [`GRACE`].
 pub(crate) fn is_old(entry: &DirEntry) -> bool {
     let modified = entry.metadata().and_then(|metadata| metadata.modified());
     modified.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > GRACE))

@@ -33,7 +33,7 @@ impl Error {
         move |error| Self::Io { what: format!("{} {cannot}", path.display()), error }
     }
 
-    /// Whether the database itself is at fault.
+    /// True if the database itself is at fault.
     pub(crate) fn is_damage(&self) -> bool {
         match self {
             Self::Damaged(_) => true,

@@ -90,7 +90,7 @@ fn lock_file(layout: &Layout, session: &SessionId) -> Result<File, Error> {
     }
 }
 
-/// Whether the process that a lock's file names is there no more. It was killed, then, and what keeps its lock is a
+/// True if the process that a lock's file names is there no more. It was killed, then, and what keeps its lock is a
 /// copy of the file in a process that it was just starting, which lets go as soon as that runs a program.
 fn is_gone(path: &Path) -> bool {
     let number = holder(path).strip_prefix("process ").and_then(|rest| rest.split(',').next().map(str::to_owned));

@@ -47,7 +47,7 @@ fn names(tools: &[Arc<dyn Tool>], words: &str) -> Vec<String> {
     split(words).filter(is_tool).map(str::to_owned).collect()
 }
 
-/// Whether whoever is shown a tool is shown another one too. What is shown to none may be shown to all by a setting.
+/// True if whoever is shown a tool is shown another one too. What is shown to none may be shown to all by a setting.
 fn shown_with(tool: &str, other: &str) -> bool {
     let is_for_all = !FORMS.iter().any(|form| is_shown(tool, *form));
     tool == other || FORMS.iter().all(|form| is_shown(other, *form) || !(is_for_all || is_shown(tool, *form)))

@@ -21,7 +21,7 @@ pub(crate) struct Draft<'a> {
     call: &'a Call,
     /// In the order in which they were first edited.
     files: Vec<File>,
-    /// Whether a place was found that was not as the model gave it.
+    /// True if a place was found that was not as the model gave it.
     is_lenient: bool,
 }
 
@@ -35,9 +35,9 @@ pub(crate) struct Change<'d> {
 
 struct File {
     path: PathBuf,
-    /// What was read; none where there was no file.
+    /// What was read; none if there was no file.
     read: Option<(TextHash, Arc<str>)>,
-    /// What it is now; none where there is none.
+    /// What it is now; none if there is none.
     now: Option<Arc<str>>,
     /// Where the text that was here is now, through all moves; none if it was not moved, or is deleted by now.
     moved_to: Option<PathBuf>,
@@ -55,7 +55,7 @@ impl<'a> Draft<'a> {
         if self.is_kept(&found.0) { Err(self.kept(&found.0)) } else { Ok(found) }
     }
 
-    /// Whether the text of a file that was read is kept from the model.
+    /// True if the text of a file that was read is kept from the model.
     fn is_kept(&self, path: &Path) -> bool {
         let read = self.files.iter().find(|file| file.path == path).and_then(|file| file.read.as_ref());
         read.is_some_and(|(hash, _)| !may_quote(self.services, path, hash))
@@ -261,7 +261,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Whether a text stands in another as whole lines, and nowhere else.
+/// True if a text stands in another as whole lines, and nowhere else.
 fn is_whole_lines(text: &str, named: &str) -> bool {
     let named = named.replace("\r\n", "\n");
     let named = named.strip_suffix('\n').unwrap_or(&named);

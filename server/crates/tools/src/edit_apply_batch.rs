@@ -12,12 +12,12 @@ use crate::{
 };
 
 /// Makes several edits, of one file or of many, all of them or none: if one fails nothing is changed, and the error
-/// says which. A later edit sees what those before it made of the files. The changes are not written: the user reviews
+/// says which. A later edit sees the results of those before it. The changes are not written: the user reviews
 /// them together, and until then you read the files as if they were accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// The edits, in the order in which they are made. op says what each of them is, and so what else it takes.
+    /// The edits, in their order. op says what each one is, and so which other fields it takes.
     #[schemars(length(min = 1))]
     edits: Vec<Edit>,
 }
@@ -28,11 +28,11 @@ pub(crate) struct Input {
 enum Edit {
     /// Replaces text in a file.
     ReplaceExact(edit_replace_exact::Input),
-    /// Puts lines above the line with a number.
+    /// Inserts lines above the line with a number.
     InsertAtLine(edit_insert_at_line::Input),
-    /// Puts or replaces lines that are named by a piece of their text.
+    /// Inserts or replaces lines that are named by a piece of their text.
     ByAnchor(edit_by_anchor::Input),
-    /// Makes a file.
+    /// Creates a file.
     CreateFile(edit_create_file::Input),
     /// Moves a file.
     MoveFile(edit_move_file::Input),

@@ -15,8 +15,8 @@ use crate::draft::{Change, Draft};
 use crate::edits::{OneEdit, Texts};
 use crate::{Services, counted};
 
-/// Changes, adds, moves and deletes files by a patch; all of it, or nothing if a part does not fit. Read what you
-/// change first. The patch is in this form:
+/// Changes, adds, moves and deletes files with a patch; all of it, or nothing if a part does not fit. Read the lines
+/// that you change first. The patch is in this form:
 /// ```text
 /// *** Begin Patch
 /// *** Update File: src/a.py
@@ -32,12 +32,12 @@ use crate::{Services, counted};
 /// *** Delete File: src/c.py
 /// *** End Patch
 /// ```
-/// After an Update File line, `*** Move to: path` moves the file. Each hunk begins with `@@`. In it a line that stays
-/// begins with a space, one that goes with `-`, one that comes with `+`, and the rest is the line as it is in the file.
-/// Give about three lines that stay on either side. If the lines of a hunk occur more than once, name the class and the
-/// function it is in with `@@` lines, or give more lines that stay: line numbers do not tell where a hunk goes. End a
-/// hunk that reaches the end of the file with `*** End of File`. Paths are relative to the workspace. A unified diff,
-/// as `git diff` writes it, is taken too. The changes are not written: the user reviews them piece by piece, and until
+/// After an Update File line, `*** Move to: path` moves the file. Each hunk begins with `@@`. In it a context line
+/// begins with a space, a removed line with `-`, an added one with `+`, and the rest is the line as it is in the file.
+/// Give about three context lines on either side. If the lines of a hunk occur more than once, name the class and the
+/// function it is in with `@@` lines, or give more context lines: line numbers do not say where a hunk goes. End a hunk
+/// that reaches the end of the file with `*** End of File`. Paths are relative to the workspace. A unified diff, as
+/// `git diff` writes it, is accepted too. The changes are not written: the user reviews them piece by piece, and until
 /// then you read the files as if they were accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -215,7 +215,7 @@ const BLANKS: [char; 2] = [' ', '\t'];
 struct Markers<'p> {
     /// The blanks before the last marker.
     blanks: &'p str,
-    /// Whether the lines after it may be a hunk's, which can have any lines.
+    /// True if the lines after it may be a hunk's, which can have any lines.
     in_hunk: bool,
 }
 

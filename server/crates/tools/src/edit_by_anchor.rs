@@ -9,27 +9,27 @@ use crate::Services;
 use crate::draft::Draft;
 use crate::edits::OneEdit;
 
-/// Puts lines above, below or in place of a line of a file that is named by a piece of its text, or replaces what is
-/// between two such lines. If several lines have the anchor, take a longer piece or say which occurrence is meant. The
+/// Inserts lines above or below a line that is named by a piece of its text, or replaces that line, or what is between
+/// two such lines. If several lines have the anchor, use a longer piece or give the occurrence. The
 /// change is not written: the user reviews it, and until then you read the file as if it were accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The file, relative to the workspace or absolute.
     path: String,
-    /// What to do: insert_before, insert_after or replace_line with the line that has the anchor, or replace_between it
-    /// and the first line below it that has anchor_end.
+    /// The operation: insert_before, insert_after or replace_line for the line that has the anchor, or replace_between
+    /// it and the first line below it that has anchor_end.
     mode: Mode,
     /// A piece of the line.
     anchor: String,
     /// A piece of the last line, for replace_between.
     anchor_end: Option<String>,
-    /// The lines to put there, with their indentation. Empty to delete what is replaced.
+    /// The new lines, with their indentation. Empty to delete what is replaced.
     content: String,
-    /// Which of several lines with the anchor is meant, from 1.
+    /// The number of the line among several with the anchor, from 1.
     #[schemars(range(min = 1))]
     occurrence: Option<usize>,
-    /// Whether replace_between replaces the two lines themselves too. False if left out.
+    /// True if replace_between also replaces the two lines themselves. False if left out.
     inclusive: Option<bool>,
 }
 

@@ -8,9 +8,9 @@ use crate::draft::Draft;
 use crate::edits::OneEdit;
 use crate::{Services, counted};
 
-/// Makes a new file with the given text; folders on the way are made with it. Change a file that exists with an edit of
-/// the lines that differ; replace a whole file (overwrite) only where nearly all of it changes. The file is not
-/// written: the user reviews it, and until then you read it as if it were accepted.
+/// Creates a file with the given text, and its folders if they are missing. Change an existing file by editing the
+/// lines that differ; replace a whole file (overwrite) only if nearly all of it changes. The file is not written: the
+/// user reviews it, and until then you read it as if it were accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -18,7 +18,7 @@ pub(crate) struct Input {
     path: String,
     /// The whole text of the file. End it with a line break, as text files do.
     content: String,
-    /// Whether to replace all of a file that exists. Without it a file that exists is an error.
+    /// True to replace an existing file. Without it an existing file is an error.
     overwrite: Option<bool>,
 }
 

@@ -8,7 +8,7 @@ use crate::Services;
 use crate::draft::Draft;
 use crate::edits::OneEdit;
 
-/// Deletes a file. The user reviews it; until then you read on as if the file were gone.
+/// Deletes a file. The user reviews it; until then you see the files as if it were gone.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {

@@ -16,13 +16,13 @@ use crate::{Services, counted};
 /// How many lines are shown at most of what was changed, or stands in the way.
 const MOST_SHOWN: usize = 60;
 
-/// Changes lines of a file that exists. Lines are named by their tags, a number and a short hash such as `12#7KQX`, as
-/// read_file and search_text give them. Each edit says its place by `line`, by `first` and `last`, or by `after`,
-/// `before` or both. All edits of a call relate to the file as you read it: do not count what other edits of the call
-/// put in or take out, and let none touch the lines of another. If a tag does not fit the file any more, nothing is
-/// changed and you get the lines with their tags as they are now. The result shows the changed lines with their new
-/// tags; below them, numbers may have changed. The change is not written: the user reviews it piece by piece, and until
-/// then you read the file as if it were accepted.
+/// Changes lines of an existing file. Lines are named by their tags, a number and a short hash such as `12#7KQX`, as
+/// read_file and search_text give them. Each edit gives its place with `line`, with `first` and `last`, or with
+/// `after`, `before` or both. All edits of a call refer to the file as you read it: ignore what other edits of the call
+/// add or remove, and do not let two edits touch the same lines. If a tag no longer fits the file, nothing is changed
+/// and you get the lines with their tags as they are now. The result shows the changed lines with their new tags; below
+/// them, numbers may have changed. The change is not written: the user reviews it piece by piece, and until then you
+/// read the file as if it were accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {

@@ -10,8 +10,8 @@ use crate::draft::Draft;
 use crate::edits::OneEdit;
 use crate::{Services, counted};
 
-/// Puts lines into a file above the line with a number. Numbers go stale with every edit: give line_text, the text that
-/// the line has now, unless you have read the file just now. The change is not written: the user reviews it, and until
+/// Inserts lines above the line with a number. Numbers go stale with every edit: give line_text, the text that the line
+/// has now, unless you have just read the file. The change is not written: the user reviews it, and until
 /// then you read the file as if it were accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -20,12 +20,12 @@ pub(crate) struct Input {
     path: String,
     /// The line, from 1, above which the content goes; one more than the file has lines to put it at the end.
     line: usize,
-    /// The text that this line has now, as a whole; with the lines below it where others have the same text. With it a
-    /// number that went stale does no harm.
+    /// The text that this line has now, complete; with the lines below it if other lines have the same text. With it a
+    /// stale number does no harm.
     line_text: Option<String>,
-    /// The last lines of the file, to put the content behind them, whatever number the line has.
+    /// The last lines of the file, to put the content after them, whatever the line number.
     behind: Option<String>,
-    /// The lines to put in, with their indentation.
+    /// The new lines, with their indentation.
     content: String,
 }
 
@@ -57,7 +57,7 @@ impl OneEdit for Input {
     }
 }
 
-/// Whether these are a text's last lines.
+/// True if these are a text's last lines.
 fn ends_with(text: &str, lines: &str) -> bool {
     let lines = normalise(lines.strip_prefix('\u{FEFF}').unwrap_or(lines)).0;
     let above = text.strip_suffix(&*lines).filter(|_| !lines.is_empty());

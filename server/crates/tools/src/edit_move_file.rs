@@ -8,14 +8,14 @@ use crate::Services;
 use crate::draft::Draft;
 use crate::edits::OneEdit;
 
-/// Moves or renames a file. What refers to it is not changed. The user reviews the move; until then you find the file
-/// at its new place.
+/// Moves or renames a file. References to it are not changed. The user reviews the move; until then you find the file
+/// at its new path.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The file, relative to the workspace or absolute.
     path: String,
-    /// Where it goes: the path of the file there, which must not exist.
+    /// The new path of the file, which must not exist.
     to: String,
 }
 

@@ -10,21 +10,21 @@ use crate::draft::Draft;
 use crate::edits::OneEdit;
 
 /// Inserts, replaces or deletes a cell of a Jupyter notebook (.ipynb), without running it. Every other cell stays as it
-/// is. Where a code cell gets another source its outputs go. Read the notebook with read_file first and count its cells
-/// from 0. The change is not written: the user reviews it, and until then you read the file as if it were accepted.
+/// is. If the source of a code cell changes, its outputs are removed. Read the notebook with read_file first and count
+/// its cells from 0. The change is not written: the user reviews it, and until then you read the file as if it were
+/// accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The notebook, relative to the workspace or absolute.
     path: String,
-    /// What to do.
+    /// The operation.
     action: Action,
-    /// The cell, counted from 0. For insert the index that the new cell gets; as many as there are cells to put it
-    /// last.
+    /// The cell, counted from 0. For insert, the index of the new cell; the number of cells to add it at the end.
     cell_index: usize,
     /// The cell's whole source, for insert and replace.
     source: Option<String>,
-    /// What an inserted cell is. Code if left out.
+    /// The type of an inserted cell. Code if left out.
     cell_type: Option<Kind>,
 }
 

@@ -11,7 +11,7 @@ use crate::draft::{Change, Draft};
 use crate::edits::{OneEdit, Texts};
 use crate::{Services, counted};
 
-/// Replaces text in a file that exists. Find the place first and read the lines around it with read_file, so that you
+/// Replaces text in an existing file. Find the place first and read the lines around it with read_file, so that you
 /// can copy old_text exactly: white space counts, and line numbers are not part of the file. Make old_text small but
 /// unique; two or three lines are usually enough. Several small edits are better than one large one. The change is not
 /// written: the user reviews it piece by piece, and until then you read the file as if it were accepted.
@@ -22,10 +22,10 @@ pub(crate) struct Input {
     path: String,
     /// The text to replace, exactly as it is in the file. It may be a part of a line, or several lines.
     old_text: String,
-    /// The text to put in its place. Empty to delete it.
+    /// The new text. Empty to delete the old one.
     new_text: String,
-    /// How often old_text occurs in the file; every one is replaced. 1 if left out. Where it is found another number of
-    /// times nothing is changed.
+    /// The number of times that old_text occurs in the file; every one is replaced. 1 if left out. If the number is
+    /// wrong, nothing is changed.
     #[schemars(range(min = 1))]
     expected_count: Option<usize>,
 }

@@ -26,7 +26,7 @@ const MAX_SHOWN: usize = 40;
 /// How many files that were left alone are named.
 const MAX_NAMED: usize = 20;
 
-/// Rewrites code by its shape, everywhere in the given files at once. In a pattern `$NAME` stands for any one
+/// Rewrites code by its syntax, everywhere in the given files at once. In a pattern `$NAME` stands for any one
 /// expression, name or statement and `$$$NAME` for any number of them; in its rewrite they stand for what they matched.
 /// A pattern without the `;` of a statement leaves that `;` alone. An empty rewrite deletes. Parentheses are not added:
 /// write `($A)` where precedence may matter. Files with syntax errors, and places where a comment would be lost, are
@@ -35,12 +35,12 @@ const MAX_NAMED: usize = 20;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// What to rewrite, each pattern once. Places that match must not overlap.
+    /// The patterns with their rewrites, each pattern once. Matches must not overlap.
     ops: Vec<Op>,
-    /// Where: files, folders or glob patterns such as `src/**/*.ts`.
+    /// Files, folders or glob patterns such as `src/**/*.ts`.
     paths: Vec<String>,
-    /// The language: c, cpp, csharp, go, java, javascript, json, lua, python, rust or typescript. It can be left out
-    /// where `paths` end in an extension.
+    /// The language: c, cpp, csharp, go, java, javascript, json, lua, python, rust or typescript. It can be left out if
+    /// `paths` end in an extension.
     language: Option<String>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Input {
 pub(crate) struct Op {
     /// The code to look for: one whole expression, statement or definition, such as `foo($A, $$$REST)`.
     pattern: String,
-    /// What to put in its place, such as `bar($$$REST, $A)`. Empty to delete it.
+    /// The new code, such as `bar($$$REST, $A)`. Empty to delete the match.
     rewrite: String,
 }
 
@@ -119,7 +119,7 @@ fn scopes(services: &Services, input: &Input) -> Result<Vec<Scope>, ToolError> {
     input.paths.iter().map(scope).collect()
 }
 
-/// Whether a path that a call names is meant to be a file.
+/// True if a path that a call names is meant to be a file.
 fn is_file(path: &Path) -> bool {
     !Language::possible(path).is_empty()
 }

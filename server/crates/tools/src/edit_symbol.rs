@@ -13,22 +13,22 @@ use crate::Services;
 use crate::draft::Draft;
 use crate::edits::OneEdit;
 
-/// Replaces a function, method, type, constant or module by its name, or puts code before or after it. No text has to
-/// be copied and no line number known. The code is indented as the symbol is, and stands apart from its neighbours as
-/// they do from each other. Works for C, C++, C#, CSS (rules), Go, HTML (sections, and what is in styles and scripts),
-/// Java, JavaScript, JSON (keys), Lua, PHP, Python, Ruby, Rust, shell scripts and TypeScript. Where a name may mean
-/// several symbols, or the result would have a syntax error, nothing is changed and you are told what to do. The change
-/// is not written: the user reviews it, and until then you read the file as if it were accepted.
+/// Replaces a function, method, type, constant or module by its name, or inserts code before or after it. You need no
+/// copied text and no line number. The code is indented like the symbol, and separated from its neighbours as they are
+/// from each other. Works for C, C++, C#, CSS (rules), Go, HTML (sections, and what is in styles and scripts), Java,
+/// JavaScript, JSON (keys), Lua, PHP, Python, Ruby, Rust, shell scripts and TypeScript. If a name may mean several
+/// symbols, or the result would have a syntax error, nothing is changed and you are told what to do. The change is not
+/// written: the user reviews it, and until then you read the file as if it were accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The file, relative to the workspace or absolute.
     path: String,
-    /// The symbol: its name, or the names of what it is in before it, such as `Type/method` or `module/Type/method`.
-    /// `Name[2]` is the second that is called so, `/Name` only one that is in nothing else,
-    /// `impl Trait for Type/method` one of that block.
+    /// The symbol: its name, if needed after the names of its containers, such as `Type/method` or
+    /// `module/Type/method`. `Name[2]` is the second one with this name, `/Name` one at the top level, `impl Trait for
+    /// Type/method` one of that block.
     symbol: String,
-    /// What to do there.
+    /// The operation.
     operation: Operation,
     /// The code: whole definitions, with all their brackets.
     text: String,
@@ -38,12 +38,12 @@ pub(crate) struct Input {
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Operation {
-    /// Put the text in the place of the whole definition. The comments before it stay unless the text begins with some,
-    /// and so do its attributes, annotations and decorators.
+    /// Replace the whole definition. The comments before it stay unless the text begins with comments, and so do its
+    /// attributes, annotations and decorators.
     Replace,
-    /// Put the text before it, and before its comments and attributes.
+    /// Insert the text before it, and before its comments and attributes.
     InsertBefore,
-    /// Put the text after it.
+    /// Insert the text after it.
     InsertAfter,
 }
 

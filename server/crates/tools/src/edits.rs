@@ -68,7 +68,7 @@ pub(crate) trait OneEdit: DeserializeOwned + JsonSchema + Send + Sync + 'static 
         Ok(())
     }
 
-    /// The input that would have made these changes without slips; none where there is none such.
+    /// The input that would have made these changes without slips; none if there is none such.
     fn canonical(&self, _changes: &[Change<'_>]) -> Option<Value> {
         None
     }
@@ -85,7 +85,7 @@ pub(crate) struct Texts<'a> {
 }
 
 impl Texts<'_> {
-    /// The text of a file, and whether the model has seen it as it is; none where it cannot be read just now, or must
+    /// The text of a file, and whether the model has seen it as it is; none if it cannot be read just now, or must
     /// not be looked at yet. A file that is not there, or must not be edited, is an error.
     pub(crate) fn read(&self, path: &str) -> Result<Option<(Arc<str>, bool)>, ToolError> {
         let path = writable(self.services, path)?;

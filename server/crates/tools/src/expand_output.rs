@@ -19,21 +19,21 @@ const MAX_MATCHES: usize = 100;
 /// How much of a line with it is given, in bytes.
 const MAX_MATCH_BYTES: usize = 300;
 
-/// Reads more of an earlier result that was too long to be given at once, such as a command's output. The result says
-/// its handle. Each line comes after its number and a tab. At most 500 lines or 48 KB are given at once: look with
-/// `query` first, then read the lines around what you find.
+/// Reads more of an earlier result that was too long, such as a command's output. The result has the handle. Each line
+/// comes after its number and a tab. At most 500 lines or 48 KB are given at once: look with `query` first, then read
+/// the lines around what you find.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// The handle, as the result says it.
+    /// The handle, as given in the result.
     handle: String,
-    /// Only lines with this text, whatever the case, at most 100.
+    /// Only lines with this text, ignoring case, at most 100.
     query: Option<String>,
     /// The first line to read, from 1. Without it reading starts at the beginning.
     start_line: Option<usize>,
-    /// The last line to read. Without it reading goes on to the end, or as far as fits.
+    /// The last line to read. Without it, reading continues to the end, or as far as fits.
     end_line: Option<usize>,
-    /// Where in the first line to begin, in bytes from 1: for a line that was cut off.
+    /// The byte in the first line to start at, from 1: for a line that was cut off.
     start_column: Option<usize>,
 }
 

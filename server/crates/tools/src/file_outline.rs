@@ -16,11 +16,11 @@ const MAX_REFERENCES: usize = 40;
 /// How many levels are shown by space; what lies deeper is shown as deep as these.
 const MAX_INDENT: usize = 20;
 
-/// Shows how a file is built, without its text: what it imports and exports, and its classes, functions and the like
-/// with their line ranges and first lines, each under what it is in; of HTML the sections, the elements with ids, and
-/// the rules and functions in styles and scripts; of CSS the rules, media queries and keyframes; of any other text
-/// every 50th line. Read a large file by its outline and then only the lines that you need. Unsaved changes and your
-/// own pending edits are included.
+/// Shows the structure of a file, without its text: its imports and exports, and its classes, functions and the like
+/// with their line ranges and first lines, nested; for HTML the sections, the elements with ids, and the rules and
+/// functions in styles and scripts; for CSS the rules, media queries and keyframes; for any other text every 50th line.
+/// For a large file, read the outline and then only the lines that you need. Unsaved changes and your own pending edits
+/// are included.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {

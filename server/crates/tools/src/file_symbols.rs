@@ -11,8 +11,8 @@ use crate::structure::{Opened, Rows, describe};
 use crate::typed::Typed;
 use crate::{Services, blocking, counted};
 
-/// Lists the symbols of a file as `line: kind path: first line`, where the path is what edit_symbol takes, such as
-/// `Type/method`. Of HTML and CSS see file_outline. Unsaved changes and your own pending edits are included.
+/// Lists the symbols of a file as `line: kind path: first line`, with the path that edit_symbol takes, such as
+/// `Type/method`. For HTML and CSS see file_outline. Unsaved changes and your own pending edits are included.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {

@@ -19,7 +19,7 @@ use crate::{Services, blocking, counted};
 pub(crate) struct Input {
     /// The file, relative to the workspace or absolute.
     path: String,
-    /// Only blocks of this kind. Without it, or with `auto`, all that the file's language has.
+    /// Only blocks of this kind. Without it, or with `auto`, all kinds of the file's language.
     #[serde(default)]
     kind: Kind,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Input {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Kind {
-    /// What the file's language has, without values of one line.
+    /// All kinds of the file's language, without values of one line.
     #[default]
     Auto,
     /// Sections, elements with ids, styles and scripts.

@@ -22,15 +22,15 @@ const SNIPPET: usize = 5;
 /// How many places of the text are looked at.
 const MAX_PLACES: usize = 2_000;
 
-/// Finds the function, class or other block of a file that a text stands in: for each place of the text the innermost
-/// block around it, with its line range and first five lines. Then read the block with read_file, or replace it with
-/// edit_symbol. In files of languages that are not known, blocks are what braces enclose.
+/// Finds the function, class or other block of a file that contains a text: for each occurrence the innermost block
+/// around it, with its line range and first five lines. Then read the block with read_file, or replace it with
+/// edit_symbol. In unknown languages, braces delimit blocks.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The file, relative to the workspace or absolute.
     path: String,
-    /// The text to look for, as it stands in the file: a name, a message, a selector.
+    /// The text to look for, as it is in the file: a name, a message, a selector.
     query: String,
     /// Only blocks of this kind.
     #[serde(default)]
@@ -47,7 +47,7 @@ enum Kind {
     Class,
     /// Functions of a type.
     Method,
-    /// What is neither: sections, rules, objects, namespaces.
+    /// Other blocks: sections, rules, objects, namespaces.
     Block,
     /// Any of them.
     #[default]

@@ -16,8 +16,8 @@ const DEFAULT_LIMIT: usize = 50;
 /// How many files are given at most.
 const MAX_LIMIT: usize = 500;
 
-/// Finds files by name or path with a glob pattern, whatever the case. Files that git ignores are left out. To find
-/// files by what is in them, use search_text.
+/// Finds files by name or path with a glob pattern, ignoring case. Files that git ignores are left out. To find files
+/// by their content, use search_text.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -25,7 +25,7 @@ pub(crate) struct Input {
     pattern: String,
     /// Only below this folder, relative to the workspace or absolute.
     path: Option<String>,
-    /// How many files to give at most: 50 unless told, never more than 500.
+    /// The maximum number of files: 50 by default, never more than 500.
     limit: Option<usize>,
 }
 

@@ -23,7 +23,7 @@ impl Intercept {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = offered.into_iter().collect();
     }
 
-    /// Why a command is not run, in words for the model; none where it is.
+    /// Why a command is not run, in words for the model; none if it is.
     pub(crate) fn refusal(&self, line: &str, parsed: &ShellLine, cwd: &Path, roots: &Roots) -> Option<String> {
         let offered = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if offered.is_empty() {

@@ -77,14 +77,14 @@ mod advice;
 #[cfg(test)]
 mod fixture;
 
-/// What the tools of one session work on.
+/// The services of one session that tools use.
 #[derive(Clone)]
 pub struct Services {
     /// The workspace's folders.
     pub roots: Arc<Roots>,
     /// Files as the session sees them.
     pub reader: Reader,
-    /// What the model has seen of them.
+    /// The record of what the model has seen of them.
     pub seen: Seen,
     /// Search over the same, which leaves out what the user's rules keep from the model.
     pub search: Search,
@@ -94,11 +94,11 @@ pub struct Services {
     pub jobs: Arc<Jobs>,
     /// Its shell outside the sandbox.
     pub outside: Arc<Outside>,
-    /// What answers questions about code.
+    /// The port for questions about code.
     pub lang: Lang,
-    /// What was too long for the model to read at once.
+    /// The results that were too long for the model to read at once.
     pub results: Results,
-    /// What the model's edits were.
+    /// The record of the model's edits.
     pub edits: Edits,
     /// Whether lines that are read or found come with tags, by which `edit_hashline` names them.
     pub tags: Tags,
@@ -162,7 +162,7 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
     tools.into_iter().map(|tool| on_disk::compared(tool, services)).collect()
 }
 
-/// Whether a model is told of a built-in tool, where it edits in this form: few tools are better chosen among than
+/// True if a model is told of a built-in tool, where it edits in this form: few tools are better chosen among than
 /// many. The others can be called by name all the same.
 pub fn is_shown(name: &str, form: EditForm) -> bool {
     match name {
@@ -217,7 +217,7 @@ pub(crate) fn may_quote(services: &Services, path: &Path, hash: &TextHash) -> bo
     services.search.shows(path) || services.seen.is_current(path, hash)
 }
 
-/// What a search did not look into, in words; nothing where it looked into all.
+/// A description of what a search left out; empty if it left out nothing.
 pub(crate) fn not_searched(unreadable: usize, left_out: usize) -> Vec<String> {
     let mut words = Vec::new();
     if unreadable > 0 {

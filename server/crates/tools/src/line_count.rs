@@ -10,9 +10,9 @@ use crate::structure::{Opened, describe};
 use crate::typed::Typed;
 use crate::{Services, blocking, counted};
 
-/// Tells how many lines a text file has and how many bytes there are to read, with one for each line end whatever the
-/// file has there; unsaved changes and your own pending edits included. So you can decide how to read it: a small one
-/// whole with read_file, a large one by file_outline and read_around.
+/// Gives the number of lines of a text file and of the bytes to read, with one for each line end; unsaved changes and
+/// your own pending edits included. Use it to decide how to read a file: a small one completely with read_file, a large
+/// one with file_outline and read_around.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {

@@ -18,14 +18,14 @@ use crate::{Services, blocking, counted, location, not_searched};
 /// How many files and folders are given at most.
 const MAX_ENTRIES: usize = 300;
 
-/// Lists the files of a folder and of the folders in it, as a tree. Files that git ignores are left out. A folder with
-/// too much in it is given with the number of its files; list it by itself to see them.
+/// Lists the files of a folder and of the folders in it, as a tree. Files that git ignores are left out. For a folder
+/// with too many files only their number is given; list it separately to see them.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The folder, relative to the workspace or absolute. Without it the whole workspace is listed.
     path: Option<String>,
-    /// How deep to go: 1 lists only what is in the folder itself. Without it as deep as fits.
+    /// The depth: 1 lists only the folder itself. Without it, as deep as fits.
     depth: Option<usize>,
 }
 

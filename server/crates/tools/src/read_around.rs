@@ -31,13 +31,13 @@ const MAX_PLACES: usize = 10;
 pub(crate) struct Input {
     /// The file, relative to the workspace or absolute.
     path: String,
-    /// The text, as it stands in the file.
+    /// The text, as it is in the file.
     anchor: String,
-    /// How many lines before it, at most 200; 12 without it.
+    /// The number of lines before it, at most 200; 12 by default.
     before: Option<usize>,
-    /// How many lines after it, at most 200; 20 without it.
+    /// The number of lines after it, at most 200; 20 by default.
     after: Option<usize>,
-    /// Which line, from 1, where several have the text.
+    /// The number of the line among several with the text, from 1.
     occurrence: Option<usize>,
 }
 

@@ -27,8 +27,8 @@ const MAX_LINE_BYTES: usize = 2_000;
 
 /// Reads a text file, or some of its lines, as it is in the user's editor, unsaved changes and your own pending edits
 /// included. Each line comes after its number and a tab, or after its tag (such as `12#7KQX`) and `|`, which are not
-/// part of the file. At most 500 lines or 48 KB are given at once; of a large file read only the lines that you need,
-/// which search_text finds. Of a line longer than 2,000 bytes one part is given at a time.
+/// part of the file. At most 500 lines or 48 KB are given at once; in a large file read only the lines that you
+/// need, which search_text finds. A line longer than 2,000 bytes is given in parts.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -36,9 +36,9 @@ pub(crate) struct Input {
     path: String,
     /// The first line to read, from 1. Without it reading starts at the beginning.
     start_line: Option<usize>,
-    /// The last line to read. Without it reading goes on to the end, or as far as fits.
+    /// The last line to read. Without it, reading continues to the end, or as far as fits.
     end_line: Option<usize>,
-    /// Where in the first line to begin, in bytes from 1: for a line that was cut off.
+    /// The byte in the first line to start at, from 1: for a line that was cut off.
     start_column: Option<usize>,
 }
 

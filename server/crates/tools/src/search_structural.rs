@@ -22,12 +22,11 @@ const MAX_LINE: usize = 200;
 /// How many files with matches an editor is told of.
 const MAX_LOCATIONS: usize = 20;
 
-/// Searches code by its shape, so that layout does not matter: the pattern is a piece of code in which `$NAME` stands
-/// for any one expression, name or statement, `$$$NAME` for any number of them, and `$_` and `$$$` for the same where
-/// the name does not matter. Equal names stand for equal code. Everything else must be there, and nothing more, but for
-/// comments: `fn $F($$$A) { $$$B }` finds no `pub fn`. Examples: `$A.unwrap()`, `if ($C) { $$$B }`, `console.log($$$)`,
-/// `useEffect($F, [])`. What stands in the arguments of a Rust macro is not seen as code. Gives `path:line: text` for
-/// each match.
+/// Searches code by its syntax, so that layout does not matter: the pattern is a piece of code in which `$NAME` stands
+/// for any one expression, name or statement, `$$$NAME` for any number of them, and `$_` and `$$$` for the same without
+/// a name. Equal names stand for equal code. Everything else must match completely, except for comments: `fn $F($$$A) {
+/// $$$B }` finds no `pub fn`. Examples: `$A.unwrap()`, `if ($C) { $$$B }`, `console.log($$$)`, `useEffect($F, [])`. The
+/// arguments of a Rust macro are not seen as code. Gives `path:line: text` for each match.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {

@@ -15,8 +15,8 @@ use crate::typed::Typed;
 /// How long a signal may take to have its effect.
 const WAIT: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// Ends a job, or the command that still runs in the shell, with all that it has started: it is asked first and forced
-/// after two seconds. Or sends it a signal.
+/// Ends a job, or the command that still runs in the shell, with everything that it has started: it is asked first and
+/// forced after two seconds. Or sends it a signal.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {

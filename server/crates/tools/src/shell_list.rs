@@ -13,7 +13,7 @@ use crate::terminals::{Terminal, first_line};
 use crate::typed::Typed;
 use crate::{Services, counted};
 
-/// Lists the shell and the jobs of this session, with what runs in each, whether it is up, and how it ended.
+/// Lists the shell and the jobs of this session, with the command in each, and its status: up, or how it ended.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {}

@@ -16,20 +16,20 @@ use crate::typed::Typed;
 /// The longest that can be waited, in seconds.
 const MOST: u64 = 300;
 
-/// Reads what a job, or a command that still runs in the shell, has printed since you last read of it, and says how it
-/// is: running, waiting for input, ended with which exit code. Of a long output the middle is left out, and
-/// expand_output reads it.
+/// Reads what a job, or a command that still runs in the shell, has printed since you last read it, and gives its
+/// status: running, waiting for input, or ended with an exit code. Long output is cut in the middle, and expand_output
+/// reads the rest.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The terminal: a job's name such as `job-1`, or `shell`.
     terminal: String,
-    /// Read from this offset on instead, as an earlier result said it; 0 is the beginning of all.
+    /// Read from this offset instead, as given by an earlier result; 0 is the beginning.
     since: Option<u64>,
-    /// For how many seconds at most to wait until something new is printed, it ends or asks something, 0 to 300.
-    /// Without it, it is not waited.
+    /// The maximum number of seconds to wait until something new is printed, it ends or asks something, 0 to 300.
+    /// Without it, there is no wait.
     wait_seconds: Option<u64>,
-    /// Only so many of the last lines.
+    /// Only this many of the last lines.
     tail: Option<usize>,
 }
 

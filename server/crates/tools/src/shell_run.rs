@@ -18,23 +18,23 @@ use crate::terminals::{execution, first_line, judged_folder};
 use crate::typed::Typed;
 use crate::{Services, blocking, how_to_read, location};
 
-/// Runs a command line in the session's shell (bash in a terminal) and gives what it printed, its exit code and how
-/// long it took. The user sees the terminal.
+/// Runs a command line in the session's shell (bash in a terminal) and gives its output, its exit code and its
+/// duration. The user sees the terminal.
 ///
-/// - There is one shell, and it stays: folder, variables and functions of one command hold for the next.
-/// - One command runs at a time. Servers, watchers and whatever does not end by itself go to shell_start. Start no
-///   editors, and better avoid questions by options such as `--yes`. A command that waits for input is left running,
-///   and you are told what it asks: answer with shell_write, or end it with shell_kill. Passwords are typed by the
-///   user. What takes too long is stopped with all it has started.
-/// - Output is given without colours. Of a long one the middle is left out, and expand_output reads it; better make it
-///   short: `--quiet`, `| tail -50`.
-/// - Commands see the files on disk. Read, search and edit files with the tools for it, not with commands: those tools
-///   see unsaved text, and edits that the user reviews.
-/// - Where there is a sandbox, commands write in the workspace, temporary folders and package caches only, and do not
-///   see keys. When a command fails and you are told that the sandbox has refused something which it has to do, run it
-///   again with `outside`. Do not try to get around the sandbox, and do not use `outside` before.
-/// - Give one plain command line. What cannot be understood before it runs (`eval`, `$(…)` as a command's name) has to
-///   be allowed by the user each time.
+/// - There is one persistent shell: folder, variables and functions carry over to the next command.
+/// - One command runs at a time. Use shell_start for servers, watchers and whatever does not end on its own. Do not
+///   start editors. Avoid questions with flags such as `--yes`. A command that waits for input is left running, and you
+///   are told what it asks: answer with shell_write, or end it with shell_kill. The user types passwords. A command
+///   that takes too long is stopped with everything it has started.
+/// - Output is given without colours. Long output is cut in the middle, and expand_output reads the rest; better keep
+///   it short: `--quiet`, `| tail -50`.
+/// - Commands see the files on disk. Read, search and edit files with the tools for that, not with commands: those
+///   tools see unsaved text and pending edits, and the user reviews their edits.
+/// - If there is a sandbox, commands can write only in the workspace, temporary folders and package caches, and cannot
+///   read keys. If a command fails and you are told that the sandbox refused something that it needs, run it again with
+///   `outside`. Do not try to get around the sandbox, and do not use `outside` before that.
+/// - Give one plain command line. The user has to allow each time what cannot be understood before it runs (`eval`,
+///   `$(…)` as a command's name).
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -42,12 +42,12 @@ pub(crate) struct Input {
     command: String,
     /// The folder to run it in, in the workspace, for this command only. Without it, the shell's folder.
     cwd: Option<String>,
-    /// After how many seconds it is stopped, 1 to 3600. Without it, 120.
+    /// The number of seconds after which it is stopped, 1 to 3600. Without it, 120.
     timeout_seconds: Option<u64>,
-    /// Whether it is to run outside the sandbox, where nothing restrains it. The user is asked each time. It runs in a
-    /// shell of its own, in the same folder, which has none of the variables and functions of the other.
+    /// True to run it outside the sandbox, without restrictions. The user is asked each time. It runs in a separate
+    /// shell, in the same folder, without the variables and functions of the other.
     outside: Option<bool>,
-    /// With `outside`: what the sandbox has refused, and why the command has to do that, in a sentence for the user.
+    /// With `outside`: what the sandbox refused, and why the command needs it, in one sentence for the user.
     why: Option<String>,
 }
 
@@ -64,7 +64,7 @@ impl ShellRun {
         Ok(input.cwd.as_deref().map(|cwd| self.services.roots.resolve(cwd)).transpose()?)
     }
 
-    /// Whether a command is to run outside the sandbox. Where there is none, the session's shell does.
+    /// True if a command is to run outside the sandbox. Where there is none, the session's shell does.
     fn is_outside(&self, input: &Input) -> bool {
         input.outside == Some(true) && self.services.outside.is_needed()
     }

@@ -19,15 +19,15 @@ const WAIT: u64 = 5;
 /// The longest that can be waited, in seconds.
 const MOST: u64 = 120;
 
-/// Starts a command line in the background, in a terminal of its own, and goes on: for servers, watchers, and what
-/// takes long while you do something else. It waits a little until the command shows that it is up (a line that says
-/// so, a port that it listens on), ends, or asks something, and gives the job's name and what it printed so far.
+/// Starts a command line in the background, in a terminal of its own: for servers, watchers, and long commands while
+/// you do something else. It waits a little until the command is up (a line that says so, a port that it listens on),
+/// ends, or asks something, and gives the job's name and its output so far.
 ///
-/// - It begins in the shell's folder, with the shell's exported variables and functions unless that is busy. What it
-///   sets is its own.
-/// - No `&`, `nohup` or the like: what the command leaves behind when it ends is ended too.
-/// - It runs until it ends, until shell_kill, or until the session ends, over all turns. At most 16 run at once. End
-///   what is not needed any more.
+/// - It starts in the shell's folder, with the shell's exported variables and functions unless the shell is busy. What
+///   it sets does not affect the shell.
+/// - No `&`, `nohup` or the like: whatever the command leaves behind is ended with it.
+/// - It runs across turns until it ends, until shell_kill, or until the session ends. At most 16 run at once. End those
+///   that you no longer need.
 /// - The user sees its terminal and may type into it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -36,7 +36,7 @@ pub(crate) struct Input {
     command: String,
     /// The folder to run it in, in the workspace. Without it, the shell's folder.
     cwd: Option<String>,
-    /// For how many seconds at most to wait until it is up, 0 to 120. Without it, 5.
+    /// The maximum number of seconds to wait until it is up, 0 to 120. Without it, 5.
     wait_seconds: Option<u64>,
 }
 

@@ -21,16 +21,16 @@ const WAIT: Duration = Duration::from_secs(2);
 /// The longest text, in bytes.
 const LONGEST: usize = 16 << 10;
 
-/// Types into a job, or into the command that still runs in the shell, and gives what it prints then. The user may be
-/// asked before, and sees what is typed. Never type a secret: passwords are for the user to type.
+/// Types into a job, or into the command that still runs in the shell, and gives its output after that. The user may
+/// be asked before, and sees what is typed. Never type a secret: the user types passwords.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The terminal: a job's name such as `job-1`, or `shell`.
     terminal: String,
-    /// What to type.
+    /// The text to type.
     text: Option<String>,
-    /// Whether Enter is pressed then. Without it, it is, unless another key is given.
+    /// True to press Enter after the text. Without it, Enter is pressed unless another key is given.
     enter: Option<bool>,
     /// A key to press after the text.
     key: Option<Key>,

@@ -52,12 +52,12 @@ impl Opened {
         Ok(Self { path, name, text: file.text, hash: file.hash, is_pending: file.source == Source::Pending })
     }
 
-    /// Its language; none where we have no grammar for it.
+    /// Its language; none if we have no grammar for it.
     pub(crate) fn language(&self) -> Option<Language> {
         Language::of_text(&self.path, &self.text)
     }
 
-    /// Its symbols; none where its language is not known.
+    /// Its symbols; none if its language is not known.
     pub(crate) fn known(&self) -> Result<Option<Known>, ParseError> {
         let Some(language) = self.language() else { return Ok(None) };
         let parsed = Parsed::new(language, Arc::clone(&self.text))?;

@@ -87,7 +87,7 @@ impl Terminal {
         self.id.as_str()
     }
 
-    /// Whether what runs in it runs outside the sandbox.
+    /// True if what runs in it runs outside the sandbox.
     pub(crate) fn is_outside(&self) -> bool {
         self.name() == OUTSIDE
     }

@@ -26,9 +26,9 @@ pub trait Typed: Send + Sync + 'static {
     type Input: DeserializeOwned + JsonSchema + Send;
     /// The tool's name: lower case, digits and `_`.
     const NAME: &'static str;
-    /// What kind of thing it does.
+    /// The tool's kind.
     const KIND: ToolKind;
-    /// What it touches.
+    /// The access that it needs.
     const ACCESS: Access;
 
     /// Says what a call would do, without doing any of it. See [`Tool::describe`].
@@ -37,12 +37,12 @@ pub trait Typed: Send + Sync + 'static {
     /// An input that cannot be meant, such as a path outside the workspace.
     fn describe(&self, input: &Self::Input) -> Result<Description, ToolError>;
 
-    /// What its edits come to as far as the input has arrived. See [`Tool::preview`].
+    /// The diff of its edits as far as the input has arrived. See [`Tool::preview`].
     fn preview<'a>(&self, _input: &'a PartialInput) -> Vec<DiffPart<'a>> {
         Vec::new()
     }
 
-    /// How many places of its edits are known. See [`Tool::places`].
+    /// The number of known places of its edits. See [`Tool::places`].
     fn places(&self, _input: &PartialInput) -> usize {
         0
     }

@@ -96,9 +96,9 @@ pub(crate) fn remembered(tool: Arc<dyn Tool>, services: &Services) -> Arc<dyn To
     })
 }
 
-/// Takes back the last edit that you made of a file: its text is proposed to be what it was before that call, and so is
-/// that of every other file that the call edited. It is refused where a file is no longer as your edit left it. Call it
-/// again to go back one edit further.
+/// Undoes your last edit of a file: proposes the text from before that call, for this file and every other file that
+/// the call edited. It is refused if a file is no longer as your edit left it. Call it again to go back one edit
+/// further.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -141,7 +141,7 @@ impl Typed for UndoEdit {
             };
             let Some((id, steps)) = services.edits.last(&path, now(&path)?.as_ref()) else {
                 return Err(ToolError::Failed(format!(
-                    "there is no edit of {name} to take back: it is not as an edit of yours in this session left it. Read it \
+                    "there is no edit of {name} to undo: it is not as an edit of yours in this session left it. Read it \
                      and edit it as it is now"
                 )));
             };
@@ -151,7 +151,7 @@ impl Typed for UndoEdit {
                 if read != step.after {
                     let other = services.roots.display(&step.path);
                     return Err(ToolError::Failed(format!(
-                        "the edit of {name} cannot be taken back, since it edited {other} too, which has changed since. \
+                        "the edit of {name} cannot be undone, because it edited {other} too, which has changed since. \
                          Nothing was changed. Read both and edit them as they are now"
                     )));
                 }
@@ -161,7 +161,7 @@ impl Typed for UndoEdit {
             let plan = EditPlan { files };
             services.edits.note(&plan, &services.reader, Some(id));
             let names: Vec<_> = steps.iter().map(|step| services.roots.display(&step.path)).collect();
-            let text = format!("Edit of {} taken back.", names.join(", "));
+            let text = format!("Edit of {} undone.", names.join(", "));
             let locations = steps.iter().map(|step| location(&step.path, None)).collect();
             let summary = counted(steps.len(), "file");
             Ok(Output { text, summary, locations, plan: Some(plan), ..Output::default() })
@@ -224,7 +224,7 @@ mod tests {
         call(&services, "edit_replace_exact", edit("three", "four")).await.unwrap();
 
         let undone = call(&services, "undo_edit", json!({ "path": "a" })).await.unwrap();
-        assert_eq!(undone.text, "Edit of a, b taken back.");
+        assert_eq!(undone.text, "Edit of a, b undone.");
         let again = call(&services, "undo_edit", json!({ "path": "a" })).await.unwrap();
         assert_eq!(again.plan, undone.plan, "what was only planned, and rejected, is not forgotten");
         takes.take(undone.plan.unwrap());
@@ -233,7 +233,7 @@ mod tests {
         takes.take(call(&services, "undo_edit", json!({ "path": "a" })).await.unwrap().plan.unwrap());
         assert_eq!(*services.reader.read(&world.path("a")).unwrap().text, *"one\n");
         let error = call(&services, "undo_edit", json!({ "path": "a" })).await.unwrap_err().to_string();
-        assert!(error.starts_with("there is no edit of a to take back"), "{error}");
+        assert!(error.starts_with("there is no edit of a to undo"), "{error}");
     }
 
     #[tokio::test]
@@ -258,8 +258,8 @@ mod tests {
             let (services, path) = (services.clone(), path.to_owned());
             async move { call(&services, "undo_edit", json!({ "path": path })).await.unwrap_err().to_string() }
         };
-        assert!(undo("a").await.contains("since it edited b too, which has changed since"));
-        assert!(undo("b").await.starts_with("there is no edit of b to take back"));
-        assert!(undo("a").await.contains("since it edited b too"), "it is not forgotten by that");
+        assert!(undo("a").await.contains("because it edited b too, which has changed since"));
+        assert!(undo("b").await.starts_with("there is no edit of b to undo"));
+        assert!(undo("a").await.contains("because it edited b too"), "it is not forgotten by that");
     }
 }

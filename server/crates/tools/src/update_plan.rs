@@ -15,9 +15,9 @@ const MAX_STEPS: usize = 20;
 /// How long a step is at most, in characters: a line that people read.
 const MAX_STEP: usize = 200;
 
-/// Shows the user what you are going to do, as a list of steps, and how far you are. Each call gives the whole list, in
-/// place of the one before: one step at a time is `in_progress`, and a step is `completed` as soon as it is. For tasks
-/// of three steps or more; not for a question or a small change.
+/// Shows the user what you are going to do, as a list of steps with their status. Each call gives the whole list, which
+/// replaces the one before: one step at a time is `in_progress`, and a step becomes `completed` as soon as it is done.
+/// For tasks of three steps or more; not for a question or a small change.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -29,7 +29,7 @@ pub(crate) struct Input {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Step {
-    /// What is to be done, in a few words on one line.
+    /// The task, in a few words on one line.
     content: String,
     /// `pending`, `in_progress` or `completed`.
     status: Status,

@@ -57,7 +57,7 @@ struct State {
 #[derive(Clone, Debug)]
 struct Seen {
     stamp: Stamp,
-    /// Whether it had been touched so shortly before that its stamp could be the same after the next change.
+    /// True if it had been touched so shortly before that its stamp could be the same after the next change.
     fresh: bool,
     executable: bool,
     /// Where its bytes stand in the copy, or why they are not there.
@@ -109,16 +109,16 @@ impl From<SearchError> for NotRemembered {
 pub struct Changed {
     /// The file, absolute.
     pub path: PathBuf,
-    /// What it was.
+    /// The file before.
     pub before: Side,
-    /// What it is.
+    /// The file now.
     pub after: Side,
     /// When it was last touched; of one that is not there any more, when something in its folder was made or went away,
     /// or in the next one above that is there.
     pub touched: Option<SystemTime>,
 }
 
-/// What a file was or is.
+/// The state of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Not there.
@@ -129,14 +129,14 @@ pub enum Side {
     Unknown(&'static str),
 }
 
-/// What changed since the files were last looked at.
+/// The changes since the files were last looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changes<T> {
-    /// What was made of the changed files.
+    /// The outcome for the changed files.
     pub taken: Vec<T>,
-    /// Whether more files changed than were asked for.
+    /// True if more files changed than were asked for.
     pub more: bool,
-    /// Whether all files of the project are followed.
+    /// True if all files of the project are followed.
     pub all: bool,
 }
 
@@ -412,7 +412,7 @@ impl Stamp {
         UNIX_EPOCH + whole + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0))
     }
 
-    /// Whether the file has surely not been touched since.
+    /// True if the file has surely not been touched since.
     fn is_before(&self, since: SystemTime) -> bool {
         let since = since.checked_sub(CLOCK).and_then(|since| since.duration_since(UNIX_EPOCH).ok());
         since.is_some_and(|since| self.changed.0 < i64::try_from(since.as_secs()).unwrap_or(i64::MAX))

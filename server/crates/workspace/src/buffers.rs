@@ -54,7 +54,7 @@ pub struct Snapshot {
     pub opened_version: i32,
     /// The text that the editor opened it with, or saved last.
     pub(crate) last_saved: Arc<str>,
-    /// Whether its file was deleted with this text in it, and the editor keeps the document.
+    /// True if its file was deleted with this text in it, and the editor keeps the document.
     is_gone: bool,
     derived: Arc<Derived>,
 }
@@ -118,7 +118,7 @@ struct Documents {
 #[derive(Debug)]
 struct Document {
     snapshot: Arc<Snapshot>,
-    /// Whether the text is the editor's.
+    /// True if the text is the editor's.
     in_sync: bool,
 }
 
@@ -206,7 +206,7 @@ impl Buffers {
         Ok(snapshot)
     }
 
-    /// Takes the file that a document belongs to, links resolved. Gives the document where that is news; none where it
+    /// Takes the file that a document belongs to, links resolved. Gives the document where that is news; none if it
     /// is known so already, and where the document is not open any more.
     pub fn resolved(&self, uri: &str, path: &Path) -> Option<Arc<Snapshot>> {
         let mut documents = self.write();
@@ -341,7 +341,7 @@ impl Buffers {
         told
     }
 
-    /// The open document with this URI; none where the text is out of sync.
+    /// The open document with this URI; none if the text is out of sync.
     pub fn by_uri(&self, uri: &str) -> Option<Arc<Snapshot>> {
         self.read().by_uri.get(uri).filter(|document| document.in_sync).map(|document| document.snapshot.clone())
     }
@@ -464,17 +464,17 @@ impl Snapshot {
         })
     }
 
-    /// Whether there is nothing in it, as where an editor shows a file that is not on disk.
+    /// True if there is nothing in it, as where an editor shows a file that is not on disk.
     pub fn is_blank(&self) -> bool {
         text::is_blank(self.normal())
     }
 
-    /// Whether its file was deleted, and the editor shows its last text still ([`Buffers::set_gone`]).
+    /// True if its file was deleted, and the editor shows its last text still ([`Buffers::set_gone`]).
     pub fn is_gone(&self) -> bool {
         self.is_gone
     }
 
-    /// Whether it can be what an editor shows of a file that is not there.
+    /// True if it can be what an editor shows of a file that is not there.
     pub fn may_be_no_file(&self) -> bool {
         self.is_gone || self.is_blank()
     }
@@ -489,7 +489,7 @@ impl Snapshot {
         self.derived.id
     }
 
-    /// What the editor changed since an earlier text, sorted; none where that is not known.
+    /// What the editor changed since an earlier text, sorted; none if that is not known.
     pub(crate) fn moves_since(&self, earlier: TextId) -> Option<Vec<Move>> {
         if earlier == self.derived.id {
             return Some(Vec::new());

@@ -98,7 +98,7 @@ pub fn may_replace(text: &str, old: &str) -> Result<(), EditError> {
 }
 
 /// What [`replace`] would have been given by one who copies exactly, to make `after` of `before` in one place: whole
-/// lines, as few as can be. None where a few lines do not tell the place.
+/// lines, as few as can be. None if a few lines do not tell the place.
 pub fn exactly(before: &str, after: &str) -> Option<(String, String)> {
     const MOST_WIDENED: usize = 20;
     let (old, new): (Vec<&str>, Vec<&str>) =

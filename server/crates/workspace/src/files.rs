@@ -28,7 +28,7 @@ use self::place::{Links, Place, Way};
 /// and texts are held in memory. Searching has no such limit.
 pub const MAX_BYTES: u64 = 16 << 20;
 
-/// What can go wrong with a file. The words are for the model too.
+/// An error with a file. The model reads its message too.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
     /// There is nothing there.
@@ -42,7 +42,7 @@ pub enum FileError {
     NotAFile {
         /// What was to be a file.
         path: PathBuf,
-        /// What it is, with its article.
+        /// Its kind, with an article.
         what: &'static str,
     },
     /// It is larger than [`MAX_BYTES`].
@@ -50,7 +50,7 @@ pub enum FileError {
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// How large it is, in bytes.
+        /// Its size in bytes.
         size: u64,
     },
     /// It is not text.
@@ -128,7 +128,7 @@ pub fn read_of_user(path: &Path) -> Result<Decoded, FileError> {
     decode(path, &read_bytes(path, path, Links::Follow)?)
 }
 
-/// The bytes of a regular file that no link leads to, whose path is absolute and has its links resolved; none where it
+/// The bytes of a regular file that no link leads to, whose path is absolute and has its links resolved; none if it
 /// has more of them than `most`.
 ///
 /// # Errors
@@ -176,7 +176,7 @@ pub struct Whole {
     pub decoded: Decoded,
     /// As bytes, where these are not just those of the normal text.
     pub bytes: Option<Vec<u8>>,
-    /// Whether its owner may run it as a program.
+    /// True if its owner may run it as a program.
     pub executable: bool,
 }
 
@@ -282,7 +282,7 @@ struct Prepared<'p> {
     /// The file's bytes when it was prepared.
     before: Vec<u8>,
     bytes: Vec<u8>,
-    /// The new file, safe on disk beside the old one; none where the old one is to be written into.
+    /// The new file, safe on disk beside the old one; none if the old one is to be written into.
     replacement: Option<tempfile::NamedTempFile>,
     /// Behind the replacement, which goes by way of it.
     place: Place<'p>,
@@ -365,7 +365,7 @@ fn open_to_write(place: &Place<'_>) -> Result<File, FileError> {
     })
 }
 
-/// Whether a file could not be replaced because something is mounted right there.
+/// True if a file could not be replaced because something is mounted right there.
 fn is_mount_point(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices)
 }

@@ -192,20 +192,20 @@ impl Roots {
         self.own_data.iter().any(|folder| path.starts_with(folder)).then_some(Protected::OwnData)
     }
 
-    /// Whether a path, resolved, lies in a folder `.azimuth` of the workspace. What stands there says what the agent
+    /// True if a path, resolved, lies in a folder `.azimuth` of the workspace. What stands there says what the agent
     /// may do and what is run for it, or is a prompt; so it is written only where the user has looked.
     pub fn steers_us(&self, path: &Path) -> bool {
         self.goes_through(path, ".azimuth")
     }
 
-    /// Whether a path, resolved, is a file of the workspace that makes programs other than the project's own run
+    /// True if a path, resolved, is a file of the workspace that makes programs other than the project's own run
     /// something. It is written only where the user has looked.
     pub fn makes_programs_run(&self, path: &Path) -> bool {
         let mut inside = self.roots.iter().filter_map(|root| path.strip_prefix(&root.path).ok());
         inside.any(permission::makes_programs_run)
     }
 
-    /// Whether there is such a name between a path and the folder of the workspace that it lies in.
+    /// True if there is such a name between a path and the folder of the workspace that it lies in.
     fn goes_through(&self, path: &Path, name: &str) -> bool {
         let inside = self.roots.iter().filter_map(|root| path.strip_prefix(&root.path).ok());
         // Some file systems do not tell `.git` from `.GIT`.
@@ -256,7 +256,7 @@ pub fn shown(path: &Path) -> String {
     shown
 }
 
-/// Whether keys and passwords are usually in a file of this name.
+/// True if keys and passwords are usually in a file of this name.
 pub fn is_for_keys(path: &Path) -> bool {
     permission::is_for_keys(path)
 }

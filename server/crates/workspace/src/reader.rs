@@ -10,16 +10,16 @@ use crate::buffers::{Buffers, Open, Snapshot};
 use crate::files::{self, FileError};
 use crate::text;
 
-/// What a session proposes for files and the user has not decided yet.
+/// The port to a session's undecided proposals.
 pub trait Overlay: Send + Sync {
-    /// What is proposed for a file; none where nothing is pending. The path is absolute with its links resolved.
+    /// What is proposed for a file; none if nothing is pending. The path is absolute with its links resolved.
     fn pending(&self, path: &Path) -> Option<Pending>;
 
     /// The files for which something is pending.
     fn paths(&self) -> Vec<PathBuf>;
 }
 
-/// What a file would be if all that is pending were accepted.
+/// The text of a file with all pending edits accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pending {
     /// A file with this normal text.
@@ -57,11 +57,11 @@ pub struct FileText {
     pub text: Arc<str>,
     /// Its hash.
     pub hash: TextHash,
-    /// Where it comes from.
+    /// Its source.
     pub source: Source,
 }
 
-/// Where a text comes from.
+/// The source of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The session's pending proposals are in it.
@@ -75,10 +75,10 @@ pub enum Source {
     Disk,
 }
 
-/// What the disk has of a file, where an editor has another text of it.
+/// The state on disk of a file that has another text in an editor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OnDisk {
-    /// What the editor opened or saved last: the rest is not saved.
+    /// The text that the editor opened or saved last: the rest is unsaved.
     Saved,
     /// This normal text, which the editor has not followed, or of which it opened the file with unsaved changes.
     Other(Arc<str>),
@@ -169,7 +169,7 @@ impl Reader {
         self.buffers().all().into_iter().filter(differs).collect()
     }
 
-    /// The text of an open document, and what the disk has of its file; none where that is the same, and where either
+    /// The text of an open document, and what the disk has of its file; none if that is the same, and where either
     /// cannot be told. Blocks.
     pub fn on_disk(&self, path: &Path) -> Option<(Arc<str>, OnDisk)> {
         let Open::Yes(open) = self.buffers().get(path) else { return None };
@@ -195,7 +195,7 @@ impl Reader {
         *self.buffers.write().unwrap_or_else(PoisonError::into_inner) = buffers;
     }
 
-    /// Whether something is proposed for a file and not decided yet.
+    /// True if something is proposed for a file and not decided yet.
     pub(crate) fn is_pending(&self, path: &Path) -> bool {
         self.overlay.pending(path).is_some()
     }

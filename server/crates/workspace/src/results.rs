@@ -57,7 +57,7 @@ impl Results {
         Ok(Keeper { results: self.clone(), file: BufWriter::new(file), hash: Sha256::new() })
     }
 
-    /// The text with that handle; none where none is kept. Blocks.
+    /// The text with that handle; none if none is kept. Blocks.
     ///
     /// # Errors
     /// A file that cannot be read.

@@ -64,9 +64,9 @@ pub type Overlay = HashMap<PathBuf, Option<Arc<str>>>;
 pub struct Landed<'t> {
     /// The file, absolute.
     pub path: &'t Path,
-    /// Its text before; none where there was no file.
+    /// Its text before; none if there was no file.
     pub before: Option<&'t str>,
-    /// Its text afterwards; none where there is no file any more.
+    /// Its text afterwards; none if there is no file any more.
     pub after: Option<&'t str>,
     /// The path for people.
     pub display: &'t str,
@@ -117,7 +117,7 @@ pub struct Application {
     pub proposal_id: ProposalId,
     /// The file, absolute.
     pub path: PathBuf,
-    /// The hunks, from top to bottom; none where it is a formatter's text ([`Review::format`]).
+    /// The hunks, from top to bottom; none if it is a formatter's text ([`Review::format`]).
     pub hunk_ids: Vec<HunkId>,
     /// The calls that had a part in them. Where the file is moved, the last is the one that made it at its new place.
     pub calls: Vec<ToolCallId>,
@@ -125,11 +125,11 @@ pub struct Application {
     pub change: FileChange,
     /// Where the text of a deleted file goes, if it is moved.
     pub moved_to: Option<PathBuf>,
-    /// The hash that the document must have; none where there must be no file.
+    /// The hash that the document must have; none if there must be no file.
     pub base_hash: Option<TextHash>,
     /// The text with that hash.
     pub base_text: Option<Arc<str>>,
-    /// The text afterwards: the base with exactly these hunks. None where the file is to be deleted.
+    /// The text afterwards: the base with exactly these hunks. None if the file is to be deleted.
     pub target_text: Option<Arc<str>>,
     /// The same as edits of the base's lines, one for each hunk, from top to bottom.
     pub edits: Vec<LineEdit>,
@@ -171,7 +171,7 @@ pub enum DecideError {
         path: String,
         /// The hunk.
         hunk_id: HunkId,
-        /// Whether it is in the document already.
+        /// True if it is in the document already.
         landed: bool,
     },
     /// What is in the document already is not proposed.
@@ -298,7 +298,7 @@ impl Review {
         true
     }
 
-    /// Whether the hunks of a proposal are in the document already.
+    /// True if the hunks of a proposal are in the document already.
     pub fn is_landed(&self, id: &ProposalId) -> bool {
         self.proposals.iter().any(|proposal| proposal.landed && proposal.id == *id)
     }
@@ -503,7 +503,7 @@ impl Review {
     }
 
     /// Makes a formatter's text what is to be done to a document. It goes the way of accepted hunks, after those that
-    /// are accepted before it and before those after it, and like those it moves pending hunks. None where nothing may
+    /// are accepted before it and before those after it, and like those it moves pending hunks. None if nothing may
     /// be done now: hunks of the document are on their way, or lines of a pending hunk, or beside one, would change. A
     /// part of a formatter's changes is never taken: sorted imports would be doubled, and blocks half indented.
     pub fn format<'t>(
@@ -535,7 +535,7 @@ impl Review {
         Some(application)
     }
 
-    /// Whether a hunk of the file waits for a decision.
+    /// True if a hunk of the file waits for a decision.
     pub fn has_pending(&self, path: &Path) -> bool {
         let mut of_file = self.proposals.iter().filter(|proposal| proposal.is_of(path));
         of_file.any(|proposal| proposal.in_state(HunkState::Pending).next().is_some())
@@ -596,7 +596,7 @@ impl Review {
         by.is_some()
     }
 
-    /// Whether changes of a file matter here.
+    /// True if changes of a file matter here.
     pub fn concerns(&self, path: &Path) -> bool {
         self.proposals.iter().any(|proposal| proposal.is_of(path))
     }
@@ -656,12 +656,12 @@ impl Review {
         targets.collect()
     }
 
-    /// Whether an application is on its way whose outcome is not known.
+    /// True if an application is on its way whose outcome is not known.
     pub fn is_applying(&self) -> bool {
         self.proposals.iter().any(FileProposal::is_applying)
     }
 
-    /// Whether an application for this file is on its way.
+    /// True if an application for this file is on its way.
     pub fn is_applying_to(&self, path: &Path) -> bool {
         self.proposals.iter().any(|proposal| proposal.is_of(path) && proposal.is_applying())
     }

@@ -146,12 +146,12 @@ impl Search {
         self
     }
 
-    /// Whether there may be files that it does not show.
+    /// True if there may be files that it does not show.
     pub fn hides_any(&self) -> bool {
         self.may_read.is_some() && self.hides.as_ref().is_none_or(|hides| hides())
     }
 
-    /// Whether a file may be shown.
+    /// True if a file may be shown.
     pub fn shows(&self, path: &Path) -> bool {
         self.may_read.as_ref().is_none_or(|may_read| may_read(None)(path))
     }
@@ -271,7 +271,7 @@ impl Search {
     }
 }
 
-/// A matcher of names; none where the pattern is not one, such as the first part of `{a/b,c}`.
+/// A matcher of names; none if the pattern is not one, such as the first part of `{a/b,c}`.
 fn matcher(glob: &str) -> Option<GlobMatcher> {
     GlobBuilder::new(glob).case_insensitive(true).build().ok().map(|glob| glob.compile_matcher())
 }
@@ -281,7 +281,7 @@ struct Resolved {
     /// The only file to search; then there are no folders.
     file: Option<PathBuf>,
     folders: Vec<PathBuf>,
-    /// Whether the folders are there to be walked.
+    /// True if the folders are there to be walked.
     on_disk: bool,
     glob: Option<GlobSet>,
     shows: Option<Box<Shows>>,

@@ -22,7 +22,7 @@ struct Difference {
     path: PathBuf,
     here: TextHash,
     disk: Disk,
-    /// Whether it was only told that the disk's text was not searched.
+    /// True if it was only told that the disk's text was not searched.
     only_named: bool,
 }
 
@@ -47,9 +47,9 @@ pub enum Telling {
 #[derive(Clone, Debug)]
 struct File {
     path: PathBuf,
-    /// None where it was gone.
+    /// None if it was gone.
     hash: Option<TextHash>,
-    /// Whether the model was only told that it has changed, and does not know how.
+    /// True if the model was only told that it has changed, and does not know how.
     only_told: bool,
 }
 
@@ -74,13 +74,13 @@ impl Seen {
         }
     }
 
-    /// Whether the model has seen a file as the text with this hash, and so can go by its line numbers.
+    /// True if the model has seen a file as the text with this hash, and so can go by its line numbers.
     pub fn is_current(&self, path: &Path, hash: &TextHash) -> bool {
         let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         files.iter().any(|file| file.path == path && file.hash.as_ref() == Some(hash) && !file.only_told)
     }
 
-    /// Whether the model was not told yet that a file is this text in the editor and that on disk. It counts as told
+    /// True if the model was not told yet that a file is this text in the editor and that on disk. It counts as told
     /// then. None for a file of which both are the same, so that the next difference is news whatever was told before.
     pub fn is_news(&self, path: &Path, difference: Option<(&str, &OnDisk)>, telling: Telling) -> bool {
         let mut told = self.1.lock().unwrap_or_else(PoisonError::into_inner);

@@ -14,7 +14,7 @@
 //! [`parse()`] tells what a command line would run, for permission.
 //!
 //! A command that waits for input is noticed ([`Status`]); a call can return then ([`Shell::run_until_it_waits`]) and
-//! leave it in flight. The user can take the terminal over ([`Shell::take`]): time stands still, the model's keys are
+//! leave it running. The user can take the terminal over ([`Shell::take`]): time stands still, the model's keys are
 //! refused, and where nothing runs they have a prompt in the shell itself. What is typed is recorded as far as the
 //! terminal shows it.
 //!
@@ -24,9 +24,9 @@
 //! begins and ends), `plain`, `fold`, `failures` and `transcript` (what a model reads), `screen` (which joins them),
 //! `environment`, `git` (in a workspace that is not trusted), `start_files` (what the user has there), `processes`,
 //! `keyboard`, `typed` (the record of it), [`supervisor`], `held` (programs without a terminal), [`sandbox`], `launch`
-//! (how a process is started in them), `terminal` (the process), `waiting`, `flight` (a command on its way),
-//! `attended`, `taken`, `handover` (what one shell hands over to another), `outside`, [`jobs`], `access` (what else can
-//! be done to a shell), [`parse()`].
+//! (how a process is started in them), `terminal` (the process), `waiting`, `execution` (a command from its start to
+//! its end), `attended`, `taken`, `handover` (what one shell hands over to another), `outside`, [`jobs`], `access`
+//! (what else can be done to a shell), [`parse()`].
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ use protocol::terminal::{TerminalSize, Typist};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use flight::{Common, Flight, Flown, Guard, Pilot, Running, Underway, blocking};
+use execution::{Awaited, Common, Execution, Guard, Runner, Running, Underway, blocking};
 use plain::Plain;
 use taken::Taken;
 use terminal::{Start, Terminal, What};
@@ -92,7 +92,7 @@ mod terminal;
 
 mod waiting;
 
-mod flight;
+mod execution;
 
 mod attended;
 
@@ -152,20 +152,20 @@ pub struct Shell {
     common: Common,
     /// What the user's own shells begin with, where ours is to begin so too.
     start_files: Option<Arc<StartFiles>>,
-    /// Whether it is there for one command, so that the user has no prompt in it.
+    /// True if it is there for one command, so that the user has no prompt in it.
     is_jobs: bool,
 }
 
 struct State {
-    /// Whether nothing is started any more.
+    /// True if nothing is started any more.
     is_closed: bool,
     terminal: Option<Arc<Terminal>>,
-    /// Whether it was started for a workspace that was trusted.
+    /// True if it was started for a workspace that was trusted.
     is_lax: bool,
     /// What runs.
-    flight: Option<Flight>,
+    execution: Option<Execution>,
     /// How many there have been.
-    flights: u64,
+    executions: u64,
     /// The call whose command ran last.
     last_call: Option<ToolCallId>,
     cwd: PathBuf,
@@ -206,8 +206,8 @@ impl Shell {
             is_closed: false,
             terminal: None,
             is_lax: false,
-            flight: None,
-            flights: 0,
+            execution: None,
+            executions: 0,
             last_call: None,
             cwd: config.cwd.clone(),
             size: TerminalSize { columns: 120, rows: 30 },
@@ -247,7 +247,7 @@ impl Shell {
         self.state().cwd.clone()
     }
 
-    /// Whether the shell's process lives.
+    /// True if the shell's process lives.
     pub fn is_alive(&self) -> bool {
         self.state().terminal.as_ref().is_some_and(|terminal| !terminal.is_gone())
     }
@@ -261,7 +261,7 @@ impl Shell {
     }
 
     /// Begins with a command; a task of its own sees it through.
-    async fn start(&self, call: &ToolCallId, command: &str, options: RunOptions) -> Result<Flown, ShellError> {
+    async fn start(&self, call: &ToolCallId, command: &str, options: RunOptions) -> Result<Awaited, ShellError> {
         check(command)?;
         if let Some(folder) = &options.cwd
             && !folder.is_dir()
@@ -270,13 +270,13 @@ impl Shell {
         }
         let aside = {
             let state = self.state();
-            state.flight.as_ref().filter(|flight| flight.is_aside).map(|flight| flight.over.clone())
+            state.execution.as_ref().filter(|execution| execution.is_aside).map(|execution| execution.over.clone())
         };
         if let Some(over) = aside {
             over.cancelled().await;
         }
-        let running = self.take_off(call, Some(command), options.by)?;
-        self.fly(running, What::Command(command), options).await
+        let running = self.register(call, Some(command), options.by)?;
+        self.execute(running, What::Command(command), options).await
     }
 
     /// What the model is told of variables that commands do not get, and of settings that they cannot read.
@@ -287,7 +287,7 @@ impl Shell {
         (!told.is_empty()).then(|| told.join(" "))
     }
 
-    async fn fly(&self, mut running: Running, what: What<'_>, options: RunOptions) -> Result<Flown, ShellError> {
+    async fn execute(&self, mut running: Running, what: What<'_>, options: RunOptions) -> Result<Awaited, ShellError> {
         if self.give_way().await {
             running.note = self.gave_way(running.is_prompt);
         }
@@ -323,14 +323,14 @@ impl Shell {
         }
         let (sender, ended) = oneshot::channel();
         let (number, abandoned, is_over) = (running.number, running.abandoned.clone(), Arc::clone(&running.is_over));
-        let pilot = Pilot { running, terminal, end, at_prompt, options, home, began, since, start_offset };
+        let runner = Runner { running, terminal, end, at_prompt, options, home, began, since, start_offset };
         tokio::spawn(async move {
-            if let Some(ran) = pilot.fly().await {
+            if let Some(ran) = runner.run().await {
                 let _ = sender.send(ran);
             }
         });
         let guard = Guard { common: self.common.clone(), number, abandoned, is_over, holds: true };
-        Ok(Flown { ended, start_offset, guard })
+        Ok(Awaited { ended, start_offset, guard })
     }
 
     /// Writes all that was printed between two offsets of the spool as plain text, as [`Ran::output`] has it, and gives
@@ -424,23 +424,23 @@ impl Shell {
     }
 
     /// Registers a command as the one that runs, or without one the user's prompt.
-    fn take_off(&self, call: &ToolCallId, command: Option<&str>, by: Typist) -> Result<Running, ShellError> {
+    fn register(&self, call: &ToolCallId, command: Option<&str>, by: Typist) -> Result<Running, ShellError> {
         let mut state = self.state();
         if state.is_closed {
             return Err(ShellError::Closed);
         }
-        match &state.flight {
-            Some(flight) => return Err(flight.is_in_the_way()),
+        match &state.execution {
+            Some(execution) => return Err(execution.is_in_the_way()),
             None if command.is_some() && state.taken.is_some() => return Err(ShellError::Taken),
             None => {}
         }
-        state.flights += 1;
+        state.executions += 1;
         let line = command.unwrap_or_default();
         let early = state.taken.as_mut().map(|taken| std::mem::take(taken.early())).unwrap_or_default();
         let (kill, leave, abandoned) = (Arc::default(), Arc::default(), CancellationToken::new());
         let underway = Underway::new(&self.common.underway);
-        let flight = Flight {
-            number: state.flights,
+        let execution = Execution {
+            number: state.executions,
             call: call.clone(),
             line: line.to_owned(),
             by,
@@ -457,22 +457,22 @@ impl Shell {
         };
         let running = Running {
             common: self.common.clone(),
-            number: flight.number,
+            number: execution.number,
             call: call.clone(),
             line: line.to_owned(),
-            is_prompt: flight.is_prompt,
+            is_prompt: execution.is_prompt,
             kill,
             leave,
             abandoned,
             terminal: None,
             note: None,
             started: false,
-            landed: false,
+            finished: false,
             is_over: Arc::default(),
             underway: Some(underway),
         };
         state.last_call = command.map(|_| call.clone());
-        state.flight = Some(flight);
+        state.execution = Some(execution);
         Ok(running)
     }
 
@@ -572,25 +572,27 @@ impl Shell {
 impl State {
     /// Whether what runs there is the model's to end and to signal.
     fn is_models(&self) -> Result<(), ShellError> {
-        match &self.flight {
+        match &self.execution {
             _ if self.taken.is_some() => Err(ShellError::Taken),
-            Some(flight) if flight.by == Typist::User => Err(flight.is_in_the_way()),
+            Some(execution) if execution.by == Typist::User => Err(execution.is_in_the_way()),
             _ => Ok(()),
         }
     }
 
     /// Begins to kill what runs, or the shell where nothing does; a new one is in this folder.
     fn kill(&mut self, first_folder: &Path) -> Killed {
-        match &self.flight {
+        match &self.execution {
             // Where the user's prompt reads a line there is nothing but the shell to end.
-            Some(flight) if flight.is_prompt && flight.line.is_empty() && self.is_closed => flight.abandoned.cancel(),
-            Some(flight) => flight.kill.notify_one(),
+            Some(execution) if execution.is_prompt && execution.line.is_empty() && self.is_closed => {
+                execution.abandoned.cancel()
+            }
+            Some(execution) => execution.kill.notify_one(),
             None => {
                 self.cwd = first_folder.to_owned();
                 return Killed::Shell(self.terminal.take());
             }
         }
-        Killed::Command(self.flight.as_ref().map(|flight| flight.over.clone()).unwrap_or_default())
+        Killed::Command(self.execution.as_ref().map(|execution| execution.over.clone()).unwrap_or_default())
     }
 }
 
@@ -614,13 +616,13 @@ impl Killed {
 /// What runs in it is killed with it, though nobody has waited for that.
 impl Drop for Shell {
     fn drop(&mut self) {
-        let (flight, terminal) = {
+        let (execution, terminal) = {
             let mut state = self.state();
             state.taken = None;
-            (state.flight.take(), state.terminal.take())
+            (state.execution.take(), state.terminal.take())
         };
-        if let Some(flight) = flight {
-            flight.abandoned.cancel();
+        if let Some(execution) = execution {
+            execution.abandoned.cancel();
         }
         if let Some(terminal) = terminal {
             terminal.kill();

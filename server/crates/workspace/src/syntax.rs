@@ -228,12 +228,12 @@ impl Language {
         }
     }
 
-    /// Whether what is written in it does something, and its names are called elsewhere: keys and rules are not.
+    /// True if what is written in it does something, and its names are called elsewhere: keys and rules are not.
     pub fn is_program(self) -> bool {
         !matches!(self, Self::Json | Self::Css | Self::Html)
     }
 
-    /// Whether brackets that are left open, after an error, can take memory with the square of their number: at the end
+    /// True if brackets that are left open, after an error, can take memory with the square of their number: at the end
     /// of the text the parser copies out every way to take what is open (tree-sitter 0.26.13, `parser.c`,
     /// `ts_parser__accept`), in one step that nothing stops. Seen in these with `%w(`, repeated.
     fn keeps_what_is_open(self) -> bool {
@@ -419,7 +419,7 @@ fn unclosed(text: &str) -> usize {
     open.len()
 }
 
-/// Whether the grammar of `bash` would break down at a text, and the process with it: at what follows a brace, where it
+/// True if the grammar of `bash` would break down at a text, and the process with it: at what follows a brace, where it
 /// looks for a sequence such as `{1..3}`, its scanner (tree-sitter-bash 0.25.1, `scanner.c`, at `brace_start`) gives
 /// `isdigit` of C characters that are beyond its table.
 pub(crate) fn is_fatal_to_bash(text: &str) -> bool {
@@ -431,7 +431,7 @@ pub(crate) fn is_fatal_to_bash(text: &str) -> bool {
     })
 }
 
-/// Whether space at the beginning of a line within such a node belongs to what the program says.
+/// True if space at the beginning of a line within such a node belongs to what the program says.
 fn is_verbatim(kind: &str) -> bool {
     kind.contains("string") || kind.contains("heredoc") || kind == "jsx_text" || kind == "regex"
 }

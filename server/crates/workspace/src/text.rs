@@ -20,7 +20,7 @@ mod lines;
 
 pub use lines::{LineIndex, PositionEncoding};
 
-/// How long the lines of two texts may be compared. After that fewer lines count as unchanged.
+/// The time limit for comparing the lines of two texts. After that fewer lines count as unchanged.
 const DIFF_TIME: Duration = Duration::from_secs(1);
 
 /// A text read from bytes.
@@ -28,20 +28,20 @@ const DIFF_TIME: Duration = Duration::from_secs(1);
 pub struct Decoded {
     /// The normal text.
     pub text: Arc<str>,
-    /// What the bytes had beyond it.
+    /// The properties of the bytes beyond it.
     pub format: Format,
 }
 
-/// What the bytes of a text have beyond the normal text.
+/// The properties of a text's bytes beyond the normal text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Format {
-    /// How characters are written.
+    /// The encoding.
     pub charset: Charset,
-    /// How lines end.
+    /// The line ends.
     pub line_ends: LineEnds,
 }
 
-/// How characters are written as bytes. UTF-16 is known by its byte order mark only.
+/// The encoding of characters. UTF-16 is recognised only by its byte order mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Charset {
     /// UTF-8 without a mark.
@@ -55,7 +55,7 @@ pub enum Charset {
     Utf16Be,
 }
 
-/// How the lines of a text end.
+/// The line ends of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum LineEnds {
     /// All with LF, or there is only one line.
@@ -76,7 +76,7 @@ pub enum NotText {
     /// They are not in an encoding that can be told for sure.
     #[error("it is not UTF-8 text (byte {offset} does not fit)")]
     NotUtf8 {
-        /// Where the first byte that does not fit stands, from 0.
+        /// The offset of the first invalid byte, from 0.
         offset: usize,
     },
     /// They begin with the mark of UTF-16, but are not UTF-16.
@@ -169,7 +169,7 @@ pub fn normalise(raw: &str) -> (Cow<'_, str>, LineEnds) {
     }
 }
 
-/// Whether there is nothing in a normal text. Some editors end an empty document with a line end, as they do with every
+/// True if there is nothing in a normal text. Some editors end an empty document with a line end, as they do with every
 /// other.
 pub fn is_blank(text: &str) -> bool {
     matches!(text, "" | "\n")

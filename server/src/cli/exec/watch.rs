@@ -24,10 +24,10 @@ const REFUSED: u8 = 3;
 pub(super) const CANCELLED: u8 = 130;
 /// At most so many bytes of a terminal are written at once.
 const PIECE: usize = 64 * 1024;
-/// How long accepted edits, or the results of slash commands, may be on their way after all else is over.
+/// The time that accepted edits, or the results of slash commands, may take after everything else is over.
 const LATE: Duration = Duration::from_secs(15);
 
-/// What is known of the turn.
+/// The state of the turn.
 pub(super) struct Watch {
     pub(super) session: SessionId,
     /// The folders it works in.
@@ -36,7 +36,7 @@ pub(super) struct Watch {
     pub(super) seq: u64,
     /// The proposals that were put to the user, by revision.
     pub(super) seen: HashSet<(ProposalId, u64)>,
-    /// What was answered on hunks, with the text they had then.
+    /// The answers on hunks, with the text that they had then.
     answers: HashMap<HunkId, Answer>,
     /// The terminal whose output is shown, and the offset up to which it was.
     pub(super) terminal: Option<(Arc<Spool>, u64)>,
@@ -44,7 +44,7 @@ pub(super) struct Watch {
     pub(super) weighty: BTreeMap<String, (bool, &'static str)>,
     /// Whether something was denied or rejected.
     pub(super) refused: bool,
-    /// Whether the user asked to stop.
+    /// True if the user asked to stop.
     pub(super) cancelled: bool,
     end: End,
     /// From when on nothing more is waited for; none while the turn runs.
@@ -62,7 +62,7 @@ struct Answer {
     accepted: bool,
 }
 
-/// What ends the run.
+/// The end of the run.
 enum End {
     /// The turn's end, which is still to come.
     Turn,
@@ -70,9 +70,9 @@ enum End {
     Ended(StopReason),
     /// The prompt held only slash commands, or was a command of the user's own: their results.
     Commands {
-        /// Whether there was one.
+        /// True if there was one.
         any: bool,
-        /// Whether one failed.
+        /// True if one failed.
         failed: bool,
     },
 }
@@ -239,7 +239,7 @@ impl Watch {
         }
     }
 
-    /// What is left of a command's output when it has ended.
+    /// The rest of a command's output when it has ended.
     pub(super) fn output_until(&mut self, end: u64) -> Option<Vec<u8>> {
         let (spool, shown) = self.terminal.take()?;
         let wanted = usize::try_from(end.saturating_sub(shown)).unwrap_or(usize::MAX);

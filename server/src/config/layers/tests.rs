@@ -246,7 +246,7 @@ fn with_restrictions_that_are_wrong_every_action_is_asked_and_the_others_count()
         assert_closed(&config);
         assert_eq!(written(&config.rules.deny), ["Edit", "Read(*.pem)"]);
         assert_eq!(written(&config.rules.ask), ["Read", "*"]);
-        assert!(config.warnings[0].contains("every action is asked"), "{:?}", config.warnings);
+        assert!(config.warnings[0].contains("you are asked about every action"), "{:?}", config.warnings);
     }
     for home in [Home::new().settings(json!({ "mdoel": 1 })), Home::new().project("what is this")] {
         let config = home.load();
@@ -360,8 +360,8 @@ fn a_projects_file_is_no_pipe_no_device_and_no_link_that_leaves_the_project() {
         assert!(config.warnings[0].contains(why), "{:?}", config.warnings);
     };
     // A pipe without a writer would be waited for without end.
-    refused(&|_, file| mkfifo(file), "no regular file");
-    refused(&|_, file| std::fs::create_dir(file).unwrap(), "no regular file");
+    refused(&|_, file| mkfifo(file), "not a regular file");
+    refused(&|_, file| std::fs::create_dir(file).unwrap(), "not a regular file");
     refused(&|_, file| symlink("/dev/zero", file).unwrap(), "leads out of the project");
     refused(&|_, file| symlink("gone", file).unwrap(), "cannot be read");
     let outside = |folder: &Path, file: &Path| {

@@ -63,13 +63,10 @@ impl Start {
         let decided = blocking(move || Ok(Workspace::new(&book, folders).decided(&word))).await?;
         Ok(match decided {
             Some(true) => None,
-            Some(false) => {
-                Some(lacks(SetupAbout::Trust, "This folder is not trusted: nothing that it brings along runs"))
+            Some(false) => Some(lacks(SetupAbout::Trust, "This folder is not trusted: nothing that it supplies runs")),
+            None => {
+                Some(notes(SetupAbout::Trust, "Azimuth asks if you trust this folder before it runs anything from it"))
             }
-            None => Some(notes(
-                SetupAbout::Trust,
-                "Azimuth asks whether you trust this folder before it runs anything from it",
-            )),
         })
     }
 
@@ -95,7 +92,7 @@ impl Start {
         }
         for server in listed.servers {
             let what = match server.state {
-                ServerState::Crashed => "ended by itself",
+                ServerState::Crashed => "crashed",
                 ServerState::NotAllowed => "may not start",
                 _ => continue,
             };
@@ -166,7 +163,7 @@ fn rules(roots: &Roots, reader: &Reader) -> Vec<SetupFact> {
     let sources: Vec<_> = rules.blocks.iter().map(|block| block.source.as_str()).collect();
     let read = match sources.as_slice() {
         [] if rules.problems.is_empty() => {
-            Some(notes(SetupAbout::Rules, "No rules: what agents should know of this project can be said in AGENTS.md"))
+            Some(notes(SetupAbout::Rules, "No rules: tell agents about this project in AGENTS.md"))
         }
         [] => None,
         sources => Some(has(SetupAbout::Rules, format!("Rules: {}", sources.join(", ")))),

@@ -52,7 +52,7 @@ impl<T: Send + 'static> Begun<T> {
         }
     }
 
-    /// Until when a request has to wait at most; none where it need not wait.
+    /// Until when a request has to wait at most; none if it need not wait.
     pub(super) fn awaited(&mut self) -> Option<Instant> {
         let now = Instant::now();
         self.awaited.retain(|_, until| *until > now);

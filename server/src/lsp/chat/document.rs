@@ -14,14 +14,14 @@ const SESSION: (&str, &str) = ("<!-- azimuth session ", " -->");
 /// So many of the last lines that were written tell where to write on.
 const ANCHOR: usize = 6;
 
-/// What a chat document says.
+/// The content of a chat document.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Said {
     /// The session it belongs to, if it says so.
     pub(super) session: Option<SessionId>,
     /// What stands below the last mark; in a document without one all of it.
     pub(super) prompt: Prompt,
-    /// Whether there is a mark.
+    /// True if there is a mark.
     pub(super) is_marked: bool,
 }
 
@@ -29,11 +29,11 @@ pub(super) struct Said {
 /// before they type makes another or two.
 const NEAR: usize = 3;
 
-/// What is to be sent.
+/// The prompt to send.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Prompt {
     pub(super) text: String,
-    /// Whether it begins where a prompt begins: with few blank lines above it ([`NEAR`]). What stands further down may
+    /// True if it begins where a prompt begins: with few blank lines above it ([`NEAR`]). What stands further down may
     /// be out of sight.
     pub(super) leads: bool,
 }
@@ -159,7 +159,7 @@ impl Place {
         Prompt::new(text.lines().skip(at))
     }
 
-    /// Whether these whole lines stand there already: a client that does not answer in time may yet have written them.
+    /// True if these whole lines stand there already: a client that does not answer in time may yet have written them.
     /// Where the lines above have been changed meanwhile, they are looked for as far down as they would stand.
     pub(super) fn has(&self, text: &str, more: &str) -> bool {
         let mut here = worded(text).skip(self.find(text).unwrap_or(self.line)).map(|(_, line)| line);
@@ -204,7 +204,7 @@ pub(super) fn quoted(text: &str) -> String {
     lines.map(|line| if is_own(line) { format!("\\{line}") } else { line.to_owned() }).collect()
 }
 
-/// Whether a line reads as one of the document's own.
+/// True if a line reads as one of the document's own.
 pub(super) fn is_own(line: &str) -> bool {
     matches!(line.trim(), MARK | ANSWER) || session_of(line).is_some()
 }
@@ -316,7 +316,7 @@ mod tests {
         assert!(place.has("## You\n\nHello\n\n## Azimuth\n\nHi.\nmine", "\n## Azimuth\n\nHi.\n"));
     }
 
-    /// What an editor makes of an edit.
+    /// An edit as editors apply it.
     fn written(text: &str, edit: &LineEdit) -> String {
         let at = text.split_inclusive('\n').take(edit.start_line).map(str::len).sum();
         let (above, below) = text.split_at(at);

@@ -27,7 +27,7 @@ const LAST_LINES: usize = 20;
 /// Of files that others changed so many are named.
 const MOST_NAMED: usize = 10;
 
-/// What is to be written of a session.
+/// The text to write of a session.
 #[derive(Default)]
 pub(super) struct Transcript {
     /// Whole lines that wait to be written.
@@ -36,23 +36,23 @@ pub(super) struct Transcript {
     line: String,
     /// The message that streams in, or did last.
     message: Option<MessageId>,
-    /// What calls are called.
+    /// The titles of calls.
     titles: HashMap<ToolCallId, String>,
     /// The plan as it was written last.
     plan: Vec<PlanEntry>,
     /// The questions that stand.
     questions: Vec<PermissionRequest>,
-    /// What was said of commands in the background.
+    /// The last words about commands in the background.
     jobs: HashMap<TerminalId, String>,
     /// What became of them between turns, where the next prompt is written.
     meanwhile: Vec<String>,
-    /// Whether edits are accepted as they come, and for how long.
+    /// True if edits are accepted automatically, with the scope.
     accepting: (bool, AutoScope),
-    /// Whether a turn runs.
+    /// True if a turn runs.
     is_in_turn: bool,
-    /// Whether the next prompt is the one that was sent from the document, and stands there already.
+    /// True if the next prompt is the one that was sent from the document, and stands there already.
     is_own: bool,
-    /// Whether the last turn broke off, and can be gone on with.
+    /// True if the last turn broke off, and can be gone on with.
     is_broken_off: bool,
 }
 
@@ -72,7 +72,7 @@ impl Transcript {
         &self.questions
     }
 
-    /// Whether the last turn broke off, and can be gone on with.
+    /// True if the last turn broke off, and can be gone on with.
     pub(super) fn is_broken_off(&self) -> bool {
         self.is_broken_off
     }
@@ -103,11 +103,11 @@ impl Transcript {
         self.paragraph(&format!("*{}*", flat(words)));
     }
 
-    /// Says that turns were taken back, or put again.
+    /// Says that turns were undone or redone.
     fn restored(&mut self, direction: Direction, files: &[RestoredFile]) {
         let what = match direction {
-            Direction::Undo => "Taken back",
-            Direction::Redo => "Put again",
+            Direction::Undo => "Undone",
+            Direction::Redo => "Redone",
         };
         let (mut set, mut rest) = (0, String::new());
         for file in files {
@@ -166,7 +166,7 @@ impl Transcript {
                 }
                 self.end_line();
             }
-            Event::MessageDiscarded { .. } => self.say("The answer broke off; it is asked for again."),
+            Event::MessageDiscarded { .. } => self.say("The answer was cut off; asking again."),
             Event::Retrying { reason, delay_ms, .. } => {
                 self.say(&format!("{reason}; trying again in {} s", (delay_ms + 500) / 1000));
             }
@@ -251,8 +251,8 @@ impl Transcript {
     /// Says whether edits wait for the user.
     fn say_accepting(&mut self) {
         self.say(match self.accepting {
-            (true, AutoScope::Session) => "Edits are accepted as they come in this conversation.",
-            (true, AutoScope::Project) => "Edits are accepted as they come in this project.",
+            (true, AutoScope::Session) => "Edits are accepted automatically in this conversation.",
+            (true, AutoScope::Project) => "Edits are accepted automatically in this project.",
             (false, _) => "Edits wait for your review.",
         });
     }
@@ -278,7 +278,7 @@ impl Transcript {
             let _ = writeln!(words, ">     {line}");
         }
         let _ =
-            write!(words, ">\n> ({}) Answer by a code action here: {}.", flat(&request.reason), options.join(" · "));
+            write!(words, ">\n> ({}) Answer with a code action here: {}.", flat(&request.reason), options.join(" · "));
         self.paragraph(&words);
     }
 
@@ -291,7 +291,7 @@ impl Transcript {
                 option.map_or_else(|| option_id.clone(), |option| option.name.clone())
             }
             PermissionOutcome::Cancelled => String::from("not answered"),
-            PermissionOutcome::Moot => String::from("settled otherwise"),
+            PermissionOutcome::Moot => String::from("settled in another way"),
         };
         self.paragraph(&format!("> → {}", flat(&words)));
     }
@@ -527,7 +527,7 @@ mod tests {
             },
         ]);
         let expected = "\n## Azimuth\n\nI check.\n\n> **Run a command?**\n>     make check\n>     in /p\n>\n> (no rule \
-                        allows it) Answer by a code action here: Allow once.\n\n> → Allow once\n- ✗ Running make check: \
+                        allows it) Answer with a code action here: Allow once.\n\n> → Allow once\n- ✗ Running make check: \
                         exit code 1\n";
         assert_eq!(text, expected);
     }
@@ -587,7 +587,7 @@ mod tests {
         let left = RestoreOutcome::Left { reason: "it was changed since".into() };
         let files = vec![file("a.txt", RestoreOutcome::Done), file("b.txt", left)];
         let text = written(&[Event::CheckpointRestored { direction: Direction::Undo, turn_ids: vec![turn()], files }]);
-        assert_eq!(text, "\n*Taken back: 1 of 2 files; not b.txt: it was changed since*\n");
+        assert_eq!(text, "\n*Undone: 1 of 2 files; not b.txt: it was changed since*\n");
     }
 
     proptest::proptest! {

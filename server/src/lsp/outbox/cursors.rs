@@ -24,20 +24,20 @@ const WINDOW: u64 = 256 * 1024;
 /// some 4 KiB, and a message for each would cost more than what is in it. Nobody sees the difference (a frame is twice
 /// as long), and what comes after a silence goes out at once.
 const GATHER: Duration = Duration::from_millis(8);
-/// How long to wait before a log that could not be read is read again.
+/// The delay before a log that could not be read is read again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// What a client follows, and how far it is.
+/// A client's position in what it follows.
 #[derive(Default)]
 pub(super) struct Cursors {
     followed: HashMap<Source, Followed>,
     last: u64,
     reading: FuturesUnordered<BoxFuture<'static, Page>>,
-    /// What was read and not yet given out, in turns.
+    /// The events that were read and not yet given out, in turns.
     pages: VecDeque<Page>,
 }
 
-/// What can be followed.
+/// Something that can be followed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Source {
     Session(SessionId),
@@ -70,7 +70,7 @@ enum Content {
     Output { reader: Reader, offset: u64, bytes: Vec<u8> },
 }
 
-/// How far a terminal's output was read for a client.
+/// The position up to which a terminal's output was read for a client.
 struct Reader {
     spool: Arc<Spool>,
     /// The offset that comes next.
@@ -194,7 +194,7 @@ fn output(number: u64, source: Source, mut reader: Reader) -> BoxFuture<'static,
 }
 
 impl Reader {
-    /// What comes next, with its offset; waits until there is something, and the client wants it.
+    /// The next bytes, with their offset; waits until there are some, and the client wants them.
     async fn read(&mut self) -> (u64, Vec<u8>) {
         // The sender lives in the spool, so this ends only when there is something to read.
         let mut end = self.spool.watch();
@@ -222,7 +222,7 @@ impl Reader {
         (offset, bytes)
     }
 
-    /// How many bytes may be sent now; waits until it is some.
+    /// The number of bytes that may be sent now; waits until there are some.
     async fn room(&mut self) -> u64 {
         let Self { next, gap, pace, .. } = self;
         let under_way = |acknowledged: u64| match *gap {

@@ -64,7 +64,7 @@ pub struct Field {
     pub doc: String,
     /// Its type.
     pub r#type: Type,
-    /// Whether it may be absent.
+    /// True if it may be absent.
     pub optional: bool,
 }
 

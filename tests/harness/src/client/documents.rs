@@ -199,7 +199,7 @@ impl Client {
         self.state().documents.keeps_deleted = true;
     }
 
-    /// Whether a document is open.
+    /// True if a document is open.
     pub fn is_open(&self, uri: &str) -> bool {
         self.state().documents.open.contains_key(uri)
     }

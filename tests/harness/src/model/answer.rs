@@ -34,7 +34,7 @@ pub enum Answer {
 pub enum Stop {
     /// The model is done, or waits for its tools.
     Done,
-    /// The longest length is reached.
+    /// The maximum length is reached.
     Length,
 }
 

@@ -50,7 +50,7 @@ impl Asked {
         Self { wire, key, body, said }
     }
 
-    /// The mark of files that the system prompt tells; empty where it tells none.
+    /// The mark of files that the system prompt tells; empty if it tells none.
     pub fn file_mark(&self) -> String {
         let system = self.system();
         let mark = system.split_once("<azimuth_file mark=\"").and_then(|(_, rest)| rest.split_once('"'));

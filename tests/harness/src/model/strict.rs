@@ -21,7 +21,7 @@ struct With {
     model: String,
     /// What it thought before.
     thinking: String,
-    /// Whether the call itself was signed: Gemini signs the first of a step.
+    /// True if the call itself was signed: Gemini signs the first of a step.
     signed: bool,
 }
 

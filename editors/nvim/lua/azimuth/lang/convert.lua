@@ -533,7 +533,7 @@ end
 function M.action(action, is_resolved)
   local reason = type(action.disabled) == "table" and (optional(action.disabled.reason) or "It cannot be done here.") or nil
   if not reason and not action.edit and (M.is_command(action) or (is_resolved and action.command)) then
-    reason = "It is a command of the language server, whose effect cannot be told before."
+    reason = "It is a command of the language server, whose effect is not known beforehand."
   end
   return {
     title = M.title(action),

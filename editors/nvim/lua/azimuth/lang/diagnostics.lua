@@ -24,7 +24,7 @@ local PUBLISH = "textDocument/publishDiagnostics"
 local PULL = "textDocument/diagnostic"
 
 ---@class azimuth.lang.Told
----@field version? integer The last version of the document that the client was sent; nil where that was not seen.
+---@field version? integer The last version of the document that the client was sent; nil if that was not seen.
 ---@field sent number When, in milliseconds of `clients.now`.
 ---@field about? integer The version that was last published about, if the server says it.
 ---@field said? number When that was.
@@ -184,7 +184,7 @@ end
 
 ---@class azimuth.lang.Published
 ---@field client vim.lsp.Client
----@field diagnostics? lsp.Diagnostic[] Nil where the server has not spoken of the text as it is now.
+---@field diagnostics? lsp.Diagnostic[] Nil if the server has not spoken of the text as it is now.
 ---@field is_exact boolean Whether the server says that it is of this version.
 ---@field doubt? string Why they may be of an older text after all.
 ---@field problem? "failed"|"crashed"|"timedOut" Why there are none.

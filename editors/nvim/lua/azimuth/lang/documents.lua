@@ -234,7 +234,7 @@ local function file_to_read(path)
     return nil, "failed", "There is no such file: " .. path
   end
   if file.size > M.MAX_BYTES then
-    return nil, "unsupported", ("%s is too large to be read beside what is open: %d bytes."):format(path, file.size)
+    return nil, "unsupported", ("%s is too large to be read in addition to the open files: %d bytes."):format(path, file.size)
   end
   return file
 end
@@ -285,7 +285,7 @@ function M.take(uri)
   end
   local path = path_of(uri)
   if not path then
-    return nil, "noServer", "It is no file, and not open."
+    return nil, "noServer", "It is not a file, and not open."
   end
   local file, status, message = file_to_read(path)
   if not file then

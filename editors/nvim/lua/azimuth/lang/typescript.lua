@@ -40,7 +40,7 @@ end
 ---@param client vim.lsp.Client
 ---@param bufnr integer
 ---@param deadline number
----@return lsp.Diagnostic[]? # Nil where TypeScript has not told all of them.
+---@return lsp.Diagnostic[]? # Nil if TypeScript has not told all of them.
 function M.problems(client, bufnr, deadline)
   local requests = vim.tbl_map(function(part)
     local params = { command = COMMAND, arguments = { part, { file = vim.uri_from_bufnr(bufnr) } } }

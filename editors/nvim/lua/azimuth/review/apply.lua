@@ -55,7 +55,7 @@ local function target(change, deletes)
   local version = change.textDocument.version
   local known = vim.lsp.util.buf_versions[bufnr]
   if type(version) == "number" and known and known > version then
-    return bufnr, "the document was changed meanwhile"
+    return bufnr, "the document has changed in the meantime"
   elseif not deletes and not vim.bo[bufnr].modifiable then
     return bufnr, "the buffer is not modifiable"
   end

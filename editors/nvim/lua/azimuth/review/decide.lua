@@ -25,7 +25,7 @@ function M.failed(session_id, err, what)
       state.proposals[proposal.proposalId] = proposal
     end
     require("azimuth.review").refresh()
-    M.say(("%s: the proposal had changed meanwhile. Nothing was decided; look again."):format(what), vim.log.levels.WARN)
+    M.say(("%s: the proposal has changed. Nothing was decided; look again."):format(what), vim.log.levels.WARN)
   elseif err.code == vim.lsp.protocol.ErrorCodes.MethodNotFound then
     M.say(("%s needs a newer server. `azimuth --version` says which you have."):format(what), vim.log.levels.ERROR)
   else
@@ -86,7 +86,7 @@ function M.comment(chosen, text)
         if err then
           M.failed(session_id, err, "commenting")
         elseif at == #chosen then
-          M.say("the model hears of it with its next request. Nothing is decided yet.")
+          M.say("the model gets it with its next request. Nothing is decided yet.")
         end
       end)
     end

@@ -212,7 +212,7 @@ end
 ---@param bufnr integer
 ---@param first integer
 ---@param last integer
----@return { proposal: azimuth.Proposal, hunk: azimuth.Hunk }[]? # Nil where the buffer is of no view.
+---@return { proposal: azimuth.Proposal, hunk: azimuth.Hunk }[]? # Nil if the buffer is of no view.
 function M.at(bufnr, first, last)
   local view = views[bufnr]
   if not view then
@@ -261,7 +261,7 @@ local function view_here()
 end
 
 --- Whether the current window is a side of a view of what has landed, or of what is proposed.
----@return boolean? # Nil where it is of no view.
+---@return boolean? # Nil if it is of no view.
 function M.landed_here()
   local view = view_here()
   local proposal = view and proposal_of(view)

@@ -217,7 +217,7 @@ end
 
 local diff = vim.text and vim.text.diff or vim.diff
 
---- The words that a hunk changes: of the lines it replaces, and of those it puts there. Both are empty where the
+--- The words that a hunk changes: of the lines it replaces, and of those it puts there. Both are empty if the
 --- texts have too little in common.
 ---@param hunk azimuth.Hunk
 ---@return azimuth.review.Span[] old

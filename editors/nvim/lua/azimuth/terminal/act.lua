@@ -129,7 +129,7 @@ end
 local signals = {
   { signal = "interrupt", what = "interrupt, as Ctrl-C does (SIGINT)" },
   { signal = "terminate", what = "terminate (SIGTERM)" },
-  { signal = "hangup", what = "hang up; many servers read their settings anew (SIGHUP)" },
+  { signal = "hangup", what = "hang up; many servers reload their settings (SIGHUP)" },
   { signal = "quit", what = "quit, as Ctrl-\\ does (SIGQUIT)" },
   { signal = "stop", what = "stop, as Ctrl-Z does (SIGTSTP)" },
   { signal = "continue", what = "continue (SIGCONT)" },

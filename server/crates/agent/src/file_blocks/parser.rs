@@ -35,7 +35,7 @@ pub enum Piece {
 pub struct Head {
     /// The file, as the model names it.
     pub path: String,
-    /// Whether it is the rest of a file that broke off.
+    /// True if it is the rest of a file that broke off.
     pub appends: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct Parser {
     /// The fence that the text is in: its character and its length.
     fence: Option<(char, usize)>,
     in_file: bool,
-    /// Whether the text has something like an opening tag, whose end is text too.
+    /// True if the text has something like an opening tag, whose end is text too.
     tag_in_text: bool,
 }
 
@@ -104,7 +104,7 @@ impl Parser {
         }
     }
 
-    /// Whether the line may become a tag with what is still to come.
+    /// True if the line may become a tag with what is still to come.
     fn may_be_tag(&self) -> bool {
         let line = self.line.as_str();
         if self.given > 0 {
@@ -176,7 +176,7 @@ fn is_closing(line: &str) -> bool {
     line.len() <= LONGEST_TAG && line.strip_prefix(CLOSING).is_some_and(|rest| rest.trim().is_empty())
 }
 
-/// Whether a line may be meant as an opening tag.
+/// True if a line may be meant as an opening tag.
 fn is_like_opening(line: &str) -> bool {
     let rest = line.trim_start().strip_prefix(OPENING);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(|c: char| c == '>' || c.is_whitespace()))

@@ -7,7 +7,7 @@ use crate::model::UserBlock;
 use crate::tags::{self, NOTE};
 use crate::uri::path_of;
 
-/// Whether a prompt says nothing.
+/// True if a prompt says nothing.
 pub(super) fn is_empty(prompt: &[PromptBlock]) -> bool {
     prompt.iter().all(|block| matches!(block, PromptBlock::Text { text } if text.trim().is_empty()))
 }
@@ -61,7 +61,7 @@ pub(super) fn ran(command: &str, text: &str, exit_code: Option<i32>) -> String {
     format!("The user ran a command in the session's shell:\n$ {command}\n{printed}\n{how}")
 }
 
-/// What the user took back, or put again. Empty where no file was changed by it.
+/// What the user undid or redid. Empty if no file was changed by it.
 pub(super) fn restored(direction: Direction, files: &[RestoredFile]) -> String {
     let is_set = |file: &&RestoredFile| matches!(file.outcome, RestoreOutcome::Done | RestoreOutcome::Unverified);
     let (set, others): (Vec<_>, Vec<_>) = files.iter().partition(is_set);
@@ -70,7 +70,7 @@ pub(super) fn restored(direction: Direction, files: &[RestoredFile]) -> String {
     }
     let mut text = match direction {
         Direction::Undo => "The user took back what you did to files. As they were before: ",
-        Direction::Redo => "The user put again what had been taken back of your work. As you left them: ",
+        Direction::Redo => "The user redid your changes that had been undone. As you left them: ",
     }
     .to_owned();
     text.push_str(&names(&set));

@@ -82,7 +82,7 @@ const OF_GIT: &[&str] = &[
     "worktree",
 ];
 
-/// The narrowest rule that would allow a command and others like it; none where there is no such rule.
+/// The narrowest rule that would allow a command and others like it; none if there is no such rule.
 pub(super) fn rule_for(command: &SimpleCommand) -> Option<Rule> {
     let words = known(command)?;
     let pattern = match prefix(&words) {

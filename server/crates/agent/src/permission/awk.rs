@@ -95,7 +95,7 @@ const OTHERS: &[&str] = &[
     "xor",
 ];
 
-/// Whether a command's arguments are a program that only reads, and the files that it reads.
+/// True if a command's arguments are a program that only reads, and the files that it reads.
 pub(super) fn only_reads(arguments: &[&str]) -> bool {
     operands(arguments).is_some_and(|operands| match operands.split_first() {
         // An operand with `=` sets a variable when its turn comes; of its own, or how lines are taken apart.
@@ -146,7 +146,7 @@ fn is_name(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && text.starts_with(|c: char| !c.is_ascii_digit())
 }
 
-/// Whether a name is none of the language's, nor of its dialects': those in capitals may be.
+/// True if a name is none of the language's, nor of its dialects': those in capitals may be.
 fn is_own(name: &str) -> bool {
     !HARMLESS.contains(&name) && !OTHERS.contains(&name) && name.chars().any(|c| c.is_ascii_lowercase())
 }
@@ -164,7 +164,7 @@ enum Token<'a> {
     LineEnd,
 }
 
-/// Whether a program only reads.
+/// True if a program only reads.
 fn is_reading(program: &str) -> bool {
     let Some(tokens) = tokens(program) else { return false };
     // A `>` within a `print` writes, though it compares within parentheses there. A line's end need not end the
@@ -185,7 +185,7 @@ fn is_reading(program: &str) -> bool {
     })
 }
 
-/// A program's parts; none where it is not understood.
+/// A program's parts; none if it is not understood.
 fn tokens(program: &str) -> Option<Vec<Token<'_>>> {
     let mut tokens = Vec::new();
     let mut rest = program;
@@ -239,7 +239,7 @@ fn tokens(program: &str) -> Option<Vec<Token<'_>>> {
     Some(tokens)
 }
 
-/// Whether a `/` begins a pattern, by what stands before it. None where it could also divide.
+/// Whether a `/` begins a pattern, by what stands before it. None if it could also divide.
 fn begins_a_pattern(before: &[Token<'_>]) -> Option<bool> {
     match before.last() {
         None | Some(Token::LineEnd | Token::Or) => Some(true),
@@ -286,7 +286,7 @@ fn closed(text: &str, mark: char) -> Option<usize> {
     None
 }
 
-/// Whether what follows a `[` in a pattern is a set that each awk ends at the same place: some take a `/` in it for the
+/// True if what follows a `[` in a pattern is a set that each awk ends at the same place: some take a `/` in it for the
 /// pattern's end.
 fn is_plain_set(text: &str) -> bool {
     /// What stands in a set for many letters.

@@ -13,7 +13,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("touch", &["-a", "-c", "-m", "--no-create"]),
 ];
 
-/// Whether a command is one of them, and all it names is known and a file of the workspace's own.
+/// True if a command is one of them, and all it names is known and a file of the workspace's own.
 pub(super) fn is_plain(command: &SimpleCommand, places: &Places<'_>) -> bool {
     let known = |word: &Word| match word {
         Word::Known(text) => Some(text.clone()),

@@ -9,7 +9,7 @@ pub(super) struct Kinds {
     pub(super) long_valued: &'static [&'static str],
     /// Long options that do not. Of any other it is not known.
     pub(super) switches: &'static [&'static str],
-    /// Whether one word may hold several letters (`-rn`).
+    /// True if one word may hold several letters (`-rn`).
     pub(super) clusters: bool,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct Flags<'a> {
     found: Vec<Flag<'a>>,
     /// Words that are no options, with their places among all words.
     pub(super) operands: Vec<(usize, &'a str)>,
-    /// Whether one of the operands may be the value of an option.
+    /// True if one of the operands may be the value of an option.
     pub(super) is_open: bool,
     /// Where the operands begin that stand behind `--`, whatever they look like.
     pub(super) behind: Option<usize>,
@@ -30,7 +30,7 @@ struct Flag<'a> {
     value: Option<&'a str>,
     /// Where the value is the whole of a word.
     value_at: Option<usize>,
-    /// Whether it may be the value of another option instead.
+    /// True if it may be the value of another option instead.
     is_sure: bool,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Flags<'a> {
         false
     }
 
-    /// Whether one of these may be given, the long ones also shortened.
+    /// True if one of these may be given, the long ones also shortened.
     pub(super) fn may_have(&self, names: &[&str]) -> bool {
         self.found.iter().any(|flag| {
             names.contains(&flag.name)
@@ -93,12 +93,12 @@ impl<'a> Flags<'a> {
         })
     }
 
-    /// Whether one of these is given for sure.
+    /// True if one of these is given for sure.
     pub(super) fn has(&self, names: &[&str]) -> bool {
         self.found.iter().any(|flag| flag.is_sure && flag.value.is_none() && names.contains(&flag.name))
     }
 
-    /// Whether there is any option at all.
+    /// True if there is any option at all.
     pub(super) fn is_any(&self) -> bool {
         !self.found.is_empty()
     }
@@ -108,7 +108,7 @@ impl<'a> Flags<'a> {
         self.found.iter().filter(|flag| flag.name == letter).count()
     }
 
-    /// Whether a long option may be given that begins so.
+    /// True if a long option may be given that begins so.
     pub(super) fn may_begin(&self, start: &str) -> bool {
         self.found.iter().any(|flag| flag.name.starts_with(start))
     }

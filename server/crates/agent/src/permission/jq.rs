@@ -27,7 +27,7 @@ const OPTIONS: &[&str] = &[
 /// Names in a program that are not only about its input.
 const TELLING: &[&str] = &["env", "ENV", "import", "include", "modulemeta", "get_search_list"];
 
-/// Whether a command's arguments are a program that only reads, and the files that it reads.
+/// True if a command's arguments are a program that only reads, and the files that it reads.
 pub(super) fn only_reads(arguments: &[&str]) -> bool {
     program_at(arguments).and_then(|at| arguments.get(at)).is_some_and(|program| is_about_its_input(program))
 }
@@ -57,7 +57,7 @@ pub(super) fn program_at(arguments: &[&str]) -> Option<usize> {
     found
 }
 
-/// Whether a program names nothing that tells of more than its input. The field `.env`, the key of
+/// True if a program names nothing that tells of more than its input. The field `.env`, the key of
 /// `{env: 1}` and the text `"env"` do not.
 fn is_about_its_input(program: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';

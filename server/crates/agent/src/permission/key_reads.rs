@@ -15,17 +15,17 @@ use super::{ShellLine, SimpleCommand, Word};
 pub struct KeyFiles {
     /// Each with whether ignore files leave it out.
     pub found: BTreeMap<PathBuf, bool>,
-    /// Links there that lead to such a file, or out of where one looked; each with where it leads. None where the line
+    /// Links there that lead to such a file, or out of where one looked; each with where it leads. None if the line
     /// follows none.
     pub links: BTreeMap<PathBuf, PathBuf>,
-    /// Whether not all could be looked at, so that there may be others.
+    /// True if not all could be looked at, so that there may be others.
     pub is_cut_short: bool,
 }
 
 /// Commands that show names of files, and not what is in them.
 const SHOW_NAMES: &[&str] = &["find", "fd", "tree", "file"];
 
-/// Whether a line may show files that it does not name: then who judges it must know which files with keys there are.
+/// True if a line may show files that it does not name: then who judges it must know which files with keys there are.
 pub(super) fn looks_around(parsed: &ShellLine) -> bool {
     let ShellLine::Commands(commands) = parsed else { return false };
     commands.iter().any(|command| {
@@ -37,7 +37,7 @@ pub(super) fn looks_around(parsed: &ShellLine) -> bool {
     })
 }
 
-/// Whether a line shows what links lead to that it does not name.
+/// True if a line shows what links lead to that it does not name.
 pub(super) fn follows_links(parsed: &ShellLine) -> bool {
     let ShellLine::Commands(commands) = parsed else { return false };
     commands.iter().any(|command| {
@@ -47,7 +47,7 @@ pub(super) fn follows_links(parsed: &ShellLine) -> bool {
     })
 }
 
-/// The file with keys that a command which only reads may show, in words; none where it shows none.
+/// The file with keys that a command which only reads may show, in words; none if it shows none.
 pub(super) fn shown_by(command: &SimpleCommand, places: &Places<'_>, keys: &KeyFiles) -> Option<String> {
     let inputs = command.redirects.iter().filter(|redirect| !redirect.writes).filter_map(|it| argument(&it.target));
     let input = inputs.filter(|text| is_named(text, places)).map(str::to_owned).next();
@@ -86,7 +86,7 @@ fn files_among<'a>(name: &str, arguments: &[&'a str]) -> Vec<&'a str> {
 /// How a path that git is to leave out begins, and a glob of ripgrep's.
 const EXCLUDES: &[&str] = &[":!", ":^", ":(exclude", "!", "--glob=!", "--iglob=!", "-g!"];
 
-/// Whether a word names a file with keys, also as `HEAD:.env`, `--file=.env`, `-f.env`, `:(top).env`.
+/// True if a word names a file with keys, also as `HEAD:.env`, `--file=.env`, `-f.env`, `:(top).env`.
 fn is_named(word: &str, places: &Places<'_>) -> bool {
     let is_key = |path: &Path| places.relatives(path).any(is_read_by_leave);
     let named = |text: &str| places.named(text).iter().any(|path| is_key(path));
@@ -124,7 +124,7 @@ fn by_glob(words: &[&str], places: &Places<'_>, keys: &KeyFiles) -> Option<Strin
     })
 }
 
-/// Whether a shell's glob fits a name; one that begins with a dot only where the glob does.
+/// True if a shell's glob fits a name; one that begins with a dot only where the glob does.
 fn part_fits(glob: &str, name: &str) -> bool {
     let is_open = glob.starts_with(['*', '?', '[']);
     !(is_open && name.starts_with('.')) && glob_fits(glob, name)
@@ -188,10 +188,10 @@ struct Search<'a> {
 /// The files of its folders that a search looks at.
 #[derive(Default)]
 struct Filter<'a> {
-    /// Only those; none where all are.
+    /// Only those; none if all are.
     only: Vec<&'a str>,
     without: Vec<&'a str>,
-    /// Whether it looks at sources of programs alone.
+    /// True if it looks at sources of programs alone.
     sources: bool,
 }
 
@@ -213,7 +213,7 @@ impl Filter<'_> {
     }
 }
 
-/// Where a command looks of those that show files which they do not name; none where it shows none.
+/// Where a command looks of those that show files which they do not name; none if it shows none.
 fn search<'a>(name: &str, arguments: &[&'a str]) -> Option<Search<'a>> {
     let flags = flags::of(name, None).map(|kinds| Flags::read(arguments, kinds));
     match (name, flags) {

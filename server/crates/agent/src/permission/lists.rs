@@ -279,7 +279,7 @@ pub fn is_for_keys(path: &Path) -> bool {
     is_listed(&[KEY_KINDS], &names) || (!is_code && is_listed(KEYS, &names) && !is_example())
 }
 
-/// Whether such a file is read only where the user says so. A key of a kind that tests need, and in a folder of tests,
+/// True if such a file is read only where the user says so. A key of a kind that tests need, and in a folder of tests,
 /// is read like any file: it was made for them. The path is from a folder of the workspace.
 pub(super) fn is_read_by_leave(relative: &Path) -> bool {
     let names = names(relative);
@@ -287,12 +287,12 @@ pub(super) fn is_read_by_leave(relative: &Path) -> bool {
     is_for_keys(relative) && (is_listed(KEYS, &names) || !is_of_tests())
 }
 
-/// Whether it is as often mere settings that are committed.
+/// True if it is as often mere settings that are committed.
 pub(super) fn is_often_settings(path: &Path) -> bool {
     names(path).last().is_some_and(|name| OFTEN_SETTINGS.contains(&name.as_str()))
 }
 
-/// Whether a file of the workspace makes programs other than the project's own run something. The path is from a folder
+/// True if a file of the workspace makes programs other than the project's own run something. The path is from a folder
 /// of the workspace.
 pub fn makes_programs_run(relative: &Path) -> bool {
     let names = names(relative);
@@ -331,12 +331,12 @@ fn fits(pattern: &str, names: &[String]) -> bool {
     names.len().checked_sub(parts.len()).and_then(|from| names.get(from..)).is_some_and(is_it)
 }
 
-/// Whether a name is as a pattern with `*` says. One that begins with `*.` is about what has a name before the dot.
+/// True if a name is as a pattern with `*` says. One that begins with `*.` is about what has a name before the dot.
 fn name_fits(pattern: &str, name: &str) -> bool {
     (!pattern.starts_with("*.") || name.len() >= pattern.len()) && glob_fits(pattern, name)
 }
 
-/// Whether a name is as a glob says. What stands in brackets is taken for any one letter.
+/// True if a name is as a glob says. What stands in brackets is taken for any one letter.
 pub(super) fn glob_fits(glob: &str, name: &str) -> bool {
     let mut letters = glob.chars();
     match letters.next() {

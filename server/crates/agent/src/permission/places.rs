@@ -45,7 +45,7 @@ impl<'a> Places<'a> {
         Self { folders, current, links }
     }
 
-    /// Whether what a path as written names lies in the workspace, wherever the line may be and whatever link it goes
+    /// True if what a path as written names lies in the workspace, wherever the line may be and whatever link it goes
     /// through.
     pub(super) fn holds(&self, written: &str) -> bool {
         self.reached(written).is_some_and(|paths| paths.iter().all(|path| self.is_inside(path)))
@@ -63,20 +63,20 @@ impl<'a> Places<'a> {
         self.reached(written).is_some_and(|paths| !paths.is_empty() && paths.iter().all(is_own))
     }
 
-    /// Whether the line is in the workspace all the while, where that can be told.
+    /// True if the line is in the workspace all the while, where that can be told.
     pub(super) fn is_in_workspace(&self) -> bool {
         let holds = |folder: &PathBuf| folder.to_str().is_some_and(|path| self.holds_own(path));
         self.current.as_ref().is_some_and(|folders| folders.iter().all(holds))
     }
 
-    /// Whether what a path as written names may lie in a `.git`, whatever link it goes through.
+    /// True if what a path as written names may lie in a `.git`, whatever link it goes through.
     pub(super) fn is_in_git(&self, written: &str) -> bool {
         let is_git = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
         let is_in_it = |path: &PathBuf| self.relatives(path).any(|path| path.components().any(is_git));
         self.reached(written).is_none_or(|paths| paths.iter().any(is_in_it))
     }
 
-    /// Whether it lies in the workspace as [`Self::holds_own`] says, and is none of the workspace's folders as a whole.
+    /// True if it lies in the workspace as [`Self::holds_own`] says, and is none of the workspace's folders as a whole.
     pub(super) fn holds_inside(&self, written: &str) -> bool {
         self.holds_own(written) && !self.named(written).iter().any(|path| self.is_workspace_or_above(path))
     }
@@ -86,7 +86,7 @@ impl<'a> Places<'a> {
         self.reached(written).unwrap_or_default()
     }
 
-    /// Whether a program of the project's own packages is there: wherever the line may be it is told to be a link, as
+    /// True if a program of the project's own packages is there: wherever the line may be it is told to be a link, as
     /// package managers make them, to a file of the workspace.
     pub(super) fn has_package_program(&self, name: &str) -> bool {
         // Where the folder is the link, its file may be missing.
@@ -99,7 +99,7 @@ impl<'a> Places<'a> {
         self.holds_own(&program) && self.resolve(&program).is_some_and(|paths| paths.iter().all(is_link))
     }
 
-    /// What a path as written may name, by its own name and by where its links lead; none where that cannot be told.
+    /// What a path as written may name, by its own name and by where its links lead; none if that cannot be told.
     fn reached(&self, written: &str) -> Option<Vec<PathBuf>> {
         let joined = self.joined(written)?;
         let normal = joined.iter().map(|path| normalize(path));
@@ -111,7 +111,7 @@ impl<'a> Places<'a> {
         Some(reached)
     }
 
-    /// The paths that one as written may stand for; none where that cannot be told.
+    /// The paths that one as written may stand for; none if that cannot be told.
     pub(super) fn resolve(&self, written: &str) -> Option<Vec<PathBuf>> {
         Some(self.joined(written)?.iter().map(|path| normalize(path)).collect())
     }
@@ -148,23 +148,23 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Whether a path from a workspace folder is a file of the project's own.
+/// True if a path from a workspace folder is a file of the project's own.
 pub(super) fn is_projects_own(path: &Path) -> bool {
     let names = || path.components().map(|part| part.as_os_str().to_string_lossy().to_lowercase());
     !names().any(|name| OWN.contains(&name.as_str())) && !is_for_keys(path)
 }
 
-/// Whether a path goes through a folder that says what the agent may do.
+/// True if a path goes through a folder that says what the agent may do.
 pub(super) fn steers_us(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".azimuth"))
 }
 
-/// Whether a path goes through a name that begins with a dot: what stands there tells programs what to do.
+/// True if a path goes through a name that begins with a dot: what stands there tells programs what to do.
 pub(super) fn is_hidden(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with('.') && part != "." && part != "..")
 }
 
-/// Whether what is written there changes no file.
+/// True if what is written there changes no file.
 pub(super) fn is_harmless(path: &str) -> bool {
     HARMLESS.contains(&path)
 }
@@ -174,7 +174,7 @@ pub(super) fn package_program(name: &str) -> String {
     format!("node_modules/.bin/{name}")
 }
 
-/// Whether a path leads up again from a folder that it names, which may be a link.
+/// True if a path leads up again from a folder that it names, which may be a link.
 pub(super) fn climbs(path: &str) -> bool {
     path.split('/').skip_while(|part| matches!(*part, "" | "." | "..")).any(|part| part == "..")
 }

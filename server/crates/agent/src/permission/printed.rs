@@ -63,13 +63,13 @@ pub(super) fn is_harmless(name: &str, words: &[Word]) -> bool {
     }
 }
 
-/// Whether a format sets a variable, by a `%n`.
+/// True if a format sets a variable, by a `%n`.
 pub(super) fn sets(format: &str) -> bool {
     let between = |c: char| c.is_ascii_digit() || "#-+ '.*hlqLjzt".contains(c);
     format.replace("%%", "").split('%').skip(1).any(|rest| rest.trim_start_matches(between).starts_with('n'))
 }
 
-/// Whether a word that is known only when it runs comes to be nothing but such variables and what other commands print.
+/// True if a word that is known only when it runs comes to be nothing but such variables and what other commands print.
 fn is_printable(word: &Word) -> bool {
     let (Word::Known(text) | Word::Unknown(text)) = word;
     let within = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).filter(|within| !within.contains('"'));

@@ -26,7 +26,7 @@ enum Check {
     If(fn(&Arguments<'_>) -> bool),
 }
 
-/// The name of a command that is one of the project's own, as `cargo test`; none where it is not.
+/// The name of a command that is one of the project's own, as `cargo test`; none if it is not.
 pub(super) fn own_command(command: &SimpleCommand, places: &Places<'_>) -> Option<String> {
     let set = command.assignments.iter().all(|text| sets_nothing_else(text));
     let reads = command.redirects.iter().all(|redirect| {
@@ -72,7 +72,7 @@ pub(super) fn pieces(word: &str) -> impl Iterator<Item = &str> {
     arguments::pieces(word)
 }
 
-/// Whether a program with its arguments is a command of the project's own.
+/// True if a program with its arguments is a command of the project's own.
 fn is_own(arguments: &Arguments<'_>) -> bool {
     let Some((name, rest)) = arguments.split() else { return false };
     let check = tables().find(|(program, _)| *program == name).map(|(_, check)| check);
@@ -87,12 +87,12 @@ fn is_own(arguments: &Arguments<'_>) -> bool {
         })
 }
 
-/// Whether a program of the table knows packages by `@scope/name`. A compiler takes the same for a file of options.
+/// True if a program of the table knows packages by `@scope/name`. A compiler takes the same for a file of options.
 fn knows_scopes(name: &str) -> bool {
     script::TABLE.iter().any(|(program, _)| *program == name) && !matches!(name, "tsc" | "vue-tsc")
 }
 
-/// Whether what a program is given is for a program that the project has written, so that it means what that says.
+/// True if what a program is given is for a program that the project has written, so that it means what that says.
 fn runs_own_program(name: &str) -> bool {
     matches!(name, "node" | "python" | "python3" | "ruby" | "ts-node" | "tsx")
 }
@@ -161,7 +161,7 @@ fn sets_nothing_else(text: &str) -> bool {
     }
 }
 
-/// A value without its quotes; none where it has others in it, or is not known.
+/// A value without its quotes; none if it has others in it, or is not known.
 fn unquoted(value: &str) -> Option<&str> {
     let inside = ['"', '\''].into_iter().find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote));
     let value = inside.unwrap_or(value);

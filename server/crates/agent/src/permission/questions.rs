@@ -218,7 +218,7 @@ const GRAVE: &[&str] = &[
     "wipe",
 ];
 
-/// Whether what is typed is a plain answer to a question that is known to be harmless.
+/// True if what is typed is a plain answer to a question that is known to be harmless.
 pub(super) fn are_answered_unasked(typing: &Typing) -> bool {
     let ShellLine::Commands(commands) = &typing.parsed else { return false };
     let Some(words) = commands.iter().map(plain_words).collect::<Option<Vec<_>>>() else { return false };
@@ -257,7 +257,7 @@ fn plain_words(command: &SimpleCommand) -> Option<Vec<&str>> {
     (name_is_known && command.assignments.is_empty()).then(|| words.collect())
 }
 
-/// Whether a command sets up a project, and asks what it is to be like.
+/// True if a command sets up a project, and asks what it is to be like.
 fn sets_up(words: &[&str]) -> bool {
     let starts = |name: &str| name.starts_with("create-") || name.contains("/create-") || name.contains("/create@");
     match words {
@@ -278,7 +278,7 @@ fn sets_up(words: &[&str]) -> bool {
     }
 }
 
-/// Whether it is `npm init` for a file of its own, and not for what another package sets up.
+/// True if it is `npm init` for a file of its own, and not for what another package sets up.
 fn is_npm_init(words: &[&str]) -> bool {
     matches!(words, ["npm", "init"])
 }
@@ -334,7 +334,7 @@ fn question(line: &str) -> Option<(String, String)> {
     (is_known && is_light(rest)).then(|| (asked.to_owned(), rest.to_owned()))
 }
 
-/// Whether what follows a question is only its choices and defaults: `(y/N)`, `[1/2] (1):`, `› No / Yes`.
+/// True if what follows a question is only its choices and defaults: `(y/N)`, `[1/2] (1):`, `› No / Yes`.
 fn is_open(rest: String) -> bool {
     let mut rest = rest.trim_start_matches([':', '?']).trim();
     while let Some(group) = rest.strip_prefix(['(', '[']) {
@@ -380,7 +380,7 @@ fn is_choice(line: &str) -> bool {
     is_marked && line.chars().count() <= 100 && !line.contains(['?', '!'])
 }
 
-/// Whether `npm init` shows the file that it is about to write, and asks for no more.
+/// True if `npm init` shows the file that it is about to write, and asks for no more.
 fn is_npms_last(seen: &str) -> bool {
     let mut lines = seen.lines().filter(|line| !line.trim().is_empty());
     let is_before = |line: &str| question(line).is_some() || is_introduction(line);
@@ -391,7 +391,7 @@ fn is_npms_last(seen: &str) -> bool {
     says_where && rest.next().is_some_and(|line| line.trim() == "Is this OK? (yes)") && rest.next().is_none()
 }
 
-/// Whether a command of git's asks hunk by hunk what becomes of the index.
+/// True if a command of git's asks hunk by hunk what becomes of the index.
 fn stages(words: &[&str]) -> bool {
     matches!(words, ["git", "add" | "reset", options @ ..] if options.iter().any(|word| matches!(*word, "-p" | "--patch")))
 }
@@ -407,7 +407,7 @@ fn is_about_the_index(shown: &Shown, text: &str) -> bool {
     is_it && choices.trim_end().ends_with("]?") && LETTERS.contains(&text)
 }
 
-/// Whether a command shows its output in a pager.
+/// True if a command shows its output in a pager.
 fn pages(words: &[&str]) -> bool {
     match words {
         ["less" | "more" | "man" | "bat", ..] => true,
@@ -433,7 +433,7 @@ fn is_of_a_pager(shown: &Shown, text: &str, words: &[Vec<&str>]) -> bool {
     is_prompt && LETTERS.contains(&text)
 }
 
-/// Whether a command runs tests anew as files change.
+/// True if a command runs tests anew as files change.
 fn watches_tests(words: &[&str]) -> bool {
     let is_runner = |word: &&str| matches!(*word, "jest" | "vitest");
     let runner = match words {
@@ -443,7 +443,7 @@ fn watches_tests(words: &[&str]) -> bool {
     is_runner(runner) && words.iter().any(|word| matches!(*word, "--watch" | "--watchAll" | "watch" | "vitest"))
 }
 
-/// Whether the last line is one of a list of keys. Others than these change files or ask for a pattern, and a test may
+/// True if the last line is one of a list of keys. Others than these change files or ask for a pattern, and a test may
 /// itself say what to press.
 fn is_of_a_watch(shown: &Shown, text: &str) -> bool {
     const KEYS: &[&str] = &[
@@ -460,7 +460,7 @@ fn is_of_a_watch(shown: &Shown, text: &str) -> bool {
     KEYS.contains(&says.trim().trim_end_matches('.')) && matches!(text, "" | "a" | "f" | "q")
 }
 
-/// Whether a program shows nothing but that it waits for a key.
+/// True if a program shows nothing but that it waits for a key.
 fn waits_for_any_key(shown: &Shown) -> bool {
     let says = |text: &str| {
         let text = text.trim().trim_end_matches(['.', ' ', '…', ':']).to_lowercase();
@@ -520,7 +520,7 @@ fn skip_sequence(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     }
 }
 
-/// Whether a terminal was only written to line by line, as programs do that paint a question anew. Where one goes to
+/// True if a terminal was only written to line by line, as programs do that paint a question anew. Where one goes to
 /// another place and writes there, it cannot be told what is seen.
 fn moves_by_lines(printed: &str) -> bool {
     let mut is_elsewhere = false;

@@ -140,7 +140,7 @@ const ASKABLE: &[&str] = &[
     "perl", "php", "pip", "pip3", "python", "python3", "rg", "ruby", "tsc", "uv", "zig",
 ];
 
-/// Whether a command is known only to read, and that within the workspace.
+/// True if a command is known only to read, and that within the workspace.
 pub(super) fn only_reads(words: &[Word], places: &Places<'_>) -> bool {
     let Some((Word::Known(name), rest)) = words.split_first() else { return false };
     // A whole test is one word that is not known; the parser lists what it runs and refuses what it evaluates.
@@ -183,7 +183,7 @@ pub(super) fn only_reads(words: &[Word], places: &Places<'_>) -> bool {
     reads && if prints { rest.iter().all(is_inside) } else { looked_at.all(|(_, word)| stays(word, places)) }
 }
 
-/// Whether a command that only reads shows nothing of what is in files, but at most their names.
+/// True if a command that only reads shows nothing of what is in files, but at most their names.
 pub(super) fn only_names(words: &[Word]) -> bool {
     const NAMES: &[&str] = &[
         ":", "[", "arch", "basename", "cd", "command", "date", "df", "dirname", "du", "echo", "export", "expr",
@@ -205,7 +205,7 @@ pub(super) fn only_names(words: &[Word]) -> bool {
 }
 
 /// The arguments' texts, without what other commands print in the place of a file (`<(…)`), which are judged by
-/// themselves. None where one is not known.
+/// themselves. None if one is not known.
 pub(super) fn arguments<'a>(name: &str, words: &'a [Word]) -> Option<Vec<&'a str>> {
     let is_left_out = |word: &&Word| match word {
         Word::Known(_) => false,
@@ -214,7 +214,7 @@ pub(super) fn arguments<'a>(name: &str, words: &'a [Word]) -> Option<Vec<&'a str
     words.iter().filter(|word| !is_left_out(word)).map(argument).collect()
 }
 
-/// Whether a word is what a command prints, in the place of a file: `<(…)`.
+/// True if a word is what a command prints, in the place of a file: `<(…)`.
 pub(super) fn is_pipe(text: &str) -> bool {
     let within = text.strip_prefix("<(").and_then(|text| text.strip_suffix(')'));
     within.is_some_and(|within| !within.contains(['(', ')']))
@@ -266,7 +266,7 @@ fn compares(words: &[Word]) -> bool {
     }
 }
 
-/// Whether a word names nothing outside the workspace.
+/// True if a word names nothing outside the workspace.
 fn stays(word: &str, places: &Places<'_>) -> bool {
     if word == "-" || word == "--" {
         return true;
@@ -282,7 +282,7 @@ fn stays(word: &str, places: &Places<'_>) -> bool {
 }
 
 /// Which argument of a search is its pattern, or of `awk`, `jq` and `sed` their program, which can look like a path and
-/// names none. None where it cannot be told.
+/// names none. None if it cannot be told.
 pub(super) fn search_pattern(name: &str, arguments: &[&str]) -> Option<usize> {
     match name {
         "jq" => return jq::program_at(arguments),
@@ -307,7 +307,7 @@ fn is_programmed(name: &str) -> bool {
     matches!(name, "awk" | "gawk" | "jq" | "mawk" | "sed")
 }
 
-/// Whether one of the arguments is one of these flags.
+/// True if one of the arguments is one of these flags.
 pub(super) fn has_flag(arguments: &[&str], flags: &[&str]) -> bool {
     arguments.iter().any(|argument| {
         flags.iter().any(|flag| match (argument.strip_prefix("--"), flag.strip_prefix("--")) {
@@ -424,7 +424,7 @@ pub(super) const HARMLESS_VARIABLES: &[&str] = &[
     "TZ",
 ];
 
-/// Whether a word of `export` sets such a variable.
+/// True if a word of `export` sets such a variable.
 fn sets_harmlessly(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, value)| {
         HARMLESS_VARIABLES.contains(&name) && value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.,:=".contains(c))
@@ -487,7 +487,7 @@ fn is_number(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether `git config` tells a setting that says how one works. Others may hold keys, or addresses with passwords.
+/// True if `git config` tells a setting that says how one works. Others may hold keys, or addresses with passwords.
 fn tells_a_setting(arguments: &[&str]) -> bool {
     const SECTIONS: &[&str] = &["branch", "core", "init", "merge", "pull", "push", "user"];
     let names = match arguments {

@@ -102,7 +102,7 @@ fn void(rule: &SourcedRule, case: &Case<'_>) -> Option<&'static str> {
     rule.void(matches!(case.action, Action::Execute { .. } | Action::Type(_)), case.surroundings.trusted)
 }
 
-/// Whether a rule is about the call's tool.
+/// True if a rule is about the call's tool.
 fn names(rule: &Rule, case: &Case<'_>) -> bool {
     let (class, outside) = match case.action {
         Action::Read => (Class::Read, false),
@@ -113,12 +113,12 @@ fn names(rule: &Rule, case: &Case<'_>) -> bool {
     class.is_named(&rule.tool) || text_fits(&rule.tool, case.tool) || (outside && is_about_outside(rule))
 }
 
-/// Whether a rule is about commands outside the sandbox only.
+/// True if a rule is about commands outside the sandbox only.
 pub(super) fn is_about_outside(rule: &Rule) -> bool {
     rule.tool.eq_ignore_ascii_case("ShellOutside")
 }
 
-/// Whether a rule may be about running commands: not where it names another kind of tool.
+/// True if a rule may be about running commands: not where it names another kind of tool.
 pub(super) fn is_about_commands(rule: &Rule) -> bool {
     !Class::Read.is_named(&rule.tool) && !Class::Edit.is_named(&rule.tool)
 }
@@ -176,7 +176,7 @@ impl<'a> Pattern<'a> {
         rule.pattern.as_deref().map(Self)
     }
 
-    /// Whether it fits a simple command.
+    /// True if it fits a simple command.
     pub(super) fn fits_words(&self, words: &[Word]) -> bool {
         if let Some(prefix) = self.0.strip_suffix(":*") {
             let prefix: Vec<_> = prefix.split_whitespace().collect();
@@ -189,7 +189,7 @@ impl<'a> Pattern<'a> {
         }
     }
 
-    /// Whether it could fit a command once the unknown words in it are known: for rules that deny and ask. Told too
+    /// True if it could fit a command once the unknown words in it are known: for rules that deny and ask. Told too
     /// often rather than too seldom.
     pub(super) fn may_fit_words(&self, words: &[Word]) -> bool {
         let Some(known) = words.iter().position(|word| matches!(word, Word::Unknown(_))) else {
@@ -237,7 +237,7 @@ impl<'a> Pattern<'a> {
         text_fits(self.0, &text)
     }
 
-    /// Whether it fits a file.
+    /// True if it fits a file.
     pub(super) fn fits_path(&self, path: &Path, places: &Places<'_>) -> bool {
         let pattern = self.0.strip_prefix("./").unwrap_or(self.0);
         if pattern.starts_with('/') {
@@ -254,7 +254,7 @@ impl<'a> Pattern<'a> {
     }
 }
 
-/// Whether a word that is known only when it runs is one word then, and no command with its arguments: a variable in
+/// True if a word that is known only when it runs is one word then, and no command with its arguments: a variable in
 /// quotes.
 fn is_one_word(word: &Word) -> bool {
     let Word::Unknown(text) = word else { return false };
@@ -266,7 +266,7 @@ fn is(word: &Word, wanted: &str) -> bool {
     matches!(word, Word::Known(value) if value == wanted)
 }
 
-/// Whether a text is as a pattern says, in which `*` is any text.
+/// True if a text is as a pattern says, in which `*` is any text.
 pub(super) fn text_fits(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();

@@ -13,14 +13,14 @@ const LETTERS: &str = "nErsz";
 /// Commands without an argument that print, change what is in memory, or end.
 const COMMANDS: &str = "pPdDnNgGhHxl=qQ";
 
-/// Whether `sed` with these arguments only prints.
+/// True if `sed` with these arguments only prints.
 pub(super) fn only_reads(arguments: &[&str]) -> bool {
     let Some(parts) = Parts::of(arguments) else { return false };
     let mut scripts = parts.scripts.iter().filter_map(|at| arguments.get(*at));
     !parts.scripts.is_empty() && scripts.all(|script| prints(script))
 }
 
-/// The last argument that is a script; none where it cannot be told.
+/// The last argument that is a script; none if it cannot be told.
 pub(super) fn script_at(arguments: &[&str]) -> Option<usize> {
     Parts::of(arguments)?.scripts.last().copied()
 }
@@ -32,7 +32,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// None where an option is not known: it may take the next word, or name a file that is written or holds a script.
+    /// None if an option is not known: it may take the next word, or name a file that is written or holds a script.
     fn of(arguments: &[&str]) -> Option<Self> {
         let (mut scripts, mut operands, mut is_script) = (Vec::new(), Vec::new(), false);
         for (at, argument) in arguments.iter().enumerate() {
@@ -60,7 +60,7 @@ impl Parts {
     }
 }
 
-/// Whether a script only prints.
+/// True if a script only prints.
 fn prints(script: &str) -> bool {
     // What is not ASCII may count as one letter or as several, depending on the language that is set.
     script.is_ascii() && Script { rest: script.chars().peekable(), depth: 0 }.prints()
@@ -85,7 +85,7 @@ impl Script<'_> {
         }
     }
 
-    /// Reads a command with its addresses, up to what ends it. None where it does more than print, or is not
+    /// Reads a command with its addresses, up to what ends it. None if it does more than print, or is not
     /// understood.
     fn command(&mut self) -> Option<()> {
         if self.address()? {

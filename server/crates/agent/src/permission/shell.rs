@@ -142,7 +142,7 @@ struct Line<'a> {
     text: &'a str,
     /// The same with its continued lines as one.
     joined: &'a str,
-    /// Whether it could not be parsed, so that it may run more than is known.
+    /// True if it could not be parsed, so that it may run more than is known.
     is_open: bool,
     cwd: &'a Path,
     keys: &'a KeyFiles,
@@ -232,7 +232,7 @@ impl Line<'_> {
         by_words.or_else(|| rules.iter().find(|sourced| self.may_name_a_file(&sourced.rule, commands)))
     }
 
-    /// Whether a rule about files could be about one that the line comes upon, once what is unknown in it is known.
+    /// True if a rule about files could be about one that the line comes upon, once what is unknown in it is known.
     fn may_name_a_file(&self, rule: &Rule, commands: &[SimpleCommand]) -> bool {
         let Some(pattern) = Pattern::of(rule) else { return false };
         // All that lies in a folder is come upon through it.
@@ -451,7 +451,7 @@ impl Line<'_> {
             && !(command.words.is_empty() && command.assignments.is_empty())
     }
 
-    /// Whether a command that does more than read names something of `.azimuth`.
+    /// True if a command that does more than read names something of `.azimuth`.
     fn steers_us(&self, command: &SimpleCommand) -> bool {
         let is_it = |text: &str| {
             text.to_lowercase().contains(".azimuth")
@@ -478,7 +478,7 @@ impl Line<'_> {
                 || command.redirects.iter().any(|redirect| names(&redirect.target)))
     }
 
-    /// Whether a command makes a `.git` the folder that git looks at: what lies there can look like another repository.
+    /// True if a command makes a `.git` the folder that git looks at: what lies there can look like another repository.
     fn goes_into_git(&self, command: &SimpleCommand) -> bool {
         match command.words.as_slice() {
             [Word::Known(name), Word::Known(to), ..] if name == "cd" => self.places.is_in_git(to),
@@ -488,7 +488,7 @@ impl Line<'_> {
     }
 }
 
-/// Whether the pattern of a rule that allows fits a command with the variables that are set before it.
+/// True if the pattern of a rule that allows fits a command with the variables that are set before it.
 fn is_covered(pattern: &Pattern<'_>, command: &SimpleCommand) -> bool {
     let whole: Vec<_> = command.assignments.iter().map(|text| assignment(text)).chain(command.words.clone()).collect();
     let plain = is_harmlessly_set(command) && !command.words.is_empty();
@@ -502,7 +502,7 @@ fn is_harmlessly_set(command: &SimpleCommand) -> bool {
     })
 }
 
-/// Whether a command only sets variables such as a loop counts with: of one small letter, to plain words. No program
+/// True if a command only sets variables such as a loop counts with: of one small letter, to plain words. No program
 /// goes by such a name, and a plain word stays one even where the shell would calculate with it.
 fn is_counter(command: &SimpleCommand) -> bool {
     let is_plain = |value: &str| {
@@ -513,7 +513,7 @@ fn is_counter(command: &SimpleCommand) -> bool {
     command.words.is_empty() && command.assignments.iter().all(counts)
 }
 
-/// Whether a command is a `read` that is only told where to split what it reads.
+/// True if a command is a `read` that is only told where to split what it reads.
 fn splits_what_is_read(command: &SimpleCommand) -> bool {
     matches!(command.words.first(), Some(Word::Known(name)) if name == "read")
         && command.assignments.iter().all(|text| text.starts_with("IFS="))
@@ -526,7 +526,7 @@ fn is_letter(name: &str) -> bool {
     matches!(name.as_bytes(), [letter] if letter.is_ascii_lowercase())
 }
 
-/// Whether this is a loop that goes through plain words, and names of files in the workspace, by a name that no program
+/// True if this is a loop that goes through plain words, and names of files in the workspace, by a name that no program
 /// goes by.
 fn is_loop(command: &SimpleCommand, places: &Places<'_>) -> bool {
     let stay = |words: &str| words.split(' ').filter(|word| word.contains('*')).all(|glob| stays(glob, places));
@@ -543,7 +543,7 @@ fn is_loop(command: &SimpleCommand, places: &Places<'_>) -> bool {
         && ((are_plain(words) && !words.contains("--") && stay(words)) || counts(words))
 }
 
-/// Whether a glob of a loop's names nothing outside the workspace, whatever its braces make of it.
+/// True if a glob of a loop's names nothing outside the workspace, whatever its braces make of it.
 fn stays(glob: &str, places: &Places<'_>) -> bool {
     if !places.holds(glob) {
         return false;
@@ -555,7 +555,7 @@ fn stays(glob: &str, places: &Places<'_>) -> bool {
     pieces.len() == 1 || !(is_rooted || pieces.iter().any(climbs))
 }
 
-/// Whether a word is only a glob, which becomes the names that it matches.
+/// True if a word is only a glob, which becomes the names that it matches.
 fn is_plain_glob(text: &str) -> bool {
     spellings::is_glob(text) && !text.contains(['$', '`', '{', '<', '>', '(', '\\', '"', '\'', '~'])
 }
@@ -669,7 +669,7 @@ fn may_run(command: &SimpleCommand, pattern: &Pattern<'_>) -> bool {
     spellings::codes(command).iter().any(is_it) || (wanted.len() > 1 && behind())
 }
 
-/// Whether a command is a plain one that takes what it is fed for text.
+/// True if a command is a plain one that takes what it is fed for text.
 fn is_reading(command: &SimpleCommand) -> bool {
     matches!(command.words.first(), None | Some(Word::Known(_)))
         && command
@@ -678,12 +678,12 @@ fn is_reading(command: &SimpleCommand) -> bool {
             .is_none_or(|name| matches!(spellings::text(name), "cat" | "cd" | "echo" | "printf" | "tee"))
 }
 
-/// Whether a rule is about what code runs, as far as its plain words tell.
+/// True if a rule is about what code runs, as far as its plain words tell.
 fn runs_in_code(text: &str, pattern: &Pattern<'_>) -> bool {
     guess_in_code(text).iter().any(|command| is_about(pattern, command))
 }
 
-/// Whether a text could run what a rule is about, once what is unknown in it is known: `$git push`, `git pu${x}sh`,
+/// True if a text could run what a rule is about, once what is unknown in it is known: `$git push`, `git pu${x}sh`,
 /// `gi? push`. Where it need not be run, a name that is unknown is none; nor is one in quotes, which mostly is an
 /// argument.
 fn may_come_to(text: &str, pattern: &Pattern<'_>, is_run: bool) -> bool {
@@ -701,7 +701,7 @@ fn may_come_to(text: &str, pattern: &Pattern<'_>, is_run: bool) -> bool {
     may_be(text, is_run) || quoted.any(|piece| may_be(piece, false))
 }
 
-/// Whether a rule is about a command, in any form.
+/// True if a rule is about a command, in any form.
 fn is_about(pattern: &Pattern<'_>, command: &SimpleCommand) -> bool {
     spelled(command).iter().any(|words| pattern.fits_words(words))
 }

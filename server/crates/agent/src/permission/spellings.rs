@@ -151,9 +151,9 @@ pub(super) fn without_options(words: &[Word]) -> Vec<Vec<Word>> {
 #[derive(Debug)]
 pub(super) struct Code {
     pub(super) text: String,
-    /// Whether it is known to be run, so that one word alone is a program.
+    /// True if it is known to be run, so that one word alone is a program.
     pub(super) is_run: bool,
-    /// Whether it is known only when it runs.
+    /// True if it is known only when it runs.
     pub(super) is_unknown: bool,
 }
 
@@ -223,7 +223,7 @@ fn sets_an_alias(words: &[Word]) -> bool {
     })
 }
 
-/// Whether git takes a word that is known only when it runs for the name of a setting.
+/// True if git takes a word that is known only when it runs for the name of a setting.
 fn sets_unknown(words: &[Word]) -> bool {
     let is_name_unknown =
         |word: &Word| is_expanded(word) && text(word).split('=').next().is_some_and(|name| name.contains(['$', '`']));
@@ -350,7 +350,7 @@ fn inner_closed(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether a program such as `parallel` is told what to run: a word that no option stands before which it could be the
+/// True if a program such as `parallel` is told what to run: a word that no option stands before which it could be the
 /// value of.
 pub(super) fn names_a_command(words: &[Word]) -> bool {
     /// Options of theirs that take no value.
@@ -403,7 +403,7 @@ impl Code {
         Self { text: text.to_owned(), is_run: is_run(name), is_unknown: false }
     }
 
-    /// Whether it may become any command.
+    /// True if it may become any command.
     pub(super) fn may_be_any(&self) -> bool {
         self.is_run && self.is_unknown
     }
@@ -471,7 +471,7 @@ fn values(text: &str) -> impl Iterator<Item = (&str, &str)> {
         .map(|(at, _)| (text.get(..at).unwrap_or(text), text.get(at + 1..).unwrap_or_default()))
 }
 
-/// Whether the value of what has this name is run.
+/// True if the value of what has this name is run.
 fn is_run(name: &str) -> bool {
     let name = name.rsplit(['.', '=', ' ', '\'']).next().unwrap_or(name);
     let name = name.trim_end_matches('+').to_lowercase().replace(['-', '_'], "");
@@ -483,7 +483,7 @@ pub(super) fn bare(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// Whether words stand one after the other in a text, whatever stands between them but letters.
+/// True if words stand one after the other in a text, whatever stands between them but letters.
 pub(super) fn mentions(text: &str, wanted: &[&str]) -> bool {
     let is_of_word = |c: char| c.is_alphanumeric() || "-_.:@+".contains(c);
     let words: Vec<&str> = text.split(|c: char| !is_of_word(c)).filter(|word| !word.is_empty()).collect();
@@ -535,12 +535,12 @@ pub(super) fn alternatives(text: &str) -> Vec<String> {
     }
 }
 
-/// Whether a text has a glob in it.
+/// True if a text has a glob in it.
 pub(super) fn is_glob(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
 
-/// Whether a command goes through folders, and so comes upon files that it does not name.
+/// True if a command goes through folders, and so comes upon files that it does not name.
 pub(super) fn goes_through(command: &SimpleCommand, pattern: &str) -> bool {
     let texts: Vec<&str> = command.words.iter().map(text).collect();
     let Some((name, arguments)) = texts.split_first() else { return false };
@@ -572,13 +572,13 @@ pub(super) fn goes_through(command: &SimpleCommand, pattern: &str) -> bool {
         || (matches!(name, "docker" | "podman") && arguments.contains(&"build"))
 }
 
-/// Whether a command changes the files that it is given.
+/// True if a command changes the files that it is given.
 pub(super) fn changes_files(command: &SimpleCommand) -> bool {
     let name = command.words.first().map(text).unwrap_or_default();
     CHANGES.contains(&name.rsplit('/').next().unwrap_or(name))
 }
 
-/// Whether a command may show what is in files.
+/// True if a command may show what is in files.
 pub(super) fn shows_files(command: &SimpleCommand) -> bool {
     !read_only::only_names(&command.words) && !keeps_files(&command.words)
 }

@@ -72,7 +72,7 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, typing: &Typing) -> Verdict 
 }
 
 impl Typing {
-    /// Whether it is allowed for the sake of the question that it answers.
+    /// True if it is allowed for the sake of the question that it answers.
     pub fn is_plain_answer(&self) -> bool {
         !self.of_user && questions::are_answered_unasked(self)
     }

@@ -108,7 +108,7 @@ impl LiveCalls {
     }
 }
 
-/// Whether so much more of an input has come since the last time that it is worth a look at all of it: what all looks
+/// True if so much more of an input has come since the last time that it is worth a look at all of it: what all looks
 /// come to then stays within bounds, however small the pieces are.
 fn has_grown(input: &PartialInput, last: &mut usize) -> bool {
     let has_grown = input.read() > *last + *last / LEAST_GROWTH;
@@ -130,14 +130,14 @@ fn deltas(message_id: &MessageId, id: &ToolCallId, pieces: Vec<(String, String)>
 pub(super) struct LiveText {
     parser: Option<Parser>,
     mark: Option<String>,
-    /// Whether their diffs are shown.
+    /// True if their diffs are shown.
     shows_files: bool,
     /// How many files have begun, and the one that comes.
     files: usize,
     file: Option<(String, LiveDiff)>,
     /// All that came, as the model wrote it.
     content: Vec<AssistantBlock>,
-    /// Whether something else came since the last of it.
+    /// True if something else came since the last of it.
     is_apart: bool,
     /// How much of it there was when a call came within a file: what follows is not kept.
     kept: Option<usize>,
@@ -185,7 +185,7 @@ impl LiveText {
         file_blocks::is_worth_keeping(&self.content, &mark).then_some(self.content)
     }
 
-    /// Whether a file has begun.
+    /// True if a file has begun.
     pub(super) fn has_files(&self) -> bool {
         self.files > 0
     }
@@ -226,7 +226,7 @@ struct LiveDiff {
     /// The file of an unfinished line.
     within_line: Option<String>,
     shown: usize,
-    /// Whether what was shown last ends within a line, and whether no more is shown.
+    /// True if what was shown last ends within a line, and whether no more is shown.
     is_within: bool,
     is_ended: bool,
 }

@@ -30,7 +30,7 @@ enum Attempt {
     Kept {
         /// Its text.
         content: Vec<AssistantBlock>,
-        /// Whether it made calls too, which are not kept.
+        /// True if it made calls too, which are not kept.
         calls: bool,
         /// Why it broke off.
         error: ModelError,
@@ -44,7 +44,7 @@ enum Attempt {
 #[derive(Clone, Copy, Default)]
 struct Shown {
     any: bool,
-    /// Whether the model has begun a file in it.
+    /// True if the model has begun a file in it.
     files: bool,
 }
 

@@ -87,7 +87,7 @@ impl Entry {
     }
 }
 
-/// A provider's models where nobody need be asked: those that the user names, else a vendor's own. None where the
+/// A provider's models where nobody need be asked: those that the user names, else a vendor's own. None if the
 /// provider is to be asked.
 pub(super) fn known(provider: &Provider) -> Option<Vec<Entry>> {
     if !provider.models.is_empty() {
@@ -173,14 +173,14 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     }
 }
 
-/// Whether a model on this machine sees, by its name: most do not, and not every server says.
+/// True if a model on this machine sees, by its name: most do not, and not every server says.
 fn looks_seeing(id: &str) -> bool {
     let id = id.to_lowercase();
     let is_among = |names: &[&str]| names.iter().any(|name| id.contains(name));
     (is_among(SEEING) || says_vl(&id)) && !is_among(BLIND)
 }
 
-/// Whether `vl` stands in a name right after a version, and ends the word: `qwen2.5vl:7b`.
+/// True if `vl` stands in a name right after a version, and ends the word: `qwen2.5vl:7b`.
 fn says_vl(id: &str) -> bool {
     id.match_indices("vl").any(|(at, vl)| {
         let (before, after) = (id.get(..at).unwrap_or_default(), id.get(at + vl.len()..).unwrap_or_default());

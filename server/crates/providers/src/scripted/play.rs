@@ -123,7 +123,7 @@ impl CompiledStep {
         })
     }
 
-    /// Whether a message of the conversation is this step's answer.
+    /// True if a message of the conversation is this step's answer.
     fn is_said_by(&self, blocks: &[AssistantBlock]) -> bool {
         let called = blocks.iter().filter_map(|block| match block {
             AssistantBlock::ToolCall { name, .. } => Some(name.as_str()),
@@ -225,7 +225,7 @@ impl CompiledStep {
     }
 }
 
-/// Whether calls got no results because the server ended: then they are made again, as a model would.
+/// True if calls got no results because the server ended: then they are made again, as a model would.
 fn is_interrupted(answer: Option<&Arc<Message>>) -> bool {
     match answer.map(|message| &**message) {
         Some(Message::ToolResults(results)) => results.iter().any(|result| result.text == INTERRUPTED),

@@ -133,7 +133,7 @@ pub enum ScriptedStop {
     EndTurn,
     /// It wants tools called.
     ToolUse,
-    /// It reached the longest length.
+    /// It reached the maximum length.
     MaxTokens,
     /// It would not answer.
     Refusal,

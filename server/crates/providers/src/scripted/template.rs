@@ -66,7 +66,7 @@ impl Template {
         Ok(text)
     }
 
-    /// Whether a text can be this one with some values: its plain parts stand in it in order, at the beginning and end
+    /// True if a text can be this one with some values: its plain parts stand in it in order, at the beginning and end
     /// where they do here.
     pub(super) fn fits(&self, text: &str) -> bool {
         let mut rest = text;

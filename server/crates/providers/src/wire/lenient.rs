@@ -7,7 +7,7 @@ use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, Se
 use serde::{Deserialize, de};
 use serde_json::Value;
 
-/// A text, borrowed where it has no escapes; none where it is missing, null, or no text.
+/// A text, borrowed where it has no escapes; none if it is missing, null, or no text.
 pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Cow<'de, str>>, D::Error> {
     deserializer.deserialize_any(Text)
 }
@@ -108,7 +108,7 @@ pub(super) fn text_or_value<'de, D: Deserializer<'de>>(deserializer: D) -> Resul
     deserializer.deserialize_any(Either)
 }
 
-/// A count, also where it comes as a float or as a text; none where it is anything else. What an answer used is told
+/// A count, also where it comes as a float or as a text; none if it is anything else. What an answer used is told
 /// beside it, and never fails it.
 pub(super) fn optional_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let number = match Value::deserialize(deserializer)? {
@@ -125,7 +125,7 @@ pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D
     optional_count(deserializer).map(Option::unwrap_or_default)
 }
 
-/// An object; none where it is null or anything else.
+/// An object; none if it is null or anything else.
 pub(super) fn object<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     Ok(if value.is_object() { serde_json::from_value(value).ok() } else { None })

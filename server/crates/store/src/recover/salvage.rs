@@ -155,7 +155,7 @@ fn readable<T>(old: &Connection, sql: &str, read: impl Fn(&Row<'_>) -> rusqlite:
     found
 }
 
-/// Whether the tables can be found at all.
+/// True if the tables can be found at all.
 fn has_tables(connection: &Connection) -> bool {
     connection.prepare("SELECT 1 FROM sessions, events, grants, settings LIMIT 1").is_ok()
 }

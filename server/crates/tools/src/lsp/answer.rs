@@ -42,12 +42,12 @@ impl Said {
         }
     }
 
-    /// Whether what was answered is all there is.
+    /// True if what was answered is all there is.
     pub(super) fn is_whole(&self) -> bool {
         self.status == LangStatus::Ready
     }
 
-    /// Whether there is an answer.
+    /// True if there is an answer.
     pub(super) fn is_answered(&self) -> bool {
         matches!(self.status, LangStatus::Ready | LangStatus::Indexing | LangStatus::Partial)
     }

@@ -74,25 +74,26 @@ macro_rules! asks {
 
 asks! {
     /// Finds where a symbol is defined, as the language server knows it: through imports, re-exports and overloads, and
-    /// into libraries. Better than a search by text where the name is common. Gives `path:line: code` for each place.
+    /// into libraries. Better than a text search if the name is common. Gives `path:line: code` for each
+    /// definition.
     Definition = "lsp_definition", "Finding the definition of", "definition", {},
         |_input, uri, position| LangQuery::Definition { uri, position };
-    /// Finds all uses of a symbol in the workspace, as the language server knows them: not of others that are called
-    /// the same, and not in comments or strings. Its declaration is among them. Use it before you change or remove
-    /// something. Gives `path:line: code` for each place.
+    /// Finds all uses of a symbol in the workspace, as the language server knows them: not of others with the
+    /// same name, and not in comments or strings. It includes the declaration. Use it before you change or remove
+    /// something. Gives `path:line: code` for each use.
     References = "lsp_references", "Finding references of", "reference", {},
         |_input, uri, position| LangQuery::References { uri, position };
-    /// Gives what the language server knows of a symbol: its type or signature, and its documentation.
+    /// Gives the type or signature of a symbol and its documentation, from the language server.
     Hover = "lsp_hover", "Looking up", "description", {},
         |_input, uri, position| LangQuery::Hover { uri, position };
-    /// Finds what implements a trait, interface, or abstract method. Gives `path:line: code` for each place.
+    /// Finds what implements a trait, interface, or abstract method. Gives `path:line: code` for each one.
     Implementation = "lsp_implementation", "Finding implementations of", "implementation", {},
         |_input, uri, position| LangQuery::Implementation { uri, position };
-    /// Finds where the type of a variable, field or expression is defined. Gives `path:line: code` for each place.
+    /// Finds where the type of a variable, field or expression is defined. Gives `path:line: code` for each one.
     TypeDefinition = "lsp_type_definition", "Finding the type of", "definition", {},
         |_input, uri, position| LangQuery::TypeDefinition { uri, position };
-    /// Finds the callers of a function or method, or what it calls. Gives the place of each, and the lines of the
-    /// calls.
+    /// Finds the callers of a function or method, or what it calls. Gives the location of each, and the lines of
+    /// the calls.
     CallHierarchy = "lsp_call_hierarchy", "Finding calls of", "call", {
         /// `incoming` for what calls it, which is the default; `outgoing` for what it calls.
         direction: Option<Direction>,
@@ -100,7 +101,7 @@ asks! {
         Direction::Incoming => LangQuery::IncomingCalls { uri, position },
         Direction::Outgoing => LangQuery::OutgoingCalls { uri, position },
     };
-    /// Finds the supertypes or subtypes of a class, interface or trait. Gives the place of each.
+    /// Finds the supertypes or subtypes of a class, interface or trait. Gives the location of each.
     TypeHierarchy = "lsp_type_hierarchy", "Finding types around", "type", {
         /// `subtypes`, which is the default, or `supertypes`.
         direction: Option<Kin>,

@@ -20,8 +20,8 @@ use crate::{Services, blocking, counted, location};
 /// How many actions are listed.
 const MOST: usize = 50;
 
-/// Lists what the language server can do by itself on some lines: quick fixes of problems, missing imports,
-/// refactorings. With `apply` it does one of them, by its title. Nothing is written: the user reviews it as any edit.
+/// Lists the language server's actions for some lines: quick fixes of problems, missing imports, refactorings. With
+/// `apply` it does one of them, by its title. Nothing is written: the user reviews it like any edit.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
@@ -29,7 +29,7 @@ pub(super) struct Input {
     path: String,
     /// The line, from 1.
     line: usize,
-    /// The last line, where there are several.
+    /// The last line, if there are several.
     end_line: Option<usize>,
     /// Only actions of this kind: `quickfix`, `refactor`, `source.organizeImports`.
     kind: Option<String>,

@@ -27,15 +27,14 @@ const MOST_FILES: usize = 20;
 /// How many of them are asked about at once.
 const AT_ONCE: usize = 5;
 
-/// Gives the problems that language servers and linters know of: errors first. Of a file, of the files that a glob
-/// pattern fits, or of all that anything is known of. What is not saved yet counts, and so do edits that wait for the
-/// user.
+/// Gives the problems that language servers and linters report, errors first: for a file, for the files that match a
+/// glob pattern, or for all files. Unsaved text and pending edits count.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
-    /// Only of this file, relative to the workspace or absolute.
+    /// Only this file, relative to the workspace or absolute.
     path: Option<String>,
-    /// Only of the files that fit this glob pattern: `src/**/*.ts`.
+    /// Only files that match this glob pattern: `src/**/*.ts`.
     glob: Option<String>,
     /// Only problems at least as bad as this.
     severity: Option<Severity>,

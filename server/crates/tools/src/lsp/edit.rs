@@ -149,7 +149,7 @@ fn of_files<'c>(
     Ok(all)
 }
 
-/// The files of a folder, and their paths in it; none where it is no folder. A folder that cannot be taken apart whole
+/// The files of a folder, and their paths in it; none if it is no folder. A folder that cannot be taken apart whole
 /// is refused: a part of it would be left behind.
 fn files_in(
     services: &Services,

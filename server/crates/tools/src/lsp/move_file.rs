@@ -14,16 +14,16 @@ use super::edit;
 use crate::typed::Typed;
 use crate::{Services, blocking, location, writable};
 
-/// Moves or renames a file or a folder, and changes the imports and paths that lead to it, as the language server knows
-/// them. Where no server can do that, it alone is moved, and you are told so. A folder moves file by file, and stays
-/// behind empty. Nothing is written: the user reviews all of it as one proposal, and until then you read the files as
-/// if it were accepted.
+/// Moves or renames a file or a folder, and changes the imports and paths that refer to it, as far as the language
+/// server knows them. If no server can do that, only the file is moved, and you are told so. A folder moves file by
+/// file, and stays behind empty. Nothing is written: the user reviews all of it as one proposal, and until then you
+/// read the files as if it were accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
     /// The file or folder, relative to the workspace or absolute.
     from: String,
-    /// Where it goes; no file may be there. Into a folder that is there already a folder's files move beside its own.
+    /// The new path, where no file may exist. If it is an existing folder, a folder's files are added to it.
     to: String,
 }
 

@@ -17,7 +17,7 @@ targeted! {
     /// imports, and not what is only called the same. One call instead of many edits. Nothing is written: the user
     /// reviews all of it as one proposal, and until then you read the files as if it were accepted.
     Input {
-        /// What it is to be called.
+        /// The new name.
         new_name: String,
     }
 }

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use crate::typed::Typed;
 use crate::{Services, counted};
 
-/// Ends Azimuth's own language servers, so that the next question starts them anew, and reads the files that configure
-/// them anew. The editor's servers are left alone. Useful where one has crashed, or answers what cannot be.
+/// Restarts Azimuth's own language servers with the next question, and reads their configuration files again. The
+/// editor's servers are left alone. Useful if one has crashed, or gives impossible answers.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {

@@ -17,8 +17,8 @@ use super::answer::Said;
 use crate::typed::Typed;
 use crate::{Services, location};
 
-/// Says which language servers answer for a file, or for the workspace, and whether they are ready: those of the
-/// editor, and Azimuth's own with their states. `lsp_restart` starts the latter anew.
+/// Lists the language servers that answer for a file, or for the workspace, with their status: those of the editor, and
+/// Azimuth's own, which `lsp_restart` restarts.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {

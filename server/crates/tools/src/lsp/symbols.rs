@@ -21,13 +21,13 @@ use crate::{Services, blocking, counted, location};
 const MOST: usize = 200;
 
 /// Lists the symbols of a file, or finds symbols of the whole workspace by a part of their name, as the language server
-/// knows them. Gives what each is, its name and its line.
+/// knows them. Gives the kind, the name and the line of each.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
     /// The file whose symbols are listed, relative to the workspace or absolute.
     path: Option<String>,
-    /// What the symbols are called that are looked for in the whole workspace, or a part of it. Instead of `path`.
+    /// The name, or a part of it, to look for in the whole workspace. Instead of `path`.
     query: Option<String>,
 }
 
@@ -104,7 +104,7 @@ fn nothing(said: &Said, places: &Places<'_>) -> Output {
     }
 }
 
-/// Whether the user's rules let the model know of a symbol. What lies outside of the workspace is no secret of theirs.
+/// True if the user's rules let the model know of a symbol. What lies outside of the workspace is no secret of theirs.
 fn may_be_shown(services: &Services, symbol: &LangSymbol) -> bool {
     let path = paths::from_uri(&symbol.location.uri).ok().and_then(|path| services.roots.check(&path).ok());
     path.is_none_or(|path| services.search.shows(&path))

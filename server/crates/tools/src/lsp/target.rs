@@ -73,18 +73,18 @@ macro_rules! targeted {
         #[serde(deny_unknown_fields)]
         pub(super) struct $name {
             $($(#[doc = $field_doc])+ $field: $type,)*
-            /// The symbol by its name, with the names of what it is in where others are called so too: `Type/method`.
-            /// Alone it is looked for in the whole workspace; with `path` in that file, where `Name[2]` is the second
-            /// that is called so.
+            /// The symbol by its name, with the names of its containers if others have the same name: `Type/method`.
+            /// Without `path` it is looked for in the whole workspace; with `path` in that file, where `Name[2]` is the
+            /// second one with this name.
             symbol: Option<String>,
             /// The file, relative to the workspace or absolute. Needed with `line`.
             path: Option<String>,
-            /// The line, from 1, on which it stands, instead of `symbol`.
+            /// The line with the symbol, from 1, instead of `symbol`.
             line: Option<usize>,
-            /// What stands on that line and is meant, such as a name; of several names the last, or the one before a
-            /// bracket.
+            /// The text on that line, such as a name; if it has several names, the last one is meant, or the one before
+            /// a bracket.
             text: Option<String>,
-            /// Which of several such texts on the line, from 1; the first without it.
+            /// The number of the text among several on the line, from 1; 1 by default.
             occurrence: Option<usize>,
         }
 
@@ -111,7 +111,7 @@ pub(super) struct At {
     pub(super) text: Asked,
     pub(super) uri: String,
     pub(super) position: Position,
-    /// The name that stands there; empty where none does.
+    /// The name that stands there; empty if none does.
     pub(super) name: String,
     /// Why others may be meant as well, which were not found.
     doubt: Option<String>,
@@ -263,9 +263,9 @@ impl<'s> Candidates<'s> {
 /// What is called so in the workspace.
 struct Found {
     all: Vec<At>,
-    /// Why there may be more; none where these are all.
+    /// Why there may be more; none if these are all.
     doubt: Option<String>,
-    /// Whether that is only that the servers did not tell all, which the files may.
+    /// True if that is only that the servers did not tell all, which the files may.
     is_for_files: bool,
     /// The endings of the files of which servers told.
     told: Vec<OsString>,
@@ -350,7 +350,7 @@ impl Found {
     }
 }
 
-/// The folder of the project in the workspace that a file is of, by what marks one; none where nothing does. Blocks.
+/// The folder of the project in the workspace that a file is of, by what marks one; none if nothing does. Blocks.
 fn project_of(services: &Services, path: &Path) -> Option<PathBuf> {
     let is_inside = |folder: &&Path| services.roots.iter().any(|root| folder.starts_with(&root.path));
     let mut folders = path.ancestors().skip(1).take_while(is_inside);
@@ -393,7 +393,7 @@ fn last_name(path: &str) -> &str {
     path.rsplit(SEPARATORS).next().unwrap_or(path).trim()
 }
 
-/// Whether a server's symbol is what a path of names means.
+/// True if a server's symbol is what a path of names means.
 fn is_called(found: &LangSymbol, path: &str) -> bool {
     let mut wanted = path.split(SEPARATORS).filter(|part| !part.is_empty()).rev();
     // Some servers put the names of what it is in before the name, or the parameters behind it.

@@ -19,7 +19,7 @@ const FEW_MOVED: usize = 1 << 20;
 pub(super) struct Applied {
     pub(super) text: Arc<str>,
     pub(super) lines: LineIndex,
-    /// What was changed, sorted; none where the text was sent as a whole.
+    /// What was changed, sorted; none if the text was sent as a whole.
     pub(super) moves: Option<Vec<Move>>,
 }
 

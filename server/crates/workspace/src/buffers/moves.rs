@@ -9,7 +9,7 @@ use std::ops::Range;
 pub(crate) struct Move {
     pub(crate) old: Range<usize>,
     pub(crate) new: Range<usize>,
-    /// Whether the lines were replaced by others in one go, so that some may have come back among them. Otherwise none
+    /// True if the lines were replaced by others in one go, so that some may have come back among them. Otherwise none
     /// of the new lines is one of the old.
     pub(crate) rewritten: bool,
 }
@@ -22,7 +22,7 @@ pub(super) struct Edit<'a> {
     pub(super) at_begin: (bool, bool),
     /// Whether it begins and ends just before a line end.
     pub(super) at_end: (bool, bool),
-    /// Whether it takes nothing away.
+    /// True if it takes nothing away.
     pub(super) inserts: bool,
     pub(super) text: &'a str,
 }

@@ -24,7 +24,7 @@ pub struct ByAnchor<'a> {
     pub content: &'a str,
     /// Which of the lines with the anchor is meant, from 1; without it there must be one only.
     pub occurrence: Option<usize>,
-    /// Whether the lines with the anchors are replaced too, for [`AnchorMode::ReplaceBetween`].
+    /// True if the lines with the anchors are replaced too, for [`AnchorMode::ReplaceBetween`].
     pub inclusive: bool,
 }
 

@@ -25,7 +25,7 @@ pub struct Diagnosis {
     pub whitespace: Vec<WhitespaceIssue>,
     /// The places that come nearest, the nearest first.
     pub near: Vec<NearMatch>,
-    /// Whether only a part of the lines was compared.
+    /// True if only a part of the lines was compared.
     pub sampled: bool,
 }
 
@@ -64,7 +64,7 @@ pub struct NearMatch {
     pub line: usize,
     /// That line, shortened.
     pub preview: String,
-    /// The first difference; none where only white space at the ends of lines differs.
+    /// The first difference; none if only white space at the ends of lines differs.
     pub difference: Option<Difference>,
 }
 

@@ -38,7 +38,7 @@ impl Pass {
         })
     }
 
-    /// Whether two lines are the same to the pass. [`Pass::Alike`] compares as the pass before it.
+    /// True if two lines are the same to the pass. [`Pass::Alike`] compares as the pass before it.
     pub(super) fn same(self, a: &str, b: &str) -> bool {
         match self {
             Self::Exact => a == b,

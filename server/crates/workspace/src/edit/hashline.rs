@@ -247,7 +247,7 @@ struct ShownLine {
     tag: Tag,
     /// Shortened.
     text: String,
-    /// Whether it is marked, since it was named.
+    /// True if it is marked, since it was named.
     named: bool,
 }
 
@@ -347,7 +347,7 @@ impl<'c> Change<'c> {
         }
     }
 
-    /// Whether it is not certain what comes of this one and of a later one that does not begin above it.
+    /// True if it is not certain what comes of this one and of a later one that does not begin above it.
     fn meets(&self, later: &Self) -> bool {
         later.lines.start < self.lines.end || (self.lines.is_empty() && self.lines == later.lines)
     }

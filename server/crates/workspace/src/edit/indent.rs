@@ -16,7 +16,7 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    /// What a text indents by most often; none where nothing is indented.
+    /// What a text indents by most often; none if nothing is indented.
     pub(super) fn of(text: &str) -> Option<Self> {
         let mut steps: BTreeMap<usize, usize> = BTreeMap::new();
         let (mut tabs, mut above) = (0, 0);
@@ -53,7 +53,7 @@ pub(super) fn indent_at(text: &str, at: usize) -> &str {
     indent(line.split('\n').next().unwrap_or_default())
 }
 
-/// The white space that a line has up to a byte of it; none where anything else stands before.
+/// The white space that a line has up to a byte of it; none if anything else stands before.
 pub(super) fn indent_before(text: &str, at: usize) -> Option<&str> {
     let line = text.get(line_start(text, at)..at)?;
     line.trim().is_empty().then_some(line)
@@ -65,7 +65,7 @@ pub(super) fn line_start(text: &str, at: usize) -> usize {
 }
 
 /// Code with tabs for the levels that it indents by spaces, or the other way round, as what stood in its place is
-/// indented, or else the file. Lines that begin inside a string, by their number from 0, stay as they are. None where
+/// indented, or else the file. Lines that begin inside a string, by their number from 0, stay as they are. None if
 /// it cannot be told how many spaces a tab is.
 pub(super) fn as_in(file: &str, old: &str, code: &str, is_verbatim: impl Fn(usize) -> bool) -> Option<String> {
     let is_counted = |(row, line): &(usize, &str)| !line.trim().is_empty() && !is_verbatim(*row);
@@ -95,7 +95,7 @@ pub(super) fn as_in(file: &str, old: &str, code: &str, is_verbatim: impl Fn(usiz
 }
 
 /// How many spaces a tab is in lines that are to be indented by so many: as many as make them stand to each other as
-/// the same lines do in what they replace, else a level. None where there is no telling.
+/// the same lines do in what they replace, else a level. None if there is no telling.
 fn tab_width(step: usize, old: &str, lines: &[&str]) -> Option<usize> {
     let once = |line: &str, mut among: Box<dyn Iterator<Item = &str> + '_>| {
         among.by_ref().filter(|other| other.trim() == line.trim()).take(2).count() == 1
@@ -128,7 +128,7 @@ fn tab_width(step: usize, old: &str, lines: &[&str]) -> Option<usize> {
 
 /// Translates the edit's indentation into the file's.
 pub(super) struct Indents<'a> {
-    /// The file's indentation for each of the edit's; none where one of the edit's stands for several.
+    /// The file's indentation for each of the edit's; none if one of the edit's stands for several.
     known: BTreeMap<&'a str, Option<&'a str>>,
     unit: Option<Unit>,
 }
@@ -144,7 +144,7 @@ impl<'a> Indents<'a> {
         Self { known, unit }
     }
 
-    /// The file's indentation for one of the edit's; none where it is not certain.
+    /// The file's indentation for one of the edit's; none if it is not certain.
     pub(super) fn translate(&self, given: &str) -> Option<String> {
         if let Some(known) = self.known.get(given) {
             return known.map(str::to_owned);
@@ -162,7 +162,7 @@ impl<'a> Indents<'a> {
         if answers.len() == 1 { answers.pop() } else { None }
     }
 
-    /// Whether an indentation is one that the file would have.
+    /// True if an indentation is one that the file would have.
     fn fits(&self, indent: &str) -> bool {
         match self.unit {
             None => true,

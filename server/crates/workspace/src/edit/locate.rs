@@ -180,7 +180,7 @@ fn alike(lines: &[&str], wanted: &[Wanted<'_>]) -> Option<usize> {
     }
 }
 
-/// Whether there may be a place that [`blocks`] finds by likeness, whichever of the lines must be right.
+/// True if there may be a place that [`blocks`] finds by likeness, whichever of the lines must be right.
 pub(super) fn may_be_alike(lines: &[&str], old: &[&str]) -> bool {
     let texts: Vec<Vec<char>> = old.iter().map(|line| letters_of(line)).collect();
     let letters: usize = texts.iter().map(Vec::len).sum();

@@ -150,7 +150,7 @@ struct Carry<'a> {
     indents: Indents<'a>,
     hanging: Option<&'a str>,
     characters: Characters,
-    /// Whether the edit has white space at the end of lines where the file has none.
+    /// True if the edit has white space at the end of lines where the file has none.
     has_tails: bool,
 }
 
@@ -201,7 +201,7 @@ impl Carry<'_> {
 
 /// What the file has for the quotes and dashes of the edit.
 struct Characters {
-    /// What each of the edit's stands for; none where it stands for several.
+    /// What each of the edit's stands for; none if it stands for several.
     known: BTreeMap<char, Option<char>>,
 }
 
@@ -231,7 +231,7 @@ impl Characters {
     }
 }
 
-/// Whether a character has plain and typographic forms.
+/// True if a character has plain and typographic forms.
 fn is_variable(c: char) -> bool {
     matches!(c, '\'' | '"' | '-') || plain(c) != c
 }

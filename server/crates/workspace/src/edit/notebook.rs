@@ -103,7 +103,7 @@ struct Notebook<'t> {
     /// The array of cells with its brackets.
     array: Range<usize>,
     cells: Vec<Range<usize>>,
-    /// Whether cells have ids (nbformat 4.5).
+    /// True if cells have ids (nbformat 4.5).
     has_ids: bool,
 }
 

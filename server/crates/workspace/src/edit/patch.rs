@@ -38,7 +38,7 @@ pub enum Operation {
         path: String,
         /// What it is to be called.
         move_to: Option<String>,
-        /// The changes; none where it is only moved.
+        /// The changes; none if it is only moved.
         hunks: Vec<Hunk>,
     },
     /// Deletes a file.
@@ -63,9 +63,9 @@ pub struct Hunk {
     pub hint: Option<usize>,
     /// The lines, in order.
     pub lines: Vec<Line>,
-    /// Whether it reaches the end of the file.
+    /// True if it reaches the end of the file.
     pub end_of_file: bool,
-    /// Whether the file is to end with a line break; none where the patch does not say.
+    /// Whether the file is to end with a line break; none if the patch does not say.
     pub final_newline: Option<bool>,
 }
 
@@ -111,7 +111,7 @@ impl Hunk {
         self.lines.iter().filter(|line| line.mark != Mark::Remove)
     }
 
-    /// Whether it changes anything.
+    /// True if it changes anything.
     pub fn is_change(&self) -> bool {
         self.lines.iter().any(Line::is_change)
     }

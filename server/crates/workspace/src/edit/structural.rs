@@ -47,7 +47,7 @@ pub struct Place {
     pub line: usize,
     /// Its first line as it was, shortened.
     pub before: String,
-    /// Its first line as it becomes, shortened; empty where it is deleted.
+    /// Its first line as it becomes, shortened; empty if it is deleted.
     pub after: String,
 }
 
@@ -158,7 +158,7 @@ impl Rule {
         Ok(Self { pattern: made, pieces, verbatim })
     }
 
-    /// Whether it can change anything in a text: quick, and wrong only by saying yes.
+    /// True if it can change anything in a text: quick, and wrong only by saying yes.
     pub fn may_fit(&self, text: &str) -> bool {
         self.pattern.may_be_in(text)
     }
@@ -300,7 +300,7 @@ struct Out<'r> {
     /// The indentation of the place where it goes.
     base: &'r str,
     verbatim: &'r BTreeSet<usize>,
-    /// Whether the line was begun and has nothing on it yet, not even its indentation.
+    /// True if the line was begun and has nothing on it yet, not even its indentation.
     begins_line: bool,
 }
 
@@ -365,7 +365,7 @@ impl Out<'_> {
     }
 }
 
-/// Whether what stands at these bytes is one node, but for a `;`: code that is put beside an operator which binds
+/// True if what stands at these bytes is one node, but for a `;`: code that is put beside an operator which binds
 /// stronger is not, nor are two statements after an `if` without braces. Inside strings, comments and the arguments of
 /// macros, code is text.
 fn is_one_piece(parsed: &Parsed, range: &Range<usize>) -> bool {
@@ -379,7 +379,7 @@ fn is_one_piece(parsed: &Parsed, range: &Range<usize>) -> bool {
     [end, without].iter().any(|end| parsed.root().named_descendant_for_byte_range(start, *end).is_some_and(is_it))
 }
 
-/// Whether what stands at these bytes is several nodes, one beside the other.
+/// True if what stands at these bytes is several nodes, one beside the other.
 fn is_several_pieces(parsed: &Parsed, range: &Range<usize>) -> bool {
     let (start, end) = trimmed(parsed, range);
     let Some(around) = parsed.root().named_descendant_for_byte_range(start, end) else { return false };
@@ -453,7 +453,7 @@ fn is_listed(parsed: &Parsed, found: &Match) -> bool {
     field.is_none() && LISTS.iter().any(|list| parent.kind().contains(list))
 }
 
-/// What goes when a match is deleted; none where it cannot be left out.
+/// What goes when a match is deleted; none if it cannot be left out.
 fn deleted(parsed: &Parsed, found: &Match) -> Option<Range<usize>> {
     let text = &*parsed.text;
     let node = outermost(parsed, found)?;

@@ -42,7 +42,7 @@ pub enum SymbolError {
         path: String,
         /// Names that are like it.
         near: Vec<String>,
-        /// Whether the text has more symbols than are known.
+        /// True if the text has more symbols than are known.
         is_cut: bool,
     },
     /// Several symbols are called so.
@@ -351,7 +351,7 @@ enum Side {
 }
 
 /// How many empty lines to leave between a symbol and what is put beside it: as many as there are between its
-/// neighbours. Between short ones, such as constants, there may be none where there are some between long ones.
+/// neighbours. Between short ones, such as constants, there may be none if there are some between long ones.
 fn gap(parsed: &Parsed, outline: &Outline, symbol: &Symbol, code: &Code, side: Side) -> usize {
     if symbol.is_listed {
         return 0;

@@ -44,7 +44,7 @@ fn owner_can_be_kept(metadata: &Metadata) -> bool {
     me.is_root() || me.as_raw() == metadata.uid()
 }
 
-/// Whether the file has extended attributes, access lists among them. What the system keeps for itself, and gives every
+/// True if the file has extended attributes, access lists among them. What the system keeps for itself, and gives every
 /// new file anyway, does not count.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn has_attributes(path: &Path) -> bool {

@@ -47,7 +47,7 @@ pub(crate) fn place(path: &Path) -> io::Result<(OwnedFd, bool)> {
     Ok((place, kind.is_dir()))
 }
 
-/// Reads a regular file that no link leads to; none where it has more bytes than `most`, of which no more are read.
+/// Reads a regular file that no link leads to; none if it has more bytes than `most`, of which no more are read.
 ///
 /// # Errors
 /// As [`regular`].
@@ -63,7 +63,7 @@ pub(crate) fn leads_beneath(folders: &[&Path], path: &Path) -> Option<PathBuf> {
     folders.iter().any(is_above).then_some(real)
 }
 
-/// Reads a regular file that was opened; none where it has more bytes than `most`.
+/// Reads a regular file that was opened; none if it has more bytes than `most`.
 ///
 /// # Errors
 /// What the system says.

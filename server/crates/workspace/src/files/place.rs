@@ -84,7 +84,7 @@ pub(super) fn open(path: &Path, way: Way, _: Links) -> io::Result<File> {
     File::options().read(way == Way::Read).write(way == Way::Write).open(path)
 }
 
-/// Whether a file could not be opened because a link is in its place.
+/// True if a file could not be opened because a link is in its place.
 #[cfg(unix)]
 pub(crate) fn is_link_error(error: &io::Error) -> bool {
     rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::LOOP)

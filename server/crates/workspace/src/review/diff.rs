@@ -56,7 +56,7 @@ pub fn to_line_edits(old: &str, new: &str) -> Vec<LineEdit> {
     lines::changes(old, new).iter().map(|block| LineEdit::of(block, lines.slice(block.new.clone()))).collect()
 }
 
-/// A unified diff with three lines of context; none stands for a file that is not there. Empty where nothing differs.
+/// A unified diff with three lines of context; none stands for a file that is not there. Empty if nothing differs.
 pub fn diff(old: Option<&str>, new: Option<&str>, path: &str) -> String {
     let name = |side: &str, text: Option<&str>| match text {
         Some(_) => format!("{side}/{path}"),

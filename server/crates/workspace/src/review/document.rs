@@ -9,7 +9,7 @@ use crate::buffers::Snapshot;
 pub enum Base<'t> {
     /// An editor holds it, which says what it changes.
     Open(&'t Snapshot),
-    /// It is on disk, or whoever holds it says no more than its text; none where there is no file.
+    /// It is on disk, or whoever holds it says no more than its text; none if there is no file.
     Text(Option<&'t str>),
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Document {
     /// Its text. For a file that is gone, the text it last had, so that a file that is written anew (as some programs
     /// save) finds its hunks again.
     pub(super) text: Arc<str>,
-    /// Whether there is such a file.
+    /// True if there is such a file.
     pub(super) present: bool,
 }
 
@@ -61,7 +61,7 @@ impl Document {
         self.present.then_some(&self.text)
     }
 
-    /// Whether the file is like this.
+    /// True if the file is like this.
     pub(super) fn is(&self, text: Option<&str>) -> bool {
         self.get().map(|own| &**own) == text
     }

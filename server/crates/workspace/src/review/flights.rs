@@ -62,12 +62,12 @@ impl Flights {
         self.unseen.push_back(Flight { ids, places, before, after, back });
     }
 
-    /// Whether the document has all that was seen off.
+    /// True if the document has all that was seen off.
     pub(super) fn is_empty(&self) -> bool {
         self.unseen.is_empty()
     }
 
-    /// Whether the outcome of one is not known.
+    /// True if the outcome of one is not known.
     pub(super) fn is_awaited(&self) -> bool {
         !self.awaited.is_empty()
     }
@@ -86,7 +86,7 @@ impl Flights {
         self.unseen.iter().position(|flight| flight.after.is(text))
     }
 
-    /// Whether a text may be a step on the way to the first application: all that it leaves alone is there, in order.
+    /// True if a text may be a step on the way to the first application: all that it leaves alone is there, in order.
     /// Editors tell one edit in one message or in many.
     pub(super) fn may_become(&self, text: &str) -> bool {
         let Some(flight) = self.unseen.front() else { return false };

@@ -87,7 +87,7 @@ pub enum NotFormatting {
     OtherText,
 }
 
-/// The normal text that a formatter made of a normal text; none where it changed nothing. Line ends and a byte order
+/// The normal text that a formatter made of a normal text; none if it changed nothing. Line ends and a byte order
 /// mark are the document's own and no matter of the formatter's.
 ///
 /// # Errors

@@ -28,7 +28,7 @@ pub(super) struct Hunk {
     pub(super) state: HunkState,
     /// Set while the text at its place is not the one it expects there.
     pub(super) lost: Option<Lost>,
-    /// Whether the proposal's revision counts it as in conflict.
+    /// True if the proposal's revision counts it as in conflict.
     pub(super) counted_conflicted: bool,
     /// What the model believes of it.
     pub(super) told: HunkState,
@@ -61,17 +61,17 @@ pub(super) enum By {
 }
 
 impl Hunk {
-    /// Whether the proposal's text holds the hunk's new text, rather than its old one.
+    /// True if the proposal's text holds the hunk's new text, rather than its old one.
     pub(super) fn is_in_text(&self) -> bool {
         matches!(self.state, HunkState::Applying | HunkState::Accepted | HunkState::Unverified)
     }
 
-    /// Whether something may still come of it.
+    /// True if something may still come of it.
     pub(super) fn is_open(&self) -> bool {
         matches!(self.state, HunkState::Pending | HunkState::Conflicted | HunkState::Applying)
     }
 
-    /// Whether it deletes the file, and that is not made yet.
+    /// True if it deletes the file, and that is not made yet.
     pub(super) fn is_going(&self) -> bool {
         self.kind == Kind::Delete && matches!(self.state, HunkState::Pending | HunkState::Applying)
     }
@@ -86,7 +86,7 @@ impl Hunk {
         if self.is_in_text() { &self.old } else { &self.new }
     }
 
-    /// How it stands after somebody else than we turned its text the other way; none where that changes nothing.
+    /// How it stands after somebody else than we turned its text the other way; none if that changes nothing.
     pub(super) fn turned(&self) -> Option<HunkState> {
         match self.state {
             HunkState::Pending | HunkState::Conflicted | HunkState::Undone => Some(HunkState::Accepted),
@@ -162,7 +162,7 @@ impl Hunk {
 pub(super) struct Lost {
     /// The lines that were around it.
     pub(super) around: Around,
-    /// Where it was lost; none where that is not known.
+    /// Where it was lost; none if that is not known.
     region: Option<Region>,
 }
 

@@ -131,7 +131,7 @@ pub(super) fn changes(old: &str, new: &str) -> Vec<Block> {
     blocks
 }
 
-/// What changed from one text to another where the editor has said so; none where what it said does not fit the texts.
+/// What changed from one text to another where the editor has said so; none if what it said does not fit the texts.
 /// Only lines that were replaced by others in one go are compared.
 pub(super) fn told(old: &str, new: &str, moves: &[Move]) -> Option<Vec<Block>> {
     let (old, new) = (Lines::new(old), Lines::new(new));
@@ -233,7 +233,7 @@ fn slide(block: &mut Block, old: &Lines<'_>, new: &Lines<'_>, within: Range<usiz
 pub(super) struct Moved {
     /// The lines that are now there.
     pub(super) place: Range<usize>,
-    /// Whether any of its lines changed; for a place without lines, whether one beside it did.
+    /// True if any of its lines changed; for a place without lines, whether one beside it did.
     pub(super) touched: bool,
 }
 

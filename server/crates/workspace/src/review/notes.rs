@@ -18,7 +18,7 @@ const LONGEST_WORD: usize = 2000;
 pub struct Note {
     /// In words.
     pub text: String,
-    /// Whether the user said something in it, which wants an answer.
+    /// True if the user said something in it, which wants an answer.
     pub has_word: bool,
 }
 
@@ -115,7 +115,7 @@ fn is_of_landed(hunk: &Hunk) -> bool {
 struct By {
     /// The calls whose commands made it; none for another program.
     calls: Vec<ToolCallId>,
-    /// Whether the user wanted it taken back.
+    /// True if the user wanted it taken back.
     decided: bool,
 }
 

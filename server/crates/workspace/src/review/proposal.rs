@@ -32,19 +32,19 @@ pub(super) struct FileProposal {
     pub(super) display: String,
     pub(super) revision: u64,
     pub(super) change: FileChange,
-    /// Whether its hunks lead back: others changed the document, and what they made of it stands there.
+    /// True if its hunks lead back: others changed the document, and what they made of it stands there.
     pub(super) landed: bool,
     /// The document to which the text of the file goes that is deleted, if it is moved.
     pub(super) moved_to: Option<String>,
-    /// Whether the deletion of a file that is moved was accepted in vain, before the file was there.
+    /// True if the deletion of a file that is moved was accepted in vain, before the file was there.
     pub(super) came_too_early: bool,
     /// From top to bottom.
     pub(super) hunks: Vec<Hunk>,
     /// The number of the next hunk.
     pub(super) next_hunk: u64,
-    /// Whether something changed since it was last reported.
+    /// True if something changed since it was last reported.
     pub(super) unreported: bool,
-    /// Whether the user changed what is proposed and the model has not been told.
+    /// True if the user changed what is proposed and the model has not been told.
     pub(super) untold_change: bool,
     pub(super) document: Document,
     /// The name of the document's text, if it is an editor's.
@@ -86,17 +86,17 @@ impl FileProposal {
         }
     }
 
-    /// Whether it is this file's. Paths are resolved, so that equal ones have equal letters, which is soon compared.
+    /// True if it is this file's. Paths are resolved, so that equal ones have equal letters, which is soon compared.
     pub(super) fn is_of(&self, path: &Path) -> bool {
         self.path.as_os_str() == path.as_os_str()
     }
 
-    /// Whether something may still come of it, so that further edits of the file join it.
+    /// True if something may still come of it, so that further edits of the file join it.
     pub(super) fn is_open(&self) -> bool {
         self.is_applying() || self.hunks.iter().any(Hunk::is_open)
     }
 
-    /// Whether an application is on its way.
+    /// True if an application is on its way.
     pub(super) fn is_applying(&self) -> bool {
         self.flights.is_awaited()
     }
@@ -111,12 +111,12 @@ impl FileProposal {
         self.proposed.get()
     }
 
-    /// Whether the model reads something else than what is in the document.
+    /// True if the model reads something else than what is in the document.
     pub(super) fn overlays(&self) -> bool {
         !self.flights.is_empty() || self.in_state(HunkState::Pending).next().is_some()
     }
 
-    /// Makes a wanted text the proposed one, by these calls; by none where the user wants it so.
+    /// Makes a wanted text the proposed one, by these calls; by none if the user wants it so.
     pub(super) fn propose(&mut self, wanted: Option<&str>, by: &[ToolCallId]) {
         let proposed = self.proposed.clone();
         match (proposed.get(), wanted) {
@@ -144,7 +144,7 @@ impl FileProposal {
         self.settle();
     }
 
-    /// Whether its file waits to be moved to this document.
+    /// True if its file waits to be moved to this document.
     pub(super) fn is_moving_to(&self, uri: &str) -> bool {
         self.moved_to.as_deref() == Some(uri) && self.going().next().is_some()
     }
@@ -183,7 +183,7 @@ impl FileProposal {
         }
     }
 
-    /// What a document was before others changed it, as far as the change is in it; the outer none where nothing of it
+    /// What a document was before others changed it, as far as the change is in it; the outer none if nothing of it
     /// is.
     pub(super) fn without(landed: &Landed<'_>, base: Base<'_>) -> Option<Option<Arc<str>>> {
         let mut back = Self::new(ProposalId::from(""), landed.path.to_owned(), "", "", Base::Text(landed.after));
@@ -246,7 +246,7 @@ impl FileProposal {
         self.landed && (self.is_open() || self.hunks.iter().any(turned))
     }
 
-    /// Whether the user has decided on a hunk that was put into the text.
+    /// True if the user has decided on a hunk that was put into the text.
     pub(super) fn is_decided(&self, hunk: &HunkId) -> bool {
         self.groups.iter().any(|group| group.contains(hunk))
     }
@@ -454,7 +454,7 @@ impl FileProposal {
         }
     }
 
-    /// Whether a formatter's text changes no lines of a pending hunk, nor lines beside one.
+    /// True if a formatter's text changes no lines of a pending hunk, nor lines beside one.
     pub(super) fn is_clear_of(&self, formatted: &str) -> bool {
         let blocks = lines::changes(self.text.get().map_or("", |text| &**text), formatted);
         let is_clear =
@@ -578,7 +578,7 @@ impl FileProposal {
         self.document_changed(base, by)
     }
 
-    /// Whether the editor seems to be telling an application on its way bit by bit. What it shows meanwhile is not
+    /// True if the editor seems to be telling an application on its way bit by bit. What it shows meanwhile is not
     /// looked at before the application's text is there or its outcome is known.
     pub(super) fn is_arriving(&mut self, base: Base<'_>) -> bool {
         let Base::Open(snapshot) = self.shown(base) else { return false };

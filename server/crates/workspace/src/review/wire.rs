@@ -12,8 +12,8 @@ use super::lines::{self, Block, Lines};
 use super::proposal::FileProposal;
 use crate::text;
 
-/// Whether a document is exactly what the accepted hunks that were on their way make of the one in which they were last
-/// seen; none where there is no file.
+/// True if a document is exactly what the accepted hunks that were on their way make of the one in which they were last
+/// seen; none if there is no file.
 pub fn has_landed(seen: &wire::Proposal, now: Option<&str>) -> bool {
     let mut applying = seen.hunks.iter().filter(|hunk| hunk.state == HunkState::Applying);
     match seen.change {

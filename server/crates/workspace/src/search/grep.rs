@@ -34,9 +34,9 @@ const BEFORE_MATCH: usize = 100;
 pub struct TextQuery {
     /// The text, or the regular expression. Neither goes across lines.
     pub pattern: String,
-    /// Whether it is a regular expression, in the syntax of Rust's `regex`.
+    /// True if it is a regular expression, in the syntax of Rust's `regex`.
     pub regex: bool,
-    /// Whether upper and lower case are the same.
+    /// True if upper and lower case are the same.
     pub ignore_case: bool,
     /// Where to search.
     pub scope: Scope,
@@ -284,7 +284,7 @@ struct FileSink<'q> {
     total: u64,
     /// Lines that may turn out to stand before a match.
     before: Vec<Line>,
-    /// Whether the last match was kept, and the lines after it are too.
+    /// True if the last match was kept, and the lines after it are too.
     after: bool,
     binary: bool,
 }

@@ -86,7 +86,7 @@ impl Ignored {
         refused
     }
 
-    /// Whether what lies directly in the folder is ignored.
+    /// True if what lies directly in the folder is ignored.
     pub(super) fn is(&self, path: &Path, is_folder: bool) -> bool {
         let matched = |of: fn(&Said) -> &Gitignore| {
             let levels = std::iter::successors(self.nearest.as_deref(), |said| said.above.as_deref());
@@ -125,7 +125,7 @@ fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
-/// The file with what git ignores in a repository without saying so in it; none where a folder is not the top of one.
+/// The file with what git ignores in a repository without saying so in it; none if a folder is not the top of one.
 fn exclude(folder: &Path) -> Option<PathBuf> {
     let git = folder.join(".git");
     if !git.symlink_metadata().ok()?.is_file() {

@@ -121,7 +121,7 @@ impl WouldMeet {
         Self { folders: folders.to_vec(), known: HashMap::new() }
     }
 
-    /// Whether it would meet this one.
+    /// True if it would meet this one.
     pub(super) fn file(&mut self, path: &Path) -> bool {
         let above = self.folders.iter().filter(|folder| path.starts_with(folder));
         let Some(top) = above.max_by_key(|folder| folder.as_os_str().len()).cloned() else { return false };
@@ -211,7 +211,7 @@ fn list(
     Ok(unreadable)
 }
 
-/// Whether a folder shows what the kernel tells, as `/proc` and `/sys` do: they are no files of a project, there is no
+/// True if a folder shows what the kernel tells, as `/proc` and `/sys` do: they are no files of a project, there is no
 /// end to them, and some wait for whoever reads them.
 #[cfg(target_os = "linux")]
 fn is_kernels(folder: &Dir) -> bool {
@@ -246,7 +246,7 @@ struct Left {
 }
 
 impl Work<'_> {
-    /// The next folder, once there is one; none where all is done. It counts as gone through until its mark is dropped.
+    /// The next folder, once there is one; none if all is done. It counts as gone through until its mark is dropped.
     fn next(&self) -> Option<(Folder, Busy<'_>)> {
         let mut left = self.lock();
         loop {

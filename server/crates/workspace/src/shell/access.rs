@@ -9,7 +9,7 @@ use protocol::ToolCallId;
 use protocol::terminal::{TerminalSignal, TerminalSize, Typist, Waiting};
 use tokio_util::sync::CancellationToken;
 
-use super::flight::{Flight, Underway, blocking};
+use super::execution::{Execution, Underway, blocking};
 use super::terminal::Terminal;
 use super::transcript::{Printed, Transcript};
 use super::{PART, Shell, ShellError, State};
@@ -23,7 +23,7 @@ const WITHOUT: &str = "without the variables, functions and background jobs of t
 pub struct Excerpt {
     /// Plain text, its middle left out with a word where it was long.
     pub text: String,
-    /// Whether any was.
+    /// True if any was.
     pub is_cut: bool,
     /// How many bytes at its beginning are no longer kept.
     pub missing: u64,
@@ -52,8 +52,8 @@ impl Shell {
     /// The command line that runs, and the offset of its first byte of output; nothing while the user's prompt reads a
     /// line.
     pub fn in_flight(&self) -> Option<(String, u64)> {
-        let flight = self.running()?;
-        Some((flight.command, flight.since?))
+        let execution = self.running()?;
+        Some((execution.command, execution.since?))
     }
 
     /// Whether the command that runs waits for input, where that is known, with its question as it is at this moment.
@@ -99,7 +99,7 @@ impl Shell {
         let state = self.state();
         check(&state)?;
         match &*state {
-            State { flight: Some(Flight { early: None, .. }), terminal: Some(terminal), .. } => {
+            State { execution: Some(Execution { early: None, .. }), terminal: Some(terminal), .. } => {
                 Ok(Arc::clone(terminal))
             }
             _ => Err(ShellError::Idle),
@@ -112,8 +112,10 @@ impl Shell {
     pub async fn make_way(&self) {
         let terminal = {
             let mut state = self.state();
-            match &state.flight {
-                Some(flight) if flight.is_prompt && self.makes_way(&state) => return flight.leave.notify_one(),
+            match &state.execution {
+                Some(execution) if execution.is_prompt && self.makes_way(&state) => {
+                    return execution.leave.notify_one();
+                }
                 Some(_) => return,
                 None => self.take_lax(&mut state),
             }
@@ -150,7 +152,7 @@ impl Shell {
         state.terminal.take().filter(|terminal| !terminal.is_gone())
     }
 
-    /// Whether it was started for a trusted workspace that is not trusted any more.
+    /// True if it was started for a trusted workspace that is not trusted any more.
     fn makes_way(&self, state: &State) -> bool {
         state.is_lax && !self.config.trust.trusted.load(Ordering::Relaxed)
     }
@@ -168,11 +170,11 @@ impl Shell {
         self
     }
 
-    /// Its terminal, for something of ours in between. No command can begin meanwhile. None where there is no shell, or
+    /// Its terminal, for something of ours in between. No command can begin meanwhile. None if there is no shell, or
     /// one that is busy.
     pub(super) fn idle(&self) -> Option<Idle<'_>> {
         let mut state = self.state();
-        if state.flight.is_some() || state.is_closed {
+        if state.execution.is_some() || state.is_closed {
             return None;
         }
         let terminal = state.terminal.clone().filter(|terminal| !terminal.is_gone())?;
@@ -180,11 +182,11 @@ impl Shell {
         if state.taken.is_some() || self.makes_way(&state) {
             return None;
         }
-        state.flights += 1;
+        state.executions += 1;
         // As a command it is waited for, by the user's prompt too.
         let underway = Underway::new(&self.common.underway);
-        state.flight = Some(Flight {
-            number: state.flights,
+        state.execution = Some(Execution {
+            number: state.executions,
             call: ToolCallId::from("job"),
             line: String::from("a job's start"),
             by: Typist::Model,
@@ -213,7 +215,7 @@ pub(super) struct Idle<'a> {
 impl Drop for Idle<'_> {
     fn drop(&mut self) {
         let mut state = self.shell.state();
-        let typed = state.flight.take().and_then(|flight| flight.early).unwrap_or_default();
+        let typed = state.execution.take().and_then(|execution| execution.early).unwrap_or_default();
         // It was typed to the prompt that is about to come.
         if let Some(taken) = &mut state.taken {
             taken.early().extend(typed);

@@ -10,23 +10,23 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 
 use super::environment;
-use super::flight::{Flight, PATIENCE};
+use super::execution::{Execution, PATIENCE};
 use super::typed::{self, Chunk};
 use super::waiting::Keys;
 use super::{Excerpt, MAX_EARLY, Ran, RunOptions, Shell, ShellError, State};
 
-/// How long a command that was seen to read from the terminal does so before its call returns.
+/// The time for which a command is seen to read from the terminal before its call returns.
 const CERTAIN: Duration = Duration::from_secs(1);
 
 /// The same for one that probably waits.
 const PROBABLE: Duration = Duration::from_secs(15);
 
-/// What a terminal does beside printing.
+/// The state of a terminal, other than its output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// Whether the command that runs waits for input.
     pub waiting: Option<Waiting>,
-    /// Whether the user has taken the terminal over.
+    /// True if the user has taken the terminal over.
     pub taken: bool,
 }
 
@@ -45,7 +45,7 @@ pub struct InFlight {
     pub since: Option<u64>,
 }
 
-/// What was asked when it was judged what is to be typed.
+/// The question for which the text to type was judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked<'a> {
     /// How often something had been typed by then: an answer is to no question that came after another answer.
@@ -55,7 +55,7 @@ pub struct Asked<'a> {
     pub seen: Option<&'a str>,
 }
 
-/// What a command has come to when its call returns.
+/// The outcome of a command when its call returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It has ended.
@@ -67,21 +67,22 @@ pub enum Outcome {
 /// A command that goes on when its call returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waits {
-    /// What it waits for.
+    /// The input that it waits for.
     pub status: Status,
     /// What it has printed so far, as [`Ran::output`], at most 33 KiB.
     pub output: String,
     /// The offset after the last byte of that.
     pub offset: u64,
-    /// How long it has run.
+    /// Its duration so far.
     pub duration: Duration,
 }
 
 impl State {
     fn running(&self) -> Option<InFlight> {
-        let flight = self.flight.as_ref().filter(|flight| !flight.line.is_empty() && !flight.is_aside)?;
-        let (call, command) = (flight.call.clone(), flight.line.clone());
-        Some(InFlight { call, command, by: flight.by, began: flight.began, since: flight.since })
+        let execution =
+            self.execution.as_ref().filter(|execution| !execution.line.is_empty() && !execution.is_aside)?;
+        let (call, command) = (execution.call.clone(), execution.line.clone());
+        Some(InFlight { call, command, by: execution.by, began: execution.began, since: execution.since })
     }
 }
 
@@ -91,7 +92,7 @@ impl Shell {
         self.common.status.subscribe()
     }
 
-    /// What runs; nothing while the user's prompt reads a line.
+    /// The command that runs; none while the user's prompt reads a line.
     pub fn running(&self) -> Option<InFlight> {
         self.state().running()
     }
@@ -112,20 +113,20 @@ impl Shell {
         let began = Instant::now();
         let status = self.common.status.subscribe();
         self.until_handed_back(&options.cancel).await;
-        let mut flown = self.start(call, command, options).await?;
+        let mut awaited = self.start(call, command, options).await?;
         let status = tokio::select! {
             biased;
-            ended = &mut flown.ended => {
-                flown.guard.holds = false;
+            ended = &mut awaited.ended => {
+                awaited.guard.holds = false;
                 return ended.map(Outcome::Ended).map_err(|_| ShellError::NotResponding);
             }
             status = waits_long(status) => status,
         };
-        if !flown.release() {
+        if !awaited.release() {
             // It has ended just now.
-            return flown.ended.await.map(Outcome::Ended).map_err(|_| ShellError::NotResponding);
+            return awaited.ended.await.map(Outcome::Ended).map_err(|_| ShellError::NotResponding);
         }
-        let Excerpt { text: output, end: offset, .. } = self.read_on(flown.start_offset);
+        let Excerpt { text: output, end: offset, .. } = self.read_on(awaited.start_offset);
         Ok(Outcome::Waits(Waits { status, output, offset, duration: began.elapsed() }))
     }
 
@@ -151,13 +152,13 @@ impl Shell {
         if state.taken.is_none()
             && let Some(taken) = state.handed_back.take()
         {
-            let runs = state.flight.as_ref().filter(|flight| !flight.line.is_empty());
-            news.push(taken.in_words(runs.map(|flight| flight.line.as_str()), &state.cwd));
+            let runs = state.execution.as_ref().filter(|execution| !execution.line.is_empty());
+            news.push(taken.in_words(runs.map(|execution| execution.line.as_str()), &state.cwd));
         }
         news
     }
 
-    /// How often something was typed into it.
+    /// The number of inputs typed into it.
     pub fn typed(&self) -> u64 {
         self.common.typed.borrow().times()
     }
@@ -178,16 +179,16 @@ impl Shell {
         if let Some((into, asked)) = aim {
             self.may_answer(&state, into, asked)?;
         }
-        let State { flight, terminal, taken, .. } = &mut *state;
-        let early = match (flight, taken) {
-            (Some(Flight { early: Some(early), .. }), _) => early,
+        let State { execution, terminal, taken, .. } = &mut *state;
+        let early = match (execution, taken) {
+            (Some(Execution { early: Some(early), .. }), _) => early,
             // The user's prompt is about to come.
             (None, Some(taken)) => taken.early(),
-            (Some(flight), _) => {
+            (Some(execution), _) => {
                 let Some(terminal) = terminal else { return Err(ShellError::Idle) };
                 let by = if aim.is_some() { Typist::Model } else { Typist::User };
                 // A line at the prompt is recorded as it is when it is run.
-                let by = (!flight.is_prompt || !flight.line.is_empty()).then_some(by);
+                let by = (!execution.is_prompt || !execution.line.is_empty()).then_some(by);
                 let keys = terminal.keys().unwrap_or(Keys { echo: true, lines: true });
                 let mut is_given = false;
                 let end = self.spool.end();
@@ -232,7 +233,7 @@ impl Shell {
             let (call, is_untold) = {
                 let mut state = common.state();
                 // Typed ahead, it is mostly the next line of their prompt.
-                let is_prompt = state.flight.as_ref().is_some_and(|flight| flight.is_prompt);
+                let is_prompt = state.execution.as_ref().is_some_and(|execution| execution.is_prompt);
                 let is_untold = is_prompt && line.by == Typist::User && line.text.starts_with(' ');
                 if line.by == Typist::User {
                     state.remember(match line.hidden {

@@ -71,7 +71,7 @@ impl Escapes {
         part
     }
 
-    /// Whether what comes next is in no sequence.
+    /// True if what comes next is in no sequence.
     pub fn is_in_text(&self) -> bool {
         self.state == State::Text
     }

@@ -154,7 +154,7 @@ struct Open {
     shape: usize,
     lines: usize,
     bytes: usize,
-    /// Whether it has room.
+    /// True if it has room.
     is_kept: bool,
     /// Empty lines that may be its end.
     blank: Vec<(u64, Vec<u8>)>,
@@ -264,7 +264,7 @@ impl Failures {
     }
 }
 
-/// Whether two lines are the same but for their digits.
+/// True if two lines are the same but for their digits.
 fn differs_in_digits(before: &[u8], line: &[u8]) -> bool {
     let (mut a, mut b) = (before, line);
     while let (Some((x, after_x)), Some((y, after_y))) = (a.split_first(), b.split_first()) {

@@ -18,12 +18,12 @@ const EMPTY: u64 = 12;
 pub(super) struct Fold {
     /// The beginning of a line whose end has not come.
     partial: Vec<u8>,
-    /// Whether that is the rest of a line too long to be looked at.
+    /// True if that is the rest of a line too long to be looked at.
     is_rest: bool,
     /// The last line.
     last: Vec<u8>,
     held: Held,
-    /// Whether anything was folded.
+    /// True if anything was folded.
     pub(super) has_folded: bool,
 }
 

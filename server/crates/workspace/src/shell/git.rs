@@ -101,7 +101,7 @@ const NAMES: usize = "GIT_CONFIG_KEY_1000=GIT_CONFIG_VALUE_1000=".len();
 
 /// A setting as git gives it, with [`char::REPLACEMENT_CHARACTER`] for what is not UTF-8.
 struct Setting {
-    /// Whether it comes with the repository.
+    /// True if it comes with the repository.
     is_local: bool,
     key: String,
     value: String,
@@ -176,7 +176,7 @@ fn unguarded(git: &Path, settings: &[Setting], folder: &Path, is_kept: bool) -> 
     (!is_its_own).then_some("has its files elsewhere (core.worktree)")
 }
 
-/// Whether git takes a folder for the top of its work tree.
+/// True if git takes a folder for the top of its work tree.
 fn is_top(program: &Path, folder: &Path) -> bool {
     let Ok(Some(top)) = git(program, &["rev-parse", "--show-toplevel"], folder) else { return false };
     let top = Path::new(OsStr::from_bytes(top.strip_suffix(b"\n").unwrap_or(&top)));
@@ -221,7 +221,7 @@ fn against(settings: &[Setting]) -> Vec<(String, String)> {
     guards
 }
 
-/// What takes the place of a setting's program; none where it has none.
+/// What takes the place of a setting's program; none if it has none.
 fn neutral(setting: &Setting) -> Option<&'static str> {
     let (first, last) = parts(&setting.key);
     if (first, last) == ("submodule", "update") && setting.value.starts_with('!') {
@@ -241,7 +241,7 @@ fn pair(key: &str, value: &str) -> (String, String) {
     (key.to_owned(), value.to_owned())
 }
 
-/// What git reads in a work tree, or in a repository itself, whose own settings come after the user's. None where git
+/// What git reads in a work tree, or in a repository itself, whose own settings come after the user's. None if git
 /// does not take it for one; then no command of the shell's reads it either.
 fn settings(program: &Path, folder: &Path, is_repository: bool) -> Result<Option<Vec<Setting>>, Silent> {
     // The work tree that the settings themselves name may come to be there later only.

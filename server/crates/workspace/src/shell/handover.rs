@@ -24,7 +24,7 @@ impl HandedOver {
 }
 
 impl Shell {
-    /// Has the shell write down what another one is to begin with. None where it does not live, or runs a command: a
+    /// Has the shell write down what another one is to begin with. None if it does not live, or runs a command: a
     /// shell that is busy cannot be asked.
     pub(super) async fn hand_over(&self) -> Option<HandedOver> {
         let terminal = self.idle()?;

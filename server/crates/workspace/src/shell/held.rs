@@ -137,7 +137,7 @@ impl HeldId {
         u32::try_from(self.pid.as_raw_nonzero().get()).unwrap_or(0)
     }
 
-    /// How much memory it and all that it started hold, in bytes; none where that cannot be known.
+    /// How much memory it and all that it started hold, in bytes; none if that cannot be known.
     pub(crate) fn memory(self) -> Option<u64> {
         #[cfg(target_os = "linux")]
         return processes::memory(self.pid);

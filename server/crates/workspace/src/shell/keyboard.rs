@@ -31,7 +31,7 @@ const SETTLE: Duration = Duration::from_secs(1);
 /// A Ctrl-C that was typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Press {
-    /// Whether a program was in the foreground that does with it what it likes. Otherwise it is to end the command.
+    /// True if a program was in the foreground that does with it what it likes. Otherwise it is to end the command.
     pub(super) handled: bool,
 }
 
@@ -100,12 +100,12 @@ impl Keyboard {
         let _ = self.record.send(typed::end());
     }
 
-    /// What becomes of a key just now; none where the terminal has ended.
+    /// What becomes of a key just now; none if the terminal has ended.
     pub(super) fn keys(&self) -> Option<Keys> {
         self.tty.keys()
     }
 
-    /// Whether there is input that a program could read and has not read yet.
+    /// True if there is input that a program could read and has not read yet.
     pub(super) fn has_unread(&self) -> bool {
         self.tty.open().is_ok_and(|device| rustix::io::ioctl_fionread(&device).is_ok_and(|unread| unread > 0))
     }

@@ -60,7 +60,7 @@ pub(super) struct Launched {
 }
 
 impl Confinement {
-    /// Whether programs have a sandbox.
+    /// True if programs have a sandbox.
     pub fn is_sandboxed(&self) -> bool {
         self.in_force().is_some()
     }
@@ -226,7 +226,7 @@ impl LastWord {
         Ok(Self { path, file })
     }
 
-    /// Whether it has written, once it has ended. What it has written is not asked for: another sandbox could have,
+    /// True if it has written, once it has ended. What it has written is not asked for: another sandbox could have,
     /// too.
     pub(super) fn is_said(&self) -> bool {
         self.file.metadata().is_ok_and(|data| data.len() > 0)

@@ -123,7 +123,7 @@ impl Filter {
         self.previous = self.current.replace(nonce);
     }
 
-    /// Whether the marks of this nonce count.
+    /// True if the marks of this nonce count.
     pub(super) fn expects(&self, nonce: &Nonce) -> bool {
         self.current.as_ref() == Some(nonce)
     }

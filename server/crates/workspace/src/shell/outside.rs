@@ -18,7 +18,7 @@ pub struct Outside {
     config: ShellConfig,
     observer: Arc<dyn Observer>,
     start_files: Option<Arc<StartFiles>>,
-    /// Whether the session's shell has a sandbox.
+    /// True if the session's shell has a sandbox.
     is_needed: bool,
     made: Mutex<Option<Arc<Shell>>>,
 }
@@ -40,7 +40,7 @@ impl Outside {
         self
     }
 
-    /// Whether there is a sandbox to be outside of. Where there is none, the session's shell does.
+    /// True if there is a sandbox to be outside of. Where there is none, the session's shell does.
     pub fn is_needed(&self) -> bool {
         self.is_needed
     }

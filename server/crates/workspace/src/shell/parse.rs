@@ -447,7 +447,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether all operands of an expression are numbers.
+/// True if all operands of an expression are numbers.
 fn numbers_only(expression: Node<'_>, source: &str) -> bool {
     children(expression)
         .filter(|child| child.is_named() && child.kind() != "test_operator")

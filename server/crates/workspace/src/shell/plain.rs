@@ -191,7 +191,7 @@ fn plain_run(bytes: &[u8]) -> usize {
     whole + bytes.iter().skip(whole).take_while(|byte| is_plain(byte)).count()
 }
 
-/// Whether a byte goes on with a character of UTF-8.
+/// True if a byte goes on with a character of UTF-8.
 pub(super) fn is_continuation(byte: u8) -> bool {
     (0x80..0xc0).contains(&byte)
 }

@@ -24,12 +24,12 @@ impl Process {
         self.pid
     }
 
-    /// Whether it has not ended, so that its id is still its own.
+    /// True if it has not ended, so that its id is still its own.
     pub(super) fn is_there(self) -> bool {
         stat(self.pid.as_raw_nonzero().get()).is_some_and(|stat| stat.started == self.started)
     }
 
-    /// Whether it is there and has not ended; one that has ended is there until its parent has asked for its status.
+    /// True if it is there and has not ended; one that has ended is there until its parent has asked for its status.
     fn lives(self) -> bool {
         stat(self.pid.as_raw_nonzero().get()).is_some_and(|stat| stat.started == self.started && !stat.dead)
     }
@@ -62,7 +62,7 @@ pub(super) enum Which {
 }
 
 /// The living processes of the terminal whose session has this leader: members of the session, what its supervisor has
-/// besides, what descends from them, and what carries the mark. Empty where there is no `/proc`.
+/// besides, what descends from them, and what carries the mark. Empty if there is no `/proc`.
 pub(super) fn of_terminal(leader: Pid, mark: &str, which: Which) -> Vec<Process> {
     let all = all();
     let leader = leader.as_raw_nonzero().get();
@@ -89,7 +89,7 @@ pub(super) fn of_terminal(leader: Pid, mark: &str, which: Which) -> Vec<Process>
         .collect()
 }
 
-/// The living descendants of a process. Empty where there is no `/proc`.
+/// The living descendants of a process. Empty if there is no `/proc`.
 #[cfg(target_os = "linux")]
 pub(super) fn descendants(process: Pid) -> Vec<Process> {
     let (all, process) = (all(), process.as_raw_nonzero().get());
@@ -102,7 +102,7 @@ pub(super) fn descendants(process: Pid) -> Vec<Process> {
 }
 
 /// The memory that a process and all that descends from it hold, in bytes: the sum of what is resident of each, so that
-/// what they share counts more than once. None where there is no `/proc`.
+/// what they share counts more than once. None if there is no `/proc`.
 #[cfg(target_os = "linux")]
 pub(super) fn memory(process: Pid) -> Option<u64> {
     let members = with_descendants(HashSet::from([process.as_raw_nonzero().get()]), &all());
@@ -156,7 +156,7 @@ pub(super) struct Use {
     processes: usize,
 }
 
-/// What a process group and all that descends from it has used; none where it cannot be known.
+/// What a process group and all that descends from it has used; none if it cannot be known.
 pub(super) fn used(group: Pid) -> Option<Use> {
     let (all, group) = (all(), group.as_raw_nonzero().get());
     if all.is_empty() {

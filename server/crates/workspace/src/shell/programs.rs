@@ -44,7 +44,7 @@ pub(super) fn settle(name: &OsStr, value: &mut OsString, but: &[PathBuf]) -> boo
     true
 }
 
-/// A list with the entries of another behind its own, those that it does not have; none where the variable is no such
+/// A list with the entries of another behind its own, those that it does not have; none if the variable is no such
 /// list.
 pub(super) fn joined(name: &OsStr, value: &OsStr, more: &OsStr) -> Option<OsString> {
     let parts: &[u8] = if LIBRARIES.iter().any(|list| *list == name) {
@@ -86,7 +86,7 @@ pub(super) fn put_back(made: &OsStr, value: &OsStr, left_out: &[PathBuf]) -> Opt
     std::env::join_paths(entries).ok()
 }
 
-/// A list with its absolute entries alone, but for those in these folders; none where nothing is left.
+/// A list with its absolute entries alone, but for those in these folders; none if nothing is left.
 fn absolute(value: &OsStr, but: &[PathBuf]) -> Option<OsString> {
     let is_kept = |entry: &PathBuf| entry.is_absolute() && !lies_in(entry, but);
     let kept: Vec<PathBuf> = std::env::split_paths(value).filter(is_kept).collect();
@@ -201,7 +201,7 @@ impl Others {
                 .is_none_or(|end| is_theirs(&end))
     }
 
-    /// Whether a path lies in a project, and not in a toolchain that is kept by version control.
+    /// True if a path lies in a project, and not in a toolchain that is kept by version control.
     fn is_of_project(&self, path: &Path) -> bool {
         let is_toolchain =
             |project: &Path| self.toolchains.iter().any(|place| path.starts_with(place) && project.starts_with(place));
@@ -245,7 +245,7 @@ fn lies_in(path: &Path, folders: &[PathBuf]) -> bool {
     !folders.is_empty() && (is_in(path) || real().map_or(true, |path| is_in(&path)))
 }
 
-/// Whether there is a file that may be run.
+/// True if there is a file that may be run.
 #[cfg(unix)]
 pub(crate) fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;

@@ -43,7 +43,7 @@ pub(super) const NAME: &str = "--sandbox";
 pub struct Settings {
     /// What commands may do.
     pub mode: SandboxMode,
-    /// Whether they may use the network.
+    /// True if they may use the network.
     pub network: bool,
     /// Files and folders that they may write besides; `~/` is the home folder. They may read them too.
     pub write: Vec<String>,
@@ -78,7 +78,7 @@ pub struct World<'a> {
 pub struct Policy {
     /// Its name: `read_only` or `workspace_write`.
     pub mode: SandboxMode,
-    /// Whether they may use the network.
+    /// True if they may use the network.
     pub network: bool,
     /// What they may read and run.
     pub read: Vec<PathBuf>,
@@ -97,7 +97,7 @@ pub struct Policy {
     /// What of it are settings of tools in which credentials stand.
     pub credentials: Vec<PathBuf>,
     /// Our copies of the user's settings of git, which they may read whatever else is said: first the one that git
-    /// begins with. None where it can read the user's own.
+    /// begins with. None if it can read the user's own.
     pub git: Vec<PathBuf>,
     /// Where its paths come from, until their links are resolved.
     origins: Origins,
@@ -127,7 +127,7 @@ pub enum Use {
 /// What can be enforced on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Support {
-    /// What enforces it, such as `Landlock (ABI 6)`; none where nothing does.
+    /// What enforces it, such as `Landlock (ABI 6)`; none if nothing does.
     pub by: Option<String>,
     /// What is not kept here, though it is elsewhere; in words.
     pub missing: Vec<&'static str>,
@@ -180,7 +180,7 @@ pub(super) fn is_withheld(name: &str) -> bool {
 }
 
 impl Policy {
-    /// The policy of these settings; none where there is to be no sandbox.
+    /// The policy of these settings; none if there is to be no sandbox.
     pub fn new(settings: &Settings, world: &World<'_>) -> Option<Self> {
         (settings.mode != SandboxMode::Full).then(|| places::policy(settings, world))
     }
@@ -304,7 +304,7 @@ impl Policy {
         self.git.first().map(|file| ("GIT_CONFIG_GLOBAL".into(), file.into()))
     }
 
-    /// Whether a file may be used. The path is absolute, and links in it are resolved.
+    /// True if a file may be used. The path is absolute, and links in it are resolved.
     pub fn allows(&self, path: &Path, how: Use) -> bool {
         let lies_in = |places: &[PathBuf]| places.iter().any(|place| path.starts_with(place));
         if lies_in(&self.temporary) || lies_in(&self.devices) {
@@ -324,7 +324,7 @@ impl Policy {
     }
 
     /// Why a command failed, where this policy is the reason: which file it was refused, or that the network is off.
-    /// `folders` are those that its relative paths may be meant from. None where its output does not show that. Blocks
+    /// `folders` are those that its relative paths may be meant from. None if its output does not show that. Blocks
     /// shortly.
     pub fn explain(&self, output: &str, folders: &[&Path]) -> Option<String> {
         refusal::explain(self, output, folders)
@@ -436,7 +436,7 @@ pub fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// Where a path leads by its links; what is not there at its end stays as it is written. None where that lies in one of
+/// Where a path leads by its links; what is not there at its end stays as it is written. None if that lies in one of
 /// these folders, or the way goes through one: whoever writes there could have it lead anywhere. Asks the disk.
 fn led_to(path: &Path, folders: &[PathBuf]) -> Option<PathBuf> {
     walked(path, |at, _| !folders.iter().any(|folder| at.starts_with(folder)))
@@ -472,7 +472,7 @@ impl Links {
 }
 
 /// Goes the way of a path, through its links, and gives where it ends; what is not there stays as it is written. Each
-/// place on the way is shown, with whether it is a link; none where one must not be passed. Asks the disk.
+/// place on the way is shown, with whether it is a link; none if one must not be passed. Asks the disk.
 pub(super) fn walked(path: &Path, mut may_pass: impl FnMut(&Path, bool) -> bool) -> Option<PathBuf> {
     /// The kernel follows no more.
     const MOST_LINKS: usize = 40;

@@ -43,9 +43,9 @@ pub(super) struct Ended {
     pub(super) output: Printed,
     /// The offset after its last byte.
     pub(super) offset: u64,
-    /// Its exit code; none where a signal ended the shell.
+    /// Its exit code; none if a signal ended the shell.
     pub(super) code: Option<i32>,
-    /// The shell's folder; none where the shell itself ended.
+    /// The shell's folder; none if the shell itself ended.
     pub(super) cwd: Option<PathBuf>,
 }
 
@@ -71,7 +71,7 @@ impl Screen {
         (Followed { started, ended, at_prompt }, ready)
     }
 
-    /// Whether the command whose marks have this nonce has started and its end was not seen.
+    /// True if the command whose marks have this nonce has started and its end was not seen.
     pub(super) fn is_running(&self, nonce: &Nonce) -> bool {
         self.filter.expects(nonce) && self.command.as_ref().is_some_and(|command| command.started.is_none())
     }

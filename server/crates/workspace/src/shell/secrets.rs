@@ -36,7 +36,7 @@ impl<'a> Secrets<'a> {
         Self { values: values.map(|(_, value)| value.clone()).collect(), keys, pass }
     }
 
-    /// Whether a variable is one of them.
+    /// True if a variable is one of them.
     pub(super) fn has(&self, name: &OsStr, value: &OsStr) -> bool {
         if is_among(&self.keys, name) {
             return true;
@@ -80,7 +80,7 @@ enum Named {
     Not,
 }
 
-/// Whether a name is that of a secret, whatever the value is.
+/// True if a name is that of a secret, whatever the value is.
 pub(super) fn is_named_so(name: &str) -> bool {
     named(name) != Named::Not
 }
@@ -162,7 +162,7 @@ fn named(name: &str) -> Named {
     if is_about || pair(&["CONNECTION"], "STRING") { Named::Perhaps } else { Named::Not }
 }
 
-/// Whether a part of a name, in upper case, is a word for a secret, also where it is glued to another one.
+/// True if a part of a name, in upper case, is a word for a secret, also where it is glued to another one.
 fn is_word(part: &str) -> bool {
     const ENDS: &[&str] = &["TOKEN", "PASS"];
     const NO_PASS: &[&str] = &["ASKPASS", "BYPASS", "COMPASS"];
@@ -184,7 +184,7 @@ fn is_harmless(value: &str) -> bool {
         || ROOTS.iter().any(|root| value.starts_with(root))
 }
 
-/// Whether a text holds what is known to be a secret: a token by how it begins, an address with a password, a private
+/// True if a text holds what is known to be a secret: a token by how it begins, an address with a password, a private
 /// key, a setting such as `password=…`.
 pub(super) fn holds_secret(text: &str) -> bool {
     (text.contains("-----BEGIN ") && text.contains("PRIVATE KEY-----"))
@@ -205,7 +205,7 @@ pub(super) fn settings_hold_secret(text: &str) -> bool {
         || has_gem_host(text)
 }
 
-/// Whether the user of an address is a token rather than somebody's name.
+/// True if the user of an address is a token rather than somebody's name.
 fn is_like_token(user: &str) -> bool {
     const LEAST: usize = 20;
     let is_word = user.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
@@ -245,7 +245,7 @@ fn clipped(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or(text)
 }
 
-/// Whether Bundler is told who one is at a host: `BUNDLE_GEMS__EXAMPLE__ORG: "user:password"`.
+/// True if Bundler is told who one is at a host: `BUNDLE_GEMS__EXAMPLE__ORG: "user:password"`.
 fn has_gem_host(text: &str) -> bool {
     text.lines().any(|line| {
         let Some((name, value)) = line.split_once(": ") else { return false };
@@ -333,7 +333,7 @@ const TOKENS: &[(&str, usize)] = &[
     ("sig=", 20),
 ];
 
-/// Whether a token of a known service stands somewhere.
+/// True if a token of a known service stands somewhere.
 fn has_token(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let is_at = |at: usize, begin: &str, least: usize| {
@@ -349,7 +349,7 @@ fn has_token(text: &str) -> bool {
         || text.split(|one: char| one.is_whitespace() || matches!(one, '"' | '\'' | '/' | '=')).any(is_of_bot)
 }
 
-/// Whether a word is the token of a bot of Telegram's: its number, and 35 letters.
+/// True if a word is the token of a bot of Telegram's: its number, and 35 letters.
 fn is_of_bot(word: &str) -> bool {
     let word = word.strip_prefix("bot").unwrap_or(word);
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -396,12 +396,12 @@ fn has_address(text: &str, is_key: fn(&str) -> bool) -> bool {
     in_url || bare().unwrap_or_default() || hook()
 }
 
-/// Whether there is a password behind a user's name, and not a variable that stands for it.
+/// True if there is a password behind a user's name, and not a variable that stands for it.
 fn has_password(user: &str) -> bool {
     user.split_once(':').is_some_and(|(_, password)| !password.is_empty() && !password.starts_with("${"))
 }
 
-/// Whether a header of HTTP stands there that says who one is.
+/// True if a header of HTTP stands there that says who one is.
 fn has_header(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let follows = |begin: &str| {
@@ -413,7 +413,7 @@ fn has_header(text: &str) -> bool {
         || lower.strip_prefix("basic ").is_some_and(|rest| rest.len() >= 8)
 }
 
-/// Whether something whose name is a secret's is given a value there: `password=…`, `"auth": "…"`, `token = "…"`.
+/// True if something whose name is a secret's is given a value there: `password=…`, `"auth": "…"`, `token = "…"`.
 fn has_setting(text: &str) -> bool {
     /// Every Java has this one.
     const OPEN: &str = "changeit";
@@ -459,7 +459,7 @@ fn snake(name: &str) -> String {
     told
 }
 
-/// Whether a name is that of a sum by which others know what they have.
+/// True if a name is that of a sum by which others know what they have.
 fn is_checksum(name: &str) -> bool {
     const WORDS: &[&str] =
         &["INTEGRITY", "CHECKSUM", "HASH", "DIGEST", "FINGERPRINT", "SHA", "REVISION", "COMMIT", "NONCE"];
@@ -467,7 +467,7 @@ fn is_checksum(name: &str) -> bool {
     WORDS.iter().any(|word| name.contains(word))
 }
 
-/// Whether a value is one long word such as only chance makes: letters of both cases and digits, in no order. Sums in
+/// True if a value is one long word such as only chance makes: letters of both cases and digits, in no order. Sums in
 /// hexadecimal, which builds hand around, are none.
 fn is_random(value: &str) -> bool {
     const LEAST: usize = 32;

@@ -98,7 +98,7 @@ impl Spool {
         self.kept().read_from(offset, most)
     }
 
-    /// The same where that does not block: none where the bytes are not in memory, or the spool is being written to.
+    /// The same where that does not block: none if the bytes are not in memory, or the spool is being written to.
     pub fn read_recent(&self, offset: u64, most: usize) -> Option<Vec<u8>> {
         let kept = self.kept.try_lock().ok()?;
         let tail_start = kept.end - kept.tail.len() as u64;

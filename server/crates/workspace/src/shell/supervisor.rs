@@ -31,7 +31,7 @@ pub fn main() -> Option<ExitCode> {
     None
 }
 
-/// Whether there can be supervisors: on Linux since 5.3.
+/// True if there can be supervisors: on Linux since 5.3.
 pub fn is_supported() -> bool {
     #[cfg(target_os = "linux")]
     return rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty()).is_ok();
@@ -293,7 +293,7 @@ mod linux {
         }
     }
 
-    /// Whether a number is that of a child of ours that has not been waited for.
+    /// True if a number is that of a child of ours that has not been waited for.
     fn is_child(pid: Pid) -> bool {
         waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT).is_ok()
     }
@@ -384,7 +384,7 @@ mod linux {
         Some([value("NoNewPrivs")??, counted("Seccomp")?, counted("Seccomp_filters")?])
     }
 
-    /// The supervisors with a sandbox that a process descends from; none where it is not there.
+    /// The supervisors with a sandbox that a process descends from; none if it is not there.
     fn sandboxing(process: Pid) -> Option<Vec<Pid>> {
         let (mut at, mut found) = (process, Vec::new());
         loop {

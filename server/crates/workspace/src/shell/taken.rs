@@ -11,7 +11,7 @@ use protocol::ToolCallId;
 use protocol::terminal::Typist;
 use tokio_util::sync::CancellationToken;
 
-use super::flight::PATIENCE;
+use super::execution::PATIENCE;
 use super::{RunOptions, Shell, State, What};
 
 /// How many lines of what the user did are told.
@@ -128,7 +128,7 @@ impl Shell {
     pub async fn at_prompt_no_more(&self) {
         let is_going = {
             let state = self.state();
-            state.taken.is_none() && state.flight.as_ref().is_some_and(|flight| flight.is_prompt)
+            state.taken.is_none() && state.execution.as_ref().is_some_and(|execution| execution.is_prompt)
         };
         if is_going {
             let _ = tokio::time::timeout(LEAVING, self.at_rest()).await;
@@ -145,13 +145,13 @@ async fn prompt(shell: Weak<Shell>) {
         if !status.borrow().taken {
             return;
         }
-        let call = ToolCallId::new(format!("user-{}", there.state().flights + 1));
+        let call = ToolCallId::new(format!("user-{}", there.state().executions + 1));
         let began = Instant::now();
-        if let Ok(running) = there.take_off(&call, None, Typist::User) {
-            let flown = there.fly(running, what, RunOptions::default()).await;
+        if let Ok(running) = there.register(&call, None, Typist::User) {
+            let awaited = there.execute(running, what, RunOptions::default()).await;
             drop(there);
-            let ended = match flown {
-                Ok(flown) => flown.end().await.map(|_| ()),
+            let ended = match awaited {
+                Ok(awaited) => awaited.end().await.map(|_| ()),
                 Err(error) => Err(error),
             };
             what = What::NextPrompt;

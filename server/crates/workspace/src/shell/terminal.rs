@@ -71,7 +71,7 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// Whether the shell is bash.
+    /// True if the shell is bash.
     pub(super) fn is_bash(&self) -> bool {
         self.program.file_name().is_some_and(|name| name == "bash")
     }
@@ -178,7 +178,7 @@ impl Terminal {
         })
     }
 
-    /// Whether the shell has ended.
+    /// True if the shell has ended.
     pub(super) fn is_gone(&self) -> bool {
         self.gone.is_cancelled()
     }
@@ -324,7 +324,7 @@ impl Terminal {
         self.keyboard.end_line();
     }
 
-    /// What becomes of a key just now; none where the terminal has ended.
+    /// What becomes of a key just now; none if the terminal has ended.
     pub(super) fn keys(&self) -> Option<Keys> {
         self.keyboard.keys()
     }

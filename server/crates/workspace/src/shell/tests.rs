@@ -94,7 +94,7 @@ impl Fixture {
     }
 }
 
-/// Whether a process lives; one that has ended but is not reaped yet does not.
+/// True if a process lives; one that has ended but is not reaped yet does not.
 fn lives(pid: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()))
         .is_ok_and(|stat| !stat.rsplit_once(')').unwrap().1.trim_start().starts_with(['Z', 'X']))

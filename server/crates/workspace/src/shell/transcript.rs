@@ -32,7 +32,7 @@ pub(super) struct Transcript {
 pub(super) struct Printed {
     /// The text. Says how much was left out, if any was.
     pub(super) text: String,
-    /// Whether any was.
+    /// True if any was.
     pub(super) is_cut: bool,
 }
 

@@ -39,7 +39,7 @@ pub(super) enum Shown {
 }
 
 impl Shown {
-    /// By what the terminal did with keys before and after they were typed; none where that cannot be known.
+    /// By what the terminal did with keys before and after they were typed; none if that cannot be known.
     pub(super) fn between(before: Option<Keys>, after: Option<Keys>) -> Self {
         match (before, after) {
             (Some(before), Some(after)) if before.hidden() || after.hidden() => Self::No,
@@ -87,7 +87,7 @@ fn collapsed(bytes: &[u8]) -> Vec<u8> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) by: Typist,
-    /// What was typed, keys as words in brackets; empty where it is hidden.
+    /// What was typed, keys as words in brackets; empty if it is hidden.
     pub(super) text: String,
     pub(super) hidden: bool,
 }
@@ -151,7 +151,7 @@ async fn finish(line: &mut Unfinished, patience: Duration, spool: &Spool, out: &
     hidden
 }
 
-/// Where what shows these texts, one after the other, ends; none where not all are there. A short one may be found in
+/// Where what shows these texts, one after the other, ends; none if not all are there. A short one may be found in
 /// anything, so that it has to come first.
 fn end_of(parts: &[Part], printed: &str) -> Option<usize> {
     let (mut end, mut is_first) = (0, true);

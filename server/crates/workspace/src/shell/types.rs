@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Confinement, DEFAULT_TIMEOUT};
 
-/// What a session's shell is made with.
+/// The configuration of a session's shell.
 #[derive(Clone, Debug)]
 pub struct ShellConfig {
     /// The folder a new shell starts in: the session's first folder.
@@ -22,7 +22,7 @@ pub struct ShellConfig {
     pub pass: Vec<String>,
     /// The shell, absolute; without it bash, and where there is none `sh`.
     pub program: Option<PathBuf>,
-    /// What its processes are held by: nothing that they start outlives the shell, and a sandbox.
+    /// The confinement of its processes: nothing that they start outlives the shell, and a sandbox.
     pub confinement: Confinement,
     /// The workspace's folders and whether it is trusted, as it is when a shell starts.
     pub trust: Trust,
@@ -54,7 +54,7 @@ pub trait Observer: Send + Sync {
     /// There is a word to the user.
     fn said(&self, _text: &str) {}
 
-    /// A line was typed, for the command of this call; its text is empty where it was hidden.
+    /// A line was typed, for the command of this call; its text is empty if it was hidden.
     fn typed(&self, _call: Option<&ToolCallId>, _by: Typist, _text: &str, _hidden: bool) {}
 }
 
@@ -64,7 +64,7 @@ impl Observer for () {
     fn ended(&self, _: &ToolCallId, _: u64, _: Option<i32>) {}
 }
 
-/// How a command is run.
+/// The options of a command.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
     /// The folder it runs in; the shell is back in its own afterwards. Without it, the shell's folder, and a `cd` in
@@ -73,7 +73,7 @@ pub struct RunOptions {
     /// The folder that the shell has to be in when the command begins, where `cwd` names none: it was judged for that
     /// one.
     pub home: Option<PathBuf>,
-    /// How long it may run; brought into [`MIN_TIMEOUT`] to [`MAX_TIMEOUT`], unless it is [`UNLIMITED`].
+    /// Its time limit; clamped to [`MIN_TIMEOUT`] to [`MAX_TIMEOUT`], unless it is [`UNLIMITED`].
     pub timeout: Duration,
     /// Stops it.
     pub cancel: CancellationToken,
@@ -91,18 +91,18 @@ impl Default for RunOptions {
 /// A command that has run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
-    /// What it printed, standard output and error as they came: plain text, at most 33 KiB, its middle left out with a
-    /// word where it was more.
+    /// Its output, standard output and error in their order: plain text, at most 33 KiB, with a note in the middle if
+    /// it was longer.
     pub output: String,
-    /// Whether any was left out. [`Shell::printed`] gives it.
+    /// True if any was left out. [`Shell::printed`] gives it.
     pub is_cut: bool,
-    /// Its exit code; none where it was stopped or killed.
+    /// Its exit code; none if it was stopped or killed.
     pub exit_code: Option<i32>,
-    /// Whether its time was over.
+    /// True if its time was over.
     pub timed_out: bool,
     /// Whether it was cancelled, by the turn or by [`Shell::kill`].
     pub cancelled: bool,
-    /// How long it ran.
+    /// Its duration.
     pub duration: Duration,
     /// The folder the next command starts in.
     pub cwd_after: PathBuf,
@@ -171,7 +171,7 @@ pub enum ShellError {
          shell_read and call again"
     )]
     Another,
-    /// What is typed is not shown, so it is a secret, which is for the user to type.
+    /// The input is hidden, so it is a secret, which only the user may type.
     #[error(
         "the command asks for something that is not shown when it is typed, such as a password; only the user may type \
          that, in the terminal"

@@ -23,7 +23,7 @@ use agent::permission::Shown;
 use protocol::terminal::{Certainty, Waiting};
 use rustix::termios::LocalModes;
 
-use super::flight::Common;
+use super::execution::Common;
 use super::processes::Use;
 use super::spool::Spool;
 use super::terminal::Terminal;
@@ -72,7 +72,7 @@ impl Keys {
         Self { echo: modes.contains(LocalModes::ECHO), lines: modes.contains(LocalModes::ICANON) }
     }
 
-    /// Whether a line is read that nobody is to see.
+    /// True if a line is read that nobody is to see.
     pub(super) fn hidden(self) -> bool {
         self.lines && !self.echo
     }
@@ -138,7 +138,7 @@ pub(super) struct Typed {
     times: u64,
     /// How often it had been when a program was last given it.
     given: u64,
-    /// Whether the last of it is the beginning of a line, which no program has been given yet.
+    /// True if the last of it is the beginning of a line, which no program has been given yet.
     is_partial: bool,
     /// The offset that the output had come to when Enter was last pressed. What was printed before asks nothing more.
     entered: u64,
@@ -206,7 +206,7 @@ impl Common {
 #[derive(Clone, Debug)]
 pub(super) struct Look {
     pub(super) seen: Seen,
-    /// None where it cannot be known.
+    /// None if it cannot be known.
     pub(super) used: Option<Use>,
     pub(super) keys: Keys,
 }
@@ -238,7 +238,7 @@ fn update(known: &mut Option<Waiting>, found: Option<Waiting>, typed: Typed) -> 
     changed
 }
 
-/// The last line that was printed, as plain text: the question, if there is one. Empty where it has an end.
+/// The last line that was printed, as plain text: the question, if there is one. Empty if it has an end.
 fn last_line(spool: &Spool, start: u64) -> String {
     let (_, bytes) = spool.read_from(start.max(spool.end().saturating_sub(TAIL as u64)), TAIL);
     let seen = shown(&bytes).seen;
@@ -307,7 +307,7 @@ mod linux {
         pub(super) const EPOLL: &[u64] = &[22, 441];
     }
 
-    /// What a process does; none where it may not be looked at.
+    /// What a process does; none if it may not be looked at.
     pub(super) fn look(pid: i32, device: &Path) -> Option<Seen> {
         let folder = PathBuf::from(format!("/proc/{pid}"));
         let mut seen = Seen::Neither;

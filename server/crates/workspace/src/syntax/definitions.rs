@@ -510,7 +510,7 @@ impl<'p, 't> At<'p, 't> {
         self.outer(0).is_some_and(|parent| kinds.contains(&parent.kind()))
     }
 
-    /// Whether the declaration around this variable is a module's own, not a function's.
+    /// True if the declaration around this variable is a module's own, not a function's.
     fn is_of_module(&self) -> bool {
         let is_declaration = self.is_in(&["lexical_declaration", "variable_declaration"]);
         let mut around = self.around.iter().rev().skip(1);

@@ -13,11 +13,11 @@ use super::{Language, Outline, ParseError, Parsed};
 pub struct DocumentSymbols {
     /// The symbols, each before those in it.
     pub symbols: Vec<LangSymbol>,
-    /// Whether there are more than [`MAX_SYMBOLS`](super::MAX_SYMBOLS), of which these are the first.
+    /// True if there are more than [`MAX_SYMBOLS`](super::MAX_SYMBOLS), of which these are the first.
     pub is_cut: bool,
 }
 
-/// The symbols of a text with places in UTF-16; none where the language is not known.
+/// The symbols of a text with places in UTF-16; none if the language is not known.
 ///
 /// # Errors
 /// See [`ParseError`].

@@ -104,12 +104,12 @@ impl SymbolKind {
         }
     }
 
-    /// Whether functions in it are methods, and variables in it fields.
+    /// True if functions in it are methods, and variables in it fields.
     pub(super) fn has_members(self) -> bool {
         matches!(self, Self::Class | Self::Struct | Self::Interface | Self::Trait | Self::Impl | Self::Enum)
     }
 
-    /// Whether it is a value, and not something that holds code.
+    /// True if it is a value, and not something that holds code.
     pub(super) fn is_value(self) -> bool {
         matches!(self, Self::Field | Self::Constant | Self::Variable | Self::Macro | Self::Key)
     }

@@ -48,7 +48,7 @@ pub struct Pattern {
 pub struct Variable {
     /// Its name; none for `$_` and `$$$`.
     pub name: Option<String>,
-    /// Whether it stands for any number of nodes.
+    /// True if it stands for any number of nodes.
     pub many: bool,
 }
 
@@ -63,7 +63,7 @@ pub struct Match {
     pub line: usize,
     /// What each of [`Pattern::variables`] stands for; none for an empty list.
     pub captures: Vec<Option<Range<usize>>>,
-    /// Whether there are comments in it that no metavariable took.
+    /// True if there are comments in it that no metavariable took.
     pub has_comments: bool,
 }
 
@@ -175,7 +175,7 @@ impl Pattern {
         self.language
     }
 
-    /// Whether a text may have a place that fits: quick, and wrong only by saying yes.
+    /// True if a text may have a place that fits: quick, and wrong only by saying yes.
     pub fn may_be_in(&self, text: &str) -> bool {
         let words = self.tokens.iter().filter_map(|token| match token {
             Token::Named(word) => Some(word),
@@ -317,7 +317,7 @@ fn token(text: &str, is_named: bool, kind_id: u16, kind: &str) -> Option<Token> 
     Some(if is_named { Token::Named(text.to_owned()) } else { Token::Other(kind_id) })
 }
 
-/// Whether the same code stands at two places, space and comments aside.
+/// True if the same code stands at two places, space and comments aside.
 fn is_same_code(parsed: &Parsed, a: Option<&Range<usize>>, b: Option<&Range<usize>>) -> bool {
     let words = |range: Option<&Range<usize>>| range.map(|range| words(parsed, range)).unwrap_or_default();
     words(a) == words(b)
@@ -374,7 +374,7 @@ fn terminals(node: &PatternNode, each: &mut impl FnMut(&str, bool, u16)) {
 }
 
 /// What a pattern may have to stand in to be understood, the most usual first. The first in which it is one clean node
-/// counts: on its own, `foo($A)` is a call in Rust but a conversion in Go. There is none where `$NAME` is code itself,
+/// counts: on its own, `foo($A)` is a call in Rust but a conversion in Go. There is none if `$NAME` is code itself,
 /// or where there are no names that it could stand for.
 fn surroundings(language: Language) -> &'static [(&'static str, &'static str)] {
     match language {

@@ -84,7 +84,7 @@ fn is_import(parsed: &Parsed, node: Node<'_>) -> bool {
     }
 }
 
-/// Whether it is `const a = require("b")`.
+/// True if it is `const a = require("b")`.
 fn is_require(parsed: &Parsed, node: Node<'_>) -> bool {
     let called = || {
         let value = node.named_child(0)?.child_by_field_name("value")?;

@@ -32,7 +32,7 @@ const MAX_WRAPPED: usize = 100;
 pub struct Outline {
     /// All of them, those within others too.
     pub symbols: Vec<Symbol>,
-    /// Whether there are more than [`MAX_SYMBOLS`], of which these are the first.
+    /// True if there are more than [`MAX_SYMBOLS`], of which these are the first.
     pub is_cut: bool,
 }
 
@@ -57,9 +57,9 @@ pub struct Symbol {
     pub lines: RangeInclusive<usize>,
     /// The symbol that it is in, by its place in the outline.
     pub parent: Option<usize>,
-    /// Whether there are syntax errors in it.
+    /// True if there are syntax errors in it.
     pub has_errors: bool,
-    /// Whether it is one of a list that `,` separates.
+    /// True if it is one of a list that `,` separates.
     pub is_listed: bool,
 }
 
@@ -108,7 +108,7 @@ impl Outline {
         }
     }
 
-    /// All symbols that a path without a number may mean, in their order, as [`Outline::find`] takes it; none where it
+    /// All symbols that a path without a number may mean, in their order, as [`Outline::find`] takes it; none if it
     /// means none, and that at little cost.
     pub fn called(&self, path: &str) -> Vec<&Symbol> {
         let named = path.trim();
@@ -211,7 +211,7 @@ impl Outline {
         names.join("/")
     }
 
-    /// Whether one of its symbols has the same path of names as one of another outline.
+    /// True if one of its symbols has the same path of names as one of another outline.
     pub(crate) fn is_called_as(&self, symbol: &Symbol, other: &Self, its: &Symbol) -> bool {
         let names = self.segments(symbol).map(|segment| &segment.name);
         names.eq(other.segments(its).map(|segment| &segment.name))

@@ -51,7 +51,7 @@ impl LineIndex {
         self.starts.partition_point(|start| *start <= offset).saturating_sub(1)
     }
 
-    /// The byte offset of a position; none where the line is not in the text.
+    /// The byte offset of a position; none if the line is not in the text.
     ///
     /// As LSP has it, a character past the end of its line is the line's end; the line after the last one, at
     /// character 0, is the text's end, which is how clients say "to the very end". A position inside a character

@@ -59,7 +59,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// The operands, where no flags but these are given: those without and those with a value. A flag's value may be in
-    /// the same word or in the next. None where there is another flag.
+    /// the same word or in the next. None if there is another flag.
     pub(super) fn operands(&self, flags: &[&str], valued: &[&str]) -> Option<Vec<&'a str>> {
         let mut operands = Vec::new();
         let mut words = self.words.iter();
@@ -104,7 +104,7 @@ fn is_flag(word: &str, flag: &str) -> bool {
     !word.starts_with("--") && word.starts_with(flag)
 }
 
-/// Whether a word names nothing outside the workspace, nothing of the network, and holds no code.
+/// True if a word names nothing outside the workspace, nothing of the network, and holds no code.
 pub(super) fn stays(word: &str, places: &Places<'_>) -> bool {
     let holds_code =
         word.contains(['$', '`', ';', '|', '&', '<', '>', '"', '\'', '\\', '(', ')', '\n', '\r', '#', '%']);
@@ -146,7 +146,7 @@ pub(super) fn leaves(name: &str) -> bool {
     name.to_lowercase().split([':', '-', '_', '.', '/']).any(|part| part == "install" || LEAVES.contains(&part))
 }
 
-/// Whether a pattern of such names may come to one that leaves, by a word of it that is written only in part.
+/// True if a pattern of such names may come to one that leaves, by a word of it that is written only in part.
 pub(super) fn may_leave(pattern: &str) -> bool {
     let partial = |word: &str| {
         let (fixed, rest) = word.split_once('*')?;
@@ -179,7 +179,7 @@ const LEAVES: &[&str] = &[
     "upload",
 ];
 
-/// Whether it can be a name of a test, a target, a script: nothing but letters and what joins them.
+/// True if it can be a name of a test, a target, a script: nothing but letters and what joins them.
 pub(super) fn is_name(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
         && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:/+*".contains(c))

@@ -251,7 +251,7 @@ pub(super) fn does_more(name: &str) -> bool {
     words(name).iter().any(|word| MORE.contains(&word.as_str()))
 }
 
-/// Whether the operands of a program of the project's own tell it to do more: one of them is such a word.
+/// True if the operands of a program of the project's own tell it to do more: one of them is such a word.
 pub(super) fn tells_more(word: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_:".contains(c);
     !word.starts_with('-') && word.chars().all(is_plain) && does_more(word)

@@ -113,7 +113,7 @@ const SAYS_RESULT: &[&str] = &[
     "bench", "cov", "coverage", "junit", "lint", "log", "out", "output", "report", "result", "results", "stats", "test",
 ];
 
-/// Whether no option of a program opens a port.
+/// True if no option of a program opens a port.
 pub(super) fn opens_nothing(arguments: &Arguments<'_>) -> bool {
     !arguments.words.iter().any(|word| {
         let name = word.split(['=', '.']).next().unwrap_or_default();
@@ -126,7 +126,7 @@ pub(super) fn opens_nothing(arguments: &Arguments<'_>) -> bool {
     })
 }
 
-/// Whether no word has a program read its options from a file. `@scope/package` names a package, for programs that know
+/// True if no word has a program read its options from a file. `@scope/package` names a package, for programs that know
 /// packages by such names.
 pub(super) fn hides_no_options(arguments: &Arguments<'_>, knows_scopes: bool) -> bool {
     let is_scoped = |piece: &str| knows_scopes && piece.split('/').count() == 2;
@@ -140,7 +140,7 @@ pub(super) fn hides_no_options(arguments: &Arguments<'_>, knows_scopes: bool) ->
     })
 }
 
-/// Whether what the options name to be written are results of a build, as far as they are known. `short` are those of
+/// True if what the options name to be written are results of a build, as far as they are known. `short` are those of
 /// one letter that do so.
 pub(super) fn writes_results(arguments: &Arguments<'_>, short: &[&str]) -> bool {
     let mut words = arguments.words.iter().peekable();
@@ -174,7 +174,7 @@ pub(super) fn writes_results(arguments: &Arguments<'_>, short: &[&str]) -> bool 
     true
 }
 
-/// Whether an option, by its name, says what is written.
+/// True if an option, by its name, says what is written.
 fn names_output(name: &str) -> bool {
     let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     let says =
@@ -182,7 +182,7 @@ fn names_output(name: &str) -> bool {
     (says || WRITES.contains(&name.as_str())) && !NO_FILES.contains(&name.as_str())
 }
 
-/// Whether a path is one that builds write to, by its name.
+/// True if a path is one that builds write to, by its name.
 pub(super) fn is_result(path: &str) -> bool {
     let parts: Vec<_> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     let Some((last, folders)) = parts.split_last() else { return false };

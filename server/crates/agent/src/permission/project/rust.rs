@@ -115,7 +115,7 @@ fn cargo(arguments: &Arguments<'_>) -> bool {
     is_known(subcommand, &of_cargo, &passed_on)
 }
 
-/// Whether a command of cargo with its arguments, and those after `--`, is known.
+/// True if a command of cargo with its arguments, and those after `--`, is known.
 fn is_known(subcommand: &str, own: &Arguments<'_>, passed_on: &Arguments<'_>) -> bool {
     let usual = || own.operands(FLAGS, VALUED);
     match subcommand {
@@ -188,7 +188,7 @@ fn asks_rustc(arguments: &Arguments<'_>) -> bool {
     !arguments.is_empty() && arguments.words.iter().all(|word| asks.contains(word))
 }
 
-/// Whether a word says how a profile compiles: `--config=profile.dev.opt-level="s"`.
+/// True if a word says how a profile compiles: `--config=profile.dev.opt-level="s"`.
 pub(super) fn sets_profile(word: &str) -> bool {
     const KEYS: &[&str] =
         &["codegen-units", "debug", "incremental", "lto", "opt-level", "overflow-checks", "panic", "strip"];

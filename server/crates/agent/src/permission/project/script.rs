@@ -188,7 +188,7 @@ fn nx(arguments: &Arguments<'_>) -> bool {
     is_known && passes_on(arguments)
 }
 
-/// Whether all that `-t` of `nx` names is known.
+/// True if all that `-t` of `nx` names is known.
 fn targets(arguments: &Arguments<'_>) -> bool {
     let is_flag = |word: &str| matches!(word, "-t" | "--target" | "--targets");
     let next = arguments.words.windows(2).filter_map(|pair| match pair {
@@ -272,7 +272,7 @@ fn interprets(arguments: &Arguments<'_>) -> bool {
     arguments.first().is_some_and(names_a_file) && tells_no_more(&arguments.after(1))
 }
 
-/// Whether a program of the project's own is told nothing by name that does more than work in its files.
+/// True if a program of the project's own is told nothing by name that does more than work in its files.
 fn tells_no_more(arguments: &Arguments<'_>) -> bool {
     passes_on(arguments) && !arguments.words.iter().any(|word| tells_more(word))
 }
@@ -282,7 +282,7 @@ fn names_a_file(word: &str) -> bool {
     !word.starts_with('-') && word != "inspect" && !leaves(word) && !does_more(file)
 }
 
-/// Whether what a project's own program is given is names and settings, not code.
+/// True if what a project's own program is given is names and settings, not code.
 fn passes_on(arguments: &Arguments<'_>) -> bool {
     !arguments.has(&[
         "-e",
@@ -386,7 +386,7 @@ fn npx(arguments: &Arguments<'_>) -> bool {
     rest.first().is_some_and(|name| is_of_scripts(name) && is_there(name)) && is_tool(&rest)
 }
 
-/// Whether it is a tool of the table, called by its own name.
+/// True if it is a tool of the table, called by its own name.
 fn is_tool(arguments: &Arguments<'_>) -> bool {
     arguments.first().is_some_and(|name| !NOT_TOOLS.contains(&name) && !name.contains('/')) && is_own(arguments)
 }

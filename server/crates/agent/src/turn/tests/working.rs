@@ -235,7 +235,7 @@ async fn an_answer_that_reached_its_length_ends_the_turn_or_only_its_last_call()
     let left = Stage::new(vec![ending(vec![says("so much")], Stop::MaxTokens)]).play().await;
     assert_eq!(left.outcome.stop, StopReason::MaxTokens);
     let error = left.outcome.error.unwrap();
-    assert!(error.contains("longest length") && error.contains("go on"), "{error}");
+    assert!(error.contains("maximum length") && error.contains("go on"), "{error}");
 
     let cut = ending(vec![call("a", "look", json!({})), call("b", "edit", json!({}))], Stop::MaxTokens);
     let left = Stage::new(vec![cut, answer(vec![says("in parts, then")])]).play().await;

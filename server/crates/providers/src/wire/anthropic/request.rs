@@ -254,7 +254,7 @@ fn thinking(target: &Target, request: &Request, turns: &[Turn<'_>]) -> Option<Th
     }
 }
 
-/// Whether calls are being answered that were made without thinking, such as by another model. The vendor does not let
+/// True if calls are being answered that were made without thinking, such as by another model. The vendor does not let
 /// a model begin to think within such a round. A message with results goes on with a round, whatever the user says
 /// beside them.
 fn is_round_without_thinking(turns: &[Turn<'_>]) -> bool {

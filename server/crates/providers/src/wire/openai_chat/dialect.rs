@@ -74,18 +74,18 @@ impl Dialect {
 /// How to write a request for a server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wants {
-    /// Whether the longest answer is called `max_completion_tokens` and not `max_tokens`.
+    /// True if the longest answer is called `max_completion_tokens` and not `max_tokens`.
     pub(super) completion_tokens: bool,
-    /// Whether it knows `stream_options`, without which others do not count.
+    /// True if it knows `stream_options`, without which others do not count.
     pub(super) stream_options: bool,
-    /// Whether it routes by `prompt_cache_key`.
+    /// True if it routes by `prompt_cache_key`.
     pub(super) cache_key: bool,
-    /// Whether it refuses answers without `reasoning_content`, even where the thinking is not known. DeepSeek looks for
+    /// True if it refuses answers without `reasoning_content`, even where the thinking is not known. DeepSeek looks for
     /// it in those without calls too, where others have some (github.com/NousResearch/hermes-agent/pull/14941).
     pub(super) thinking: bool,
-    /// Whether it refuses a step of calls without a signature, even where none of them is its own.
+    /// True if it refuses a step of calls without a signature, even where none of them is its own.
     pub(super) signature: bool,
-    /// Whether the user may speak right after a tool. Where not, what is said goes with the tool's result.
+    /// True if the user may speak right after a tool. Where not, what is said goes with the tool's result.
     pub(super) user_after_tool: bool,
     /// The ids that it takes.
     pub(super) ids: Rule,

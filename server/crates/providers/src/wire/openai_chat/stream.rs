@@ -442,7 +442,7 @@ fn fields<const N: usize>(values: [(&str, Option<Value>); N]) -> Map<String, Val
     values.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
-/// Whether a detail is the next piece of the one before it.
+/// True if a detail is the next piece of the one before it.
 fn goes_on(last: &Map<String, Value>, next: &Map<String, Value>) -> bool {
     let given = |detail: &Map<String, Value>, name: &str| detail.get(name).filter(|value| !value.is_null()).cloned();
     let agree = |name: &str| match (given(last, name), given(next, name)) {

@@ -26,7 +26,7 @@ struct Slot {
     /// May be empty.
     id: String,
     item: Item,
-    /// Whether it came whole.
+    /// True if it came whole.
     done: bool,
 }
 

@@ -69,7 +69,7 @@ impl<'t> Tagged<'t> {
         Some((Tag { line: number, id: *id }, text))
     }
 
-    /// Whether this is the tag of a line as it is now.
+    /// True if this is the tag of a line as it is now.
     pub fn has(&self, tag: Tag) -> bool {
         self.line(tag.line).is_some_and(|(now, _)| now == tag)
     }

@@ -150,7 +150,7 @@ impl<'h> Edit<'h> {
 /// How the file is indented, and the patch.
 struct Indented {
     unit: OnceCell<Option<Unit>>,
-    /// Whether some hunk of the patch has another indentation than the file.
+    /// True if some hunk of the patch has another indentation than the file.
     shifted: bool,
 }
 
@@ -183,12 +183,12 @@ impl Indented {
     }
 }
 
-/// Whether a line of a hunk has the indentation that the file has, if that can be told.
+/// True if a line of a hunk has the indentation that the file has, if that can be told.
 fn is_as_indented(old: &Line, line: &str) -> bool {
     old.text.trim().is_empty() || indent(&old.text) == indent(line)
 }
 
-/// Whether lines that stay were found with a space more because their mark is missing. Where some line has its mark,
+/// True if lines that stay were found with a space more because their mark is missing. Where some line has its mark,
 /// the others have lost theirs. Where none has, the file may as well be indented by a space more, and the new lines
 /// with it, unless that is not how it indents.
 fn is_mark_missing(hunk: &Hunk, old: &[&Line], lines: &[&str], unit: Option<Unit>) -> bool {

@@ -48,7 +48,7 @@ pub enum Reason {
     NotFound {
         /// The lines it wants to find, the first of them.
         expected: Vec<String>,
-        /// The lines of the file that come nearest, with the number of the first; none where nothing does.
+        /// The lines of the file that come nearest, with the number of the first; none if nothing does.
         nearest: Option<(usize, Vec<String>)>,
         /// What is known of the difference; none past the first failing hunks.
         diagnosis: Option<Box<Diagnosis>>,

@@ -327,7 +327,7 @@ impl<'t> File<'t> {
         })
     }
 
-    /// Whether anything is indented below the first line of one of these scopes.
+    /// True if anything is indented below the first line of one of these scopes.
     fn have_body(&mut self, scopes: &[Range<usize>]) -> bool {
         let Self { lines, left, .. } = self;
         scopes.iter().any(|scope| {
@@ -497,7 +497,7 @@ fn ends_of_scopes(lines: &[&str]) -> Vec<usize> {
     ends
 }
 
-/// Whether a line has these whole words in it.
+/// True if a line has these whole words in it.
 fn names(line: &str, anchor: &str) -> bool {
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     !anchor.is_empty()

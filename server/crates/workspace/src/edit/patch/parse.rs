@@ -121,9 +121,9 @@ pub(super) struct Parser<'p> {
     pub(super) lines: Vec<&'p str>,
     /// The next line, from 0.
     pub(super) at: usize,
-    /// Whether a Markdown fence is open.
+    /// True if a Markdown fence is open.
     fenced: bool,
-    /// Whether an envelope is open.
+    /// True if an envelope is open.
     in_envelope: bool,
     /// The blanks before the last marker, if it had some.
     blanks: Option<&'p str>,
@@ -141,7 +141,7 @@ struct Open {
     new: usize,
     /// How many lines at its end are empty, without even a space.
     empty_tail: usize,
-    /// Whether it began with `@@`.
+    /// True if it began with `@@`.
     headed: bool,
     closed: bool,
 }
@@ -374,13 +374,13 @@ impl<'p> Parser<'p> {
         is_meant.then_some(rest)
     }
 
-    /// Whether nothing follows but the end of a fence.
+    /// True if nothing follows but the end of a fence.
     fn is_last(&self) -> bool {
         let mut rest = self.lines.iter().skip(self.at + 1);
         rest.all(|line| line.trim().is_empty() || (self.fenced && is_fence(line)))
     }
 
-    /// Whether the lines of a file end before this one.
+    /// True if the lines of a file end before this one.
     fn ends_body(&self, line: &str, in_hunk: bool) -> bool {
         self.marker(line, in_hunk).is_some()
             || (self.fenced && FENCES.iter().any(|fence| line.starts_with(fence)))
@@ -498,13 +498,13 @@ fn joined(operations: Vec<(usize, Operation)>) -> Result<Vec<Operation>, ParseEr
     Ok(joined)
 }
 
-/// Whether a line outside of all files looks like a part of a change.
+/// True if a line outside of all files looks like a part of a change.
 fn is_change(line: &str) -> bool {
     let rule = line.chars().all(|c| c == '-') && line.len() >= 3;
     line.starts_with(['+', '-']) && !rule || line.starts_with("@@")
 }
 
-/// Whether the mail that a patch came in is signed here: with the version of git.
+/// True if the mail that a patch came in is signed here: with the version of git.
 fn is_signature(lines: &[&str], at: usize) -> bool {
     lines.get(at).is_some_and(|line| line.trim_end() == "--")
         && lines.get(at + 1).is_some_and(|line| line.starts_with(|c: char| c.is_ascii_digit()))
@@ -514,7 +514,7 @@ fn is_fence(line: &str) -> bool {
     FENCES.iter().any(|fence| line.trim_start().starts_with(fence))
 }
 
-/// Whether a line begins with a tag of markup, which no kind of diff has at the begin of a line.
+/// True if a line begins with a tag of markup, which no kind of diff has at the begin of a line.
 fn is_tag(line: &str) -> bool {
     line.strip_prefix('<').is_some_and(|rest| rest.starts_with(|c: char| c.is_alphabetic() || matches!(c, '/' | '!')))
 }
@@ -529,7 +529,7 @@ fn blanks(line: &str) -> Option<&str> {
     line.get(..length).filter(|blanks| !blanks.is_empty())
 }
 
-/// Whether what stands behind `***` is a marker that we know, and whole.
+/// True if what stands behind `***` is a marker that we know, and whole.
 pub fn is_marker(rest: &str) -> bool {
     let rest = rest.trim();
     let names = |name| with_name(rest, name).is_some_and(|path| !path.is_empty());

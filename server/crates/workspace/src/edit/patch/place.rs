@@ -14,7 +14,7 @@ pub(super) struct Block {
     pub(super) hint: Option<usize>,
 }
 
-/// The place of each block, in the order of the patch; none where it is not certain.
+/// The place of each block, in the order of the patch; none if it is not certain.
 ///
 /// A block that stands in one place is there. Of one that stands in several, those count where all blocks of the patch
 /// come in order (a greedy walk from each end finds the first and the last of them, so this is exact). If several are
@@ -119,7 +119,7 @@ fn latest(blocks: &[Block]) -> Option<Vec<usize>> {
     Some(places)
 }
 
-/// For each block the drift of the nearest certain one before it, none where that has no numbers.
+/// For each block the drift of the nearest certain one before it, none if that has no numbers.
 fn nearest<'a>(blocks: impl Iterator<Item = (&'a bool, &'a Option<isize>)>) -> Vec<Option<isize>> {
     let mut last = None;
     let before = |(certain, drift): (&bool, &Option<isize>)| {

@@ -10,7 +10,7 @@ pub(super) struct FileHeader {
     pub(super) move_to: Option<String>,
     pub(super) created: bool,
     pub(super) deleted: bool,
-    /// Whether hunks follow.
+    /// True if hunks follow.
     pub(super) has_lines: bool,
 }
 
@@ -142,7 +142,7 @@ fn number(text: &str) -> Option<(usize, &str)> {
     digits.parse::<u32>().ok().and_then(|number| usize::try_from(number).ok()).map(|number| (number, rest))
 }
 
-/// Whether the header of a file begins here.
+/// True if the header of a file begins here.
 pub(super) fn begins_file(lines: &[&str], at: usize) -> bool {
     let starts = |at: usize, with: &str| lines.get(at).is_some_and(|line| line.starts_with(with));
     begins_git_file(lines, at)
@@ -151,13 +151,13 @@ pub(super) fn begins_file(lines: &[&str], at: usize) -> bool {
         || (starts(at, "--- ") && starts(at + 1, "+++ "))
 }
 
-/// Whether a header begins here that cannot be a line of a hunk.
+/// True if a header begins here that cannot be a line of a hunk.
 pub(super) fn begins_git_file(lines: &[&str], at: usize) -> bool {
     let starts = |at: usize, with: &str| lines.get(at).is_some_and(|line| line.starts_with(with));
     starts(at, "diff -") || (starts(at, "Index: ") && starts(at + 1, "====="))
 }
 
-/// Whether the header of a unified diff here names the file once more that the envelope named.
+/// True if the header of a unified diff here names the file once more that the envelope named.
 pub(super) fn repeats_names(lines: &[&str], at: usize, path: &str, move_to: Option<&str>) -> bool {
     let name = |at: usize, with: &str| {
         let name = lines.get(at)?.strip_prefix(with)?;
@@ -193,7 +193,7 @@ fn without_prefix(old: Option<String>, new: Option<String>) -> (Option<String>, 
     }
 }
 
-/// Whether the old name is that of a copy that was made before the change, as `diff -u file.orig file` has it.
+/// True if the old name is that of a copy that was made before the change, as `diff -u file.orig file` has it.
 fn is_backup(old: &str, new: &str) -> bool {
     old.strip_prefix(new).is_some_and(|suffix| matches!(suffix, ".orig" | ".old" | ".bak" | "~"))
 }

@@ -236,7 +236,7 @@ struct Keys {
     at: usize,
     count: usize,
     kind: usize,
-    /// Whether the session looks before the next one.
+    /// True if the session looks before the next one.
     look: bool,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Found {
     /// What git takes for a repository in a `.git`: those of submodules, whether or not these are checked out, of
     /// linked work trees, and whatever else was put there.
     pub(super) kept: BTreeSet<PathBuf>,
-    /// Whether there may be more.
+    /// True if there may be more.
     pub(super) is_cut: bool,
 }
 
@@ -123,7 +123,7 @@ fn has_git(folder: &Path) -> bool {
     folder.join(".git").symlink_metadata().is_ok()
 }
 
-/// Whether git may take a folder in a `.git` for a repository. Elsewhere it takes none that has no `.git` itself, by
+/// True if git may take a folder in a `.git` for a repository. Elsewhere it takes none that has no `.git` itself, by
 /// `safe.bareRepository`.
 fn is_kept(folder: &Path) -> bool {
     let has = |name: &str| folder.join(name).symlink_metadata().is_ok();

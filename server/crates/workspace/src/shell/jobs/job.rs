@@ -53,7 +53,7 @@ pub struct JobStatus {
     pub started_at: Option<u64>,
     /// When it ended.
     pub ended_at: Option<u64>,
-    /// Its exit code, once it has ended; none where it was killed.
+    /// Its exit code, once it has ended; none if it was killed.
     pub exit_code: Option<i32>,
     /// The offset of its first byte of output.
     pub start_offset: u64,
@@ -82,7 +82,7 @@ impl Job {
         &self.cwd
     }
 
-    /// Whether it began without what was set in the session's shell, since that one was busy.
+    /// True if it began without what was set in the session's shell, since that one was busy.
     pub fn is_without(&self) -> bool {
         self.is_without
     }
@@ -125,7 +125,7 @@ impl Job {
         excerpt
     }
 
-    /// Whether its command runs.
+    /// True if its command runs.
     pub fn is_alive(&self) -> bool {
         self.events.status.borrow().ended_at.is_none()
     }

@@ -199,7 +199,7 @@ fn leaf(node: Node<'_>, source: &str) -> Result<(), Unclear> {
     }
 }
 
-/// Whether a word in braces stands directly before a node.
+/// True if a word in braces stands directly before a node.
 fn follows_braces(node: Node<'_>, source: &str) -> bool {
     let before = source.get(..node.start_byte()).and_then(|before| before.strip_suffix('}'));
     let Some((before, name)) = before.and_then(|before| before.rsplit_once('{')) else { return false };
@@ -213,7 +213,7 @@ fn around(node: Node<'_>, source: &str) -> (Option<char>, Option<char>) {
     (before, after)
 }
 
-/// Whether words end at a character, which none stands for the line's end.
+/// True if words end at a character, which none stands for the line's end.
 fn is_border(c: Option<char>) -> bool {
     matches!(c, None | Some(' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>'))
 }

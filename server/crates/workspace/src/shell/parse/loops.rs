@@ -67,7 +67,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The variables that a command sets which is nothing but a plain `read`. None where more in the line could set
+    /// The variables that a command sets which is nothing but a plain `read`. None if more in the line could set
     /// them.
     fn read_names(&self, command: Node<'_>) -> Option<Vec<String>> {
         let parts = children(command).filter(|part| part.kind() != "variable_assignment");

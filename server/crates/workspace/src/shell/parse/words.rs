@@ -22,7 +22,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The value; none where only the running shell knows it.
+    /// The value; none if only the running shell knows it.
     fn value(&mut self, node: Node<'_>) -> Result<Option<String>, Unclear> {
         self.deeper(|walk| match node.kind() {
             "word" => bare(walk.text(node)),
@@ -192,7 +192,7 @@ fn bare(text: &str) -> Result<Option<String>, Unclear> {
     Ok(known.then_some(value))
 }
 
-/// The text that `$'…'` stands for; none where it is no plain text or a rare escape is used.
+/// The text that `$'…'` stands for; none if it is no plain text or a rare escape is used.
 fn decoded(text: &str) -> Option<String> {
     let mut value = String::new();
     let mut rest = text.chars().peekable();

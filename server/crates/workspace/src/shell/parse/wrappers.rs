@@ -225,7 +225,7 @@ fn wrapped(wrapper: &Wrapper, mut command: SimpleCommand) -> Result<Runs, Unclea
     })
 }
 
-/// Whether a text can be the name of a variable.
+/// True if a text can be the name of a variable.
 pub(super) fn is_variable(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -237,10 +237,10 @@ struct Options {
     end: usize,
     /// The text that `xargs -I` replaces.
     replaced: Option<String>,
-    /// Whether `xargs` adds to the command what it reads: it does without `-I`, and may where another option that comes
+    /// True if `xargs` adds to the command what it reads: it does without `-I`, and may where another option that comes
     /// with `-I` takes its effect away.
     appends: bool,
-    /// Whether `env` takes variables away.
+    /// True if `env` takes variables away.
     unsets: bool,
     /// The files that `xargs` reads, of which it makes arguments.
     read: Vec<String>,

@@ -89,12 +89,12 @@ struct Copies<'a> {
 #[derive(Clone)]
 struct Read {
     text: String,
-    /// Whether it can read the file itself, and all that this includes.
+    /// True if it can read the file itself, and all that this includes.
     is_open: bool,
 }
 
 impl Copies<'_> {
-    /// What git is to read of a file; none where it is to find out for itself.
+    /// What git is to read of a file; none if it is to find out for itself.
     fn read(&mut self, file: &Path, depth: usize) -> Option<Read> {
         if let Some(read) = self.seen.get(file) {
             return read.clone();
@@ -159,7 +159,7 @@ impl Copies<'_> {
         read
     }
 
-    /// Where what a file includes is to be read, and whether that is the file itself; none where it stays as it is
+    /// Where what a file includes is to be read, and whether that is the file itself; none if it stays as it is
     /// written.
     fn included(&mut self, value: &str, file: &Path, depth: usize) -> Option<(PathBuf, bool)> {
         let path = match value.strip_prefix("~/") {
@@ -184,7 +184,7 @@ impl Copies<'_> {
     }
 }
 
-/// Whether a section, in lower case, names files that are read too.
+/// True if a section, in lower case, names files that are read too.
 fn includes(section: &str) -> bool {
     section == "include" || section.starts_with("includeif ") || section.starts_with("includeif.")
 }
@@ -220,13 +220,13 @@ fn kept(used: &mut BTreeMap<PathBuf, File>, folder: &Path, made: &[(PathBuf, Str
     Ok(())
 }
 
-/// Whether a file is named as copies are.
+/// True if a file is named as copies are.
 fn is_copy(path: &Path) -> bool {
     let is_sum = |name: &str| name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
     path.file_name().and_then(OsStr::to_str).is_some_and(is_sum)
 }
 
-/// Whether a file is one that somebody began to write and then ended. One that is written just now has no lock yet.
+/// True if a file is one that somebody began to write and then ended. One that is written just now has no lock yet.
 fn is_left_behind(path: &Path) -> bool {
     /// They are written in some thousandths of a second.
     const LONG: Duration = Duration::from_secs(24 * 60 * 60);

@@ -595,7 +595,7 @@ impl Dirs<'_> {
         Some(if rest.is_empty() { base } else { base.join(rest) })
     }
 
-    /// Whether a path that is found by this name is so because of a variable.
+    /// True if a path that is found by this name is so because of a variable.
     fn is_set(&self, name: &str) -> bool {
         self.find(name) != Dirs { home: self.home, environment: &|_| None }.find(name)
     }

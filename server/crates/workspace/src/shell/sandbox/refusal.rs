@@ -113,7 +113,7 @@ fn of_line(policy: &Policy, lower: &str) -> Option<&'static str> {
     None
 }
 
-/// Whether a line is about something in `/proc` that shows what a process holds, and that this process may see.
+/// True if a line is about something in `/proc` that shows what a process holds, and that this process may see.
 fn looks_into_another(lower: &str) -> bool {
     const HELD: &[&str] =
         &["auxv", "cwd", "environ", "exe", "fd", "fdinfo", "io", "map_files", "maps", "mem", "root", "smaps", "stack"];
@@ -129,7 +129,7 @@ fn looks_into_another(lower: &str) -> bool {
         && lower.split(|c: char| c.is_whitespace() || matches!(c, '\'' | '"')).any(|word| shows(word).is_some())
 }
 
-/// Whether a line is about a process that lives, as `kill` says it.
+/// True if a line is about a process that lives, as `kill` says it.
 fn signals_another(lower: &str) -> bool {
     let is_there = |word: &str| word.parse::<u32>().is_ok_and(|id| Path::new("/proc").join(id.to_string()).is_dir());
     lower.contains("kill")

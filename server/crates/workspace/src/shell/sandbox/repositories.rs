@@ -48,7 +48,7 @@ fn of(folder: &Path, kept: &[PathBuf]) -> Vec<PathBuf> {
     }
 }
 
-/// Whether a folder is a whole repository.
+/// True if a folder is a whole repository.
 fn is_repository(folder: &Path) -> bool {
     folder.join("HEAD").is_file() && folder.join("objects").is_dir() && folder.join("refs").is_dir()
 }

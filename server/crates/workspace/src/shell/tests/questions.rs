@@ -15,7 +15,7 @@ fn table(name: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Whether an answer is typed unasked, by a model that types it with and without Enter.
+/// True if an answer is typed unasked, by a model that types it with and without Enter.
 fn is_unasked(entry: &Value, mode: Mode) -> bool {
     let text = |key: &str| entry[key].as_str().unwrap().to_owned();
     let mut shown = waiting::shown(text("shown").as_bytes());

@@ -228,7 +228,7 @@ async fn the_model_types_only_into_what_it_looked_at() {
     shell.at_rest().await;
 
     // One that only starts reads no keys yet.
-    let starting = shell.take_off(&ToolCallId::from("call"), Some("cat"), Typist::Model).unwrap();
+    let starting = shell.register(&ToolCallId::from("call"), Some("cat"), Typist::Model).unwrap();
     assert!(matches!(fixture.answer(b"x\n"), Err(ShellError::Another)));
     drop(starting);
 

@@ -55,7 +55,7 @@ fn envelope(old: &str, new: &str) -> String {
     format!("*** Begin Patch\n*** Update File: f\n{body}*** End Patch\n")
 }
 
-/// What a patch makes of a text, none where it is refused; `seen` if it was written for that text.
+/// What a patch makes of a text, none if it is refused; `seen` if it was written for that text.
 fn applied(text: &str, patch: &str, seen: bool) -> Option<String> {
     let operations = parse(patch).expect(patch);
     apply(text, hunks_of(&operations), seen).ok().map(|edited| edited.text)

@@ -19,7 +19,7 @@ fn runs_unasked(line: &str, folder: &Path) -> bool {
     matches!(state::judged(line, folder, surroundings), Verdict::Allow { .. })
 }
 
-/// Runs a program for two seconds at most, with a secret in its environment; none where there is no such program.
+/// Runs a program for two seconds at most, with a secret in its environment; none if there is no such program.
 fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
     let done = Command::new("timeout")
         .args(["2", program])

@@ -23,7 +23,7 @@ pub(super) fn judged(line: &str, folder: &Path, surroundings: Surroundings) -> V
     judge(&Rules::default(), &case)
 }
 
-/// Whether a line runs without a question.
+/// True if a line runs without a question.
 fn is_allowed(line: &str, folder: &Path) -> bool {
     matches!(judged(line, folder, Surroundings::default()), Verdict::Allow { .. })
 }

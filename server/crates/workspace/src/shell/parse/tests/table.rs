@@ -75,7 +75,7 @@ fn passes(line: &str) -> bool {
     MODES.into_iter().any(|mode| SURROUNDINGS.into_iter().any(|around| is_allowed(mode, around)))
 }
 
-/// Whether a line runs unasked where most does that edits nothing: in mode `agent`, trusted, in a sandbox.
+/// True if a line runs unasked where most does that edits nothing: in mode `agent`, trusted, in a sandbox.
 fn runs_unasked(line: &str) -> bool {
     is_allowed(line, Mode::Agent, Surroundings { trusted: true, sandboxed: true })
 }

@@ -1,8 +1,8 @@
-//! A command on its way: who flies it to its end, whoever still waits for that.
+//! A command from its start to its end.
 //!
-//! A task of its own sees a command through ([`Pilot`]), so that it can go on when the call that started it has
-//! returned because it waits for input. Whoever waits holds a [`Flown`]; when that is dropped before the end, and was
-//! not released, the command is killed with its shell.
+//! A task of its own runs it ([`Runner`]), so that it can continue after the call that started it has returned because
+//! the command waits for input. The caller holds an [`Awaited`]; if that is dropped before the end without having been
+//! released, the command is killed with its shell.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,7 +25,7 @@ use super::{
 };
 use super::{environment, processes};
 
-/// How long the time of a command that waits for input stands still, in all.
+/// The longest time for which the time limit of a command that waits for input pauses.
 pub(super) const PATIENCE: Duration = Duration::from_secs(600);
 
 /// How long a command has to end after each stage of force.
@@ -38,18 +38,18 @@ const GRACE: [(Force, Duration); 3] = [
 /// What stands for a line that begins with a blank, by which many a shell leaves it out of its history.
 const UNTOLD: &str = "(a line of the user's own)";
 
-/// What flights and their shell have in common.
+/// The state that an execution shares with its shell.
 #[derive(Clone)]
 pub(super) struct Common {
     pub(super) state: Arc<Mutex<State>>,
     pub(super) status: Arc<watch::Sender<Status>>,
     /// What was typed, by anybody.
     pub(super) typed: Arc<watch::Sender<waiting::Typed>>,
-    /// How often something had been typed when it was last looked whether the command waits.
+    /// The number of inputs when it was last checked if the command waits.
     pub(super) looked: Arc<AtomicU64>,
     pub(super) spool: Arc<Spool>,
     pub(super) observer: Arc<dyn Observer>,
-    /// How many commands run or are being killed.
+    /// The number of commands that run or are being killed.
     pub(super) underway: Arc<watch::Sender<usize>>,
     /// The folder that a new shell starts in.
     pub(super) first_folder: PathBuf,
@@ -57,25 +57,25 @@ pub(super) struct Common {
     pub(super) confinement: Confinement,
 }
 
-/// What runs in a shell.
-pub(super) struct Flight {
-    /// Tells it from all others of this shell.
+/// The command that runs in a shell.
+pub(super) struct Execution {
+    /// Its number among the executions of this shell.
     pub(super) number: u64,
     pub(super) call: ToolCallId,
     /// The command line; at the user's prompt the line that it runs, empty while it reads one.
     pub(super) line: String,
-    /// Whose it is.
+    /// The one who runs it.
     pub(super) by: Typist,
-    /// Whether it is the user's prompt.
+    /// True for the user's prompt.
     pub(super) is_prompt: bool,
-    /// Whether it is something of ours in between, which is over in a moment.
+    /// True for a short command of Azimuth's own in between.
     pub(super) is_aside: bool,
     pub(super) began: SystemTime,
     /// The offset of its first byte of output, once it has started.
     pub(super) since: Option<u64>,
     /// What was typed before the command had started: it must not reach the shell's own reading of it. None since then.
     pub(super) early: Option<Vec<u8>>,
-    /// Whether the call that started it has returned.
+    /// True if the call that started it has returned.
     pub(super) is_released: bool,
     /// Stops the command at the user's wish.
     pub(super) kill: Arc<Notify>,
@@ -87,8 +87,8 @@ pub(super) struct Flight {
     pub(super) over: CancellationToken,
 }
 
-impl Flight {
-    /// Why nothing else can run there.
+impl Execution {
+    /// The reason why nothing else can run there.
     pub(super) fn is_in_the_way(&self) -> ShellError {
         match self.by {
             // Their prompt, which reads a line.
@@ -123,25 +123,25 @@ impl Common {
             let mut state = self.state();
             let Some(taken) = state.taken.take() else { return };
             state.handed_back = Some(taken.end());
-            if let Some(flight) = state.flight.as_ref().filter(|flight| flight.is_prompt) {
-                flight.leave.notify_one();
+            if let Some(execution) = state.execution.as_ref().filter(|execution| execution.is_prompt) {
+                execution.leave.notify_one();
             }
         }
         self.change(|status| std::mem::take(&mut status.taken));
     }
 
-    /// Forgets a flight, and its terminal if it has one.
+    /// Forgets an execution, and its terminal if it has one.
     fn abandon(&self, number: u64) {
         let mut state = self.state();
-        if state.flight.as_ref().is_some_and(|flight| flight.number == number) {
-            state.flight = None;
+        if state.execution.as_ref().is_some_and(|execution| execution.number == number) {
+            state.execution = None;
             state.terminal = None;
         }
     }
 }
 
 /// A command that somebody waits for.
-pub(super) struct Flown {
+pub(super) struct Awaited {
     pub(super) ended: oneshot::Receiver<Ran>,
     /// The offset of its first byte of output.
     pub(super) start_offset: u64,
@@ -153,12 +153,12 @@ pub(super) struct Guard {
     pub(super) common: Common,
     pub(super) number: u64,
     pub(super) abandoned: CancellationToken,
-    /// Whether it has come to its end, and whoever waits for that is told.
+    /// True once it has ended, and the caller is told.
     pub(super) is_over: Arc<AtomicBool>,
     pub(super) holds: bool,
 }
 
-impl Flown {
+impl Awaited {
     /// Its end.
     pub(super) async fn end(mut self) -> Result<Ran, ShellError> {
         let ran = (&mut self.ended).await.map_err(|_| ShellError::NotResponding);
@@ -166,14 +166,14 @@ impl Flown {
         ran
     }
 
-    /// Lets the command go on by itself. Gives whether it does: if it has just ended, that is still told here.
+    /// Lets the command continue on its own. Returns true if it does; if it has just ended, that is still told here.
     pub(super) fn release(&mut self) -> bool {
         self.guard.holds = false;
         let mut state = self.guard.common.state();
-        let flight = state.flight.as_mut().filter(|flight| flight.number == self.guard.number);
-        match flight {
-            Some(flight) if !self.guard.is_over.load(Ordering::SeqCst) => {
-                flight.is_released = true;
+        let execution = state.execution.as_mut().filter(|execution| execution.number == self.guard.number);
+        match execution {
+            Some(execution) if !self.guard.is_over.load(Ordering::SeqCst) => {
+                execution.is_released = true;
                 true
             }
             _ => false,
@@ -190,8 +190,8 @@ impl Drop for Guard {
     }
 }
 
-/// Sees a command through to its end.
-pub(super) struct Pilot {
+/// Runs a command to its end.
+pub(super) struct Runner {
     pub(super) running: Running,
     pub(super) terminal: Arc<Terminal>,
     pub(super) end: oneshot::Receiver<Ended>,
@@ -205,9 +205,9 @@ pub(super) struct Pilot {
     pub(super) start_offset: u64,
 }
 
-impl Pilot {
-    /// Flies; none if nobody waits for it any longer.
-    pub(super) async fn fly(mut self) -> Option<Ran> {
+impl Runner {
+    /// Runs it; none if nobody waits for it any longer.
+    pub(super) async fn run(mut self) -> Option<Ran> {
         let limit = match self.options.timeout {
             UNLIMITED => UNLIMITED,
             limit => limit.clamp(MIN_TIMEOUT, MAX_TIMEOUT),
@@ -238,10 +238,10 @@ impl Pilot {
         while let Ok(what) = self.at_prompt.try_recv() {
             at_prompt(&common, &self.running, what);
         }
-        Some(self.land(stop, ended).await)
+        Some(self.finish(stop, ended).await)
     }
 
-    async fn land(self, stop: Option<Stop>, ended: Option<Ended>) -> Ran {
+    async fn finish(self, stop: Option<Stop>, ended: Option<Ended>) -> Ran {
         let Self { running, options, home, began, start_offset, .. } = self;
         let common = running.common.clone();
         let began_in = options.cwd.clone().unwrap_or_else(|| home.clone());
@@ -281,14 +281,18 @@ impl Pilot {
             if came_back.is_none() {
                 state.terminal = None;
             }
-            if state.flight.as_ref().is_some_and(|flight| flight.number == running.number && flight.is_released) {
+            if state
+                .execution
+                .as_ref()
+                .is_some_and(|execution| execution.number == running.number && execution.is_released)
+            {
                 state.news.push(news(&running.line, &ran));
             } else {
                 running.is_over.store(true, Ordering::SeqCst);
             }
         }
         self.terminal.end_line();
-        running.land(end_offset, exit_code);
+        running.finish(end_offset, exit_code);
         ran
     }
 }
@@ -346,10 +350,10 @@ fn at_prompt(common: &Common, running: &Running, what: AtPrompt) {
     };
     {
         let mut state = common.state();
-        if let Some(flight) = state.flight.as_mut().filter(|flight| flight.number == running.number) {
-            flight.line.clone_from(&line);
-            flight.began = SystemTime::now();
-            flight.early = None;
+        if let Some(execution) = state.execution.as_mut().filter(|execution| execution.number == running.number) {
+            execution.line.clone_from(&line);
+            execution.began = SystemTime::now();
+            execution.early = None;
         }
         if line == UNTOLD {
             state.remember("ran something that is not told".to_owned());
@@ -438,7 +442,7 @@ pub(super) struct Running {
     /// What is to be said of the shell that it runs in.
     pub(super) note: Option<String>,
     pub(super) started: bool,
-    pub(super) landed: bool,
+    pub(super) finished: bool,
     /// Whether whoever waits for its end is told of it.
     pub(super) is_over: Arc<AtomicBool>,
     pub(super) underway: Option<Underway>,
@@ -474,9 +478,11 @@ impl Running {
     pub(super) fn start(&mut self, terminal: &Terminal, offset: u64) {
         self.started = true;
         let mut state = self.common.state();
-        let Some(flight) = state.flight.as_mut().filter(|flight| flight.number == self.number) else { return };
-        flight.since = Some(offset);
-        if let Some(early) = flight.early.take()
+        let Some(execution) = state.execution.as_mut().filter(|execution| execution.number == self.number) else {
+            return;
+        };
+        execution.since = Some(offset);
+        if let Some(early) = execution.early.take()
             && !early.is_empty()
         {
             // A keyboard that is still empty takes it.
@@ -486,8 +492,8 @@ impl Running {
     }
 
     /// The command has ended.
-    fn land(mut self, offset: u64, exit_code: Option<i32>) {
-        self.landed = true;
+    fn finish(mut self, offset: u64, exit_code: Option<i32>) {
+        self.finished = true;
         if !self.is_prompt {
             self.common.observer.ended(&self.call, offset, exit_code);
         }
@@ -500,10 +506,10 @@ impl Drop for Running {
     fn drop(&mut self) {
         let abandoned = {
             let mut state = self.common.state();
-            let is_ours = state.flight.as_ref().is_some_and(|flight| flight.number == self.number);
-            let terminal = self.terminal.take().filter(|_| !self.landed);
+            let is_ours = state.execution.as_ref().is_some_and(|execution| execution.number == self.number);
+            let terminal = self.terminal.take().filter(|_| !self.finished);
             if is_ours {
-                state.flight = None;
+                state.execution = None;
                 if terminal.is_some() {
                     state.terminal = None;
                 }
