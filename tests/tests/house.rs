@@ -58,7 +58,7 @@ const CIRCLES: &[(&str, usize)] = &[
     ("server/crates/workspace/src/shell", 13),
     ("server/crates/workspace/src/shell/parse", 2),
     ("server/src/hub", 2),
-    ("server/src/hub/session", 10),
+    ("server/src/hub/session", 6),
     ("server/src/lsp", 6),
     ("tests/harness/src", 2),
 ];
@@ -66,7 +66,7 @@ const CIRCLES: &[(&str, usize)] = &[
 /// The most fields of the struct that owns a session.
 const FIELDS_OF_SESSION: usize = 15;
 /// How many it has.
-const FIELDS_TODAY: usize = 37;
+const FIELDS_TODAY: usize = 33;
 
 /// The most columns of a comment; those of code are held by rustfmt.
 const COLUMNS: usize = 120;

@@ -2,17 +2,15 @@
 //!
 //! It never waits for the store, the editor, the model or a human, nor for the project's files; such work runs in tasks
 //! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests),
-//! `hosting` (who holds the session), `load` (opening it), `models`, `questions`, `state` (what the log comes to),
+//! `hosting` (who holds the session), `load` (opening it), `models`, `state` (what the log comes to),
 //! `prepare`, `turns` and `waiting` (from a prompt to a running turn), `port` (what a turn asks of its session),
-//! `reviews` (decisions), `permissions` (modes, rules and grants), `accepting` (edits accepted as they come),
+//! `gate` (what may be done without asking, and what is asked), `reviews` (decisions),
 //! `applying` and `carry` (their way into the documents), `halves` (calls of which only a part was made) and
 //! `formatting` (what is done to those then), `problems` (what edits break and mend), `checkpoints` and `undo` (taking
 //! turns back), `watch` (what commands and other programs change) and `rounds` (that in the review), `terminals`,
-//! `trusting` (whether the workspace is), `user_commands`, `complete`; `relay` (a session that another process holds).
+//! `user_commands`, `complete`; `relay` (a session that another process holds).
 
-mod accepting;
 mod applying;
-mod brought;
 mod carry;
 mod checkpoints;
 mod commands;
@@ -20,6 +18,7 @@ mod complete;
 pub(crate) mod confinement;
 mod file_mark;
 mod formatting;
+mod gate;
 mod halves;
 mod hosting;
 mod lang;
@@ -27,35 +26,31 @@ pub(super) mod load;
 mod models;
 mod overlay;
 mod parts;
-mod permissions;
 mod port;
 mod prepare;
 mod problems;
-mod questions;
 mod relay;
 mod reviews;
 mod rounds;
 mod saving;
 mod state;
 mod terminals;
-mod trusting;
 mod turns;
 mod undo;
 mod user_commands;
 mod waiting;
 mod watch;
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use agent::edit::{EditPlan, EditRefused, Proposed};
 use agent::model::Model;
-use agent::permission::Rules;
 use agent::session::Interjection;
-use agent::store::{SessionLock, Store, StoreError};
+use agent::store::{SessionLock, Store};
 use agent::tool::Tool;
 use protocol::checkpoint::{Direction, FileImage};
 use protocol::event::SeenOccasion;
@@ -63,7 +58,7 @@ use protocol::model::ModelSelectResult;
 use protocol::review::ReviewResult;
 use protocol::session::{Mode, SessionInfo, SessionNewResult};
 use protocol::terminal::Done;
-use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SessionId, TerminalId, ToolCallId, TurnId};
+use protocol::{ErrorCode, Event, PromptBlock, QueueId, SessionId, TerminalId, ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
 use workspace::buffers::Buffers;
 use workspace::lang::Source;
@@ -74,18 +69,16 @@ use workspace::review::Review;
 use workspace::search::Search;
 use workspace::seen::Seen;
 
-use self::accepting::Accepting;
 use self::applying::Applying;
 use self::formatting::{Answered, Formatting};
+use self::gate::Gate;
 use self::halves::{Halves, Settling};
 use self::hosting::{Inbox, Open, begin};
 pub(super) use self::models::{default_model, resolve_model, usable};
 use self::overlay::Overlay;
-use self::permissions::Grants;
 use self::port::TurnMessage;
 use self::prepare::{GivenAnswer, Prepared};
 use self::problems::Problems;
-use self::questions::Question;
 use self::reviews::{AfterCommand, Applied};
 use self::rounds::Rounds;
 use self::saving::NotSaved;
@@ -98,7 +91,7 @@ use self::watch::{Found, Watch};
 use super::feed::{Feed, Log, blocking};
 use super::request::Opened;
 use super::router::{self, Shared};
-use super::trust::{Word, Workspace};
+use super::trust::Word;
 use super::{ClientId, Editor, Error, Reply, Request};
 use crate::config::Config;
 
@@ -155,6 +148,8 @@ pub(super) enum Message {
 enum Own {
     /// A prompt is ready to become a turn.
     Prepared(Box<Prepared>),
+    /// Something for the gate.
+    Gate(gate::Message),
     /// The running turn wants something.
     Turn(TurnMessage),
     /// A turn's task ended.
@@ -199,18 +194,10 @@ enum Own {
     TerminalChanged(TerminalId),
     /// The configuration changed; it is restricted by the files of the session's own folders.
     Config(Arc<Config>),
-    /// Whether edits are accepted as they come in the whole project was kept, or could not be.
-    AlwaysKept(bool, Result<(), StoreError>, Reply<Done>),
     /// Something that the log cannot say, because it is the log that fails.
     Alert(String),
     /// A model was chosen, or was not there to choose.
     ModelSelected(Result<Arc<dyn Model>, Error>, Reply<ModelSelectResult>),
-    /// Whether the workspace is trusted, as just read; none where that was not decided.
-    Trust(Option<bool>),
-    /// An answer about trust that came after its turn had ended was kept.
-    TrustKept(Caller),
-    /// A language server that the project brings along is wanted.
-    ProgramWanted(oneshot::Sender<brought::Stand>),
     /// All that was recorded before a client opened the session is stored.
     Opened(Caller, u64, Reply<Opened>),
 }
@@ -305,8 +292,7 @@ struct Session {
     log: Log,
     state: State,
     reading: Reading,
-    /// Whether its folders are trusted.
-    trust: Workspace,
+    gate: Gate,
     /// Those who see it.
     followers: HashMap<ClientId, Caller>,
     /// Whose unsaved texts count, and whose editor changes documents: the client that started the last turn; before the
@@ -324,7 +310,6 @@ struct Session {
     went_well: bool,
     /// An answer to the question that the running turn will ask again.
     given: Option<GivenAnswer>,
-    questions: BTreeMap<PermissionId, Question>,
     review: Review,
     /// Those who wait for accepted hunks to arrive, with the failures so far.
     settling: Vec<Settling>,
@@ -347,11 +332,6 @@ struct Session {
     rounds: Rounds,
     /// Text hashes of buffers that hold nothing unsaved but our accepted edits.
     ours: HashMap<PathBuf, agent::edit::TextHash>,
-    /// The rules in force, for the turn to read at any time.
-    rules: Arc<RwLock<Arc<Rules>>>,
-    grants: Grants,
-    /// Who said that edits are accepted as they come, or not.
-    accepting: Accepting,
     terminals: Terminals,
     /// How many requests have begun whose work comes back to this task.
     begun: usize,
@@ -519,7 +499,10 @@ impl Session {
                     let _ = own.send(Own::Config(Arc::new(config.with_projects(&folders))));
                 });
             }
-            Message::Always(project, on) => self.always(&project, on),
+            Message::Always(project, on) => {
+                let news = self.gate.always(&project, on, &self.config, self.state.accept_edits);
+                self.record_all(news);
+            }
             Message::Trust(_) => self.look_at_trust(),
             // The loop keeps it for itself.
             Message::Shutdown(done) => drop(done),
@@ -539,6 +522,7 @@ impl Session {
                 None => self.begin_turn(*prepared),
             },
             Own::Restored(restored) => self.files_restored(*restored),
+            Own::Gate(message) => self.gate_message(message),
             Own::Turn(message) => self.turn_message(message),
             Own::TurnEnded(end) => self.turn_ended(end),
             Own::Applied(applied) => self.applied(*applied),
@@ -572,8 +556,9 @@ impl Session {
             Own::Config(config) => {
                 let before = std::mem::replace(&mut self.config, config);
                 self.problems.set_wait(self.config.wait_for_problems());
-                self.permissions_configured();
-                self.accepting_configured(&before);
+                let State { mode, accept_edits, .. } = self.state;
+                let news = self.gate.configured(&before, &self.config, mode, accept_edits);
+                self.record_all(news);
             }
             Own::Alert(text) => self.followers.values().for_each(|follower| follower.editor.alert(&text)),
             Own::ModelSelected(model, reply) => {
@@ -585,10 +570,6 @@ impl Session {
                 });
                 self.answer_when_stored(reply, selected);
             }
-            Own::AlwaysKept(on, kept, reply) => self.always_kept(on, kept, reply),
-            Own::Trust(decided) => self.trust_read(decided),
-            Own::TrustKept(caller) => self.trust_kept(caller),
-            Own::ProgramWanted(reply) => self.program_wanted(reply),
             Own::Opened(caller, since, reply) => self.opened(caller, since, reply),
         }
     }
@@ -639,8 +620,10 @@ impl Session {
             }
             Request::ReviewAuto(params, reply) => self.accept_edits(&params, reply),
             Request::SessionMode(params, reply) => self.set_mode(&params, reply),
-            Request::PermissionList(_, reply) => self.permission_list(&caller, reply),
-            Request::PermissionRevoke(params, reply) => self.revoke(params, reply),
+            Request::PermissionList(_, reply) => self.gate.list(&caller.trust, reply),
+            Request::PermissionRevoke(params, reply) => {
+                self.gate.revoke(params, reply, &self.config, self.state.mode);
+            }
             Request::TerminalOpen(params, reply) => self.terminals.open(&caller, params, reply),
             Request::TerminalWrite(params, reply) => self.terminals.write(params, reply),
             Request::TerminalResize(params, reply) => self.terminals.resize(params, reply),
@@ -677,6 +660,10 @@ impl Session {
     fn record(&mut self, event: Event) {
         self.state.apply(&event);
         self.log.record(event);
+    }
+
+    fn record_all(&mut self, events: impl IntoIterator<Item = Event>) {
+        events.into_iter().for_each(|event| self.record(event));
     }
 
     /// Records what one of the session's services tells, and what it makes of a terminal.

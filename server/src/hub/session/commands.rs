@@ -18,7 +18,7 @@ use providers::cost::format_cost;
 use tokio::sync::oneshot;
 use workspace::paths;
 
-use super::permissions::{self, BYPASS};
+use super::gate::{self, BYPASS};
 use super::prepare::Preparation;
 use super::{NewSession, resolve_model, tell_router};
 use crate::hub::feed::blocking;
@@ -64,7 +64,7 @@ async fn run(preparation: &Preparation, command: Command, done: &mut Done) -> Re
             Ok(format!("mode {}", mode_name(mode)))
         }
         Command::Bypass { confirmed } => {
-            if let Some(error) = permissions::refused(&preparation.config, Mode::Bypass, true) {
+            if let Some(error) = gate::refused(&preparation.config, Mode::Bypass, true) {
                 return Err(error.message);
             }
             if !confirmed {

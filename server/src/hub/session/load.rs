@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use agent::permission::{self, Rule, Rules};
 use agent::store::{SessionFilter, SessionLock, Store, StoreError};
 use protocol::checkpoint::FileImage;
 use protocol::event::{SeenOccasion, Severity};
@@ -18,26 +17,24 @@ use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 use workspace::results::Results;
 use workspace::review::Review;
-use workspace::search::{Hides, MayRead, Search};
+use workspace::search::Search;
 use workspace::seen::Seen;
 use workspace::shell::{Confinement, Shell, ShellConfig, Spool, Trust, jobs};
 use workspace::text::hash;
 
-use super::accepting::{self, Accepting};
 use super::applying::Applying;
-use super::brought;
 use super::confinement;
 use super::formatting::Formatting;
+use super::gate::{self, Gate, InForce};
 use super::halves::{CutOff, Halves};
 use super::lang;
 use super::overlay::Overlay;
-use super::permissions::{self as permitting, Grants};
 use super::problems::Problems;
 use super::rounds::Rounds;
 use super::state::State;
 use super::terminals::{self, Terminals};
 use super::watch::{self, Watch};
-use super::{NewSession, Open, Own, Question, Reading, Session};
+use super::{NewSession, Open, Own, Reading, Session};
 use crate::config::Config;
 use crate::hub::Error;
 use crate::hub::feed::{Log, blocking, now};
@@ -76,7 +73,7 @@ pub(super) async fn load(
     new: Option<NewSession>,
 ) -> Result<(Session, mpsc::UnboundedReceiver<Own>), Error> {
     let (shared, id) = (open.shared.clone(), open.id.clone());
-    let Stored { state, last, folder, spool, grants, always, elsewhere } = Stored::read(open).await?;
+    let Stored { state, last, folder, spool, project, kept, elsewhere } = Stored::read(open).await?;
     let folders = match &new {
         Some(new) => new.folders.clone(),
         None => state.folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect(),
@@ -106,13 +103,13 @@ pub(super) async fn load(
     let terminals = Terminals::new(made, &state.terminals);
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
-    let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
+    let rules = InForce::default();
     let watched = watch::Seen {
         baseline,
         search: search.clone(),
         reader: Arc::clone(&reader),
         roots: Arc::clone(&roots),
-        rules: Arc::clone(&rules),
+        rules: rules.clone(),
         store: Arc::clone(&shared.parts.store),
     };
     let watch = Watch::new(watched, own.clone());
@@ -120,12 +117,12 @@ pub(super) async fn load(
     let intercept = tools::Intercept::default();
     let trusted = Arc::clone(trust.may_run_git_programs());
     let is_trusted: Arc<dyn Fn() -> bool + Send + Sync> = Arc::new(move || trusted.load(Ordering::Relaxed));
-    let gate = brought::Programs::new(&shared.trust, &own);
+    let programs = gate::Programs::new(&shared.trust, &own);
     let pass = config.pass_environment.as_slice().into();
-    let access = Access { trusted: Arc::clone(&is_trusted), policy, pass, gate };
+    let access = Access { trusted: Arc::clone(&is_trusted), policy, pass, gate: programs };
     let (servers, of) = (Arc::clone(&shared.servers), Roots::clone(&roots));
     let own_servers = move |reader| servers.source(of.clone(), reader, access.clone());
-    let shown = search.clone().showing_only(may_read(&rules, &roots)).knowing_if(hides_files(&rules, &roots));
+    let shown = search.clone().showing_only(rules.may_read(&roots)).knowing_if(rules.hides_files(&roots));
     let problems = Problems::new(
         lang::of_editor(&editors, Arc::clone(&is_trusted)),
         Box::new(own_servers.clone()),
@@ -155,23 +152,21 @@ pub(super) async fn load(
     let tools = tools::builtin(&services).into_iter().chain(shared.parts.tools.iter().cloned()).collect();
     let reading =
         Reading { roots, reader, overlay, search, seen, results, tags, intercept, tools, editors, own_servers };
+    let store = Arc::clone(&shared.parts.store);
+    let made = gate::Made { own: own.clone(), store, project, kept, rules, trust };
+    let gate = Gate::new(made, state.questions.values().cloned());
     let mut session = Session {
         // Milliseconds: ids of an earlier process are always lower.
         next_id: now(),
         log,
         reading,
-        trust,
+        gate,
         followers: open.followers.clone(),
         home: Some(open.home.clone()),
         turn: None,
         user_command: None,
         queue: VecDeque::new(),
         interjections: Vec::new(),
-        questions: state
-            .questions
-            .iter()
-            .map(|(id, request)| (id.clone(), Question { request: request.clone(), waiting: None }))
-            .collect(),
         review: Review::default(),
         settling: Vec::new(),
         not_saved: Vec::new(),
@@ -186,9 +181,6 @@ pub(super) async fn load(
         begun: 0,
         went_well: true,
         ours: HashMap::new(),
-        rules,
-        grants: Grants::new(grants),
-        accepting: Accepting::new(always),
         terminals,
         last_caller: None,
         given: None,
@@ -199,7 +191,7 @@ pub(super) async fn load(
         shared,
         id,
     };
-    session.set_rules();
+    session.gate.put_in_force(&session.config, session.state.mode);
     let mut warnings = session.shared.parts.warnings.clone();
     match new {
         Some(new) => {
@@ -209,10 +201,13 @@ pub(super) async fn load(
         }
         None => session.restore().await,
     }
-    session.leave_bypass("mode `bypass` is confirmed anew each time that Azimuth starts");
+    let why = "mode `bypass` is confirmed anew each time that Azimuth starts";
+    let left = session.gate.leave_bypass(why, session.state.mode, &session.config);
+    session.record_all(left);
     session.forget_old_checkpoints();
     // A switch of the session's holds while the process lives that it was made in.
-    session.accepting_changed();
+    let news = session.gate.news(&session.config, session.state.accept_edits);
+    session.record_all(news);
     for text in warnings {
         session.record(Event::Notice { severity: Severity::Warning, text });
     }
@@ -228,10 +223,10 @@ struct Stored {
     folder: PathBuf,
     /// What its shell has printed.
     spool: Arc<Spool>,
-    /// What is granted in its project.
-    grants: Vec<Rule>,
-    /// Whether edits are accepted as they come in its project.
-    always: bool,
+    /// What is kept for good is kept under it: its first folder.
+    project: String,
+    /// What is kept for it.
+    kept: gate::Kept,
     /// The folders of other sessions, in which their commands write.
     elsewhere: Vec<PathBuf>,
 }
@@ -249,14 +244,13 @@ impl Stored {
             jobs::forget_earlier(&folder, state.terminals.last_job);
             Shell::remove_left_pipes(&folder);
             let project = state.folders.first().cloned().unwrap_or_default();
-            let grants = permitting::granted(&*store, &project)?;
-            let always = accepting::of_project(&*store, &project)?;
+            let kept = gate::Kept::read(&*store, &project)?;
             let spool = match spool {
                 Some(spool) => spool.catch_up().map(|()| spool),
                 None => Spool::open(&folder).map(Arc::new),
             };
             let elsewhere = folders_of_sessions(&*store)?;
-            Ok(spool.map(|spool| Self { state, last, folder, spool, grants, always, elsewhere }))
+            Ok(spool.map(|spool| Self { state, last, folder, spool, project, kept, elsewhere }))
         });
         read.await?.map_err(|error| {
             let text = format!("the folder of the session's terminal cannot be used: {error}");
@@ -344,23 +338,6 @@ fn take(store: &dyn Store, session: &SessionId) -> Result<Box<dyn SessionLock>, 
             result => return result,
         }
     }
-}
-
-/// What the model's searches may show, and what may be kept of what commands change, by the rules in force when one
-/// begins.
-pub(super) fn may_read(rules: &Arc<RwLock<Arc<Rules>>>, roots: &Roots) -> Arc<MayRead> {
-    let (rules, folders) = (Arc::clone(rules), roots.iter().map(|root| root.path.clone()).collect::<Arc<[_]>>());
-    Arc::new(move |named| {
-        let rules = Arc::clone(&rules.read().unwrap_or_else(PoisonError::into_inner));
-        let (folders, named) = (Arc::clone(&folders), named.map(Path::to_path_buf));
-        Box::new(move |path| permission::may_read(&rules, &folders, named.as_deref(), path))
-    })
-}
-
-/// Whether the rules in force keep any file from the model's searches.
-fn hides_files(rules: &Arc<RwLock<Arc<Rules>>>, roots: &Roots) -> Arc<Hides> {
-    let (rules, folders) = (Arc::clone(rules), roots.iter().map(|root| root.path.clone()).collect::<Arc<[_]>>());
-    Arc::new(move || permission::hides_files(&rules.read().unwrap_or_else(PoisonError::into_inner), &folders))
 }
 
 impl Session {

@@ -1,7 +1,7 @@
 //! What a turn asks of its session: every call is a message to the session's task, but for the rules, which are read,
 //! long results, which are files of their own, and what language servers are asked.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use agent::edit::{EditPlan, EditRefused, Proposed};
 use agent::permission::{Rule, Rules, Surroundings};
@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use workspace::results::Results;
 
 use super::Own;
+use super::gate::{self, InForce};
 use super::problems::Problems;
 use crate::hub::feed::blocking;
 use crate::hub::trust::{Word, Workspace};
@@ -23,7 +24,7 @@ pub(super) struct Port {
     pub(super) session: SessionId,
     pub(super) turn: TurnId,
     pub(super) own: mpsc::UnboundedSender<Own>,
-    pub(super) rules: Arc<RwLock<Arc<Rules>>>,
+    pub(super) rules: InForce,
     pub(super) results: Results,
     pub(super) problems: Problems,
     /// The workspace, and what the turn's home says of the trust in it.
@@ -37,8 +38,6 @@ pub(super) struct Port {
 /// What a turn wants.
 pub(super) enum TurnMessage {
     Record(TurnId, Event),
-    Ask(TurnId, PermissionRequest, oneshot::Sender<Answer>),
-    Grant(Rule, GrantScope, oneshot::Sender<()>),
     Stored(oneshot::Sender<()>),
     Propose(ToolCallId, EditPlan, oneshot::Sender<Result<Proposed, EditRefused>>),
     Proposed(ToolCallId, oneshot::Sender<Option<Proposed>>),
@@ -52,8 +51,12 @@ pub(super) enum TurnMessage {
 
 impl Port {
     async fn call<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> TurnMessage) -> Option<T> {
+        self.post(|reply| Own::Turn(message(reply))).await
+    }
+
+    async fn post<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Own) -> Option<T> {
         let (reply, answer) = oneshot::channel();
-        self.own.send(Own::Turn(message(reply))).ok()?;
+        self.own.send(message(reply)).ok()?;
         answer.await.ok()
     }
 }
@@ -70,12 +73,12 @@ impl agent::session::Session for Port {
     }
 
     async fn ask(&self, request: PermissionRequest) -> Answer {
-        let asked = self.call(|reply| TurnMessage::Ask(self.turn.clone(), request, reply)).await;
+        let asked = self.post(|reply| Own::Gate(gate::Message::Ask(self.turn.clone(), request, reply))).await;
         asked.unwrap_or(Answer::Cancelled)
     }
 
     fn rules(&self) -> Arc<Rules> {
-        Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
+        self.rules.get()
     }
 
     fn surroundings(&self) -> Surroundings {
@@ -85,7 +88,7 @@ impl agent::session::Session for Port {
     }
 
     async fn grant(&self, rule: Rule, scope: GrantScope) {
-        self.call(|done| TurnMessage::Grant(rule, scope, done)).await;
+        self.post(|done| Own::Gate(gate::Message::Grant(rule, scope, done))).await;
     }
 
     async fn stored(&self) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use agent::commands::{self, Invocation};
 use agent::edit::EditForm;
 use agent::model::{Model, ToolSpec};
-use agent::permission::{Rule, Rules, denied_reading};
+use agent::permission::{Rules, denied_reading};
 use agent::prompt::{Environment, PromptParts};
 use agent::session::Answer;
 use agent::tool::Tool;
@@ -24,7 +24,7 @@ use workspace::reader::Reader;
 use workspace::seen::Seen;
 use workspace::shell::Shell;
 
-use super::{Caller, accepting, default_model, file_mark, permissions, resolve_model, usable};
+use super::{Caller, default_model, file_mark, gate, resolve_model, usable};
 use crate::config::Config;
 use crate::hub::feed::blocking;
 use crate::hub::router::{Message, Post, Shared};
@@ -57,10 +57,8 @@ pub(super) struct Preparation {
     pub(super) unpriced: BTreeSet<String>,
     /// Whether edits are accepted as they come, and for how long.
     pub(super) accept_edits: (bool, AutoScope),
-    /// How often it was said here whether they are in the whole project.
-    pub(super) said: u64,
-    /// How often what is granted for the project was changed here.
-    pub(super) grants_changed: u64,
+    /// How often what is kept for the project was changed here.
+    pub(super) changes: gate::Changes,
     /// Whether its workspace is trusted.
     pub(super) trust: Workspace,
     pub(super) caller: Caller,
@@ -111,12 +109,8 @@ pub(super) struct NewTurn {
     pub(super) form: EditForm,
     /// The tools that the model is told of.
     pub(super) offered: Arc<[ToolSpec]>,
-    /// Whether edits are accepted as they come in the whole project, by the store, as read when it had been said here
-    /// so often; none where it cannot be read.
-    pub(super) always: Option<(bool, u64)>,
-    /// The rules that are kept for the project, and how often they had been changed here; none where they cannot be
-    /// read.
-    pub(super) grants: Option<(Vec<Rule>, u64)>,
+    /// What is kept for the project, and how often that had been changed here; none where it cannot be read.
+    pub(super) kept: Option<(gate::Kept, gate::Changes)>,
     /// Which of the project's rules could not be read and why, for the user.
     pub(super) rules_left_out: Vec<String>,
 }
@@ -211,12 +205,9 @@ async fn new_turn(
     let title = agent::title::from_prompt(&prompt);
     let context = expand(reader, roots, &preparation.rules, &preparation.seen, &prompt).await;
     let (store, project) = (Arc::clone(&shared.parts.store), preparation.project());
-    let kept =
-        blocking(move || Ok((accepting::of_project(&*store, &project)?, permissions::granted(&*store, &project)?)));
-    let kept = kept.await.inspect_err(|error| tracing::warn!(%error, "what is kept for the project cannot be read"));
-    let (always, grants) = kept.ok().unzip();
-    let always = always.map(|on| (on, preparation.said));
-    let grants = grants.map(|rules| (rules, preparation.grants_changed));
+    let kept = blocking(move || gate::Kept::read(&*store, &project)).await;
+    let kept = kept.inspect_err(|error| tracing::warn!(%error, "what is kept for the project cannot be read"));
+    let kept = kept.ok().map(|kept| (kept, preparation.changes));
     let (roots, reader) = (Arc::clone(roots), Arc::clone(reader));
     let rules = tokio::task::spawn_blocking(move || extend::rules::load(&roots, &reader)).await.unwrap_or_default();
     let environment = Environment {
@@ -242,7 +233,7 @@ async fn new_turn(
     let parts = PromptParts { tools: &offered, mode, environment: &environment, file_blocks, rules: &text };
     let system = agent::prompt::system(&parts);
     let rules_left_out = rules.problems;
-    NewTurn { prompt, context, title, model, system, file_mark, form, offered, always, grants, rules_left_out }
+    NewTurn { prompt, context, title, model, system, file_mark, form, offered, kept, rules_left_out }
 }
 
 /// The tools that a model is told of: those of its mode, and of those that edit the ones of its form.

@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent::edit::{EditPlan, EditRefused, Proposed, TextHash};
-use agent::session::{Answer, Unsettled};
+use agent::session::Unsettled;
 use futures_util::FutureExt;
 use protocol::checkpoint::FileImage;
 use protocol::event::{ApplyOutcome, SeenOccasion, Severity};
-use protocol::permission::{PermissionAbout, PermissionOutcome};
 use protocol::review::{
     Decision, DecisionTarget, HunkState, ReviewChangeParams, ReviewCommentParams, ReviewDecideParams, ReviewResult,
 };
@@ -27,7 +26,7 @@ use super::carry::{Carried, Carrier, Change, NewPlace, base};
 use super::halves::Settling;
 use super::port::TurnMessage;
 use super::watch::{COMPARING, Found};
-use super::{Own, Question, Session};
+use super::{Own, Session, gate};
 use crate::hub::chat_name::is_chat;
 use crate::hub::{ClientId, Editor, Error};
 
@@ -93,8 +92,8 @@ impl Session {
             .map(|file| (file.path.clone(), file.read.clone(), file.new_text.as_deref().map(hash)))
             .collect();
         // A file of which the rest is missing waits for it, so that nothing is cut short.
-        let applied =
-            self.accepts(plan.files.iter().map(|file| file.path.as_path())) && !agent::file_blocks::is_cut(call);
+        let files = plan.files.iter().map(|file| file.path.as_path());
+        let applied = gate::accepts(&self.state, &self.reading.roots, files) && !agent::file_blocks::is_cut(call);
         let mut proposed = Proposed { pending_hunks: 0, added: 0, removed: 0, applied };
         let mut there = Vec::new();
         for (mut file, base) in plan.files.into_iter().zip(bases) {
@@ -131,7 +130,8 @@ impl Session {
         if applied {
             let (done, applied) = oneshot::channel();
             // It may have had a part in a file that is moved on with one of its own, and waits for the user.
-            let targets = self.review.pending_of(call, |file| self.accepts(std::iter::once(file)));
+            let accepts = |file: &Path| gate::accepts(&self.state, &self.reading.roots, std::iter::once(file));
+            let targets = self.review.pending_of(call, accepts);
             self.accept_hunks(targets, Some(call.clone()), done);
             let (own, call) = (self.own.clone(), call.clone());
             tokio::spawn(async move {
@@ -542,16 +542,9 @@ impl Session {
 
     /// A turn that waits to be told what becomes of pending hunks before a command goes on once none is pending.
     fn drop_moot_questions(&mut self) {
-        if !self.review.all_pending().is_empty() {
-            return;
-        }
-        let is_moot =
-            |question: &Question| question.request.about == PermissionAbout::PendingEdits && question.waiting.is_some();
-        let moot: Vec<_> = self.questions.iter().filter(|(_, it)| is_moot(it)).map(|(id, _)| id.clone()).collect();
-        for id in moot {
-            if let Some(Question { waiting: Some(waiting), .. }) = self.close_question(&id, PermissionOutcome::Moot) {
-                let _ = waiting.send(Answer::Moot);
-            }
+        if self.review.all_pending().is_empty() {
+            let closed = self.gate.nothing_pending();
+            self.record_closed(closed);
         }
     }
 

@@ -84,7 +84,7 @@ pub(super) struct Rounds {
 impl Session {
     /// Lists what others changed, but where edits are accepted as they come: it is kept at once.
     pub(super) fn list_landed(&mut self, turn: &TurnId, landings: Landings) {
-        if !self.config.review_commands || self.accepts_as_they_come() {
+        if !self.config.review_commands || self.state.accepts_as_they_come() {
             return;
         }
         if self.rounds.turn.as_ref() != Some(turn) {

@@ -9,7 +9,7 @@ use agent::history::History;
 use protocol::checkpoint::{ChangedFile, FileImage, RestoredFile};
 use protocol::content::Usage;
 use protocol::event::{ApplyOutcome, SeenOccasion, Severity};
-use protocol::permission::{PermissionOutcome, PermissionRequest};
+use protocol::permission::{PermissionAbout, PermissionOutcome, PermissionRequest};
 use protocol::review::{AutoScope, Decision, HunkState, Proposal};
 use protocol::session::{Mode, SessionInfo};
 use protocol::turn::StopReason;
@@ -20,7 +20,6 @@ use workspace::text::hash;
 use super::checkpoints::Checkpoints;
 use super::halves::Told;
 use super::terminals;
-use super::trusting;
 use crate::hub::feed::now;
 
 /// Of a command that the model is reminded of it hears this many characters.
@@ -167,7 +166,7 @@ impl State {
             Event::PromptQueued { queue_id, prompt } => self.queue.push_back((queue_id.clone(), prompt.clone())),
             Event::PromptDequeued { queue_id } => self.queue.retain(|(id, _)| id != queue_id),
             Event::PermissionAsked { request, .. } => {
-                self.trust_asked |= trusting::asks(event);
+                self.trust_asked |= request.about == PermissionAbout::Trust;
                 self.asked.insert(request.permission_id.clone());
                 self.questions.insert(request.permission_id.clone(), request.clone());
             }
@@ -261,6 +260,11 @@ impl State {
             | Event::TitleChanged { .. } => true,
             _ => false,
         }
+    }
+
+    /// Whether edits are accepted as they come, because it was said so, or by the mode.
+    pub(super) fn accepts_as_they_come(&self) -> bool {
+        self.accept_edits.0 || matches!(self.mode, Mode::AcceptEdits | Mode::Bypass)
     }
 
     /// Whether nobody would miss it: nothing was said in it, and nobody asked for it. Of an older version's log that is

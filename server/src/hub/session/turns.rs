@@ -18,12 +18,11 @@ use serde_json::json;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::permissions;
+use super::gate::{self, Asking};
 use super::port::{Port, TurnMessage};
 use super::prepare::{self, GivenAnswer, Preparation, Prepared};
-use super::trusting::Asking;
 use super::waiting::Sent;
-use super::{Caller, Own, Question, Session};
+use super::{Caller, Own, Session};
 use crate::hub::{Error, Reply};
 
 /// The turn that runs, or is about to.
@@ -34,10 +33,6 @@ pub(super) struct Running {
     cancel: CancellationToken,
     /// The prompt that it is made of, until it has begun.
     pub(super) sent: Option<Sent>,
-    /// Whether it asks nothing: the mode that it began in.
-    bypasses: bool,
-    /// Whether it began in mode `plan`.
-    pub(super) plans: bool,
     /// Its task, once it has one.
     task: Option<AbortHandle>,
     /// The prompts that came when it had said its end, and its task was about to end.
@@ -69,7 +64,7 @@ impl Session {
         }
         // A prompt alone confirms nothing.
         if let Some(mode) = params.mode
-            && let Some(error) = permissions::refused(&self.config, mode, self.state.mode == Mode::Bypass)
+            && let Some(error) = gate::refused(&self.config, mode, self.state.mode == Mode::Bypass)
         {
             return drop(reply.send(Err(error)));
         }
@@ -85,9 +80,9 @@ impl Session {
         self.turn.as_ref().is_some_and(|turn| turn.task.is_none())
     }
 
-    /// Whether the running turn began in mode `bypass`.
-    pub(super) fn turn_bypasses(&self) -> bool {
-        self.turn.as_ref().is_some_and(|turn| turn.bypasses)
+    /// Whether this turn runs, and was not cancelled.
+    pub(super) fn turn_goes_on(&self, turn: &TurnId) -> bool {
+        self.turn.as_ref().is_some_and(|running| running.id == *turn && !running.cancel.is_cancelled())
     }
 
     /// Goes on with a turn that ended while it asked, now that there is an answer.
@@ -113,16 +108,7 @@ impl Session {
         let id = TurnId::new(self.new_id("turn"));
         let cancel = CancellationToken::new();
         let home = caller.clone();
-        self.turn = Some(Running {
-            id: id.clone(),
-            home,
-            cancel,
-            sent: None,
-            bypasses: false,
-            plans: false,
-            task: None,
-            next: Vec::new(),
-        });
+        self.turn = Some(Running { id: id.clone(), home, cancel, sent: None, task: None, next: Vec::new() });
         let preparation = Preparation {
             shared: self.shared.clone(),
             config: Arc::clone(&self.config),
@@ -132,12 +118,11 @@ impl Session {
             info: self.info(),
             unpriced: self.state.unpriced.clone(),
             accept_edits: self.state.accept_edits,
-            said: self.accepting.said(),
-            grants_changed: self.grants.changed(),
+            changes: self.gate.changes(),
             reader: self.reading.reader.clone(),
             seen: self.reading.seen.clone(),
-            rules: self.rules_in_force(),
-            trust: self.trust.clone(),
+            rules: self.gate.rules().get(),
+            trust: self.gate.trust().clone(),
             caller,
             turn: id,
             prompt,
@@ -164,7 +149,7 @@ impl Session {
         }
         // `bypass` may have been left, or forbidden, while the prompt was made ready.
         let is_confirmed = prepared.confirmed || self.state.mode == Mode::Bypass;
-        let is_refused = permissions::refused(&self.config, prepared.mode, is_confirmed).is_some();
+        let is_refused = gate::refused(&self.config, prepared.mode, is_confirmed).is_some();
         let mode = if is_refused { self.state.mode } else { prepared.mode };
         if prepared.chose_mode {
             self.enter(mode);
@@ -182,14 +167,13 @@ impl Session {
             });
             return self.next_in_queue();
         };
-        if let Some((on, said)) = turn.always {
-            self.always_read(on, said);
-        }
-        if let Some((rules, changed)) = turn.grants {
-            self.grants_read(rules, changed);
+        if let Some((kept, changes)) = turn.kept {
+            let news = self.gate.kept_read(kept, changes, &self.config, self.state.mode, self.state.accept_edits);
+            self.record_all(news);
         }
         if prepared.given.is_none() {
-            self.close_questions();
+            let closed = self.gate.close_questions();
+            self.record_closed(closed);
         }
         if self.state.title.is_empty()
             && let Some(title) = turn.title
@@ -215,17 +199,14 @@ impl Session {
             mode,
         });
         self.tell_of_rules(turn.rules_left_out);
-        if let Some(running) = &mut self.turn {
-            running.bypasses = mode == Mode::Bypass;
-            running.plans = mode == Mode::Plan;
-        }
+        self.gate.turn_began(mode);
         self.dequeue_begun();
         self.problems.begin();
         self.follow_turn(&id);
         self.given = prepared.given;
         self.reading.tags.set(turn.form == EditForm::Hashline);
         let word = self.turn.as_ref().map(|turn| turn.home.trust.clone());
-        let asking = word.and_then(|word| self.asking(word));
+        let asking = word.filter(|_| !self.state.trust_asked).map(|word| self.gate.asking(self.shared.clone(), word));
         let tools = turn.offered.iter().filter(|_| self.config.intercept_commands).map(|tool| tool.name.clone());
         self.reading.intercept.set(tools);
         match (model, &mut self.turn) {
@@ -235,10 +216,10 @@ impl Session {
                     session: self.id.clone(),
                     turn: id.clone(),
                     own: self.own.clone(),
-                    rules: Arc::clone(&self.rules),
+                    rules: self.gate.rules().clone(),
                     results: self.reading.results.clone(),
                     problems: self.problems.clone(),
-                    trust: (self.trust.clone(), word),
+                    trust: (self.gate.trust().clone(), word),
                     sandboxed: self.terminals.is_sandboxed(),
                     questions: AtomicU64::new(0),
                 });
@@ -270,6 +251,7 @@ impl Session {
                     self.record(turn.broken_off(StopReason::Error, &error));
                 }
                 self.turn = None;
+                self.gate.turn_ended(&self.config, self.state.mode);
             }
         }
         if let Some(reply) = prepared.reply {
@@ -309,20 +291,6 @@ impl Session {
                     self.record(event);
                 }
             }
-            TurnMessage::Ask(turn_id, request, reply) => {
-                if self.turn.as_ref().is_none_or(|running| running.id != turn_id || running.cancel.is_cancelled()) {
-                    let _ = reply.send(Answer::Cancelled);
-                    return;
-                }
-                if let Some(answer) = self.given_answer(&request) {
-                    let _ = reply.send(answer);
-                    return;
-                }
-                self.record(Event::PermissionAsked { turn_id, request: request.clone() });
-                let id = request.permission_id.clone();
-                self.questions.insert(id, Question { request, waiting: Some(reply) });
-            }
-            TurnMessage::Grant(rule, scope, done) => self.grant(rule, scope, done),
             TurnMessage::Stored(done) => {
                 let log = self.log.clone();
                 tokio::spawn(async move {
@@ -347,7 +315,7 @@ impl Session {
     }
 
     /// The answer to a question that an earlier turn asked, if it was answered since and is the same question still.
-    fn given_answer(&mut self, request: &PermissionRequest) -> Option<Answer> {
+    pub(super) fn given_answer(&mut self, request: &PermissionRequest) -> Option<Answer> {
         let given = self.given.take_if(|given| request.tool_call_id.as_ref() == Some(&given.call))?;
         let Answer::Selected { option_id, .. } = &given.answer else { return None };
         let is_option = request.options.iter().any(|option| option.option_id == *option_id);
@@ -377,11 +345,6 @@ impl Session {
         heard
     }
 
-    /// What grants are kept under: the session's first folder.
-    pub(super) fn project(&self) -> String {
-        self.state.folders.first().cloned().unwrap_or_default()
-    }
-
     pub(super) fn cancel(&mut self, params: &TurnCancelParams) -> Result<TurnCancelResult, Error> {
         let running = self.turn.as_ref().map(|turn| turn.id.clone());
         if let Some(wanted) = &params.turn_id
@@ -393,7 +356,8 @@ impl Session {
         }
         if let Some(turn) = &self.turn {
             turn.cancel.cancel();
-            self.close_questions();
+            let closed = self.gate.close_questions();
+            self.record_closed(closed);
         }
         let stops = running.is_none() && params.turn_id.is_none() && self.cancel_user_command();
         Ok(TurnCancelResult { cancelled: running.is_some() || stops })
@@ -403,15 +367,13 @@ impl Session {
     /// that is still being made ready waits, unless its sender is there to send it again: a window of another process.
     pub(super) fn interrupt_turn(&mut self) {
         let Some(turn) = self.turn.take() else { return };
-        self.set_rules();
+        self.gate.turn_ended(&self.config, self.state.mode);
         self.problems.end();
         turn.cancel.cancel();
         if let Some(task) = turn.task {
             task.abort();
         }
-        for question in self.questions.values_mut() {
-            question.waiting = None;
-        }
+        self.gate.leave_questions();
         let is_told = turn.home.is_attached && self.followers.contains_key(&turn.home.id);
         if let Some(sent) = turn.sent.filter(|sent| sent.queue_id.is_some() || !is_told) {
             self.keep_waiting(sent);
@@ -435,9 +397,10 @@ impl Session {
             return;
         }
         let Some(Running { sent, next, .. }) = self.turn.take() else { return };
-        self.set_rules();
+        self.gate.turn_ended(&self.config, self.state.mode);
         self.problems.end();
-        self.close_questions();
+        let closed = self.gate.close_questions();
+        self.record_closed(closed);
         // A turn records its own end; one that panicked could not.
         if let Some(turn) = &self.state.open_turn {
             let error =
@@ -475,7 +438,7 @@ fn spawn(
     let task = tokio::spawn(async move {
         let run = async {
             if let Some(asking) = asking {
-                asking.ask(&port).await;
+                asking.ask(&*port).await;
             }
             agent::turn::run(context).await
         };

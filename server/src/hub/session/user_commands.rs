@@ -57,7 +57,7 @@ impl Session {
         let cancel = CancellationToken::new();
         self.record(Event::UserCommandStarted { tool_call_id: id.clone(), command: command.clone(), in_context });
         self.user_command = Some(UserRunning { id: id.clone(), cancel: cancel.clone() });
-        let (workspace, word) = (self.trust.clone(), caller.trust.clone());
+        let (workspace, word) = (self.gate.trust().clone(), caller.trust.clone());
         self.last_caller = Some(caller);
         let (shell, results, own) =
             (Arc::clone(self.terminals.shell()), self.reading.results.clone(), self.own.clone());

@@ -13,7 +13,7 @@ use protocol::turn::{TurnQueueParams, TurnQueueResult, TurnSteerParams};
 use protocol::{ErrorCode, Event, PromptBlock, QueueId, TurnId};
 use serde_json::json;
 
-use super::{Caller, Own, Session, permissions, prepare};
+use super::{Caller, Own, Session, gate, prepare};
 use crate::hub::{Error, Reply};
 
 /// The prompt that a turn is to be made of.
@@ -41,7 +41,7 @@ impl Session {
         user_command::unescape(&mut params.prompt);
         let (own, reader, roots) =
             (self.own.clone(), Arc::clone(&self.reading.reader), Arc::clone(&self.reading.roots));
-        let (rules, seen) = (self.rules_in_force(), self.reading.seen.clone());
+        let (rules, seen) = (self.gate.rules().get(), self.reading.seen.clone());
         self.begun += 1;
         tokio::spawn(async move {
             let context = prepare::expand(&reader, &roots, &rules, &seen, &params.prompt).await;
@@ -141,7 +141,7 @@ impl Session {
             }
         }
         if let Some(mode) = mode
-            && permissions::refused(&self.config, mode, self.state.mode == Mode::Bypass).is_none()
+            && gate::refused(&self.config, mode, self.state.mode == Mode::Bypass).is_none()
         {
             self.enter(mode);
         }

@@ -10,11 +10,10 @@ mod taken;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agent::edit::TextHash;
-use agent::permission::Rules;
 use agent::store::Store;
 use protocol::{ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
@@ -27,7 +26,7 @@ use workspace::search::Search;
 use workspace::text::hash;
 
 pub(super) use self::look::{Found, Look};
-use super::load::may_read;
+use super::gate::InForce;
 use super::{Caller, Own};
 use crate::hub::ClientId;
 
@@ -56,7 +55,7 @@ pub(super) struct Seen {
     pub(super) search: Search,
     pub(super) reader: Arc<Reader>,
     pub(super) roots: Arc<Roots>,
-    pub(super) rules: Arc<RwLock<Arc<Rules>>>,
+    pub(super) rules: InForce,
     pub(super) store: Arc<dyn Store>,
 }
 
@@ -154,7 +153,7 @@ impl Watch {
     /// A look at what has changed since the last one. `home` is whose documents the reader reads.
     fn look_back(&mut self, turn: TurnId, calls: Vec<ToolCallId>, home: Option<ClientId>) -> Look {
         let Seen { baseline, search, reader, roots, rules, store } = self.seen.clone();
-        let (following, may_keep) = (self.following.take(), may_read(&rules, &roots));
+        let (following, may_keep) = (self.following.take(), rules.may_read(&roots));
         Look { following, turn, calls, until: None, baseline, search, may_keep, reader, home, roots, store }
     }
 
