@@ -26,12 +26,29 @@ use workspace::search::Search;
 use workspace::text::hash;
 
 pub(super) use self::look::{Found, Look};
+use self::taken::AfterCommand;
 use super::gate::InForce;
 use super::{Caller, Own};
 use crate::hub::ClientId;
 
 /// How long it may take at most to tell what a command changed.
-pub(super) const COMPARING: Duration = Duration::from_secs(10);
+const COMPARING: Duration = Duration::from_secs(10);
+
+/// What comes back to the session's task for the watch.
+pub(super) enum Message {
+    /// A turn is about to run a command.
+    BeforeCommand(oneshot::Sender<()>),
+    /// A command of a turn has ended.
+    AfterCommand(TurnId, ToolCallId, oneshot::Sender<Vec<String>>),
+    /// The project's files were looked at before a command, all of them or not; or could not be, in words.
+    Remembered(Box<Result<(Found, bool), String>>, oneshot::Sender<()>),
+    /// The project's files were looked at where nobody waits for it.
+    Looked(Box<Found>),
+    /// The files that have pending hunks were read after a command.
+    ReadAfterCommand(Box<AfterCommand>, oneshot::Sender<Vec<String>>),
+    /// What the look with this number came to has been said.
+    LookEnded(u64),
+}
 
 /// Follows what changes in the project's files.
 pub(super) struct Watch {
@@ -116,12 +133,12 @@ impl Watch {
     }
 
     /// A command has ended, which will be looked at.
-    pub(super) fn command_ended(&mut self) {
+    fn command_ended(&mut self) {
         self.comparing += 1;
     }
 
     /// What a command left has been taken.
-    pub(super) fn command_compared(&mut self) {
+    fn command_compared(&mut self) {
         self.comparing -= 1;
     }
 
@@ -159,11 +176,11 @@ impl Watch {
 
     /// Begins a look back at what was followed, after the looks before it. It waits for those at most for this time,
     /// and gets as much for itself; none where it is too late to look.
-    pub(super) fn begin_look(
+    fn begin_look(
         &mut self,
         since: Option<Following>,
         time: Duration,
-        look: impl FnOnce(Option<Duration>) -> Own + Send + 'static,
+        look: impl FnOnce(Option<Duration>) -> Message + Send + 'static,
     ) {
         self.looks.begun += 1;
         let number = self.looks.begun;
@@ -177,9 +194,9 @@ impl Watch {
                 None => false,
             };
             let looked = tokio::task::spawn_blocking(move || look((!late).then_some(time))).await;
-            let broke = || Own::Looked(Box::new(Found { failed: true, ..Found::default() }));
-            let _ = own.send(looked.unwrap_or_else(|_| broke()));
-            let _ = own.send(Own::LookEnded(number));
+            let broke = || Message::Looked(Box::new(Found { failed: true, ..Found::default() }));
+            let _ = own.send(Own::Watch(looked.unwrap_or_else(|_| broke())));
+            let _ = own.send(Own::Watch(Message::LookEnded(number)));
             if let (true, Some(before)) = (late, before) {
                 let _ = before.await;
             }

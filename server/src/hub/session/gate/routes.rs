@@ -26,7 +26,7 @@ impl Session {
             }
             Message::ProgramWanted(reply) => self.program_wanted(reply),
             Message::AlwaysKept(on, kept, reply) => {
-                self.begun -= 1;
+                self.work.end();
                 if let Err(error) = kept {
                     return drop(reply.send(Err(Error::from(error))));
                 }
@@ -37,7 +37,7 @@ impl Session {
             }
             Message::TrustRead(decided) => self.trust_read(decided),
             Message::TrustKept(caller) => {
-                self.begun -= 1;
+                self.work.end();
                 self.resume_turn(caller, None, Answer::Moot);
             }
         }
@@ -62,7 +62,7 @@ impl Session {
     /// Has edits accepted as they come from now on, or no longer.
     pub(in crate::hub::session) fn accept_edits(&mut self, params: &ReviewAutoParams, reply: Reply<Done>) {
         if params.scope == AutoScope::Project {
-            self.begun += 1;
+            self.work.begin();
             return self.gate.keep_always(params.on, reply);
         }
         let news = self.gate.accept_here(params.on, &self.config, self.state.accept_edits);
@@ -82,7 +82,7 @@ impl Session {
         self.record_closed([closed]);
         match follow {
             Some(Follow::KeepTrust(answer)) => {
-                self.begun += 1;
+                self.work.begin();
                 self.gate.keep_trust(self.shared.clone(), caller, &answer);
             }
             Some(Follow::Resume(call, answer)) => self.resume_turn(caller, call, answer),
@@ -101,17 +101,17 @@ impl Session {
 
     /// What was said of some folder, or of this workspace by an editor, is other than it was.
     pub(in crate::hub::session) fn look_at_trust(&self) {
-        let home = self.turn.as_ref().map(|turn| &turn.home).or(self.home.as_ref());
+        let home = self.prompts.home().or(self.clients.home());
         self.gate.look_at_trust(home.map_or_else(Word::default, |home| home.trust.clone()));
     }
 
     /// Puts a question of the running turn to the user, if it was not answered before the call was dispatched again.
     fn ask(&mut self, turn: TurnId, request: PermissionRequest, asker: oneshot::Sender<Answer>) {
-        if !self.turn_goes_on(&turn) {
+        if !self.prompts.goes_on(&turn) {
             let _ = asker.send(Answer::Cancelled);
             return;
         }
-        if let Some(answer) = self.given_answer(&request) {
+        if let Some(answer) = self.prompts.given_answer(&request) {
             let _ = asker.send(answer);
             return;
         }
@@ -138,8 +138,8 @@ impl Session {
 
     /// How it stands, for one who wants to start a program of the project. A turn keeps the mode that it began in.
     fn program_wanted(&mut self, reply: oneshot::Sender<Stand>) {
-        let id = PermissionId::new(self.new_id("program"));
+        let id = PermissionId::new(self.ids.next("program"));
         let plans = self.state.mode == Mode::Plan || self.gate.turn_plans();
-        let _ = reply.send(Stand { plans, turn: self.turn.as_ref().map(|turn| (turn.id.clone(), id)) });
+        let _ = reply.send(Stand { plans, turn: self.prompts.turn().map(|turn| (turn.clone(), id)) });
     }
 }

@@ -1,6 +1,6 @@
 //! The rules in force: the configuration's, and what the user granted with answers.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use agent::permission::{self, Rule, Rules, SourcedRule};
@@ -10,7 +10,7 @@ use protocol::ErrorCode;
 use protocol::permission::{PermissionListResult, RuleEffect, RuleInfo, RuleOrigin};
 use protocol::session::Mode;
 use workspace::paths::Roots;
-use workspace::search::{Hides, MayRead};
+use workspace::search::{MayRead, Search};
 
 use crate::config::Config;
 use crate::hub::Error;
@@ -47,14 +47,15 @@ impl InForce {
         })
     }
 
-    /// Whether the rules in force keep any file from the model's searches.
-    pub(in crate::hub::session) fn hides_files(&self, roots: &Roots) -> Arc<Hides> {
+    /// A search that shows the model what it may read, and knows whether any file is kept from it.
+    pub(in crate::hub::session) fn shown(&self, search: &Search, roots: &Roots) -> Search {
         let (rules, folders) = (self.clone(), folders(roots));
-        Arc::new(move || permission::hides_files(&rules.get(), &folders))
+        let hides = Arc::new(move || permission::hides_files(&rules.get(), &folders));
+        search.clone().showing_only(self.may_read(roots)).knowing_if(hides)
     }
 }
 
-fn folders(roots: &Roots) -> Arc<[std::path::PathBuf]> {
+fn folders(roots: &Roots) -> Arc<[PathBuf]> {
     roots.iter().map(|root| root.path.clone()).collect()
 }
 

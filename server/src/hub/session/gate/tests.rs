@@ -29,9 +29,9 @@ impl World {
         let (own, inbox) = mpsc::unbounded_channel();
         let (store_of_gate, project, rules) = (Arc::clone(&store), PROJECT.to_owned(), InForce::default());
         let gate = Gate::new(Made { own, store: store_of_gate, project, kept, rules, trust }, standing);
-        let mut config = Config::default();
-        config.allow_bypass = true;
-        Self { gate, inbox, store, config, _data: data }
+        let mut world = Self { gate, inbox, store, config: Config::default(), _data: data };
+        world.config.allow_bypass = true;
+        world
     }
 
     /// The rules in force that allow something, and those that ask.

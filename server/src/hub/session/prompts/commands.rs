@@ -18,11 +18,11 @@ use providers::cost::format_cost;
 use tokio::sync::oneshot;
 use workspace::paths;
 
-use super::gate::{self, BYPASS};
-use super::prepare::Preparation;
-use super::{NewSession, resolve_model, tell_router};
+use super::preparation::{Preparation, post_as};
 use crate::hub::feed::blocking;
 use crate::hub::router::Message;
+use crate::hub::session::gate::{self, BYPASS};
+use crate::hub::session::{NewSession, resolve_model, tell_router};
 use crate::hub::{Error, Reply, Request, feed};
 
 /// How many sessions `/conversations` lists.
@@ -257,7 +257,7 @@ async fn confirm(
 /// Asks the session itself for something.
 async fn ask<T>(preparation: &Preparation, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, String> {
     let (reply, answer) = oneshot::channel();
-    super::prepare::post_as(&preparation.shared, preparation.caller.id, request(reply));
+    post_as(&preparation.shared, preparation.caller.id, request(reply));
     match answer.await {
         Ok(answer) => answer.map_err(|error| error.message),
         Err(_) => Err("Azimuth is ending".to_owned()),
