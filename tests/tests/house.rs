@@ -24,7 +24,6 @@ const LONG_FILES: &[(&str, usize)] = &[
     ("server/crates/workspace/src/shell.rs", 661),
     ("server/crates/workspace/src/shell/sandbox/places.rs", 619),
     ("server/crates/workspace/src/syntax/definitions.rs", 664),
-    ("server/src/hub/router.rs", 630),
     ("server/src/hub/session/problems.rs", 635),
     ("server/src/lsp/chat.rs", 673),
     ("server/src/lsp/outbox.rs", 617),
@@ -49,7 +48,6 @@ const CIRCLES: &[(&str, usize)] = &[
     ("server/crates/workspace/src/lang/client", 3),
     ("server/crates/workspace/src/shell", 13),
     ("server/crates/workspace/src/shell/parse", 2),
-    ("server/src/hub", 2),
     ("server/src/lsp", 6),
     ("tests/harness/src", 2),
 ];

@@ -45,11 +45,10 @@ use agent::store::SessionLock;
 use protocol::checkpoint::Direction;
 use protocol::model::ModelSelectResult;
 use protocol::review::ReviewResult;
-use protocol::session::{Mode, SessionInfo, SessionNewResult};
+use protocol::session::{SessionInfo, SessionNewResult};
 use protocol::terminal::Done;
 use protocol::{ErrorCode, Event, SessionId};
 use tokio::sync::{mpsc, oneshot};
-use workspace::buffers::Buffers;
 
 use self::clients::{Clients, give_log};
 use self::edits::Edits;
@@ -65,38 +64,13 @@ use self::undo::{Restored, Undo};
 use self::watch::Watch;
 use self::work::Work;
 use super::feed::{Feed, Log, blocking};
+use super::post::{self, Caller, NewSession, Shared};
 use super::request::Opened;
-use super::router::{self, Shared};
-use super::trust::Word;
-use super::{ClientId, Editor, Error, Reply, Request};
+use super::{ClientId, Error, Reply, Request};
 use crate::config::Config;
 
 /// How long what an ended command came to may take to be said, and a prompt to be made ready, when the session ends.
 const AT_ONCE: Duration = Duration::from_secs(1);
-
-/// Who sent a request.
-#[derive(Clone)]
-pub(super) struct Caller {
-    pub(super) id: ClientId,
-    /// Whether it is another process's window.
-    pub(super) is_attached: bool,
-    /// The name of its editor.
-    pub(super) name: Option<Arc<str>>,
-    pub(super) editor: Arc<dyn Editor>,
-    /// The documents that it has open.
-    pub(super) buffers: Arc<Buffers>,
-    /// What it says of the trust in its workspace.
-    pub(super) trust: Word,
-}
-
-/// What a new session begins with.
-pub(super) struct NewSession {
-    pub(super) folders: Vec<PathBuf>,
-    pub(super) model: Option<String>,
-    pub(super) mode: Mode,
-    /// Whether the user asked for it by a command: chat documents name it, so it is kept whatever comes of it.
-    pub(super) is_asked_for: bool,
-}
 
 /// What the router sends to a session.
 pub(super) enum Message {
@@ -171,12 +145,6 @@ pub(super) fn start(shared: Shared, config: Arc<Config>, id: SessionId, new: Opt
     task
 }
 
-fn tell_router(shared: &Shared, message: router::Message) {
-    if let Some(router) = shared.router.upgrade() {
-        let _ = router.send(router::Post { client: None, message });
-    }
-}
-
 /// All of a session. Only its task touches it.
 struct Session {
     shared: Shared,
@@ -211,8 +179,8 @@ impl Session {
         loop {
             if inbox.is_empty() && own.is_empty() && self.is_idle() && reported != Some(inbox.handled) {
                 reported = Some(inbox.handled);
-                let idle = router::Message::Idle { session: self.id().clone(), handled: inbox.handled };
-                tell_router(&self.shared, idle);
+                let idle = post::Message::Idle { session: self.id().clone(), handled: inbox.handled };
+                self.shared.post(None, idle);
             }
             tokio::select! {
                 message = inbox.recv() => {

@@ -39,7 +39,7 @@ pub(super) use self::trusting::Asking;
 use super::{Caller, Own};
 use crate::config::Config;
 use crate::hub::feed::blocking;
-use crate::hub::router::Shared;
+use crate::hub::post::Shared;
 use crate::hub::trust::{Word, Workspace};
 use crate::hub::{Error, Reply};
 

@@ -34,7 +34,7 @@ use super::{NewSession, Open, Own, Session};
 use crate::config::Config;
 use crate::hub::Error;
 use crate::hub::feed::{Log, blocking, now};
-use crate::hub::router::Shared;
+use crate::hub::post::Shared;
 use crate::hub::trust::Workspace;
 
 /// How long a task of ours may take to leave a session that it held.

@@ -11,8 +11,8 @@ use protocol::{PermissionId, TurnId};
 use tokio::sync::oneshot;
 
 use super::{Answered, Closed, Follow, Message, Stand, refused};
-use crate::hub::router;
-use crate::hub::session::{Caller, Session, tell_router};
+use crate::hub::post;
+use crate::hub::session::{Caller, Session};
 use crate::hub::trust::Word;
 use crate::hub::{Error, Reply};
 
@@ -32,7 +32,7 @@ impl Session {
                 }
                 let events = self.gate.always_kept(on, &self.config);
                 self.record_all(events);
-                tell_router(&self.shared, router::Message::Always(self.gate.project().into(), on));
+                self.shared.post(None, post::Message::Always(self.gate.project().into(), on));
                 self.answer_when_stored(reply, Ok(Done {}));
             }
             Message::TrustRead(decided) => self.trust_read(decided),

@@ -7,8 +7,8 @@ use tokio::sync::mpsc;
 
 use super::Message;
 use crate::hub::feed::blocking;
-use crate::hub::router::{self, Shared};
-use crate::hub::session::{Own, tell_router};
+use crate::hub::post::{self, Shared};
+use crate::hub::session::Own;
 use crate::hub::trust::{Word, Workspace, answered};
 
 /// How often it is looked while a question stands whether the user has answered in a window of another process.
@@ -66,5 +66,5 @@ pub(super) async fn keep(shared: &Shared, workspace: Workspace, trusted: bool, o
             format!("what you said of the trust in this folder could not be kept, so it is not trusted: {error}");
         let _ = own.send(Own::Alert(text));
     }
-    tell_router(shared, router::Message::TrustChanged);
+    shared.post(None, post::Message::TrustChanged);
 }

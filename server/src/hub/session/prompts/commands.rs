@@ -20,9 +20,9 @@ use workspace::paths;
 
 use super::preparation::{Preparation, post_as};
 use crate::hub::feed::blocking;
-use crate::hub::router::Message;
+use crate::hub::post::Message;
 use crate::hub::session::gate::{self, BYPASS};
-use crate::hub::session::{NewSession, resolve_model, tell_router};
+use crate::hub::session::{NewSession, resolve_model};
 use crate::hub::{Error, Reply, Request, feed};
 
 /// How many sessions `/conversations` lists.
@@ -179,7 +179,7 @@ async fn trust(preparation: &Preparation, said: Option<bool>) -> Result<String, 
     });
     let decided = decided.await.map_err(|error| error.to_string())?;
     if said.is_some() {
-        tell_router(&preparation.shared, Message::TrustChanged);
+        preparation.shared.post(None, Message::TrustChanged);
     }
     let names = preparation.trust.names().join(", ");
     let mut text = match decided {
@@ -202,7 +202,7 @@ async fn new_session(preparation: &Preparation) -> Result<SessionId, Error> {
         is_asked_for: true,
     };
     let (reply, made) = oneshot::channel();
-    tell_router(&preparation.shared, Message::NewSession(preparation.caller.clone(), new, reply));
+    preparation.shared.post(None, Message::NewSession(preparation.caller.clone(), new, reply));
     match made.await {
         Ok(result) => result.map(|result| result.session.session_id),
         Err(_) => Err(Error::new(protocol::ErrorCode::InternalError, "Azimuth is ending")),

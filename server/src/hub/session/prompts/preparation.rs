@@ -18,7 +18,7 @@ use workspace::seen::Seen;
 use workspace::shell::Shell;
 
 use crate::config::Config;
-use crate::hub::router::{Message, Post, Shared};
+use crate::hub::post::{Message, Shared};
 use crate::hub::session::{Caller, gate};
 use crate::hub::trust::Workspace;
 use crate::hub::{ClientId, Error, Input, Reply, Request};
@@ -107,8 +107,5 @@ impl Preparation {
 
 /// Sends a request as a client of this process.
 pub(in crate::hub::session) fn post_as(shared: &Shared, client: ClientId, request: Request) {
-    if let Some(router) = shared.router.upgrade() {
-        let message = Message::Input(Input::Request(request));
-        let _ = router.send(Post { client: Some(client), message });
-    }
+    shared.post(Some(client), Message::Input(Input::Request(request)));
 }

@@ -9,7 +9,7 @@ use protocol::turn::{TurnQueueParams, TurnStartParams, TurnStartResult};
 use tokio::sync::oneshot;
 
 use super::link;
-use crate::hub::router::Shared;
+use crate::hub::post::Shared;
 use crate::hub::session::prompts::{post_as, says_something, split};
 use crate::hub::{ClientId, Error, Reply, Request};
 
