@@ -12,6 +12,7 @@ pub mod error;
 pub mod feed;
 pub mod request;
 
+mod post;
 mod router;
 mod session;
 mod trust;
@@ -80,7 +81,7 @@ impl Parts {
 /// The hub of a process. Clones are handles to the same one; it ends with the last of them.
 #[derive(Clone)]
 pub struct Hub {
-    posts: mpsc::UnboundedSender<router::Post>,
+    posts: mpsc::UnboundedSender<post::Post>,
     board: Board,
     sockets: Arc<Sockets>,
     ended: CancellationToken,
@@ -99,7 +100,7 @@ impl Hub {
     pub fn connect(&self, client: Client) -> Connection {
         let (id, buffers) = (ClientId::next(), Arc::<Buffers>::default());
         let connection = Connection { id, posts: self.posts.clone(), buffers: Arc::clone(&buffers) };
-        connection.send(router::Message::Connected(client, buffers));
+        connection.send(post::Message::Connected(client, buffers));
         connection
     }
 
@@ -124,7 +125,7 @@ impl Hub {
         // However it ends.
         let _ended = self.ended.clone().drop_guard();
         let (done, wait) = oneshot::channel();
-        let _ = self.posts.send(router::Post { client: None, message: router::Message::Shutdown(done) });
+        let _ = self.posts.send(post::Post { client: None, message: post::Message::Shutdown(done) });
         if tokio::time::timeout(PATIENCE, wait).await.is_err() {
             tracing::error!("the sessions could not be ended in time");
         }
@@ -150,14 +151,14 @@ pub struct Client {
 /// A client's end of the hub. Dropping it disconnects the client.
 pub struct Connection {
     id: ClientId,
-    posts: mpsc::UnboundedSender<router::Post>,
+    posts: mpsc::UnboundedSender<post::Post>,
     buffers: Arc<Buffers>,
 }
 
 impl Connection {
     /// Posts an input. Never waits; inputs are handled in order.
     pub fn post(&self, input: Input) {
-        self.send(router::Message::Input(input));
+        self.send(post::Message::Input(input));
     }
 
     /// Posts a request and waits for its answer.
@@ -191,15 +192,15 @@ impl Connection {
         &self.buffers
     }
 
-    fn send(&self, message: router::Message) {
+    fn send(&self, message: post::Message) {
         // Without a hub there is nobody to tell: the process is ending.
-        let _ = self.posts.send(router::Post { client: Some(self.id), message });
+        let _ = self.posts.send(post::Post { client: Some(self.id), message });
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.send(router::Message::Disconnected);
+        self.send(post::Message::Disconnected);
     }
 }
 

@@ -24,10 +24,7 @@ const LONG_FILES: &[(&str, usize)] = &[
     ("server/crates/workspace/src/shell.rs", 661),
     ("server/crates/workspace/src/shell/sandbox/places.rs", 619),
     ("server/crates/workspace/src/syntax/definitions.rs", 664),
-    ("server/src/hub/router.rs", 630),
-    ("server/src/hub/session.rs", 795),
     ("server/src/hub/session/problems.rs", 635),
-    ("server/src/hub/session/reviews.rs", 680),
     ("server/src/lsp/chat.rs", 673),
     ("server/src/lsp/outbox.rs", 617),
 ];
@@ -35,13 +32,7 @@ const LONG_FILES: &[(&str, usize)] = &[
 /// The most lines of a function.
 const LINES_OF_FUNCTION: usize = 100;
 /// Functions that have more.
-const LONG_FUNCTIONS: &[(&str, usize)] = &[
-    ("server/crates/workspace/src/shell/sandbox/places.rs policy", 121),
-    ("server/src/cli/view.rs event", 103),
-    ("server/src/hub/session/load.rs load", 148),
-    ("server/src/hub/session/state.rs apply", 104),
-    ("server/src/hub/session/turns.rs begin_turn", 124),
-];
+const LONG_FUNCTIONS: &[(&str, usize)] = &[];
 
 /// Folders in which modules import each other in a circle, and how many of them do.
 const CIRCLES: &[(&str, usize)] = &[
@@ -57,16 +48,12 @@ const CIRCLES: &[(&str, usize)] = &[
     ("server/crates/workspace/src/lang/client", 3),
     ("server/crates/workspace/src/shell", 13),
     ("server/crates/workspace/src/shell/parse", 2),
-    ("server/src/hub", 2),
-    ("server/src/hub/session", 10),
     ("server/src/lsp", 6),
     ("tests/harness/src", 2),
 ];
 
 /// The most fields of the struct that owns a session.
 const FIELDS_OF_SESSION: usize = 15;
-/// How many it has.
-const FIELDS_TODAY: usize = 37;
 
 /// The most columns of a comment; those of code are held by rustfmt.
 const COLUMNS: usize = 120;
@@ -125,8 +112,7 @@ fn a_session_is_a_small_owner_of_parts() {
     let (fields, _) = fields.split_once("\n}").unwrap();
     let field = Regex::new(r"(?m)^    (pub(\([a-z ]+\))? )?[a-z_]+: ").unwrap();
     let fields = BTreeMap::from([("Session".to_owned(), field.find_iter(fields).count())]);
-    let today: &[_] = if FIELDS_TODAY > FIELDS_OF_SESSION { &[("Session", FIELDS_TODAY)] } else { &[] };
-    compare("fields", fields, FIELDS_OF_SESSION, today);
+    compare("fields", fields, FIELDS_OF_SESSION, &[]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use protocol::content::{PlanEntry, PlanEntryStatus};
+use protocol::content::{PlanEntry, PlanEntryStatus, Usage};
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::review::{FileChange, Hunk, HunkState, Proposal};
 use protocol::terminal::TerminalInfo;
@@ -179,20 +179,23 @@ impl<W: Write> View<W> {
                     let paint = if *stop_reason == StopReason::Error { Style::red } else { Style::yellow };
                     self.line(&paint(style, error))?;
                 }
-                let input = usage.input + usage.cache_read + usage.cache_write;
-                let cached =
-                    if usage.cache_read > 0 { format!(" ({} cached)", usage.cache_read) } else { String::new() };
-                let is_news =
-                    cost.is_none() && input + usage.output > 0 && !std::mem::replace(&mut self.told_unpriced, true);
-                let cost = match cost {
-                    Some(cost) => format!(", {}", format_cost(*cost)),
-                    None if is_news => ", cost unknown: the model has no known price".into(),
-                    None => String::new(),
-                };
-                self.line(&style.dim(format!("{input} tokens in{cached}, {} out{cost}", usage.output)))
+                self.spent(usage, *cost)
             }
             _ => Ok(()),
         }
+    }
+
+    /// Writes what a turn took, and once that its price is not known.
+    fn spent(&mut self, usage: &Usage, cost: Option<f64>) -> io::Result<()> {
+        let input = usage.input + usage.cache_read + usage.cache_write;
+        let cached = if usage.cache_read > 0 { format!(" ({} cached)", usage.cache_read) } else { String::new() };
+        let is_news = cost.is_none() && input + usage.output > 0 && !std::mem::replace(&mut self.told_unpriced, true);
+        let cost = match cost {
+            Some(cost) => format!(", {}", format_cost(cost)),
+            None if is_news => ", cost unknown: the model has no known price".into(),
+            None => String::new(),
+        };
+        self.line(&self.style.dim(format!("{input} tokens in{cached}, {} out{cost}", usage.output)))
     }
 
     /// Writes what became of a command in the background after the call that started it, which says itself how it was
@@ -395,7 +398,7 @@ mod tests {
             turn_id: "t".into(),
             stop_reason: StopReason::EndTurn,
             error: None,
-            usage: protocol::content::Usage { input, ..Default::default() },
+            usage: Usage { input, ..Default::default() },
             cost,
             new_errors: None,
         };

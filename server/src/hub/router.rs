@@ -16,18 +16,19 @@ use agent::store::{SessionFilter, StoreError};
 use futures_util::FutureExt;
 use protocol::model::{ModelListResult, ModelSelectResult};
 use protocol::permission::{WorkspaceTrustParams, WorkspaceTrustResult};
-use protocol::session::{Mode, SessionInfo, SessionListParams, SessionListResult, SessionNewParams, SessionNewResult};
+use protocol::session::{Mode, SessionListParams, SessionListResult, SessionNewParams, SessionNewResult};
 use protocol::{ErrorCode, SessionId};
-use tokio::sync::{OnceCell, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
-use workspace::buffers::{BufferError, Buffers, Snapshot};
+use workspace::buffers::{BufferError, Snapshot};
 use workspace::lang::pool::{Servers, ServersConfig};
 use workspace::paths;
 use workspace::text::PositionEncoding;
 
 use self::begun::Begun;
 use super::feed::blocking;
-use super::session::{self, Caller, NewSession};
+use super::post::{Caller, LAST_MODEL, Message, NewSession, Post, Shared};
+use super::session;
 use super::trust::{Book, Word, Workspace};
 use super::{Board, Client, ClientId, Error, GRACE, Input, Parts, Reply, Request};
 use crate::config::Config;
@@ -37,82 +38,11 @@ const LIST: usize = 100;
 /// How long requests wait for a configuration that was said before them. Longer than for a document's name, since it
 /// may forbid things; it is read from the user's own folder, without which nothing works anyway.
 const SETTINGS: Duration = Duration::from_secs(10);
-/// The setting that keeps the last model chosen for new sessions.
-pub(super) const LAST_MODEL: &str = "model";
-
-/// A message with the client it is from.
-pub(super) struct Post {
-    pub(super) client: Option<ClientId>,
-    pub(super) message: Message,
-}
-
-/// All that can wake the router.
-pub(super) enum Message {
-    /// A client came.
-    Connected(Client, Arc<Buffers>),
-    /// A client went.
-    Disconnected,
-    /// A client said something.
-    Input(Input),
-    /// A session has nothing to do and nobody who follows it, after so many messages.
-    Idle { session: SessionId, handled: u64 },
-    /// Make a session and attach a client to it.
-    NewSession(Caller, NewSession, Reply<SessionNewResult>),
-    /// A session was made: start its task.
-    Created(SessionId, NewSession, Caller, Reply<SessionNewResult>),
-    /// Edits in every session of a project are accepted as they come from now on, or no longer.
-    Always(Arc<str>, bool),
-    /// The trust in some folder has changed.
-    TrustChanged,
-    /// The state of a language server of our own is other than it was.
-    ServersChanged,
-    /// The process ends.
-    Shutdown(oneshot::Sender<()>),
-}
-
-impl Post {
-    fn is_request(&self) -> bool {
-        matches!(self.message, Message::Input(Input::Request(_) | Input::CatchUp(_)))
-    }
-}
-
-/// The result of something that an input started.
+/// What comes back of that which an input began.
 enum Done {
     /// The file that a client's document belongs to, by its URI.
     Resolved(ClientId, String, PathBuf),
     Config(Arc<Config>),
-}
-
-/// The parts that sessions share.
-#[derive(Clone)]
-pub(super) struct Shared {
-    pub(super) parts: Arc<Parts>,
-    pub(super) board: Board,
-    /// The user's decisions on trust in folders.
-    pub(super) trust: Book,
-    /// Language servers of our own.
-    pub(super) servers: Arc<Servers>,
-    pub(super) router: mpsc::WeakUnboundedSender<Post>,
-    /// Set once the sessions are gone that killed processes left without a prompt.
-    forgotten: Arc<OnceCell<()>>,
-}
-
-impl Shared {
-    /// Sessions, the last used first.
-    ///
-    /// Before they are listed for the first time, those are deleted that killed processes left without a prompt; not as
-    /// the process begins, so that a window whose server was killed can open the one again that it shows.
-    pub(super) async fn list(&self, filter: SessionFilter) -> Result<Vec<SessionInfo>, StoreError> {
-        let store = Arc::clone(&self.parts.store);
-        let forget = async {
-            let store = Arc::clone(&store);
-            if let Err(error) = blocking(move || unused::forget(&*store)).await {
-                tracing::warn!(%error, "sessions without a prompt could not be deleted");
-            }
-        };
-        self.forgotten.get_or_init(|| forget).await;
-        blocking(move || store.list(&filter)).await
-    }
 }
 
 /// Starts the router.
@@ -126,7 +56,8 @@ pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
         ..ServersConfig::default()
     });
     let (router, forgotten) = (posts.downgrade(), Arc::default());
-    let shared = Shared { board, trust, servers, router, parts: Arc::new(parts), forgotten };
+    let parts = Arc::new(parts);
+    let shared = Shared { board, trust, servers, router, parts, forget_unused: unused::forget, forgotten };
     tokio::spawn(servers::watch(Arc::clone(&shared.servers), posts.downgrade()));
     let config = Arc::clone(&shared.parts.config);
     let router = Router {

@@ -1,133 +1,76 @@
 //! A session: one task that owns all of its state. Whatever changes a session is a message to it, handled at once.
 //!
 //! It never waits for the store, the editor, the model or a human, nor for the project's files; such work runs in tasks
-//! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests),
-//! `hosting` (who holds the session), `load` (opening it), `models`, `questions`, `state` (what the log comes to),
-//! `prepare`, `turns` and `waiting` (from a prompt to a running turn), `port` (what a turn asks of its session),
-//! `reviews` (decisions), `permissions` (modes, rules and grants), `accepting` (edits accepted as they come),
-//! `applying` and `carry` (their way into the documents), `halves` (calls of which only a part was made) and
-//! `formatting` (what is done to those then), `problems` (what edits break and mend), `checkpoints` and `undo` (taking
-//! turns back), `watch` (what commands and other programs change) and `rounds` (that in the review), `terminals`,
-//! `trusting` (whether the workspace is), `user_commands`, `complete`; `relay` (a session that another process holds).
+//! of its own, which come back with an [`Own`] message. The session is made of parts, each of which owns its fields and
+//! does not know the session; what it does with what a part gives stands beside the part, in `routes` or `taken`.
+//!
+//! Reading order: this file (the loop and the table of requests), `hosting` (who holds the session), `load` (opening
+//! it), `state` (what the log comes to). The parts: `clients` (who sees it), `reading` (what the project is read with),
+//! `prompts` (from a prompt to a running turn), `gate` (what may be done without asking, and what is asked), `edits`
+//! (proposals, decisions and their way into the documents), `undo` (taking turns back, as `checkpoints` plans it),
+//! `watch` (what commands and other programs change), `terminals`. Then `problems` (what edits break and mend),
+//! `halves` (calls of which only a part was made), `models`; and `relay` (a session that another process holds).
 
-mod accepting;
-mod applying;
-mod brought;
-mod carry;
 mod checkpoints;
-mod commands;
-mod complete;
+mod clients;
 pub(crate) mod confinement;
-mod file_mark;
-mod formatting;
+mod edits;
+mod gate;
 mod halves;
 mod hosting;
+mod ids;
 mod lang;
 pub(super) mod load;
 mod models;
 mod overlay;
 mod parts;
-mod permissions;
-mod port;
-mod prepare;
 mod problems;
-mod questions;
+mod prompts;
+mod reading;
 mod relay;
-mod reviews;
-mod rounds;
-mod saving;
 mod state;
 mod terminals;
-mod trusting;
-mod turns;
 mod undo;
-mod user_commands;
-mod waiting;
 mod watch;
+mod work;
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use agent::edit::{EditPlan, EditRefused, Proposed};
 use agent::model::Model;
-use agent::permission::Rules;
-use agent::session::Interjection;
-use agent::store::{SessionLock, Store, StoreError};
-use agent::tool::Tool;
-use protocol::checkpoint::{Direction, FileImage};
-use protocol::event::SeenOccasion;
+use agent::store::SessionLock;
+use protocol::checkpoint::Direction;
 use protocol::model::ModelSelectResult;
 use protocol::review::ReviewResult;
-use protocol::session::{Mode, SessionInfo, SessionNewResult};
+use protocol::session::{SessionInfo, SessionNewResult};
 use protocol::terminal::Done;
-use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SessionId, TerminalId, ToolCallId, TurnId};
+use protocol::{ErrorCode, Event, SessionId};
 use tokio::sync::{mpsc, oneshot};
-use workspace::buffers::Buffers;
-use workspace::lang::Source;
-use workspace::paths::Roots;
-use workspace::reader::Reader;
-use workspace::results::Results;
-use workspace::review::Review;
-use workspace::search::Search;
-use workspace::seen::Seen;
 
-use self::accepting::Accepting;
-use self::applying::Applying;
-use self::formatting::{Answered, Formatting};
-use self::halves::{Halves, Settling};
+use self::clients::{Clients, give_log};
+use self::edits::Edits;
+use self::gate::Gate;
 use self::hosting::{Inbox, Open, begin};
+use self::ids::Ids;
 pub(super) use self::models::{default_model, resolve_model, usable};
-use self::overlay::Overlay;
-use self::permissions::Grants;
-use self::port::TurnMessage;
-use self::prepare::{GivenAnswer, Prepared};
-use self::problems::Problems;
-use self::questions::Question;
-use self::reviews::{AfterCommand, Applied};
-use self::rounds::Rounds;
-use self::saving::NotSaved;
+use self::prompts::Prompts;
+use self::reading::Reading;
 use self::state::State;
 use self::terminals::{Spools, Terminals};
-use self::turns::{Running, TurnEnd};
-use self::undo::{Held, Restored, Restoring};
-use self::user_commands::{UserEnd, UserRunning};
-use self::watch::{Found, Watch};
+use self::undo::{Restored, Undo};
+use self::watch::Watch;
+use self::work::Work;
 use super::feed::{Feed, Log, blocking};
+use super::post::{self, Caller, NewSession, Shared};
 use super::request::Opened;
-use super::router::{self, Shared};
-use super::trust::{Word, Workspace};
-use super::{ClientId, Editor, Error, Reply, Request};
+use super::{ClientId, Error, Reply, Request};
 use crate::config::Config;
 
 /// How long what an ended command came to may take to be said, and a prompt to be made ready, when the session ends.
 const AT_ONCE: Duration = Duration::from_secs(1);
-
-/// Who sent a request.
-#[derive(Clone)]
-pub(super) struct Caller {
-    pub(super) id: ClientId,
-    /// True if it is another process's window.
-    pub(super) is_attached: bool,
-    /// The name of its editor.
-    pub(super) name: Option<Arc<str>>,
-    pub(super) editor: Arc<dyn Editor>,
-    /// The documents that it has open.
-    pub(super) buffers: Arc<Buffers>,
-    /// What it says of the trust in its workspace.
-    pub(super) trust: Word,
-}
-
-/// What a new session begins with.
-pub(super) struct NewSession {
-    pub(super) folders: Vec<PathBuf>,
-    pub(super) model: Option<String>,
-    pub(super) mode: Mode,
-    /// True if the user asked for it by a command: chat documents name it, so it is kept whatever comes of it.
-    pub(super) is_asked_for: bool,
-}
 
 /// What the router sends to a session.
 pub(super) enum Message {
@@ -153,64 +96,24 @@ pub(super) enum Message {
 
 /// What a session's own tasks come back with.
 enum Own {
-    /// A prompt is ready to become a turn.
-    Prepared(Box<Prepared>),
-    /// The running turn wants something.
-    Turn(TurnMessage),
-    /// A turn's task ended.
-    TurnEnded(TurnEnd),
-    /// Accepted hunks arrived in their document, or did not.
-    Applied(Box<Applied>),
-    /// The editor says what a document would be, formatted.
-    FormatAnswered(Box<Answered>),
-    /// The editor's formatter of a language has answered, in time or not.
-    FormatterAnswered(Arc<str>),
-    /// What a call's edit came to was not heard: its turn is over.
-    Unheard(ToolCallId),
+    /// Something for the prompts.
+    Prompts(prompts::Message),
+    /// Something for the gate.
+    Gate(gate::Message),
+    /// Something for the edits.
+    Edits(edits::Message),
     /// An undo or redo has changed files, or not.
-    Restored(Box<Restored>),
-    /// The files of a plan were read: their texts, none for one that is not there.
-    PlanRead(ToolCallId, EditPlan, Vec<Option<Arc<str>>>, oneshot::Sender<Result<Proposed, EditRefused>>),
-    /// A word to the turn is ready.
-    Steered(TurnId, QueueId, Interjection, Reply<Done>),
-    /// A plan is refused, with the texts of its files as they are now.
-    PlanRefused(Vec<(PathBuf, Option<Arc<str>>)>, EditRefused, oneshot::Sender<Result<Proposed, EditRefused>>),
-    /// What a file is that is about to be deleted; it waits until that is stored.
-    Deleting(String, FileImage, oneshot::Sender<()>),
-    /// A file that has pending hunks was read anew: its text, none if it is gone.
-    BaseRead(PathBuf, Option<Arc<str>>),
-    /// The files that have pending hunks were read after a command.
-    ReadAfterCommand(Box<AfterCommand>, oneshot::Sender<Vec<String>>),
-    /// The project's files were looked at before a command, all of them or not; or could not be, in words.
-    Remembered(Box<Result<(Found, bool), String>>, oneshot::Sender<()>),
-    /// The project's files were looked at where nobody waits for it.
-    Looked(Box<Found>),
-    /// What the look with this number came to has been said.
-    LookEnded(u64),
-    /// What was to be saved before a command is, but for these failures. The user's own text was among it, or not.
-    Saved { own: bool, failures: Vec<String>, done: oneshot::Sender<Vec<String>> },
-    /// Documents that edits arrived in were saved, but for these.
-    EditsSaved(Vec<NotSaved>),
-    /// The user's own command ended.
-    UserCommandEnded(UserEnd),
-    /// An event of one of its services, such as a command's start.
-    Event(Event),
-    /// A terminal is otherwise than was last said.
-    TerminalChanged(TerminalId),
+    Undo(Box<Restored>),
+    /// Something for the watch.
+    Watch(watch::Message),
+    /// Something for the terminals.
+    Terminals(terminals::Message),
     /// The configuration changed; it is restricted by the files of the session's own folders.
     Config(Arc<Config>),
-    /// Whether edits are accepted as they come in the whole project was kept, or could not be.
-    AlwaysKept(bool, Result<(), StoreError>, Reply<Done>),
     /// Something that the log cannot say, because it is the log that fails.
     Alert(String),
     /// A model was chosen, or was not there to choose.
     ModelSelected(Result<Arc<dyn Model>, Error>, Reply<ModelSelectResult>),
-    /// Whether the workspace is trusted, as just read; none if that was not decided.
-    Trust(Option<bool>),
-    /// An answer about trust that came after its turn had ended was kept.
-    TrustKept(Caller),
-    /// A language server that the project brings along is wanted.
-    ProgramWanted(oneshot::Sender<brought::Stand>),
     /// All that was recorded before a client opened the session is stored.
     Opened(Caller, u64, Reply<Opened>),
 }
@@ -242,121 +145,24 @@ pub(super) fn start(shared: Shared, config: Arc<Config>, id: SessionId, new: Opt
     task
 }
 
-/// Answers who opened a session with its events after number `since`, and has those that follow shown.
-fn give_log(
-    store: Arc<dyn Store>,
-    feed: Feed,
-    since: u64,
-    mut opened: Opened,
-    reply: Reply<Opened>,
-    follower: Option<Caller>,
-) {
-    tokio::spawn(async move {
-        let session = feed.session().clone();
-        match blocking(move || store.raw_events(&session, since)).await {
-            Ok(events) => opened.events = events,
-            Err(error) => return drop(reply.send(Err(error.into()))),
-        }
-        // A client may count more events than there are, as after a database that was damaged and recovered.
-        let last = opened.events.last().map_or(since.min(opened.session.last_seq), |event| event.seq);
-        opened.session.last_seq = opened.session.last_seq.max(last);
-        let _ = reply.send(Ok(opened));
-        if let Some(follower) = follower {
-            follower.editor.follow(feed, last);
-        }
-    });
-}
-
-fn tell_router(shared: &Shared, message: router::Message) {
-    if let Some(router) = shared.router.upgrade() {
-        let _ = router.send(router::Post { client: None, message });
-    }
-}
-
-/// What the project is read with: made once with the session, and shared with its parts and its turns.
-struct Reading {
-    roots: Arc<Roots>,
-    reader: Arc<Reader>,
-    /// What the model reads in place of files with pending hunks.
-    overlay: Overlay,
-    search: Search,
-    seen: Seen,
-    results: Results,
-    /// Whether the model of the turn reads lines with tags.
-    tags: tools::Tags,
-    /// To which tools the model's commands are pointed.
-    intercept: tools::Intercept,
-    tools: Arc<[Arc<dyn Tool>]>,
-    /// The editor of that client, for questions about code.
-    editors: lang::Editors,
-    /// The language servers that we start ourselves.
-    own_servers: Arc<dyn Source>,
-}
-
 /// All of a session. Only its task touches it.
 struct Session {
-    id: SessionId,
     shared: Shared,
     config: Arc<Config>,
-    /// Back to this task, for the work it begins.
-    own: mpsc::UnboundedSender<Own>,
+    work: Work,
     /// Held for as long as this process is the session's host.
     lock: Box<dyn SessionLock>,
     log: Log,
     state: State,
     reading: Reading,
-    /// Whether its folders are trusted.
-    trust: Workspace,
-    /// Those who see it.
-    followers: HashMap<ClientId, Caller>,
-    /// Whose unsaved texts count, and whose editor changes documents: the client that started the last turn; before the
-    /// first one, and once that is gone, any that follows.
-    home: Option<Caller>,
-    turn: Option<Running>,
-    /// The user's own command that runs.
-    user_command: Option<UserRunning>,
-    queue: VecDeque<(QueueId, Vec<PromptBlock>)>,
-    /// What was said to the running turn and not yet heard; until then each is a waiting prompt, too.
-    interjections: Vec<(QueueId, Interjection)>,
-    /// Whoever last started something here, for what starts by itself.
-    last_caller: Option<Caller>,
-    /// True if the last turn came to its own end, so that what waits may start by itself.
-    went_well: bool,
-    /// An answer to the question that the running turn will ask again.
-    given: Option<GivenAnswer>,
-    questions: BTreeMap<PermissionId, Question>,
-    review: Review,
-    /// Those who wait for accepted hunks to arrive, with the failures so far.
-    settling: Vec<Settling>,
-    /// What is to be told of calls of which only a part was made.
-    halves: Halves,
-    /// What the user was last told could not be saved.
-    not_saved: Vec<String>,
-    /// Accepted hunks on their way.
-    applying: Applying,
-    /// What is done to documents once accepted hunks are in them.
-    formatting: Formatting,
-    /// What the edits of a turn did to the problems of their files.
-    problems: Problems,
-    /// What waits while an undo or redo changes files, or is about to; none while none does.
-    held: Option<Vec<Held>>,
-    /// An undo or redo that has not begun, since files are still being changed.
-    restoring: Option<Restoring>,
+    gate: Gate,
+    clients: Clients,
+    prompts: Prompts,
+    edits: Edits,
+    undo: Undo,
     watch: Watch,
-    /// What others changed, beside the review.
-    rounds: Rounds,
-    /// Text hashes of buffers that hold nothing unsaved but our accepted edits.
-    ours: HashMap<PathBuf, agent::edit::TextHash>,
-    /// The rules in force, for the turn to read at any time.
-    rules: Arc<RwLock<Arc<Rules>>>,
-    grants: Grants,
-    /// Who said that edits are accepted as they come, or not.
-    accepting: Accepting,
     terminals: Terminals,
-    /// How many requests have begun whose work comes back to this task.
-    begun: usize,
-    /// Grows with each id given out.
-    next_id: u64,
+    ids: Ids,
 }
 
 /// A session that has ended in this process.
@@ -373,8 +179,8 @@ impl Session {
         loop {
             if inbox.is_empty() && own.is_empty() && self.is_idle() && reported != Some(inbox.handled) {
                 reported = Some(inbox.handled);
-                let idle = router::Message::Idle { session: self.id.clone(), handled: inbox.handled };
-                tell_router(&self.shared, idle);
+                let idle = post::Message::Idle { session: self.id().clone(), handled: inbox.handled };
+                self.shared.post(None, idle);
             }
             tokio::select! {
                 message = inbox.recv() => {
@@ -396,22 +202,24 @@ impl Session {
         }
     }
 
+    fn id(&self) -> &SessionId {
+        self.log.feed().session()
+    }
+
     fn is_idle(&self) -> bool {
-        self.turn.is_none()
-            && self.user_command.is_none()
-            && self.followers.is_empty()
-            && self.begun == 0
-            && self.held.is_none()
-            && !self.review.is_applying()
-            && !self.formatting.is_running()
+        !self.prompts.are_on()
+            && self.clients.followers().next().is_none()
+            && !self.work.is_on()
+            && !self.undo.is_on()
+            && !self.edits.are_on()
             // What goes on in the background goes on until the process ends, whoever looks.
             && !self.terminals.is_busy()
     }
 
     /// Ends the session in this process. One that was not used, and that no other process's window shows, is not kept.
     async fn leave(self, own: mpsc::UnboundedReceiver<Own>) {
-        let (store, session) = (Arc::clone(&self.shared.parts.store), self.id.clone());
-        let is_shown = self.followers.values().any(|follower| follower.is_attached);
+        let (store, session) = (Arc::clone(&self.shared.parts.store), self.id().clone());
+        let is_shown = self.clients.followers().any(|follower| follower.is_attached);
         let Left { is_used, lock } = self.end(own).await;
         if is_used || is_shown {
             return;
@@ -434,7 +242,7 @@ impl Session {
         }
         // A prompt that is all but ready becomes a turn; what takes longer waits in the session.
         let prepared = async {
-            while self.is_preparing()
+            while self.prompts.is_preparing()
                 && let Some(message) = own.recv().await
             {
                 self.own(message);
@@ -447,7 +255,7 @@ impl Session {
             self.own(message);
         }
         let command_ended = async {
-            while self.user_command.is_some()
+            while self.prompts.runs_command()
                 && let Some(message) = own.recv().await
             {
                 self.own(message);
@@ -457,20 +265,20 @@ impl Session {
             tracing::warn!("what the user's command came to was not heard in time");
         }
         // Edits on their way are waited for, so that the log says what became of them.
-        while self.review.is_applying() || self.held.is_some() {
+        while self.edits.are_applying() || self.undo.is_on() {
             let Some(message) = own.recv().await else { break };
             self.own(message);
         }
         // What was held back meanwhile may have begun since.
         self.interrupt_turn();
-        self.shared.board.put(&self.id, Vec::new());
+        self.shared.board.put(self.id(), Vec::new());
         self.log.flush().await;
         Left { is_used: self.state.is_used, lock: self.lock }
     }
 
     async fn delete(mut self, mut inbox: Inbox, own: mpsc::UnboundedReceiver<Own>, reply: Reply<Done>) {
-        let (shared, id) = (self.shared.clone(), self.id.clone());
-        for follower in std::mem::take(&mut self.followers).into_values() {
+        let (shared, id) = (self.shared.clone(), self.id().clone());
+        for follower in self.clients.take_followers() {
             follower.editor.unfollow(&id);
         }
         // What would wait in it goes with it.
@@ -496,10 +304,10 @@ impl Session {
             Message::Request(caller, request) => self.request(caller, request),
             Message::Gone(client) => self.gone(client),
             Message::TextChanged(client, path) => {
-                if let Some(buffers) = self.buffers_of(client) {
+                if let Some(buffers) = self.clients.buffers_of(client) {
                     self.watch.note_saved(client, &buffers, &path);
                 }
-                if self.home.as_ref().is_some_and(|home| home.id == client) {
+                if self.clients.is_home(Some(client)) {
                     self.text_changed(&path);
                     self.saved_where_moved_to(&path);
                 }
@@ -514,70 +322,39 @@ impl Session {
                 if folders.iter().all(|folder| config.projects.contains(folder)) {
                     return self.own(Own::Config(config));
                 }
-                let own = self.own.clone();
+                let own = self.work.own.clone();
                 tokio::task::spawn_blocking(move || {
                     let _ = own.send(Own::Config(Arc::new(config.with_projects(&folders))));
                 });
             }
-            Message::Always(project, on) => self.always(&project, on),
+            Message::Always(project, on) => {
+                let news = self.gate.always(&project, on, &self.config, self.state.accept_edits);
+                self.record_all(news);
+            }
             Message::Trust(_) => self.look_at_trust(),
             // The loop keeps it for itself.
             Message::Shutdown(done) => drop(done),
         }
     }
 
-    /// The documents of a client that sees the session.
-    fn buffers_of(&self, client: ClientId) -> Option<Arc<Buffers>> {
-        let home = self.home.as_ref().filter(|home| home.id == client);
-        self.followers.get(&client).or(home).map(|caller| Arc::clone(&caller.buffers))
-    }
-
     fn own(&mut self, message: Own) {
         match message {
-            Own::Prepared(prepared) => match &mut self.held {
-                Some(held) => held.push(Held::Prepared(prepared)),
-                None => self.begin_turn(*prepared),
-            },
-            Own::Restored(restored) => self.files_restored(*restored),
-            Own::Turn(message) => self.turn_message(message),
-            Own::TurnEnded(end) => self.turn_ended(end),
-            Own::Applied(applied) => self.applied(*applied),
-            Own::FormatAnswered(answered) => self.format_answered(*answered),
-            Own::FormatterAnswered(language) => self.formatting.answers_again(&language),
-            Own::Unheard(call) => self.tell_unheard(Some(&call)),
-            Own::PlanRead(call, plan, bases, reply) => self.plan_read(&call, plan, bases, reply),
-            Own::PlanRefused(texts, error, reply) => {
-                texts.iter().for_each(|(path, text)| self.base_read(path, text.as_deref()));
-                let _ = reply.send(Err(error));
-            }
-            Own::Deleting(uri, now, stored) => {
-                self.record(Event::FileSeen { uri, now: Some(now), occasion: SeenOccasion::Deletion });
-                let log = self.log.clone();
-                tokio::spawn(async move {
-                    log.flush().await;
-                    let _ = stored.send(());
-                });
-            }
-            Own::Steered(turn, queue_id, steer, reply) => self.steered(&turn, queue_id, steer, reply),
-            Own::BaseRead(path, text) => self.base_read(&path, text.as_deref()),
-            Own::ReadAfterCommand(after, reply) => self.read_after_command(*after, reply),
-            Own::Remembered(remembered, reply) => self.remembered(*remembered, reply),
-            Own::Looked(found) => self.record_found(*found),
-            Own::LookEnded(number) => self.look_ended(number),
-            Own::Saved { own, failures, done } => self.saved(own, failures, done),
-            Own::EditsSaved(failures) => self.edits_saved(&failures),
-            Own::UserCommandEnded(end) => self.user_command_ended(end),
-            Own::Event(event) => self.service_event(event),
-            Own::TerminalChanged(terminal) => self.terminal_changed(&terminal),
+            Own::Prompts(message) => self.prompts_message(message),
+            Own::Edits(message) => self.edits_message(message),
+            Own::Undo(restored) => self.files_restored(*restored),
+            Own::Watch(message) => self.watch_message(message),
+            Own::Terminals(message) => self.terminals_message(message),
+            Own::Gate(message) => self.gate_message(message),
             Own::Config(config) => {
                 let before = std::mem::replace(&mut self.config, config);
-                self.problems.set_wait(self.config.wait_for_problems());
-                self.permissions_configured();
-                self.accepting_configured(&before);
+                self.edits.problems().set_wait(self.config.wait_for_problems());
+                let State { mode, accept_edits, .. } = self.state;
+                let news = self.gate.configured(&before, &self.config, mode, accept_edits);
+                self.record_all(news);
             }
-            Own::Alert(text) => self.followers.values().for_each(|follower| follower.editor.alert(&text)),
+            Own::Alert(text) => self.clients.followers().for_each(|follower| follower.editor.alert(&text)),
             Own::ModelSelected(model, reply) => {
-                self.begun -= 1;
+                self.work.end();
                 let selected = model.map(|model| {
                     let info = model.info().clone();
                     self.record(Event::ModelChanged { model: info.id.clone(), scripted: info.scripted });
@@ -585,25 +362,21 @@ impl Session {
                 });
                 self.answer_when_stored(reply, selected);
             }
-            Own::AlwaysKept(on, kept, reply) => self.always_kept(on, kept, reply),
-            Own::Trust(decided) => self.trust_read(decided),
-            Own::TrustKept(caller) => self.trust_kept(caller),
-            Own::ProgramWanted(reply) => self.program_wanted(reply),
             Own::Opened(caller, since, reply) => self.opened(caller, since, reply),
         }
     }
 
     /// The table of requests: what is done at once, and what begins here and comes back.
     fn request(&mut self, caller: Caller, request: Request) {
-        if self.home.is_none() {
+        if self.clients.home().is_none() {
             self.set_home(Some(caller.clone()));
         }
-        let Some((caller, request)) = self.hold(caller, request) else { return };
+        let Some((caller, request)) = self.undo.hold(caller, request) else { return };
         match request {
             // Done at once.
             Request::SessionClose(_, reply) => {
-                self.followers.remove(&caller.id);
-                caller.editor.unfollow(&self.id);
+                self.clients.remove(caller.id);
+                caller.editor.unfollow(self.id());
                 let _ = reply.send(Ok(Done {}));
             }
             Request::SessionRename(params, reply) => {
@@ -621,14 +394,13 @@ impl Session {
                 let _ = reply.send(self.answer(caller, params));
             }
             Request::ReviewList(_, reply) => {
-                let _ = reply.send(Ok(ReviewResult { proposals: self.review.proposals() }));
+                let _ = reply.send(Ok(ReviewResult { proposals: self.edits.proposals() }));
             }
             Request::ReviewDecide(params, reply) => {
-                let _ = reply.send(self.decide(params));
+                let _ = reply.send(self.decide(&params));
             }
             Request::ReviewText(params, reply) => {
-                let texts = self.review.texts(&params.proposal_id);
-                let _ = reply.send(texts.ok_or_else(|| Error::not_found("proposal", &params.proposal_id)));
+                let _ = reply.send(self.edits.texts(&params.proposal_id));
             }
             Request::ReviewChange(params, reply) => {
                 let _ = reply.send(self.change(&params));
@@ -639,8 +411,10 @@ impl Session {
             }
             Request::ReviewAuto(params, reply) => self.accept_edits(&params, reply),
             Request::SessionMode(params, reply) => self.set_mode(&params, reply),
-            Request::PermissionList(_, reply) => self.permission_list(&caller, reply),
-            Request::PermissionRevoke(params, reply) => self.revoke(params, reply),
+            Request::PermissionList(_, reply) => self.gate.list(&caller.trust, reply),
+            Request::PermissionRevoke(params, reply) => {
+                self.gate.revoke(params, reply, &self.config, self.state.mode);
+            }
             Request::TerminalOpen(params, reply) => self.terminals.open(&caller, params, reply),
             Request::TerminalWrite(params, reply) => self.terminals.write(params, reply),
             Request::TerminalResize(params, reply) => self.terminals.resize(params, reply),
@@ -679,24 +453,29 @@ impl Session {
         self.log.record(event);
     }
 
-    /// Records what one of the session's services tells, and what it makes of a terminal.
-    fn service_event(&mut self, event: Event) {
-        let terminal = match &event {
-            Event::TerminalStarted { terminal_id, .. } | Event::TerminalEnded { terminal_id, .. } => {
-                Some(terminal_id.clone())
-            }
-            _ => None,
-        };
-        self.record(event);
-        if let Some(terminal) = terminal {
-            self.terminal_changed(&terminal);
-        }
+    fn record_all(&mut self, events: impl IntoIterator<Item = Event>) {
+        events.into_iter().for_each(|event| self.record(event));
     }
 
-    /// Says how a terminal is, if that is news.
-    fn terminal_changed(&mut self, id: &TerminalId) {
-        let news = self.terminals.news(id, &self.state.terminals);
-        news.into_iter().for_each(|event| self.record(event));
+    /// Takes what comes back for the terminals: an event, and what it makes of a terminal.
+    fn terminals_message(&mut self, message: terminals::Message) {
+        let changed = match message {
+            terminals::Message::Changed(terminal) => Some(terminal),
+            terminals::Message::Event(event) => {
+                let terminal = match &event {
+                    Event::TerminalStarted { terminal_id, .. } | Event::TerminalEnded { terminal_id, .. } => {
+                        Some(terminal_id.clone())
+                    }
+                    _ => None,
+                };
+                self.record(event);
+                terminal
+            }
+        };
+        if let Some(terminal) = changed {
+            let news = self.terminals.news(&terminal, &self.state.terminals);
+            self.record_all(news);
+        }
     }
 
     /// Answers once what was recorded so far is stored, so that whoever lists the sessions next sees it.
@@ -708,61 +487,13 @@ impl Session {
         });
     }
 
-    fn follow(&mut self, caller: &Caller, since: u64) {
-        self.followers.insert(caller.id, caller.clone());
-        caller.editor.follow(self.log.feed().clone(), since);
-    }
-
-    fn gone(&mut self, client: ClientId) {
-        self.followers.remove(&client);
-        self.last_caller.take_if(|caller| caller.id == client);
-        // The turn's home holds the unsaved texts that it works on.
-        if self.turn.as_ref().is_some_and(|turn| turn.home.id == client) {
-            self.interrupt_turn();
-        }
-        if self.home.as_ref().is_some_and(|home| home.id == client) {
-            self.set_home(self.followers.values().next().cloned());
-        }
-    }
-
-    /// Reads through another client's open documents from now on.
-    fn set_home(&mut self, home: Option<Caller>) {
-        let id = |caller: &Option<Caller>| caller.as_ref().map(|caller| caller.id);
-        let same = id(&self.home) == id(&home);
-        self.home = home;
-        self.reading.editors.set(self.home_editor());
-        if !same {
-            self.formatting.leave();
-            self.reading
-                .reader
-                .set_buffers(self.home.as_ref().map(|home| Arc::clone(&home.buffers)).unwrap_or_default());
-            self.reading.search.forget_files();
-            self.texts_changed();
-            // Whoever waits for what the last one was to format waits no longer.
-            self.settle();
-        }
-    }
-
-    /// Gives all events up to now and has the later ones follow as notifications.
-    fn open(&mut self, caller: &Caller, since: u64, reply: Reply<Opened>) {
-        self.followers.insert(caller.id, caller.clone());
-        self.begun += 1;
-        let (log, own, caller) = (self.log.clone(), self.own.clone(), caller.clone());
+    /// Says so once what was recorded so far is stored.
+    fn when_stored(&self, stored: oneshot::Sender<()>) {
+        let log = self.log.clone();
         tokio::spawn(async move {
             log.flush().await;
-            let _ = own.send(Own::Opened(caller, since, reply));
+            let _ = stored.send(());
         });
-    }
-
-    fn opened(&mut self, caller: Caller, since: u64, reply: Reply<Opened>) {
-        self.begun -= 1;
-        let (feed, store) = (self.log.feed().clone(), Arc::clone(&self.shared.parts.store));
-        let session = self.info();
-        let running_turn = self.state.open_turn.as_ref().map(|turn| turn.id.clone());
-        let queue = self.state.queue.iter().map(|(id, _)| id.clone()).collect();
-        let follower = self.followers.get(&caller.id).cloned();
-        let opened = Opened { session, events: Vec::new(), running_turn, queue };
-        give_log(store, feed, since, opened, reply, follower);
     }
 
     fn rename(&mut self, title: &str) -> Result<Done, Error> {
@@ -775,8 +506,8 @@ impl Session {
     }
 
     fn select_model(&mut self, name: String, reply: Reply<ModelSelectResult>) {
-        let (shared, own) = (self.shared.clone(), self.own.clone());
-        self.begun += 1;
+        let (shared, own) = (self.shared.clone(), self.work.own.clone());
+        self.work.begin();
         tokio::spawn(async move {
             let model = resolve_model(&shared, &name).await;
             let _ = own.send(Own::ModelSelected(model, reply));
@@ -784,12 +515,9 @@ impl Session {
     }
 
     fn info(&self) -> SessionInfo {
-        self.state.info(&self.id, self.log.feed().last())
-    }
-
-    /// A new id, unlike any other of this session, of earlier processes too.
-    fn new_id(&mut self, prefix: &str) -> String {
-        self.next_id += 1;
-        format!("{prefix}-{:x}", self.next_id)
+        self.state.info(self.id(), self.log.feed().last())
     }
 }
+
+#[cfg(test)]
+mod tests;

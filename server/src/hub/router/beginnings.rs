@@ -15,7 +15,8 @@ use workspace::reader::{NoOverlay, Reader};
 use workspace::syntax::Language;
 
 use super::super::feed::blocking;
-use super::super::session::{Caller, default_model, resolve_model, usable};
+use super::super::post::Caller;
+use super::super::session::{default_model, resolve_model, usable};
 use super::super::trust::Workspace;
 use super::super::{Error, Reply};
 use super::servers::Folders;

@@ -12,21 +12,13 @@ use workspace::paths::{self, Roots};
 use workspace::shell::Confinement;
 
 use super::super::feed::blocking;
+use super::super::post::{Message, Post, Shared};
 use super::super::trust::{Word, Workspace};
 use super::super::{Error, Reply, confinement};
-use super::{Message, Post, Shared};
 use crate::config::Config;
 
 /// How long after a word that some state has changed the next one is said, at least.
 const PAUSE: Duration = Duration::from_millis(500);
-
-impl Shared {
-    /// Tells our own language servers what became otherwise on disk. Nobody waits for it.
-    pub(in crate::hub) fn tell_servers(&self, paths: Vec<PathBuf>) {
-        let servers = Arc::clone(&self.servers);
-        tokio::spawn(async move { servers.files_changed(paths).await });
-    }
-}
 
 /// The workspace of a client, as far as servers are concerned.
 pub(super) struct Folders {

@@ -11,10 +11,10 @@ use tokio::sync::mpsc;
 
 use super::relay::{self, Ended};
 use super::terminals::Spools;
-use super::{Caller, Message, NewSession, load, tell_router};
+use super::{Caller, Message, NewSession, load};
 use crate::config::Config;
 use crate::hub::feed::Feed;
-use crate::hub::router::{self, Shared};
+use crate::hub::post::{self, Shared};
 use crate::hub::{ClientId, Error};
 
 /// How long a session's holder may be out of reach before who wants the session is refused.
@@ -116,7 +116,7 @@ async fn refuse(open: Open, error: &Error) {
     followers.values().for_each(|follower| follower.editor.alert(&error.message));
     loop {
         if inbox.is_empty() {
-            tell_router(&shared, router::Message::Idle { session: id.clone(), handled: inbox.handled });
+            shared.post(None, post::Message::Idle { session: id.clone(), handled: inbox.handled });
         }
         let Some(message) = inbox.recv().await else { return };
         match message {

@@ -1,15 +1,23 @@
 //! Questions about code, for the tools of a session: its home's editor passes them to the language servers that run
 //! there.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use protocol::lang::{EditorQueryParams, LangQuery, LangResult, LangStatus};
+use workspace::lang::brought::Gate;
+use workspace::lang::pool::{Access, Servers as Pool};
 use workspace::lang::{Based, Lang, Source};
 use workspace::paths::Roots;
 use workspace::reader::Reader;
+use workspace::search::Search;
+use workspace::shell::sandbox::Policy;
 
+use super::overlay::Overlay;
+use super::problems::{OwnServers, Problems};
+use crate::hub::trust::Workspace;
 use crate::hub::{Editor, EditorError};
 
 /// The editor of a session's home, whichever client that is. Clones share it.
@@ -23,28 +31,78 @@ impl Editors {
     }
 }
 
-/// What answers the questions of a session's tools: the editor's servers, and where it has none, our own. Nobody is
-/// asked in a folder that is not trusted: a question may have the editor load a file, and start a server for it.
-pub(super) fn of(
-    editors: &Editors,
-    reader: &Reader,
-    roots: &Arc<Roots>,
-    own: Arc<dyn Source>,
-    is_trusted: Arc<dyn Fn() -> bool + Send + Sync>,
-) -> Lang {
-    let editors = Based::new(Trusting { editors: editors.clone(), is_trusted }, reader.clone(), Arc::clone(roots));
-    Lang::new(vec![Arc::new(editors), own])
+/// Whether the workspace is trusted, as it was when last looked at.
+type IsTrusted = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// The language servers of a session: those of its home's editor, and our own. Nobody is asked in a folder that is not
+/// trusted: a question may have the editor load a file, and start a server for it.
+pub(super) struct Servers {
+    editors: Editors,
+    own: Arc<OwnServers>,
+    is_trusted: IsTrusted,
 }
 
-/// The editor's servers alone, about the texts as the user has them; in a folder that is trusted likewise.
-pub(super) fn of_editor(editors: &Editors, is_trusted: Arc<dyn Fn() -> bool + Send + Sync>) -> Arc<dyn Source> {
-    Arc::new(Trusting { editors: editors.clone(), is_trusted })
+/// What our own language servers are started with.
+pub(super) struct Made<'m> {
+    pub(super) pool: Arc<Pool>,
+    pub(super) roots: &'m Roots,
+    pub(super) trust: &'m Workspace,
+    /// What holds them.
+    pub(super) policy: Option<Arc<Policy>>,
+    /// The variables of the environment that they have besides.
+    pub(super) pass: &'m [String],
+    /// Who is asked before a program of the project starts.
+    pub(super) gate: Arc<dyn Gate>,
+}
+
+impl Servers {
+    /// The servers of a session whose home has this editor.
+    pub(super) fn build(made: Made<'_>, editor: Arc<dyn Editor>) -> Self {
+        let Made { pool, roots, trust, policy, pass, gate } = made;
+        let editors = Editors::default();
+        editors.set(Some(editor));
+        let trusted = Arc::clone(trust.may_run_git_programs());
+        let is_trusted: IsTrusted = Arc::new(move || trusted.load(Ordering::Relaxed));
+        let access = Access { trusted: Arc::clone(&is_trusted), policy, pass: pass.into(), gate };
+        let roots = roots.clone();
+        let own = Arc::new(move |reader| pool.source(roots.clone(), reader, access.clone()));
+        Self { editors, own, is_trusted }
+    }
+
+    /// The home's editor, whichever that is.
+    pub(super) fn editors(&self) -> &Editors {
+        &self.editors
+    }
+
+    /// Our own, about the texts of a reader.
+    pub(super) fn own(&self, reader: Reader) -> Arc<dyn Source> {
+        (self.own)(reader)
+    }
+
+    /// What answers the questions of a session's tools: the editor's servers, and where it has none, our own.
+    pub(super) fn lang(&self, reader: &Reader, roots: &Arc<Roots>, own: Arc<dyn Source>) -> Lang {
+        let editors = Based::new(self.trusting(), reader.clone(), Arc::clone(roots));
+        Lang::new(vec![Arc::new(editors), own])
+    }
+
+    /// What edits do to problems, as they see it. `shown` knows what the model may see.
+    pub(super) fn problems(&self, reader: &Reader, overlay: Overlay, roots: &Arc<Roots>, shown: Search) -> Problems {
+        let own = Arc::clone(&self.own);
+        let own = Box::new(move |reader| own(reader));
+        let texts = (reader.clone(), Arc::new(overlay) as Arc<dyn workspace::reader::Overlay>);
+        Problems::new(Arc::new(self.trusting()), own, texts, Arc::clone(roots), shown)
+    }
+
+    /// The editor's servers alone, about the texts as the user has them.
+    fn trusting(&self) -> Trusting {
+        Trusting { editors: self.editors.clone(), is_trusted: Arc::clone(&self.is_trusted) }
+    }
 }
 
 /// The editor, in a folder that is trusted.
 struct Trusting {
     editors: Editors,
-    is_trusted: Arc<dyn Fn() -> bool + Send + Sync>,
+    is_trusted: IsTrusted,
 }
 
 #[async_trait]

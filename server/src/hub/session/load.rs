@@ -1,47 +1,40 @@
 //! Opening a session: a new one, or one from the store as its last process left it.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agent::permission::{self, Rule, Rules};
 use agent::store::{SessionFilter, SessionLock, Store, StoreError};
 use protocol::checkpoint::FileImage;
 use protocol::event::{SeenOccasion, Severity};
 use protocol::{ErrorCode, Event, SessionId};
 use tokio::sync::mpsc;
 use workspace::baseline::Baseline;
-use workspace::lang::pool::Access;
 use workspace::paths::{self, Roots};
-use workspace::reader::Reader;
 use workspace::results::Results;
 use workspace::review::Review;
-use workspace::search::{Hides, MayRead, Search};
-use workspace::seen::Seen;
 use workspace::shell::{Confinement, Shell, ShellConfig, Spool, Trust, jobs};
 use workspace::text::hash;
 
-use super::accepting::{self, Accepting};
-use super::applying::Applying;
-use super::brought;
+use super::clients::Clients;
 use super::confinement;
-use super::formatting::Formatting;
-use super::halves::{CutOff, Halves};
+use super::edits::{self, CutOff, Edits};
+use super::gate::{self, Gate, InForce};
+use super::ids::Ids;
 use super::lang;
-use super::overlay::Overlay;
-use super::permissions::{self as permitting, Grants};
-use super::problems::Problems;
-use super::rounds::Rounds;
+use super::prompts::Prompts;
+use super::reading::{self, Reading};
 use super::state::State;
 use super::terminals::{self, Terminals};
+use super::undo::Undo;
 use super::watch::{self, Watch};
-use super::{NewSession, Open, Own, Question, Reading, Session};
+use super::work::Work;
+use super::{NewSession, Open, Own, Session};
 use crate::config::Config;
 use crate::hub::Error;
 use crate::hub::feed::{Log, blocking, now};
-use crate::hub::router::Shared;
+use crate::hub::post::Shared;
 use crate::hub::trust::Workspace;
 
 /// How long a task of ours may take to leave a session that it held.
@@ -75,131 +68,20 @@ pub(super) async fn load(
     lock: Box<dyn SessionLock>,
     new: Option<NewSession>,
 ) -> Result<(Session, mpsc::UnboundedReceiver<Own>), Error> {
-    let (shared, id) = (open.shared.clone(), open.id.clone());
-    let Stored { state, last, folder, spool, grants, always, elsewhere } = Stored::read(open).await?;
+    let mut stored = Stored::read(open).await?;
+    if new.is_some() {
+        stored.state.created_at = now();
+    }
     let folders = match &new {
         Some(new) => new.folders.clone(),
-        None => state.folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect(),
+        None => stored.state.folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect(),
     };
     let (config, roots) = look_at(folders, open).await?;
-    let overlay = Overlay::default();
-    let editors = lang::Editors::default();
-    editors.set(Some(Arc::clone(&open.home.editor)));
-    let reader = Arc::new(Reader::new(Arc::clone(&open.home.buffers), Arc::new(overlay.clone())));
-    let (own, inbox) = mpsc::unbounded_channel();
-    let results = Results::new(&folder);
-    let baseline = Arc::new(Baseline::new(&folder));
-    let trust = Workspace::new(&shared.trust, roots.iter().map(|root| root.path.clone()));
-    let (confinement, unconfined) =
-        confinement::of(shared.parts.supervisor.clone(), shared.parts.own(), &config, &roots).await;
-    let policy = confinement.policy.clone().filter(|_| confinement.is_sandboxed());
-    let created_at = if new.is_some() { now() } else { state.created_at };
-    let made = terminals::Made {
-        session: id.clone(),
-        own: own.clone(),
-        store: Arc::clone(&shared.parts.store),
-        config: shell_config((folder, elsewhere), &config, &roots, &trust, confinement),
-        spool,
-        start_files: config.shell_rc,
-        created_at,
-    };
-    let terminals = Terminals::new(made, &state.terminals);
-    let seen = Seen::default();
-    let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
-    let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
-    let watched = watch::Seen {
-        baseline,
-        search: search.clone(),
-        reader: Arc::clone(&reader),
-        roots: Arc::clone(&roots),
-        rules: Arc::clone(&rules),
-        store: Arc::clone(&shared.parts.store),
-    };
-    let watch = Watch::new(watched, own.clone());
-    let tags = tools::Tags::default();
-    let intercept = tools::Intercept::default();
-    let trusted = Arc::clone(trust.may_run_git_programs());
-    let is_trusted: Arc<dyn Fn() -> bool + Send + Sync> = Arc::new(move || trusted.load(Ordering::Relaxed));
-    let gate = brought::Programs::new(&shared.trust, &own);
-    let pass = config.pass_environment.as_slice().into();
-    let access = Access { trusted: Arc::clone(&is_trusted), policy, pass, gate };
-    let (servers, of) = (Arc::clone(&shared.servers), Roots::clone(&roots));
-    let own_servers = move |reader| servers.source(of.clone(), reader, access.clone());
-    let shown = search.clone().showing_only(may_read(&rules, &roots)).knowing_if(hides_files(&rules, &roots));
-    let problems = Problems::new(
-        lang::of_editor(&editors, Arc::clone(&is_trusted)),
-        Box::new(own_servers.clone()),
-        (Reader::clone(&reader), Arc::new(overlay.clone())),
-        Arc::clone(&roots),
-        shown.clone(),
-    );
-    problems.set_wait(config.wait_for_problems());
-    let own_servers = own_servers(Reader::clone(&reader));
-    let lang = lang::of(&editors, &reader, &roots, Arc::clone(&own_servers), is_trusted);
-    let services = tools::Services {
-        roots: Arc::clone(&roots),
-        reader: Reader::clone(&reader),
-        search: shown,
-        seen: seen.clone(),
-        shell: Arc::clone(terminals.shell()),
-        jobs: Arc::clone(terminals.jobs()),
-        outside: Arc::clone(terminals.outside()),
-        lang,
-        results: results.clone(),
-        edits: tools::Edits::default(),
-        tags: tags.clone(),
-        intercept: intercept.clone(),
-    };
-    open.feed.announce(last);
-    let log = log(open, &own);
-    let tools = tools::builtin(&services).into_iter().chain(shared.parts.tools.iter().cloned()).collect();
-    let reading =
-        Reading { roots, reader, overlay, search, seen, results, tags, intercept, tools, editors, own_servers };
-    let mut session = Session {
-        // Milliseconds: ids of an earlier process are always lower.
-        next_id: now(),
-        log,
-        reading,
-        trust,
-        followers: open.followers.clone(),
-        home: Some(open.home.clone()),
-        turn: None,
-        user_command: None,
-        queue: VecDeque::new(),
-        interjections: Vec::new(),
-        questions: state
-            .questions
-            .iter()
-            .map(|(id, request)| (id.clone(), Question { request: request.clone(), waiting: None }))
-            .collect(),
-        review: Review::default(),
-        settling: Vec::new(),
-        not_saved: Vec::new(),
-        halves: Halves::default(),
-        applying: Applying::default(),
-        formatting: Formatting::default(),
-        problems,
-        held: None,
-        restoring: None,
-        watch,
-        rounds: Rounds::default(),
-        begun: 0,
-        went_well: true,
-        ours: HashMap::new(),
-        rules,
-        grants: Grants::new(grants),
-        accepting: Accepting::new(always),
-        terminals,
-        last_caller: None,
-        given: None,
-        lock,
-        own,
-        config,
-        state,
-        shared,
-        id,
-    };
-    session.set_rules();
+    let parts = &open.shared.parts;
+    let (confinement, unconfined) = confinement::of(parts.supervisor.clone(), parts.own(), &config, &roots).await;
+    open.feed.announce(stored.last);
+    let (mut session, inbox) = build(open, lock, stored, (config, roots), confinement);
+    session.gate.put_in_force(&session.config, session.state.mode);
     let mut warnings = session.shared.parts.warnings.clone();
     match new {
         Some(new) => {
@@ -209,14 +91,91 @@ pub(super) async fn load(
         }
         None => session.restore().await,
     }
-    session.leave_bypass("mode `bypass` is confirmed anew each time that Azimuth starts");
+    let why = "mode `bypass` is confirmed anew each time that Azimuth starts";
+    let left = session.gate.leave_bypass(why, session.state.mode, &session.config);
+    session.record_all(left);
     session.forget_old_checkpoints();
     // A switch of the session's holds while the process lives that it was made in.
-    session.accepting_changed();
+    let news = session.gate.news(&session.config, session.state.accept_edits);
+    session.record_all(news);
     for text in warnings {
         session.record(Event::Notice { severity: Severity::Warning, text });
     }
     Ok((session, inbox))
+}
+
+/// Makes a session's parts, each of what it needs. Nothing is recorded and nothing started yet.
+fn build(
+    open: &Open,
+    lock: Box<dyn SessionLock>,
+    stored: Stored,
+    (config, roots): (Arc<Config>, Arc<Roots>),
+    confinement: Confinement,
+) -> (Session, mpsc::UnboundedReceiver<Own>) {
+    let (own, inbox) = mpsc::unbounded_channel();
+    let (shared, store) = (open.shared.clone(), || Arc::clone(&open.shared.parts.store));
+    let Stored { state, folder, spool, project, kept, elsewhere, .. } = stored;
+    let trust = Workspace::new(&shared.trust, roots.iter().map(|root| root.path.clone()));
+    let rules = InForce::default();
+    let made = lang::Made {
+        pool: Arc::clone(&shared.servers),
+        roots: &roots,
+        trust: &trust,
+        policy: confinement.policy.clone().filter(|_| confinement.is_sandboxed()),
+        pass: &config.pass_environment,
+        gate: gate::Programs::new(&shared.trust, &own),
+    };
+    let servers = lang::Servers::build(made, Arc::clone(&open.home.editor));
+    let (results, baseline) = (Results::new(&folder), Arc::new(Baseline::new(&folder)));
+    let made = terminals::Made {
+        session: open.id.clone(),
+        own: own.clone(),
+        store: store(),
+        config: shell_config((folder, elsewhere), &config, &roots, &trust, confinement),
+        spool,
+        start_files: config.shell_rc,
+        created_at: state.created_at,
+    };
+    let terminals = Terminals::new(made, &state.terminals);
+    let reading = Reading::build(reading::Made {
+        roots,
+        home: &open.home,
+        results,
+        rules: &rules,
+        servers: &servers,
+        terminals: &terminals,
+        more: &shared.parts.tools,
+    });
+    let Reading { roots, reader, overlay, search, .. } = &reading;
+    let problems = servers.problems(reader, overlay.clone(), roots, rules.shown(search, roots));
+    problems.set_wait(config.wait_for_problems());
+    let seen = watch::Seen {
+        baseline,
+        search: search.clone(),
+        reader: Arc::clone(reader),
+        roots: Arc::clone(roots),
+        rules: rules.clone(),
+        store: store(),
+    };
+    let made = gate::Made { own: own.clone(), store: store(), project, kept, rules, trust };
+    let session = Session {
+        ids: Ids::new(),
+        log: log(open, &own),
+        gate: Gate::new(made, state.questions.values().cloned()),
+        clients: Clients::new(open.followers.clone(), open.home.clone()),
+        prompts: Prompts::new(),
+        edits: Edits::new(own.clone(), problems),
+        undo: Undo::default(),
+        watch: Watch::new(seen, own.clone()),
+        work: Work::new(own),
+        reading,
+        terminals,
+        lock,
+        config,
+        state,
+        shared,
+    };
+    (session, inbox)
 }
 
 /// What the store has of a session.
@@ -228,10 +187,10 @@ struct Stored {
     folder: PathBuf,
     /// What its shell has printed.
     spool: Arc<Spool>,
-    /// What is granted in its project.
-    grants: Vec<Rule>,
-    /// Whether edits are accepted as they come in its project.
-    always: bool,
+    /// What is kept for good is kept under it: its first folder.
+    project: String,
+    /// What is kept for it.
+    kept: gate::Kept,
     /// The folders of other sessions, in which their commands write.
     elsewhere: Vec<PathBuf>,
 }
@@ -249,14 +208,13 @@ impl Stored {
             jobs::forget_earlier(&folder, state.terminals.last_job);
             Shell::remove_left_pipes(&folder);
             let project = state.folders.first().cloned().unwrap_or_default();
-            let grants = permitting::granted(&*store, &project)?;
-            let always = accepting::of_project(&*store, &project)?;
+            let kept = gate::Kept::read(&*store, &project)?;
             let spool = match spool {
                 Some(spool) => spool.catch_up().map(|()| spool),
                 None => Spool::open(&folder).map(Arc::new),
             };
             let elsewhere = folders_of_sessions(&*store)?;
-            Ok(spool.map(|spool| Self { state, last, folder, spool, grants, always, elsewhere }))
+            Ok(spool.map(|spool| Self { state, last, folder, spool, project, kept, elsewhere }))
         });
         read.await?.map_err(|error| {
             let text = format!("the folder of the session's terminal cannot be used: {error}");
@@ -346,23 +304,6 @@ fn take(store: &dyn Store, session: &SessionId) -> Result<Box<dyn SessionLock>, 
     }
 }
 
-/// What the model's searches may show, and what may be kept of what commands change, by the rules in force when one
-/// begins.
-pub(super) fn may_read(rules: &Arc<RwLock<Arc<Rules>>>, roots: &Roots) -> Arc<MayRead> {
-    let (rules, folders) = (Arc::clone(rules), roots.iter().map(|root| root.path.clone()).collect::<Arc<[_]>>());
-    Arc::new(move |named| {
-        let rules = Arc::clone(&rules.read().unwrap_or_else(PoisonError::into_inner));
-        let (folders, named) = (Arc::clone(&folders), named.map(Path::to_path_buf));
-        Box::new(move |path| permission::may_read(&rules, &folders, named.as_deref(), path))
-    })
-}
-
-/// Whether the rules in force keep any file from the model's searches.
-fn hides_files(rules: &Arc<RwLock<Arc<Rules>>>, roots: &Roots) -> Arc<Hides> {
-    let (rules, folders) = (Arc::clone(rules), roots.iter().map(|root| root.path.clone()).collect::<Arc<[_]>>());
-    Arc::new(move || permission::hides_files(&rules.read().unwrap_or_else(PoisonError::into_inner), &folders))
-}
-
 impl Session {
     /// The first events of a new session.
     async fn begin(&mut self, new: NewSession) -> Result<(), Error> {
@@ -376,7 +317,6 @@ impl Session {
         if new.mode != self.state.mode {
             settings.push(Event::ModeChanged { mode: new.mode });
         }
-        self.state.created_at = now();
         let begins_with = u32::try_from(settings.len()).unwrap_or(u32::MAX);
         self.record(Event::SessionStarted { folders, asked_for: Some(new.is_asked_for), begins_with });
         settings.into_iter().for_each(|event| self.record(event));
@@ -414,7 +354,7 @@ impl Session {
         for event in self.terminals.left(&self.state.terminals).await {
             self.record(event);
         }
-        self.queue = self.state.queue.clone();
+        self.prompts.take_up(self.state.queue.clone());
         if let Some(text) = self.state.untold() {
             self.record(Event::Noted { turn_id: self.state.last_turn(), text });
         }
@@ -424,7 +364,7 @@ impl Session {
         }
         let reader = Arc::clone(&self.reading.reader);
         let restored = tokio::task::spawn_blocking(move || {
-            let read = |path: &Path| super::carry::base(&reader, path);
+            let read = |path: &Path| edits::base(&reader, path);
             let cut_off = proposals
                 .iter()
                 .filter_map(|seen| CutOff::of(seen, || paths::from_uri(&seen.uri).ok().and_then(|it| read(&it).ok())));
@@ -438,7 +378,8 @@ impl Session {
             (Review::restore(proposals, |path| read(path).ok().flatten()), cut_off, places)
         });
         let Ok((review, cut_off, places)) = restored.await else { return };
-        self.end_cut_off(cut_off, &review);
+        let ended = edits::ended(cut_off, &review, &self.state);
+        self.record_all(ended);
         self.review_restored(review);
         for (uri, text) in places {
             if self.state.checkpoints.parts.is_other(&uri, text.as_ref().map(|hash| hash.0.as_str())) {

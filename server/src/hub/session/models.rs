@@ -8,7 +8,7 @@ use protocol::ErrorCode;
 use crate::config::Config;
 use crate::hub::Error;
 use crate::hub::feed::blocking;
-use crate::hub::router::{LAST_MODEL, Shared};
+use crate::hub::post::{LAST_MODEL, Shared};
 
 /// The model with this name.
 pub(in crate::hub) async fn resolve_model(shared: &Shared, name: &str) -> Result<Arc<dyn Model>, Error> {

@@ -1,5 +1,5 @@
 //! What became of the parts of calls, as the log tells it: what of a call is in its files, and what of it was accepted
-//! and could not be made. A part of [`super::checkpoints`].
+//! and could not be made. A part of the checkpoints.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

@@ -22,10 +22,10 @@ use tokio::sync::mpsc;
 use workspace::shell::Spool;
 
 use self::link::{Heard, Link};
-use super::{Caller, Message, Open, give_log, tell_router, terminals};
+use super::{Caller, Message, Open, give_log, terminals};
 use crate::hub::feed::blocking;
 use crate::hub::request::{self, Opened};
-use crate::hub::{ClientId, Error, Reply, Request, router};
+use crate::hub::{ClientId, Error, Reply, Request, post};
 
 /// Why a relay ended.
 pub(super) enum Ended {
@@ -171,8 +171,8 @@ impl Relay<'_> {
                 self.ask_state();
             } else if is_idle && reported != Some(handled) {
                 reported = Some(handled);
-                let idle = router::Message::Idle { session: self.open.id.clone(), handled };
-                tell_router(&self.open.shared, idle);
+                let idle = post::Message::Idle { session: self.open.id.clone(), handled };
+                self.open.shared.post(None, idle);
             }
             let ended = tokio::select! {
                 message = self.open.inbox.recv() => match message {

@@ -9,7 +9,7 @@ use agent::history::History;
 use protocol::checkpoint::{ChangedFile, FileImage, RestoredFile};
 use protocol::content::Usage;
 use protocol::event::{ApplyOutcome, SeenOccasion, Severity};
-use protocol::permission::{PermissionOutcome, PermissionRequest};
+use protocol::permission::{PermissionAbout, PermissionOutcome, PermissionRequest};
 use protocol::review::{AutoScope, Decision, HunkState, Proposal};
 use protocol::session::{Mode, SessionInfo};
 use protocol::turn::StopReason;
@@ -18,9 +18,8 @@ use workspace::paths;
 use workspace::text::hash;
 
 use super::checkpoints::Checkpoints;
-use super::halves::Told;
+use super::halves::{self, Half, Told};
 use super::terminals;
-use super::trusting;
 use crate::hub::feed::now;
 
 /// Of a command that the model is reminded of it hears this many characters.
@@ -167,7 +166,7 @@ impl State {
             Event::PromptQueued { queue_id, prompt } => self.queue.push_back((queue_id.clone(), prompt.clone())),
             Event::PromptDequeued { queue_id } => self.queue.retain(|(id, _)| id != queue_id),
             Event::PermissionAsked { request, .. } => {
-                self.trust_asked |= trusting::asks(event);
+                self.trust_asked |= request.about == PermissionAbout::Trust;
                 self.asked.insert(request.permission_id.clone());
                 self.questions.insert(request.permission_id.clone(), request.clone());
             }
@@ -178,34 +177,14 @@ impl State {
             }
             Event::Noted { .. } => self.untold.clear(),
             Event::ReviewDecided { proposal_id, hunk_ids, decision, message } => {
-                let (path, landed) =
-                    self.paths.get(proposal_id).map_or(("a file", false), |(path, landed)| (path, *landed));
-                let what = match decision {
-                    // What stays as it is, is no news.
-                    Decision::Accept if landed => return,
-                    Decision::Reject if landed => "took back what was changed in",
-                    Decision::Accept => "accepted",
-                    Decision::Reject => "rejected",
-                };
-                let why = message.as_ref().map(|message| format!(" (\u{201c}{message}\u{201d})")).unwrap_or_default();
-                let (count, hunks) = (hunk_ids.len(), if hunk_ids.len() == 1 { "hunk" } else { "hunks" });
-                self.untold.push(match landed {
-                    true => format!("{what} {count} {} of {path}{why}", if count == 1 { "place" } else { "places" }),
-                    false => format!("{what} {count} {hunks} of {path}{why}"),
-                });
+                self.decided(proposal_id, hunk_ids.len(), *decision, message.as_deref());
             }
             Event::TerminalStarted { tool_call_id, command, .. } => {
                 self.commands.insert(tool_call_id.clone(), short(command));
             }
             Event::FilesChanged { files, .. } => self.files_changed(files),
             Event::CheckpointRestored { files, .. } => self.files_restored(files),
-            Event::Formatted { uri, by, .. } => {
-                let path = paths::from_uri(uri).unwrap_or_default();
-                let file = path.file_name().unwrap_or_default().to_string_lossy();
-                // Of our own language servers the name is known.
-                let by = by.as_deref().unwrap_or("the editor");
-                self.untold.push(format!("and {by} formatted {file} then"));
-            }
+            Event::Formatted { uri, by, .. } => self.formatted(uri, by.as_deref()),
             Event::FileSeen { uri, now: Some(now), occasion: SeenOccasion::Deletion } => {
                 self.deleting.insert(uri.clone(), now.clone());
             }
@@ -214,17 +193,45 @@ impl State {
                 let is_gone = after.is_none() && *outcome == ApplyOutcome::Verified;
                 self.deleted.extend(before.clone().filter(|_| is_gone).map(|before| (uri.clone(), before)));
             }
-            Event::ProposalChanged { proposal } => {
-                let path = (proposal.path.clone(), proposal.landed);
-                self.paths.insert(proposal.proposal_id.clone(), path);
-                let open = |state| matches!(state, HunkState::Pending | HunkState::Applying | HunkState::Conflicted);
-                if proposal.hunks.iter().any(|hunk| open(hunk.state)) {
-                    self.proposals.insert(proposal.proposal_id.clone(), proposal.clone());
-                } else {
-                    self.proposals.remove(&proposal.proposal_id);
-                }
-            }
+            Event::ProposalChanged { proposal } => self.proposal_changed(proposal),
             _ => {}
+        }
+    }
+
+    fn decided(&mut self, proposal: &ProposalId, count: usize, decision: Decision, message: Option<&str>) {
+        let (path, landed) = self.paths.get(proposal).map_or(("a file", false), |(path, landed)| (path, *landed));
+        let what = match decision {
+            // What stays as it is, is no news.
+            Decision::Accept if landed => return,
+            Decision::Reject if landed => "took back what was changed in",
+            Decision::Accept => "accepted",
+            Decision::Reject => "rejected",
+        };
+        let why = message.map(|message| format!(" (\u{201c}{message}\u{201d})")).unwrap_or_default();
+        let parts = match (landed, count) {
+            (true, 1) => "place",
+            (true, _) => "places",
+            (false, 1) => "hunk",
+            (false, _) => "hunks",
+        };
+        self.untold.push(format!("{what} {count} {parts} of {path}{why}"));
+    }
+
+    fn formatted(&mut self, uri: &str, by: Option<&str>) {
+        let path = paths::from_uri(uri).unwrap_or_default();
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        // Of our own language servers the name is known.
+        let by = by.unwrap_or("the editor");
+        self.untold.push(format!("and {by} formatted {file} then"));
+    }
+
+    fn proposal_changed(&mut self, proposal: &Proposal) {
+        self.paths.insert(proposal.proposal_id.clone(), (proposal.path.clone(), proposal.landed));
+        let open = |state| matches!(state, HunkState::Pending | HunkState::Applying | HunkState::Conflicted);
+        if proposal.hunks.iter().any(|hunk| open(hunk.state)) {
+            self.proposals.insert(proposal.proposal_id.clone(), proposal.clone());
+        } else {
+            self.proposals.remove(&proposal.proposal_id);
         }
     }
 
@@ -261,6 +268,16 @@ impl State {
             | Event::TitleChanged { .. } => true,
             _ => false,
         }
+    }
+
+    /// The calls of which a part is made and a part is not.
+    pub(super) fn halves(&self) -> Vec<Half> {
+        halves::halves(&self.checkpoints.parts, &self.proposals)
+    }
+
+    /// Whether edits are accepted as they come, because it was said so, or by the mode.
+    pub(super) fn accepts_as_they_come(&self) -> bool {
+        self.accept_edits.0 || matches!(self.mode, Mode::AcceptEdits | Mode::Bypass)
     }
 
     /// Whether nobody would miss it: nothing was said in it, and nobody asked for it. Of an older version's log that is

@@ -37,6 +37,14 @@ use crate::hub::{Error, Reply};
 /// How long commands may take to end with their session.
 const END: Duration = Duration::from_secs(5);
 
+/// What comes back to the session's task for its terminals.
+pub(super) enum Message {
+    /// What is to be recorded of one, such as a command's start.
+    Event(Event),
+    /// One is otherwise than was last said.
+    Changed(TerminalId),
+}
+
 /// The terminals of a session.
 pub(super) struct Terminals {
     session: SessionId,
@@ -264,7 +272,7 @@ impl Terminals {
                 let (ended, own) = (shell.kill(), self.own.clone());
                 tokio::spawn(async move {
                     ended.await;
-                    let _ = own.send(Own::TerminalChanged(id));
+                    let _ = own.send(Own::Terminals(Message::Changed(id)));
                     let _ = reply.send(Ok(Done {}));
                 });
             }

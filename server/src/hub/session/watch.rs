@@ -10,11 +10,10 @@ mod taken;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agent::edit::TextHash;
-use agent::permission::Rules;
 use agent::store::Store;
 use protocol::{ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
@@ -27,12 +26,29 @@ use workspace::search::Search;
 use workspace::text::hash;
 
 pub(super) use self::look::{Found, Look};
-use super::load::may_read;
+use self::taken::AfterCommand;
+use super::gate::InForce;
 use super::{Caller, Own};
 use crate::hub::ClientId;
 
 /// How long it may take at most to tell what a command changed.
-pub(super) const COMPARING: Duration = Duration::from_secs(10);
+const COMPARING: Duration = Duration::from_secs(10);
+
+/// What comes back to the session's task for the watch.
+pub(super) enum Message {
+    /// A turn is about to run a command.
+    BeforeCommand(oneshot::Sender<()>),
+    /// A command of a turn has ended.
+    AfterCommand(TurnId, ToolCallId, oneshot::Sender<Vec<String>>),
+    /// The project's files were looked at before a command, all of them or not; or could not be, in words.
+    Remembered(Box<Result<(Found, bool), String>>, oneshot::Sender<()>),
+    /// The project's files were looked at where nobody waits for it.
+    Looked(Box<Found>),
+    /// The files that have pending hunks were read after a command.
+    ReadAfterCommand(Box<AfterCommand>, oneshot::Sender<Vec<String>>),
+    /// What the look with this number came to has been said.
+    LookEnded(u64),
+}
 
 /// Follows what changes in the project's files.
 pub(super) struct Watch {
@@ -56,7 +72,7 @@ pub(super) struct Seen {
     pub(super) search: Search,
     pub(super) reader: Arc<Reader>,
     pub(super) roots: Arc<Roots>,
-    pub(super) rules: Arc<RwLock<Arc<Rules>>>,
+    pub(super) rules: InForce,
     pub(super) store: Arc<dyn Store>,
 }
 
@@ -117,12 +133,12 @@ impl Watch {
     }
 
     /// A command has ended, which will be looked at.
-    pub(super) fn command_ended(&mut self) {
+    fn command_ended(&mut self) {
         self.comparing += 1;
     }
 
     /// What a command left has been taken.
-    pub(super) fn command_compared(&mut self) {
+    fn command_compared(&mut self) {
         self.comparing -= 1;
     }
 
@@ -154,17 +170,17 @@ impl Watch {
     /// A look at what has changed since the last one. `home` is whose documents the reader reads.
     fn look_back(&mut self, turn: TurnId, calls: Vec<ToolCallId>, home: Option<ClientId>) -> Look {
         let Seen { baseline, search, reader, roots, rules, store } = self.seen.clone();
-        let (following, may_keep) = (self.following.take(), may_read(&rules, &roots));
+        let (following, may_keep) = (self.following.take(), rules.may_read(&roots));
         Look { following, turn, calls, until: None, baseline, search, may_keep, reader, home, roots, store }
     }
 
     /// Begins a look back at what was followed, after the looks before it. It waits for those at most for this time,
     /// and gets as much for itself; none where it is too late to look.
-    pub(super) fn begin_look(
+    fn begin_look(
         &mut self,
         since: Option<Following>,
         time: Duration,
-        look: impl FnOnce(Option<Duration>) -> Own + Send + 'static,
+        look: impl FnOnce(Option<Duration>) -> Message + Send + 'static,
     ) {
         self.looks.begun += 1;
         let number = self.looks.begun;
@@ -178,9 +194,9 @@ impl Watch {
                 None => false,
             };
             let looked = tokio::task::spawn_blocking(move || look((!late).then_some(time))).await;
-            let broke = || Own::Looked(Box::new(Found { failed: true, ..Found::default() }));
-            let _ = own.send(looked.unwrap_or_else(|_| broke()));
-            let _ = own.send(Own::LookEnded(number));
+            let broke = || Message::Looked(Box::new(Found { failed: true, ..Found::default() }));
+            let _ = own.send(Own::Watch(looked.unwrap_or_else(|_| broke())));
+            let _ = own.send(Own::Watch(Message::LookEnded(number)));
             if let (true, Some(before)) = (late, before) {
                 let _ = before.await;
             }

@@ -9,8 +9,8 @@ use protocol::turn::{TurnQueueParams, TurnStartParams, TurnStartResult};
 use tokio::sync::oneshot;
 
 use super::link;
-use crate::hub::router::Shared;
-use crate::hub::session::prepare::{post_as, says_something, split};
+use crate::hub::post::Shared;
+use crate::hub::session::prompts::{post_as, says_something, split};
 use crate::hub::{ClientId, Error, Reply, Request};
 
 /// Takes out of a prompt that leads away what is for the conversation that it leads to. None where nothing is.

@@ -8,6 +8,7 @@ use protocol::{Event, TerminalId, ToolCallId};
 use tokio::sync::mpsc;
 use workspace::shell::Observer;
 
+use super::Message;
 use crate::hub::session::Own;
 
 /// The observer of one terminal.
@@ -18,7 +19,7 @@ pub(super) struct Recorder {
 
 impl Recorder {
     fn record(&self, event: Event) {
-        let _ = self.own.send(Own::Event(event));
+        let _ = self.own.send(Own::Terminals(Message::Event(event)));
     }
 }
 
@@ -35,7 +36,7 @@ impl Observer for Recorder {
     }
 
     fn changed(&self) {
-        let _ = self.own.send(Own::TerminalChanged(self.terminal.clone()));
+        let _ = self.own.send(Own::Terminals(Message::Changed(self.terminal.clone())));
     }
 
     fn said(&self, text: &str) {

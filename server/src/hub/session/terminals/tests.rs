@@ -41,8 +41,8 @@ impl World {
         let mut told = Vec::new();
         while let Ok(message) = self.inbox.try_recv() {
             match message {
-                Own::Event(event) => told.push(event),
-                Own::TerminalChanged(id) => told.extend(self.terminals.news(&id, &self.recorded)),
+                Own::Terminals(Message::Event(event)) => told.push(event),
+                Own::Terminals(Message::Changed(id)) => told.extend(self.terminals.news(&id, &self.recorded)),
                 _ => panic!("it is no message of a terminal"),
             }
             told.iter().for_each(|event| self.recorded.apply(event));

@@ -18,8 +18,7 @@ use workspace::text::hash;
 
 use super::{Following, Saves};
 use crate::hub::ClientId;
-use crate::hub::session::carry::{image, keep};
-use crate::hub::session::rounds::{Landing, Landings};
+use crate::hub::session::edits::{Landing, Landings, image, keep};
 
 /// Of one command at most so many changed files are recorded.
 const MOST_CHANGED: usize = 2000;

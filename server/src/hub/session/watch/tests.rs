@@ -34,7 +34,7 @@ impl World {
             search: Search::new(Arc::clone(&roots), Reader::clone(&reader)),
             reader,
             roots,
-            rules: Arc::default(),
+            rules: InForce::default(),
             store: Arc::new(SqliteStore::open(&folder.path().join("data")).unwrap()),
         };
         let (own, inbox) = mpsc::unbounded_channel();

@@ -343,6 +343,10 @@ const OF_HOMEBREW: &[&str] = &["Cellar", "Frameworks", "Homebrew", "etc/ca-certi
 /// Beside a folder with programs, what these need.
 pub(super) const BESIDE_PROGRAMS: &[&str] = &["include", "lib", "lib64", "libexec", "share", "node_modules"];
 
+/// Where toolchains and what they install are, by variables.
+const HOMES: &[&str] =
+    &["$CARGO_HOME", "$RUSTUP_HOME", "$GOPATH/bin", "$GOPATH/pkg", "$GOROOT", "$JAVA_HOME", "$NVM_DIR", "$PYENV_ROOT"];
+
 pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
     let home = path_in((world.environment)("HOME").as_deref());
     let dirs = Dirs { home: home.as_deref(), environment: world.environment };
@@ -373,39 +377,16 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
         variables.extend(set.iter().cloned());
         (set, usual)
     };
-    let homes = [
-        "$CARGO_HOME",
-        "$RUSTUP_HOME",
-        "$GOPATH/bin",
-        "$GOPATH/pkg",
-        "$GOROOT",
-        "$JAVA_HOME",
-        "$NVM_DIR",
-        "$PYENV_ROOT",
-    ];
     let is_open = |name: &&str| !dirs.find(name).is_some_and(|path| is_denied(&path));
     let settings_of_programs = PREFERENCES.iter().chain(SETTINGS).copied().filter(is_open);
-    let mut names = TOOLCHAINS.iter().chain(DOWNLOADS).chain(&homes).copied().chain(settings_of_programs);
+    let mut names = TOOLCHAINS.iter().chain(DOWNLOADS).chain(HOMES).copied().chain(settings_of_programs);
     let (mut unlinked, usual) = found(&mut names);
     let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).chain(usual).collect();
     let mut names = CACHES.iter().flat_map(|(_, names)| *names).chain(CACHE_FILES).copied();
     let (set, mut caches) = found(&mut names);
     caches.extend(set);
 
-    let mut of_programs = Vec::new();
-    let programs = (world.environment)("PATH").unwrap_or_default();
-    for folder in std::env::split_paths(&programs).filter(|folder| is_plain(folder) && !holds_home(folder)) {
-        // What programs need of `~/.local` is named above; much else lies in its `share`.
-        let is_local = |parent: &Path| home.as_deref().is_some_and(|home| parent == home.join(".local"));
-        if let Some(parent) = folder.parent().filter(|parent| !holds_home(parent) && !is_local(parent)) {
-            of_programs.extend(BESIDE_PROGRAMS.iter().map(|name| parent.join(name)));
-            let is_named = parent.file_name().is_some_and(|name| name == ".linuxbrew" || name == "homebrew");
-            if is_named || path_in((world.environment)("HOMEBREW_PREFIX").as_deref()).as_deref() == Some(parent) {
-                of_programs.extend(OF_HOMEBREW.iter().map(|name| parent.join(name)));
-            }
-        }
-        of_programs.push(folder);
-    }
+    let of_programs = places_of_programs(world, home.as_deref());
     variables.extend(of_programs.iter().cloned());
     unlinked.extend(of_programs);
     unlinked.retain(|path| !read.iter().any(|place| path.starts_with(place)));
@@ -463,6 +444,25 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
     let meant = world.folders.iter().cloned().chain(home).collect();
     let origins = Origins { variables, meant, secret };
     Policy { mode, network, read, unlinked, read_only, write, temporary, devices, hidden, credentials, git, origins }
+}
+
+/// The folders of `PATH`, and what programs in them read beside these.
+fn places_of_programs(world: &World<'_>, home: Option<&Path>) -> Vec<PathBuf> {
+    let holds_home = |folder: &Path| holds(folder, home);
+    let (mut places, programs) = (Vec::new(), (world.environment)("PATH").unwrap_or_default());
+    for folder in std::env::split_paths(&programs).filter(|folder| is_plain(folder) && !holds_home(folder)) {
+        // What programs need of `~/.local` is named elsewhere; much else lies in its `share`.
+        let is_local = |parent: &Path| home.is_some_and(|home| parent == home.join(".local"));
+        if let Some(parent) = folder.parent().filter(|parent| !holds_home(parent) && !is_local(parent)) {
+            places.extend(BESIDE_PROGRAMS.iter().map(|name| parent.join(name)));
+            let is_named = parent.file_name().is_some_and(|name| name == ".linuxbrew" || name == "homebrew");
+            if is_named || path_in((world.environment)("HOMEBREW_PREFIX").as_deref()).as_deref() == Some(parent) {
+                places.extend(OF_HOMEBREW.iter().map(|name| parent.join(name)));
+            }
+        }
+        places.push(folder);
+    }
+    places
 }
 
 /// Settings of tools in which credentials stand now, to be hidden beside what always is. Blocks.

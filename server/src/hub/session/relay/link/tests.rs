@@ -1,15 +1,13 @@
 use std::path::Path;
 
-use async_trait::async_trait;
-use protocol::TerminalId;
 use store::SqliteStore;
 use tempfile::TempDir;
 use workspace::buffers::Change;
-use workspace::shell::Spool;
 use workspace::text::PositionEncoding::Utf8;
 
 use super::*;
 use crate::hub::ClientId;
+use crate::hub::session::tests::Nobody;
 use crate::hub::trust::Word;
 
 const URI: &str = "file:///p/a.txt";
@@ -72,36 +70,6 @@ impl Host {
     async fn answer(&mut self, id: &Value, result: &Value) {
         let message = framed(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
         self.output.write_all(&message).await.unwrap();
-    }
-}
-
-/// An editor that is never asked.
-struct Nobody;
-
-#[async_trait]
-impl Editor for Nobody {
-    fn follow(&self, _: Feed, _: u64) {}
-
-    fn unfollow(&self, _: &SessionId) {}
-
-    fn follow_terminal(&self, _: &SessionId, _: &TerminalId, _: Arc<Spool>, _: u64) {}
-
-    fn alert(&self, _: &str) {}
-
-    async fn apply(&self, _: DocumentEdit) -> std::result::Result<(), EditorError> {
-        Err(EditorError::Unsupported)
-    }
-
-    async fn save(&self, _: &str) -> std::result::Result<bool, EditorError> {
-        Err(EditorError::Unsupported)
-    }
-
-    async fn text(&self, _: &str) -> std::result::Result<Option<String>, EditorError> {
-        Err(EditorError::Unsupported)
-    }
-
-    async fn format(&self, _: EditorFormatParams) -> std::result::Result<EditorFormatResult, EditorError> {
-        Err(EditorError::Unsupported)
     }
 }
 

@@ -8,22 +8,16 @@ use protocol::event::Severity;
 use protocol::terminal::Typist;
 use protocol::turn::TurnStartResult;
 use protocol::{ErrorCode, Event, ToolCallId};
-use tokio_util::sync::CancellationToken;
 use workspace::results::Results;
 use workspace::shell::{MAX_TIMEOUT, Ran, RunOptions, Shell, ShellError};
 
-use super::{Caller, Own, Session};
+use super::Message;
 use crate::hub::feed::blocking;
+use crate::hub::session::{Caller, Own, Session, state};
 use crate::hub::{Error, Reply};
 
-/// The user's command that runs.
-pub(super) struct UserRunning {
-    id: ToolCallId,
-    cancel: CancellationToken,
-}
-
 /// What became of a command.
-pub(super) struct UserEnd {
+pub(in crate::hub::session) struct UserEnd {
     id: ToolCallId,
     text: String,
     exit_code: Option<i32>,
@@ -35,11 +29,7 @@ impl Session {
     ///
     /// # Errors
     /// It is none, or the shell is busy.
-    pub(super) fn run_user_command(
-        &mut self,
-        caller: Caller,
-        command: Result<UserCommand, String>,
-    ) -> Result<(), Error> {
+    fn run_user_command(&mut self, caller: Caller, command: Result<UserCommand, String>) -> Result<(), Error> {
         let invalid = |text| Error::new(ErrorCode::InvalidParams, text);
         let UserCommand { command, in_context } = command.map_err(invalid)?;
         if self.terminals.shell().status().borrow().taken {
@@ -49,18 +39,16 @@ impl Session {
         if let Some(running) = self.terminals.shell().running() {
             let text = format!(
                 "the session's shell is busy with `{}`: wait for its end, stop it, or type into its terminal",
-                super::state::short(&running.command)
+                state::short(&running.command)
             );
             return Err(Error::new(ErrorCode::OperationFailed, text));
         }
-        let id = ToolCallId::new(self.new_id("user"));
-        let cancel = CancellationToken::new();
+        let id = ToolCallId::new(self.ids.next("user"));
         self.record(Event::UserCommandStarted { tool_call_id: id.clone(), command: command.clone(), in_context });
-        self.user_command = Some(UserRunning { id: id.clone(), cancel: cancel.clone() });
-        let (workspace, word) = (self.trust.clone(), caller.trust.clone());
-        self.last_caller = Some(caller);
+        let (workspace, word) = (self.gate.trust().clone(), caller.trust.clone());
+        let cancel = self.prompts.begin_command(id.clone(), caller);
         let (shell, results, own) =
-            (Arc::clone(self.terminals.shell()), self.reading.results.clone(), self.own.clone());
+            (Arc::clone(self.terminals.shell()), self.reading.results.clone(), self.work.own.clone());
         tokio::spawn(async move {
             // A shell that it starts is one for a workspace that is trusted, or is not.
             let _ = blocking(move || Ok(workspace.decided(&word))).await;
@@ -68,7 +56,7 @@ impl Session {
             shell.at_prompt_no_more().await;
             let options = RunOptions { timeout: MAX_TIMEOUT, cancel, by: Typist::User, ..RunOptions::default() };
             let ran = shell.run(&id, &command, options).await;
-            let _ = own.send(Own::UserCommandEnded(ended(id, ran, shell, results).await));
+            let _ = own.send(Own::Prompts(Message::CommandEnded(ended(id, ran, shell, results).await)));
         });
         Ok(())
     }
@@ -94,35 +82,24 @@ impl Session {
 
     /// The user's command has ended.
     pub(super) fn user_command_ended(&mut self, end: UserEnd) {
-        self.user_command.take_if(|running| running.id == end.id);
+        self.prompts.end_command(&end.id);
         let UserEnd { id: tool_call_id, text, exit_code, duration_ms } = end;
         self.record(Event::UserCommandEnded { tool_call_id, text, exit_code, duration_ms });
         // It may have changed any file.
         self.reading.search.forget_files();
         self.texts_changed();
         // After a command that was stopped the user is to decide what happens to what waits.
-        if self.went_well && exit_code.is_some() {
+        if self.prompts.went_well && exit_code.is_some() {
             self.next_in_queue();
         }
     }
 
-    /// Stops the user's command; gives whether one ran.
-    pub(super) fn cancel_user_command(&self) -> bool {
-        self.user_command.iter().for_each(|running| running.cancel.cancel());
-        self.user_command.is_some()
-    }
-
     /// The commands that ran when the last process ended came to no end of their own.
-    pub(super) fn end_lost_user_commands(&mut self) {
+    pub(in crate::hub::session) fn end_lost_user_commands(&mut self) {
         for tool_call_id in std::mem::take(&mut self.state.user_commands) {
             let text = "[interrupted: Azimuth ended before the command did]".to_owned();
             self.record(Event::UserCommandEnded { tool_call_id, text, exit_code: None, duration_ms: 0 });
         }
-    }
-
-    /// What the user's commands came to since the running turn began and its model has not heard.
-    pub(super) fn untold_commands(&self) -> Vec<String> {
-        self.state.history.untold_commands().to_vec()
     }
 }
 

@@ -8,15 +8,14 @@ use std::sync::Arc;
 use agent::session::Answer;
 use async_trait::async_trait;
 use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind, PermissionRequest};
-use protocol::session::Mode;
 use protocol::{PermissionId, TurnId};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use workspace::lang::brought::{Brought, Gate};
 use workspace::paths;
 
-use super::port::TurnMessage;
-use super::{Own, Session};
+use super::Message;
 use crate::hub::feed::blocking;
+use crate::hub::session::Own;
 use crate::hub::trust::Book;
 
 /// The answers to the question.
@@ -25,15 +24,15 @@ const NOT_NOW: &str = "not_now";
 const NEVER: &str = "refuse_program";
 
 /// How it stands with the session, for one who wants to start a program of the project.
-pub(super) struct Stand {
+pub(in crate::hub::session) struct Stand {
     /// Whether it is in mode `plan`, in which none is started.
-    plans: bool,
+    pub(super) plans: bool,
     /// The turn that runs, with an id for a question of it.
-    turn: Option<(TurnId, PermissionId)>,
+    pub(super) turn: Option<(TurnId, PermissionId)>,
 }
 
 /// The programs of the project, as a session may start them.
-pub(super) struct Programs {
+pub(in crate::hub::session) struct Programs {
     book: Book,
     own: mpsc::UnboundedSender<Own>,
     /// What is not to be started in this session, by its hash. Held while the user is asked, so that they are asked
@@ -43,7 +42,7 @@ pub(super) struct Programs {
 
 impl Programs {
     /// What the user said is in this book, and who wants to ask tells the session.
-    pub(super) fn new(book: &Book, own: &mpsc::UnboundedSender<Own>) -> Arc<Self> {
+    pub(in crate::hub::session) fn new(book: &Book, own: &mpsc::UnboundedSender<Own>) -> Arc<Self> {
         Arc::new(Self { book: book.clone(), own: own.clone(), not_now: Mutex::default() })
     }
 
@@ -66,7 +65,7 @@ impl Gate for Programs {
     async fn admit(&self, program: &Brought, asks: bool) -> Result<(), String> {
         let refused = || Err("it belongs to the project, and the user does not want it to be started".to_owned());
         let (reply, stand) = oneshot::channel();
-        let _ = self.own.send(Own::ProgramWanted(reply));
+        let _ = self.own.send(Own::Gate(Message::ProgramWanted(reply)));
         let Ok(stand) = stand.await else { return Err("the session has ended".to_owned()) };
         if stand.plans {
             return Err("it belongs to the project, of which nothing is started in mode `plan`".to_owned());
@@ -92,7 +91,7 @@ impl Gate for Programs {
             None => {}
         }
         let (reply, answer) = oneshot::channel();
-        let _ = self.own.send(Own::Turn(TurnMessage::Ask(turn, question(program, id), reply)));
+        let _ = self.own.send(Own::Gate(Message::Ask(turn, question(program, id), reply)));
         match answer.await {
             Ok(Answer::Selected { option_id, .. }) if option_id == ALLOW => self.keep(program, true).await,
             Ok(Answer::Selected { option_id, .. }) => {
@@ -136,15 +135,5 @@ fn question(program: &Brought, permission_id: PermissionId) -> PermissionRequest
             option(NOT_NOW, "Not in this session", PermissionOptionKind::RejectOnce),
             option(NEVER, "Never as it is now", PermissionOptionKind::RejectAlways),
         ],
-    }
-}
-
-impl Session {
-    /// How it stands, for one who wants to start a program of the project. A turn keeps the mode that it began in.
-    pub(super) fn program_wanted(&mut self, reply: oneshot::Sender<Stand>) {
-        let id = PermissionId::new(self.new_id("program"));
-        let running = self.turn.as_ref();
-        let plans = self.state.mode == Mode::Plan || running.is_some_and(|turn| turn.plans);
-        let _ = reply.send(Stand { plans, turn: running.map(|turn| (turn.id.clone(), id)) });
     }
 }

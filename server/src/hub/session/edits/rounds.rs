@@ -5,15 +5,17 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agent::store::Store;
 use protocol::event::Severity;
 use protocol::{Event, ToolCallId, TurnId};
 use workspace::buffers::Open;
 use workspace::files;
 use workspace::review::{Application, Base, Landed};
 
-use super::Session;
-use super::carry::{Exactly, image};
-use super::undo::kept_file;
+use super::carry::{Exactly, image, kept_file};
+use super::{Context, Edits};
+use crate::hub::session::checkpoints::Checkpoints;
+use crate::hub::session::state::State;
 
 /// At most so many files of a turn are listed.
 const MOST_LISTED: usize = 200;
@@ -25,17 +27,17 @@ const LONGEST: usize = 100 << 10;
 const MOST_BYTES: usize = 8 << 20;
 
 /// A file that others changed, with its texts; none where there is no file.
-pub(super) struct Landing {
-    pub(super) path: PathBuf,
-    pub(super) before: Option<Arc<str>>,
-    pub(super) after: Option<Arc<str>>,
+pub(in crate::hub::session) struct Landing {
+    pub(in crate::hub::session) path: PathBuf,
+    pub(in crate::hub::session) before: Option<Arc<str>>,
+    pub(in crate::hub::session) after: Option<Arc<str>>,
     /// The calls whose commands did it; none for another program.
-    pub(super) calls: Vec<ToolCallId>,
+    pub(in crate::hub::session) calls: Vec<ToolCallId>,
 }
 
 /// The files that a look found, as many as are listed.
 #[derive(Default)]
-pub(super) struct Landings {
+pub(in crate::hub::session) struct Landings {
     files: Vec<Landing>,
     /// How many more there are.
     more: usize,
@@ -43,7 +45,7 @@ pub(super) struct Landings {
 
 impl Landings {
     /// Takes a file, if it has hunks.
-    pub(super) fn push(&mut self, file: Landing) {
+    pub(in crate::hub::session) fn push(&mut self, file: Landing) {
         // Line ends alone are no lines.
         if file.before == file.after {
             return;
@@ -57,7 +59,7 @@ impl Landings {
     }
 
     /// Lists a file not after all.
-    pub(super) fn drop(&mut self, path: &Path) {
+    pub(in crate::hub::session) fn drop(&mut self, path: &Path) {
         self.files.retain(|file| file.path != path);
     }
 }
@@ -81,12 +83,9 @@ pub(super) struct Rounds {
     waiting: Vec<(TurnId, Landing)>,
 }
 
-impl Session {
-    /// Lists what others changed, but where edits are accepted as they come: it is kept at once.
-    pub(super) fn list_landed(&mut self, turn: &TurnId, landings: Landings) {
-        if !self.config.review_commands || self.accepts_as_they_come() {
-            return;
-        }
+impl Edits {
+    /// Lists what others changed. Tells of what is not listed.
+    pub(super) fn list_landed(&mut self, turn: &TurnId, landings: Landings, context: Context<'_>) -> Option<Event> {
         if self.rounds.turn.as_ref() != Some(turn) {
             self.rounds.turn = Some(turn.clone());
             self.rounds.listed.clear();
@@ -102,33 +101,32 @@ impl Session {
             }
             self.rounds.bytes = bytes;
             self.rounds.listed.insert(file.path.clone());
-            if !self.land(turn, &file, None) {
+            if !self.land(turn, &file, None, context) {
                 self.wait_to_land(turn, file);
             }
         }
-        if more > 0 {
+        self.review.keep_landed(MOST_UNDECIDED);
+        (more > 0).then(|| {
             let files = if more == 1 { "file" } else { "files" };
             let text = format!("{more} more {files} changed than the review lists");
-            self.record(Event::Notice { severity: Severity::Warning, text });
-        }
-        self.review.keep_landed(MOST_UNDECIDED);
-        self.review_changed();
+            Event::Notice { severity: Severity::Warning, text }
+        })
     }
 
     /// Lists one file, if its document has the change: the editor's, else what is on disk, which is as others left it
     /// where it has not been read since.
-    fn land(&mut self, turn: &TurnId, file: &Landing, on_disk: Option<Option<&str>>) -> bool {
+    fn land(&mut self, turn: &TurnId, file: &Landing, on_disk: Option<Option<&str>>, context: Context<'_>) -> bool {
         if self.review.is_applying_to(&file.path) {
             return false;
         }
-        let open = self.reading.reader.buffers().get(&file.path);
+        let open = context.reading.reader.buffers().get(&file.path);
         let base = match &open {
             Open::Yes(snapshot) if file.after.is_none() && snapshot.may_be_no_file() => Base::Text(None),
             Open::Yes(snapshot) => Base::Open(snapshot),
             Open::No => Base::Text(on_disk.unwrap_or(file.after.as_deref())),
             Open::OutOfSync => return false,
         };
-        let display = self.reading.roots.display(&file.path);
+        let display = context.reading.roots.display(&file.path);
         let (before, after) = (file.before.as_deref(), file.after.as_deref());
         let landed = Landed { path: &file.path, before, after, display: &display, calls: &file.calls, turn };
         self.review.land(&landed, base)
@@ -156,10 +154,10 @@ impl Session {
     }
 
     /// A document changed, perhaps to what others made of its file. `on_disk` is the file's text where no editor holds
-    /// it, and then this is the last time that it is looked.
-    pub(super) fn land_waiting(&mut self, path: &Path, on_disk: Option<Option<&str>>) {
+    /// it, and then this is the last time that it is looked. Gives whether something of it is listed now.
+    pub(super) fn land_waiting(&mut self, path: &Path, on_disk: Option<Option<&str>>, context: Context<'_>) -> bool {
         if !self.waits_to_land(path) {
-            return;
+            return false;
         }
         let (here, others) =
             std::mem::take(&mut self.rounds.waiting).into_iter().partition(|(_, file)| file.path == path);
@@ -167,30 +165,32 @@ impl Session {
         let here: Vec<(TurnId, Landing)> = here;
         let mut landed = false;
         for (turn, file) in here {
-            if self.land(&turn, &file, on_disk) {
+            if self.land(&turn, &file, on_disk, context) {
                 landed = true;
             } else if on_disk.is_none() || self.review.is_applying_to(path) {
                 self.rounds.waiting.push((turn, file));
             }
         }
-        if landed {
-            self.review_changed();
-        }
+        landed
     }
 
     /// These turns were taken back in a file: what their commands changed in it is no longer there.
-    pub(super) fn drop_landed(&mut self, path: &Path, turns: &[TurnId]) {
-        let checkpoints = &self.state.checkpoints;
+    pub(in crate::hub::session) fn drop_landed(&mut self, path: &Path, turns: &[TurnId], checkpoints: &Checkpoints) {
         self.review.drop_landed(path, |calls| checkpoints.are_of(calls, turns));
         self.rounds.waiting.retain(|(_, file)| file.path != path || !checkpoints.are_of(&file.calls, turns));
     }
 
     /// What a file that others changed was beyond its text, for who puts that in its place again; none where the file
     /// is no longer just what they left. Blocks when called.
-    pub(super) fn exactly(&self, application: &Application) -> impl FnOnce() -> Option<Exactly> + Send + 'static {
+    pub(super) fn exactly(
+        &self,
+        application: &Application,
+        state: &State,
+        store: Arc<dyn Store>,
+    ) -> impl FnOnce() -> Option<Exactly> + Send + 'static {
         let target = application.target_text.clone().filter(|_| self.review.is_landed(&application.proposal_id));
-        let known = target.and_then(|text| Some((self.state.changed(&application.path, &text)?.clone(), text)));
-        let (store, path) = (Arc::clone(&self.shared.parts.store), application.path.clone());
+        let known = target.and_then(|text| Some((state.changed(&application.path, &text)?.clone(), text)));
+        let path = application.path.clone();
         move || {
             let ((before, after), text) = known?;
             let now = files::read_whole(&path).ok().map(|whole| image(&whole));

@@ -1,7 +1,6 @@
 //! From a prompt as it was sent to one that can become a turn: its slash commands are executed, its mentions are read,
 //! the model is found and the system prompt made. All of it happens beside the session's task.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,27 +8,23 @@ use std::sync::Arc;
 use agent::commands::{self, Invocation};
 use agent::edit::EditForm;
 use agent::model::{Model, ToolSpec};
-use agent::permission::{Rule, Rules, denied_reading};
+use agent::permission::{Rules, denied_reading};
 use agent::prompt::{Environment, PromptParts};
-use agent::session::Answer;
 use agent::tool::Tool;
+use protocol::PromptBlock;
 use protocol::content::Range;
-use protocol::review::AutoScope;
-use protocol::session::{Mode, SessionInfo};
-use protocol::turn::{TurnQueueParams, TurnStartResult};
-use protocol::{Event, PromptBlock, SessionId, ToolCallId, TurnId};
+use protocol::session::Mode;
+use protocol::turn::TurnQueueParams;
 use tokio::sync::oneshot;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 use workspace::seen::Seen;
-use workspace::shell::Shell;
 
-use super::{Caller, accepting, default_model, file_mark, permissions, resolve_model, usable};
-use crate::config::Config;
+use super::preparation::{NewTurn, Preparation, Prepared, post_as};
+use super::{commands as slash, file_mark};
+use crate::hub::Request;
 use crate::hub::feed::blocking;
-use crate::hub::router::{Message, Post, Shared};
-use crate::hub::trust::Workspace;
-use crate::hub::{ClientId, Error, Input, Reply, Request};
+use crate::hub::session::{default_model, gate, resolve_model, usable};
 
 /// A mentioned file is put before the model whole up to this many lines and bytes; of a larger one only the beginning,
 /// since the model can read on by itself.
@@ -40,103 +35,15 @@ const PREVIEW_BYTES: usize = 2 * 1024;
 /// A mentioned range or selection is cut at this many bytes.
 const RANGE_BYTES: usize = 32 * 1024;
 
-/// A prompt on its way to a turn.
-pub(super) struct Preparation {
-    pub(super) shared: Shared,
-    pub(super) config: Arc<Config>,
-    pub(super) roots: Arc<Roots>,
-    pub(super) reader: Arc<Reader>,
-    /// What the model has seen of files.
-    pub(super) seen: Seen,
-    /// The rules in force.
-    pub(super) rules: Arc<Rules>,
-    pub(super) tools: Arc<[Arc<dyn Tool>]>,
-    pub(super) shell: Arc<Shell>,
-    pub(super) info: SessionInfo,
-    /// The models of turns whose cost is not known.
-    pub(super) unpriced: BTreeSet<String>,
-    /// Whether edits are accepted as they come, and for how long.
-    pub(super) accept_edits: (bool, AutoScope),
-    /// How often it was said here whether they are in the whole project.
-    pub(super) said: u64,
-    /// How often what is granted for the project was changed here.
-    pub(super) grants_changed: u64,
-    /// Whether its workspace is trusted.
-    pub(super) trust: Workspace,
-    pub(super) caller: Caller,
-    pub(super) turn: TurnId,
-    pub(super) prompt: Vec<PromptBlock>,
-    pub(super) mode: Option<Mode>,
-    pub(super) given: Option<GivenAnswer>,
-    pub(super) reply: Option<Reply<TurnStartResult>>,
-}
-
-/// An answer that was given to a question before the call that asked it is dispatched again.
-pub(super) struct GivenAnswer {
-    pub(super) call: ToolCallId,
-    pub(super) answer: Answer,
-}
-
-/// A prompt that is ready.
-pub(super) struct Prepared {
-    /// The turn's id.
-    pub(super) id: TurnId,
-    /// What its slash commands came to.
-    pub(super) events: Vec<Event>,
-    /// The session's mode from here on.
-    pub(super) mode: Mode,
-    /// Whether whoever sent the prompt chose that mode with it.
-    pub(super) chose_mode: bool,
-    /// Whether the prompt confirmed that mode.
-    pub(super) confirmed: bool,
-    /// Where the client should go on.
-    pub(super) switch_to: Option<SessionId>,
-    /// The turn; none where the prompt held only commands.
-    pub(super) turn: Option<NewTurn>,
-    pub(super) given: Option<GivenAnswer>,
-    pub(super) reply: Option<Reply<TurnStartResult>>,
-}
-
-/// A turn that is ready to begin.
-pub(super) struct NewTurn {
-    pub(super) prompt: Vec<PromptBlock>,
-    pub(super) context: String,
-    /// A title made of the prompt, for a session that has none.
-    pub(super) title: Option<String>,
-    pub(super) model: Result<Arc<dyn Model>, Error>,
-    pub(super) system: Arc<str>,
-    /// The mark of files in the model's answers, where they are taken.
-    pub(super) file_mark: Option<Arc<str>>,
-    /// The form in which the model edits.
-    pub(super) form: EditForm,
-    /// The tools that the model is told of.
-    pub(super) offered: Arc<[ToolSpec]>,
-    /// Whether edits are accepted as they come in the whole project, by the store, as read when it had been said here
-    /// so often; none where it cannot be read.
-    pub(super) always: Option<(bool, u64)>,
-    /// The rules that are kept for the project, and how often they had been changed here; none where they cannot be
-    /// read.
-    pub(super) grants: Option<(Vec<Rule>, u64)>,
-    /// Which of the project's rules could not be read and why, for the user.
-    pub(super) rules_left_out: Vec<String>,
-}
-
-impl Preparation {
-    /// The session's project: its first folder.
-    fn project(&self) -> String {
-        self.info.folders.first().cloned().unwrap_or_default()
-    }
-}
-
 /// Makes a prompt ready.
 pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
     // Where a terminal was handed back a moment ago, its folder is known when the user's prompt there is gone.
     preparation.shell.at_prompt_no_more().await;
-    let mut done = super::commands::Done::default();
+    let mut done = slash::Done::default();
     let was_empty = preparation.prompt.is_empty();
     let (invocations, prompt) = split(std::mem::take(&mut preparation.prompt));
     for invocation in invocations {
-        super::commands::execute(&preparation, invocation, &mut done).await;
+        slash::execute(&preparation, invocation, &mut done).await;
     }
     let mode = done.mode.or(preparation.mode).unwrap_or(preparation.info.mode);
     let is_turn = was_empty || says_something(&prompt);
@@ -165,7 +72,7 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
 }
 
 /// The slash commands of a prompt, and what is left of it for a model.
-pub(super) fn split(prompt: Vec<PromptBlock>) -> (Vec<Invocation>, Vec<PromptBlock>) {
+pub(in crate::hub::session) fn split(prompt: Vec<PromptBlock>) -> (Vec<Invocation>, Vec<PromptBlock>) {
     let (mut invocations, mut rest, mut leads) = (Vec::new(), Vec::new(), true);
     for block in prompt {
         let PromptBlock::Text { text } = block else {
@@ -183,16 +90,8 @@ pub(super) fn split(prompt: Vec<PromptBlock>) -> (Vec<Invocation>, Vec<PromptBlo
 }
 
 /// Whether there is something for a model to do. Mentions alone are no prompt, with nothing said about them.
-pub(super) fn says_something(prompt: &[PromptBlock]) -> bool {
+pub(in crate::hub::session) fn says_something(prompt: &[PromptBlock]) -> bool {
     prompt.iter().any(|block| !matches!(block, PromptBlock::File { .. }))
-}
-
-/// Sends a request as a client of this process.
-pub(super) fn post_as(shared: &Shared, client: ClientId, request: Request) {
-    if let Some(router) = shared.router.upgrade() {
-        let message = Message::Input(Input::Request(request));
-        let _ = router.send(Post { client: Some(client), message });
-    }
 }
 
 async fn new_turn(
@@ -211,12 +110,9 @@ async fn new_turn(
     let title = agent::title::from_prompt(&prompt);
     let context = expand(reader, roots, &preparation.rules, &preparation.seen, &prompt).await;
     let (store, project) = (Arc::clone(&shared.parts.store), preparation.project());
-    let kept =
-        blocking(move || Ok((accepting::of_project(&*store, &project)?, permissions::granted(&*store, &project)?)));
-    let kept = kept.await.inspect_err(|error| tracing::warn!(%error, "what is kept for the project cannot be read"));
-    let (always, grants) = kept.ok().unzip();
-    let always = always.map(|on| (on, preparation.said));
-    let grants = grants.map(|rules| (rules, preparation.grants_changed));
+    let kept = blocking(move || gate::Kept::read(&*store, &project)).await;
+    let kept = kept.inspect_err(|error| tracing::warn!(%error, "what is kept for the project cannot be read"));
+    let kept = kept.ok().map(|kept| (kept, preparation.changes));
     let (roots, reader) = (Arc::clone(roots), Arc::clone(reader));
     let rules = tokio::task::spawn_blocking(move || extend::rules::load(&roots, &reader)).await.unwrap_or_default();
     let environment = Environment {
@@ -242,7 +138,7 @@ async fn new_turn(
     let parts = PromptParts { tools: &offered, mode, environment: &environment, file_blocks, rules: &text };
     let system = agent::prompt::system(&parts);
     let rules_left_out = rules.problems;
-    NewTurn { prompt, context, title, model, system, file_mark, form, offered, always, grants, rules_left_out }
+    NewTurn { prompt, context, title, model, system, file_mark, form, offered, kept, rules_left_out }
 }
 
 /// The tools that a model is told of: those of its mode, and of those that edit the ones of its form.

@@ -8,14 +8,18 @@ use protocol::session::{CompletionItem, CompletionKind, PromptCompleteParams, Pr
 use tokio_util::sync::CancellationToken;
 use workspace::paths;
 
-use super::Session;
 use crate::hub::Reply;
+use crate::hub::session::Session;
 
 /// How many sessions are offered.
 const SESSIONS: usize = 20;
 
 impl Session {
-    pub(super) fn complete(&mut self, params: PromptCompleteParams, reply: Reply<PromptCompleteResult>) {
+    pub(in crate::hub::session) fn complete(
+        &mut self,
+        params: PromptCompleteParams,
+        reply: Reply<PromptCompleteResult>,
+    ) {
         let (shared, search, roots) =
             (self.shared.clone(), self.reading.search.clone(), Arc::clone(&self.reading.roots));
         let folders = self.state.folders.clone();

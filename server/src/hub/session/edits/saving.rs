@@ -1,12 +1,17 @@
 //! Saving documents through the editor that has them open.
 
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agent::edit::TextHash;
 use workspace::buffers::{Buffers, Open, Snapshot};
 use workspace::paths::Roots;
 
-use super::Session;
 use super::carry::{still_there, still_writable};
+use crate::hub::chat_name::is_chat;
+use crate::hub::session::Reading;
+use crate::hub::session::state::State;
 use crate::hub::{Editor, EditorError};
 
 /// Who saves documents through the editor, apart from the session's task.
@@ -20,14 +25,14 @@ pub(super) struct Saver {
 /// A document that is not saved.
 #[derive(Debug, thiserror::Error)]
 #[error("{display} is not saved: {reason}")]
-pub(super) struct NotSaved {
+pub(in crate::hub::session) struct NotSaved {
     /// Its name for people.
     display: String,
     pub(super) reason: NotSavedReason,
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NotSavedReason {
+pub(in crate::hub::session) enum NotSavedReason {
     /// It holds something of the user's own by now.
     #[error("it was changed meanwhile")]
     Changed,
@@ -73,9 +78,44 @@ impl Saver {
     }
 }
 
-impl Session {
-    /// Who saves documents, as things are now.
-    pub(super) fn saver(&self) -> Saver {
-        Saver::new(self.home_editor(), self.reading.reader.buffers(), Arc::clone(&self.reading.roots))
+/// The texts of buffers that hold nothing unsaved but our accepted edits, as hashes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ours(HashMap<PathBuf, TextHash>);
+
+impl Ours {
+    /// A file's text was changed by us from the one with the hash `before` to the one with the hash `after`, none where
+    /// that is not sure. Anything typed since makes it the user's own.
+    pub(super) fn note(&mut self, path: &Path, before: Option<&TextHash>, after: Option<&TextHash>, was_clean: bool) {
+        let was_ours = self.0.get(path) == before;
+        match after {
+            Some(after) if was_clean || was_ours => drop(self.0.insert(path.to_path_buf(), after.clone())),
+            _ => drop(self.0.remove(path)),
+        }
+    }
+
+    /// Whether a buffer holds nothing unsaved but our accepted edits.
+    pub(super) fn has(&self, buffer: &Snapshot) -> bool {
+        self.0.get(&buffer.path) == Some(buffer.hash())
+    }
+}
+
+/// The project's documents with text that is not saved, for who looks for them, which blocks. One that the editor has
+/// not changed since it was on disk, and that a command or another program changed there, holds nothing of the user's.
+pub(super) fn unsaved(state: &State, reading: &Reading) -> impl FnOnce() -> Vec<Arc<Snapshot>> + Send + 'static {
+    let (reader, roots) = (Arc::clone(&reading.reader), Arc::clone(&reading.roots));
+    let is_left_behind = |buffer: &Snapshot| match buffer.saved_version {
+        Some(saved) => saved == buffer.version,
+        // An editor can open a document with text that is not saved; what others found in its file was there.
+        None => buffer.version == buffer.opened_version && state.has_changed(&buffer.path, buffer.hash()),
+    };
+    let left_behind = reader.buffers().all().into_iter().filter(|buffer| is_left_behind(buffer));
+    let left_behind: HashSet<_> = left_behind.map(|buffer| (buffer.path.clone(), buffer.version)).collect();
+    move || {
+        let is_one = |buffer: &Arc<Snapshot>| {
+            !is_chat(&buffer.uri)
+                && roots.check(&buffer.path).is_ok()
+                && !left_behind.contains(&(buffer.path.clone(), buffer.version))
+        };
+        reader.unsaved().into_iter().filter(is_one).collect()
     }
 }

@@ -18,8 +18,9 @@ use workspace::reader::{OnDisk, ReadError, Reader};
 use workspace::review::{Application, Coming, LineEdit, to_line_edits, with_mark};
 use workspace::text::{hash, hash_bytes, is_blank};
 
-use super::Own;
+use super::Message;
 use crate::hub::feed::blocking;
+use crate::hub::session::Own;
 use crate::hub::{DocumentEdit, Editor};
 
 /// How long to wait for the editor to show an edit that it took; clients send changes with a delay.
@@ -39,45 +40,45 @@ const LONGEST_NAME: usize = 100;
 
 /// A change of one file. All of it is done, or nothing.
 #[derive(Clone, Debug)]
-pub(super) struct Change {
+pub(in crate::hub::session) struct Change {
     /// The file, absolute.
-    pub(super) path: PathBuf,
+    pub(in crate::hub::session) path: PathBuf,
     /// The hash that the document must have; none where there must be no file.
-    pub(super) base_hash: Option<TextHash>,
+    pub(in crate::hub::session) base_hash: Option<TextHash>,
     /// The text with that hash.
-    pub(super) base_text: Option<Arc<str>>,
+    pub(in crate::hub::session) base_text: Option<Arc<str>>,
     /// The text afterwards; none where the file is to be deleted.
-    pub(super) target_text: Option<Arc<str>>,
+    pub(in crate::hub::session) target_text: Option<Arc<str>>,
     /// The same as edits of the base's lines, from top to bottom.
-    pub(super) edits: Vec<LineEdit>,
+    pub(in crate::hub::session) edits: Vec<LineEdit>,
     /// Where the text of a file that is deleted must be first, since it is moved.
-    pub(super) moved_to: Option<NewPlace>,
+    pub(in crate::hub::session) moved_to: Option<NewPlace>,
     /// What the file is to be beyond its text, where no editor holds it; else it stays as it is.
-    pub(super) exactly: Option<Exactly>,
+    pub(in crate::hub::session) exactly: Option<Exactly>,
 }
 
 /// Where a file is moved to.
 #[derive(Clone, Debug)]
-pub(super) struct NewPlace {
-    pub(super) path: PathBuf,
+pub(in crate::hub::session) struct NewPlace {
+    pub(in crate::hub::session) path: PathBuf,
     /// Whether the file there was made by an accepted edit, so that it holds the text or what became of it.
-    pub(super) made: bool,
+    pub(in crate::hub::session) made: bool,
     /// What is to come there, where no file is.
-    pub(super) coming: Coming,
+    pub(in crate::hub::session) coming: Coming,
 }
 
 /// What a file is beyond its text.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Exactly {
+pub(in crate::hub::session) struct Exactly {
     /// Its bytes, where these are not just those of the text.
-    pub(super) bytes: Option<Arc<[u8]>>,
+    pub(in crate::hub::session) bytes: Option<Arc<[u8]>>,
     /// Whether a new one is to be a program.
-    pub(super) executable: bool,
+    pub(in crate::hub::session) executable: bool,
 }
 
 impl Change {
     /// The change that accepted hunks make. A file that is moved has a new place.
-    pub(super) fn new(application: &Application, moved_to: Option<NewPlace>) -> Self {
+    pub(in crate::hub::session) fn new(application: &Application, moved_to: Option<NewPlace>) -> Self {
         Self {
             path: application.path.clone(),
             base_hash: application.base_hash.clone(),
@@ -91,21 +92,21 @@ impl Change {
 }
 
 /// What came of a change.
-pub(super) struct Carried {
-    pub(super) outcome: ApplyOutcome,
+pub(in crate::hub::session) struct Carried {
+    pub(in crate::hub::session) outcome: ApplyOutcome,
     /// The hash under which the text before is kept; none where there was no file, and where nothing was tried.
-    pub(super) before: Option<String>,
+    pub(in crate::hub::session) before: Option<String>,
     /// What a file that was to be deleted was beyond its text.
-    pub(super) deleted: Option<FileImage>,
+    pub(in crate::hub::session) deleted: Option<FileImage>,
     /// Whether the document is open and held nothing unsaved before.
-    pub(super) was_clean: bool,
+    pub(in crate::hub::session) was_clean: bool,
     /// Whether the file itself was written, and no document of it.
-    pub(super) written: bool,
+    pub(in crate::hub::session) written: bool,
 }
 
 impl Carried {
     /// Nothing was changed.
-    pub(super) fn failed(reason: impl Into<String>) -> Self {
+    pub(in crate::hub::session) fn failed(reason: impl Into<String>) -> Self {
         Self { outcome: ApplyOutcome::Failed { reason: reason.into() }, ..Self::nothing() }
     }
 
@@ -117,23 +118,23 @@ impl Carried {
 
 /// Who carries changes out, with all that it takes, apart from the session's task.
 #[derive(Clone)]
-pub(super) struct Carrier {
-    pub(super) session: SessionId,
-    pub(super) store: Arc<dyn Store>,
-    pub(super) reader: Arc<Reader>,
-    pub(super) roots: Arc<Roots>,
+pub(in crate::hub::session) struct Carrier {
+    pub(in crate::hub::session) session: SessionId,
+    pub(in crate::hub::session) store: Arc<dyn Store>,
+    pub(in crate::hub::session) reader: Arc<Reader>,
+    pub(in crate::hub::session) roots: Arc<Roots>,
     /// The editor whose documents count.
-    pub(super) editor: Option<Arc<dyn Editor>>,
+    pub(in crate::hub::session) editor: Option<Arc<dyn Editor>>,
     /// The documents of all who follow the session.
-    pub(super) others: Arc<[Arc<Buffers>]>,
+    pub(in crate::hub::session) others: Arc<[Arc<Buffers>]>,
     /// The session, where its log is to say what a file is before that is deleted: should the process end right after
     /// it, nobody else could tell.
-    pub(super) before_deletion: Option<mpsc::UnboundedSender<Own>>,
+    pub(in crate::hub::session) before_deletion: Option<mpsc::UnboundedSender<Own>>,
 }
 
 impl Carrier {
     /// Carries a change out. The texts before and after are kept first, so that it can be undone and redone.
-    pub(super) async fn carry_out(&self, change: &Change) -> Carried {
+    pub(in crate::hub::session) async fn carry_out(&self, change: &Change) -> Carried {
         if let Some(new_place) = &change.moved_to
             && let Err(reason) = self.holds_text(new_place, change).await
         {
@@ -189,7 +190,7 @@ impl Carrier {
     }
 
     /// The text of a file, the inner none where there is no file; none where it cannot be read.
-    pub(super) async fn now(&self, path: PathBuf) -> Option<Option<Arc<str>>> {
+    pub(in crate::hub::session) async fn now(&self, path: PathBuf) -> Option<Option<Arc<str>>> {
         let reader = Arc::clone(&self.reader);
         tokio::task::spawn_blocking(move || base(&reader, &path)).await.ok()?.ok()
     }
@@ -384,7 +385,7 @@ impl Carrier {
     async fn about_to_delete(&self, path: &Path, image: &FileImage) {
         let Some(session) = &self.before_deletion else { return };
         let (stored, is_stored) = oneshot::channel();
-        let _ = session.send(Own::Deleting(paths::to_uri(path), image.clone(), stored));
+        let _ = session.send(Own::Edits(Message::Deleting(paths::to_uri(path), image.clone(), stored)));
         let _ = is_stored.await;
     }
 
@@ -476,14 +477,14 @@ fn write(roots: &Roots, store: &dyn Store, change: &Change) -> Result<Option<Fil
 }
 
 /// Keeps a file as it is. Blocks.
-pub(super) fn keep(store: &dyn Store, whole: &Whole) -> Result<FileImage, StoreError> {
+pub(in crate::hub::session) fn keep(store: &dyn Store, whole: &Whole) -> Result<FileImage, StoreError> {
     store.put_blob(whole.decoded.text.as_bytes())?;
     whole.bytes.as_ref().map(|bytes| store.put_blob(bytes)).transpose()?;
     Ok(image(whole))
 }
 
 /// What a file is, as the log has it.
-pub(super) fn image(whole: &Whole) -> FileImage {
+pub(in crate::hub::session) fn image(whole: &Whole) -> FileImage {
     FileImage {
         hash: hash(&whole.decoded.text).0,
         bytes: whole.bytes.as_deref().map(hash_bytes),
@@ -491,8 +492,14 @@ pub(super) fn image(whole: &Whole) -> FileImage {
     }
 }
 
+/// What a file that is kept was beyond its text. Blocks.
+pub(in crate::hub::session) fn kept_file(store: &dyn Store, image: &FileImage) -> Result<Exactly, StoreError> {
+    let bytes = image.bytes.as_ref().map(|hash| store.blob(hash)).transpose()?;
+    Ok(Exactly { bytes: bytes.map(Into::into), executable: image.executable })
+}
+
 /// The file's text as the user has it; none where there is no file. Blocks.
-pub(super) fn base(reader: &Reader, path: &Path) -> Result<Option<Arc<str>>, ReadError> {
+pub(in crate::hub::session) fn base(reader: &Reader, path: &Path) -> Result<Option<Arc<str>>, ReadError> {
     match reader.base(path) {
         Ok(file) => Ok(Some(file.text)),
         Err(ReadError::File(FileError::NotFound { .. })) => Ok(None),
@@ -514,7 +521,7 @@ fn has_another_text(buffers: &Buffers, change: &Change) -> bool {
 
 /// The path, if it still leads to the file that was reviewed: a command may have made a link of a folder on the way
 /// since the edit was proposed.
-pub(super) fn still_writable(roots: &Roots, path: &Path) -> Result<PathBuf, String> {
+pub(in crate::hub::session) fn still_writable(roots: &Roots, path: &Path) -> Result<PathBuf, String> {
     let now = still_there(roots, path)?;
     match roots.protected(&now) {
         None => Ok(now),
@@ -523,7 +530,7 @@ pub(super) fn still_writable(roots: &Roots, path: &Path) -> Result<PathBuf, Stri
 }
 
 /// The path, if no link on the way has it lead elsewhere by now.
-pub(super) fn still_there(roots: &Roots, path: &Path) -> Result<PathBuf, String> {
+pub(in crate::hub::session) fn still_there(roots: &Roots, path: &Path) -> Result<PathBuf, String> {
     let now = roots.check(path).map_err(|error| error.to_string())?;
     if now != path {
         let (name, elsewhere) = (roots.display(path), roots.display(&now));

@@ -1,7 +1,7 @@
 //! What a turn asks of its session: every call is a message to the session's task, but for the rules, which are read,
 //! long results, which are files of their own, and what language servers are asked.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use agent::edit::{EditPlan, EditRefused, Proposed};
 use agent::permission::{Rule, Rules, Surroundings};
@@ -13,9 +13,11 @@ use protocol::{Event, PermissionId, SessionId, ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
 use workspace::results::Results;
 
-use super::Own;
-use super::problems::Problems;
+use super::Message;
 use crate::hub::feed::blocking;
+use crate::hub::session::gate::InForce;
+use crate::hub::session::problems::Problems;
+use crate::hub::session::{Own, edits, gate, watch};
 use crate::hub::trust::{Word, Workspace};
 
 /// A turn's end of its session.
@@ -23,7 +25,7 @@ pub(super) struct Port {
     pub(super) session: SessionId,
     pub(super) turn: TurnId,
     pub(super) own: mpsc::UnboundedSender<Own>,
-    pub(super) rules: Arc<RwLock<Arc<Rules>>>,
+    pub(super) rules: InForce,
     pub(super) results: Results,
     pub(super) problems: Problems,
     /// The workspace, and what the turn's home says of the trust in it.
@@ -34,26 +36,10 @@ pub(super) struct Port {
     pub(super) questions: std::sync::atomic::AtomicU64,
 }
 
-/// What a turn wants.
-pub(super) enum TurnMessage {
-    Record(TurnId, Event),
-    Ask(TurnId, PermissionRequest, oneshot::Sender<Answer>),
-    Grant(Rule, GrantScope, oneshot::Sender<()>),
-    Stored(oneshot::Sender<()>),
-    Propose(ToolCallId, EditPlan, oneshot::Sender<Result<Proposed, EditRefused>>),
-    Proposed(ToolCallId, oneshot::Sender<Option<Proposed>>),
-    Unsettled(oneshot::Sender<Unsettled>),
-    AcceptAll(oneshot::Sender<Vec<String>>),
-    Save { own: bool, done: oneshot::Sender<Vec<String>> },
-    BeforeCommand(oneshot::Sender<()>),
-    AfterCommand(TurnId, ToolCallId, oneshot::Sender<Vec<String>>),
-    Interjections(oneshot::Sender<Vec<Interjection>>),
-}
-
 impl Port {
-    async fn call<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> TurnMessage) -> Option<T> {
+    async fn call<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Own) -> Option<T> {
         let (reply, answer) = oneshot::channel();
-        self.own.send(Own::Turn(message(reply))).ok()?;
+        self.own.send(message(reply)).ok()?;
         answer.await.ok()
     }
 }
@@ -61,7 +47,7 @@ impl Port {
 #[async_trait]
 impl agent::session::Session for Port {
     fn record(&self, event: Event) {
-        let _ = self.own.send(Own::Turn(TurnMessage::Record(self.turn.clone(), event)));
+        let _ = self.own.send(Own::Prompts(Message::Record(self.turn.clone(), event)));
     }
 
     fn permission_id(&self) -> PermissionId {
@@ -70,12 +56,12 @@ impl agent::session::Session for Port {
     }
 
     async fn ask(&self, request: PermissionRequest) -> Answer {
-        let asked = self.call(|reply| TurnMessage::Ask(self.turn.clone(), request, reply)).await;
+        let asked = self.call(|reply| Own::Gate(gate::Message::Ask(self.turn.clone(), request, reply))).await;
         asked.unwrap_or(Answer::Cancelled)
     }
 
     fn rules(&self) -> Arc<Rules> {
-        Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
+        self.rules.get()
     }
 
     fn surroundings(&self) -> Surroundings {
@@ -85,40 +71,40 @@ impl agent::session::Session for Port {
     }
 
     async fn grant(&self, rule: Rule, scope: GrantScope) {
-        self.call(|done| TurnMessage::Grant(rule, scope, done)).await;
+        self.call(|done| Own::Gate(gate::Message::Grant(rule, scope, done))).await;
     }
 
     async fn stored(&self) {
-        self.call(TurnMessage::Stored).await;
+        self.call(|done| Own::Prompts(Message::Stored(done))).await;
     }
 
     async fn propose(&self, call: &ToolCallId, plan: EditPlan) -> Result<Proposed, EditRefused> {
-        let proposed = self.call(|reply| TurnMessage::Propose(call.clone(), plan, reply)).await;
+        let proposed = self.call(|reply| Own::Edits(edits::Message::Propose(call.clone(), plan, reply))).await;
         proposed.unwrap_or_else(|| Err(EditRefused::Failed(format!("session {} has ended", self.session))))
     }
 
     async fn proposed(&self, call: &ToolCallId) -> Option<Proposed> {
-        self.call(|reply| TurnMessage::Proposed(call.clone(), reply)).await.flatten()
+        self.call(|reply| Own::Edits(edits::Message::Proposed(call.clone(), reply))).await.flatten()
     }
 
     async fn unsettled(&self) -> Unsettled {
-        self.call(TurnMessage::Unsettled).await.unwrap_or_default()
+        self.call(|reply| Own::Edits(edits::Message::Unsettled(reply))).await.unwrap_or_default()
     }
 
     async fn accept_all(&self) -> Vec<String> {
-        self.call(TurnMessage::AcceptAll).await.unwrap_or_default()
+        self.call(|done| Own::Edits(edits::Message::AcceptAll(done))).await.unwrap_or_default()
     }
 
     async fn save(&self, own: bool) -> Vec<String> {
-        self.call(|done| TurnMessage::Save { own, done }).await.unwrap_or_default()
+        self.call(|done| Own::Edits(edits::Message::Save { own, done })).await.unwrap_or_default()
     }
 
     async fn before_command(&self) {
-        self.call(TurnMessage::BeforeCommand).await;
+        self.call(|done| Own::Watch(watch::Message::BeforeCommand(done))).await;
     }
 
     async fn after_command(&self, call: &ToolCallId) -> Vec<String> {
-        let changed = |reply| TurnMessage::AfterCommand(self.turn.clone(), call.clone(), reply);
+        let changed = |reply| Own::Watch(watch::Message::AfterCommand(self.turn.clone(), call.clone(), reply));
         self.call(changed).await.unwrap_or_default()
     }
 
@@ -143,6 +129,6 @@ impl agent::session::Session for Port {
     }
 
     async fn interjections(&self) -> Vec<Interjection> {
-        self.call(TurnMessage::Interjections).await.unwrap_or_default()
+        self.call(|reply| Own::Prompts(Message::Interjections(reply))).await.unwrap_or_default()
     }
 }

@@ -20,11 +20,11 @@ use workspace::review::{Application, Base, ChangedLines, Note, diff, formatted, 
 use workspace::text::hash;
 
 use super::carry::{Carried, base};
-use super::reviews::is_ours;
-use super::saving::{NotSaved, NotSavedReason};
-use super::{Own, Session};
+use super::saving::NotSaved;
+use super::{Context, Edits, Message};
 use crate::config::FormatEdits;
-use crate::hub::EditorError;
+use crate::hub::session::{Own, Reading};
+use crate::hub::{Editor, EditorError};
 
 /// The model is shown what the formatter changed up to so many bytes of a diff; of more it is only told.
 const LONGEST_DIFF: usize = 4000;
@@ -96,7 +96,7 @@ struct Given {
 }
 
 /// A formatter's answer.
-pub(super) struct Answered {
+pub(in crate::hub::session) struct Answered {
     asked: Arc<Asked>,
     answer: Result<EditorFormatResult, NoAnswer>,
     /// The text on disk then, of a file that is not open.
@@ -158,23 +158,32 @@ impl Formatting {
     }
 }
 
-impl Session {
+/// What a formatter's answer comes to; nothing where the file is as it is to be, or was changed further.
+#[derive(Default)]
+pub(super) struct Put {
+    /// What the user is told.
+    pub(super) notice: Option<Event>,
+    /// What goes into the file.
+    pub(super) application: Option<Application>,
+}
+
+impl Edits {
     /// Edits, or a formatter's changes, have arrived in a document.
-    pub(super) fn arrived(&mut self, application: &Application, turn: Option<TurnId>) {
+    pub(super) fn arrived(&mut self, application: &Application, turn: Option<TurnId>, context: Context<'_>) {
         let Some(after) = &application.target_text else { return };
         // What a command did and the user took back is to be as it was.
         if self.review.is_landed(&application.proposal_id) {
             return;
         }
-        let is_open = match self.reading.reader.buffers().get(&application.path) {
+        let is_open = match context.reading.reader.buffers().get(&application.path) {
             Open::Yes(_) => true,
             Open::No => false,
             Open::OutOfSync => return,
         };
-        if is_open && self.config.save_edits {
+        if is_open && context.config.save_edits {
             self.formatting.unsaved.insert(application.path.clone());
         }
-        if self.config.format_edits != FormatEdits::Off && !application.hunk_ids.is_empty() {
+        if context.config.format_edits != FormatEdits::Off && !application.hunk_ids.is_empty() {
             // What the editor is asked meanwhile is too late: it is asked anew.
             let asked = |run: &mut Run| run.answer.is_none();
             let run = self.formatting.running.extract_if(|path, run| *path == application.path && asked(run)).next();
@@ -191,26 +200,23 @@ impl Session {
         }
     }
 
-    /// Has the files formatted that edits arrived in, all of them by now, and the open ones saved then.
-    pub(super) fn format_and_save(&mut self) {
-        // An undo waits for nothing that a formatter would do.
-        if self.held.is_some() || self.config.format_edits == FormatEdits::Off {
+    /// Has the files formatted that edits arrived in, all of them by now: by this editor, which has documents open. An
+    /// undo waits for nothing that a formatter would do, so that while one waits there is nothing to do.
+    pub(super) fn begin_to_format(&mut self, editor: Option<&Arc<dyn Editor>>, is_held: bool, context: Context<'_>) {
+        if is_held || context.config.format_edits == FormatEdits::Off {
             self.formatting.give_up();
         }
         let review = &self.review;
         let is_due = |path: &PathBuf, edited: &mut Edited| !edited.waits || !review.has_pending(path);
         let due: Vec<_> = self.formatting.edited.extract_if(is_due).collect();
         for (path, edited) in due {
-            self.format(path, edited);
-        }
-        if !self.formatting.is_running() {
-            self.save_edited();
+            self.format(path, edited, editor, context);
         }
     }
 
     /// Asks what a file would be, formatted: the editor that has it open, else our own language servers.
-    fn format(&mut self, path: PathBuf, mut edited: Edited) {
-        let document = match self.reading.reader.buffers().get(&path) {
+    fn format(&mut self, path: PathBuf, mut edited: Edited, editor: Option<&Arc<dyn Editor>>, context: Context<'_>) {
+        let document = match context.reading.reader.buffers().get(&path) {
             Open::Yes(document) => Some(document),
             Open::No => None,
             Open::OutOfSync => return,
@@ -222,20 +228,20 @@ impl Session {
             return;
         }
         let text = document.as_ref().map_or_else(|| Arc::clone(&edited.text), |document| Arc::clone(document.normal()));
-        let lines: Vec<LineRange> = match self.config.format_edits {
+        let lines: Vec<LineRange> = match context.config.format_edits {
             FormatEdits::Lines => edited.lines.now(&text).iter().map(line_range).collect(),
             FormatEdits::File | FormatEdits::Off => Vec::new(),
         };
         // Where lines only went away there are none to format.
-        if self.config.format_edits == FormatEdits::Lines && lines.is_empty() {
+        if context.config.format_edits == FormatEdits::Lines && lines.is_empty() {
             return;
         }
-        let editor = self.home_editor().filter(|_| document.is_some());
+        let editor = editor.filter(|_| document.is_some()).cloned();
         let is_late = document.as_ref().is_some_and(|it| self.formatting.late_languages.contains(&it.language_id));
         let asked = Arc::new(Asked { path: path.clone(), document, text });
         self.formatting.running.insert(path, Run { edited, asked: Arc::clone(&asked), answer: None });
         let (own, servers, reader) =
-            (self.own.clone(), Arc::clone(&self.reading.own_servers), Arc::clone(&self.reading.reader));
+            (self.own.clone(), Arc::clone(&context.reading.own_servers), Arc::clone(&context.reading.reader));
         tokio::spawn(async move {
             let by_editor = match (&asked.document, editor) {
                 (Some(document), Some(editor)) => {
@@ -246,7 +252,7 @@ impl Session {
                     let asking = tokio::spawn(async move {
                         let answer = editor.format(params).await;
                         if !matches!(answer, Err(EditorError::TimedOut)) {
-                            let _ = own.send(Own::FormatterAnswered(language));
+                            let _ = own.send(Own::Edits(Message::FormatterAnswered(language)));
                         }
                         answer
                     });
@@ -272,72 +278,83 @@ impl Session {
                 looked.document.is_none().then(|| base(&reader, &looked.path).ok().flatten()).flatten()
             });
             let on_disk = on_disk.await.ok().flatten();
-            let _ = own.send(Own::FormatAnswered(Box::new(Answered { asked, answer, on_disk })));
+            let _ = own.send(Own::Edits(Message::FormatAnswered(Box::new(Answered { asked, answer, on_disk }))));
         });
     }
 
-    /// Takes what a file would be, as a formatter says.
-    pub(super) fn format_answered(&mut self, answered: Answered) {
+    /// Takes what a file would be, as a formatter says; none where that is waited for no longer.
+    pub(super) fn format_answered(&mut self, answered: Answered, context: Context<'_>) -> Option<Put> {
         let Answered { asked, answer, on_disk } = answered;
         let is_it = |run: &mut Run| run.answer.is_none() && Arc::ptr_eq(&run.asked, &asked);
         let run = self.formatting.running.get_mut(&asked.path).is_some_and(is_it);
         if let (Some(document), Err(NoAnswer::Editor(EditorError::TimedOut))) = (&asked.document, &answer) {
             self.formatting.late_languages.insert(Arc::clone(&document.language_id));
         }
-        let Some(run) = run.then(|| self.formatting.running.remove(&asked.path)).flatten() else { return };
-        self.put_formatted(run, answer, on_disk);
-        self.settle();
+        let run = run.then(|| self.formatting.running.remove(&asked.path)).flatten()?;
+        Some(self.put_formatted(run, answer, on_disk, context))
     }
 
-    fn put_formatted(&mut self, run: Run, answer: Result<EditorFormatResult, NoAnswer>, on_disk: Option<Arc<str>>) {
+    fn put_formatted(
+        &mut self,
+        run: Run,
+        answer: Result<EditorFormatResult, NoAnswer>,
+        on_disk: Option<Arc<str>>,
+        context: Context<'_>,
+    ) -> Put {
         let Run { edited, asked, .. } = run;
-        let (path, file) = (&asked.path, self.reading.roots.display(&asked.path));
+        let (path, file) = (&asked.path, context.reading.roots.display(&asked.path));
         // Further edits are on their way: it is formatted with them.
         if self.applying.concerns(path) {
             self.formatting.edited.insert(path.clone(), edited);
-            return;
+            return Put::default();
         }
-        let document = match (self.reading.reader.buffers().get(path), &asked.document) {
+        let document = match (context.reading.reader.buffers().get(path), &asked.document) {
             (Open::Yes(document), Some(_)) => Some(document),
             (Open::No, None) => None,
             // It was opened meanwhile, and is formatted there.
             (Open::Yes(_), None) => {
                 self.formatting.edited.insert(path.clone(), edited);
-                return;
+                return Put::default();
             }
-            _ => return,
+            _ => return Put::default(),
         };
         let answer = match answer {
             Ok(answer) => answer,
-            Err(NoAnswer::Editor(EditorError::Gone)) => return,
+            Err(NoAnswer::Editor(EditorError::Gone)) => return Put::default(),
             Err(error) => {
-                return match error.late() {
-                    Some(who) => self.late(who, &file, &error),
-                    None => self.not_formatted(&file, &error.to_string()),
+                let notice = match error.late() {
+                    Some(who) => self.formatting.late(who, &file, &error),
+                    None => self.formatting.not_formatted(&file, &error.to_string()),
                 };
+                return Put { notice, application: None };
             }
         };
-        let Some(text) = answer.text else { return };
-        let Some(now) = document.as_ref().map(|document| Arc::clone(document.normal())).or(on_disk) else { return };
+        let Some(text) = answer.text else { return Put::default() };
+        let Some(now) = document.as_ref().map(|document| Arc::clone(document.normal())).or(on_disk) else {
+            return Put::default();
+        };
         if now != asked.text {
-            return tracing::debug!(file, "changed further while it was formatted");
+            tracing::debug!(file, "changed further while it was formatted");
+            return Put::default();
         }
         let text = match formatted(&now, &text) {
             Ok(Some(text)) => text,
-            Ok(None) => return,
-            Err(error) => return self.not_formatted(&file, &error.to_string()),
+            Ok(None) => return Put::default(),
+            Err(error) => {
+                let notice = self.formatting.not_formatted(&file, &error.to_string());
+                return Put { notice, application: None };
+            }
         };
         let before = self.as_read(path, &now);
         let base = document.as_deref().map_or(Base::Text(Some(&now)), Base::Open);
         let Some(application) = self.review.format(path, base, &file, &paths::to_uri(path), &text) else {
             self.formatting.edited.insert(path.clone(), Edited { waits: true, ..edited });
-            return;
+            return Put::default();
         };
         let by = answer.by.as_deref().and_then(one_line);
         let given = Given { by, read: [before, self.as_read(path, &now)] };
         self.formatting.running.insert(path.clone(), Run { edited, asked: Arc::clone(&asked), answer: Some(given) });
-        self.review_changed();
-        self.apply(application);
+        Put { notice: None, application: Some(application) }
     }
 
     /// A file with this text as the model reads it.
@@ -346,12 +363,17 @@ impl Session {
         proposed.unwrap_or_else(|| Arc::clone(text))
     }
 
-    /// Takes the news of a formatter's changes.
-    pub(super) fn formatted(&mut self, application: &Application, carried: Carried) {
+    /// Takes the news of a formatter's changes; gives what is to be recorded of them.
+    pub(super) fn formatted(
+        &mut self,
+        application: &Application,
+        carried: Carried,
+        context: Context<'_>,
+    ) -> Option<Event> {
         let Some(Run { edited, answer: Some(given), .. }) = self.formatting.running.remove(&application.path) else {
-            return;
+            return None;
         };
-        let file = self.reading.roots.display(&application.path);
+        let file = context.reading.roots.display(&application.path);
         let by = given.by.as_deref().unwrap_or("The editor's formatter");
         let (before, after) = (carried.before, application.target_text.as_deref().map(hash));
         match (carried.outcome.clone(), before, after) {
@@ -362,7 +384,7 @@ impl Session {
                 let old = application.edits.iter().map(|edit| edit.end_line - edit.start_line);
                 let (added, removed) = (count(new.sum()), count(old.sum()));
                 let note = match is_seen {
-                    true => self.note_of(&application.path, &file, by, &given.read),
+                    true => note_of(&application.path, &file, by, &given.read, context.reading),
                     false => format!(
                         "{by} was to format {file} after your edit was accepted, but that could not be seen to arrive. \
                          Read the file before you rely on it."
@@ -370,78 +392,61 @@ impl Session {
                 };
                 self.formatting.news.push(note);
                 let (turn_id, uri) = (edited.turn, paths::to_uri(&application.path));
-                self.record(Event::Formatted { turn_id, uri, before, after: after.0, added, removed, by: given.by });
+                Some(Event::Formatted { turn_id, uri, before, after: after.0, added, removed, by: given.by })
             }
             // The user typed on, and what they typed counts.
-            (ApplyOutcome::Failed { reason }, ..) => tracing::debug!(file, reason, "not formatted"),
-            (ApplyOutcome::Verified | ApplyOutcome::Unverified, ..) => {}
+            (ApplyOutcome::Failed { reason }, ..) => {
+                tracing::debug!(file, reason, "not formatted");
+                None
+            }
+            (ApplyOutcome::Verified | ApplyOutcome::Unverified, ..) => None,
         }
     }
 
-    /// What the model is told of a formatted file. What it is shown in full it has seen.
-    fn note_of(&self, path: &Path, file: &str, by: &str, [before, after]: &[Arc<str>; 2]) -> String {
-        let said = format!("{by} formatted {file} after your edit was accepted.");
-        let diff = diff(Some(before), Some(after), file);
-        // What is kept from the model is not told to it in a difference either.
-        let is_kept = !self.reading.search.shows(path) && !self.reading.seen.is_current(path, &hash(before));
-        if is_kept || diff.len() > LONGEST_DIFF {
-            return format!("{said} It changed much; read the file again before you edit it.");
-        }
-        self.reading.seen.edited(path, Some(&hash(before)), Some(hash(after)));
-        format!("{said} It made these changes; edit the text as it is now:\n{diff}")
+    /// The documents that edits arrived in and that hold nothing unsaved but our edits, to be saved now.
+    pub(super) fn take_edited(&mut self, reading: &Reading) -> Vec<Arc<Snapshot>> {
+        let documents = std::mem::take(&mut self.formatting.unsaved).into_iter();
+        let ours = documents.filter_map(|path| match reading.reader.buffers().get(&path) {
+            Open::Yes(buffer) if self.ours.has(&buffer) => Some(buffer),
+            _ => None,
+        });
+        let mut wanted: Vec<_> = ours.collect();
+        wanted.sort_by(|a, b| a.path.cmp(&b.path));
+        wanted
     }
+}
 
+impl Formatting {
     /// Tells the user, once of each formatter, that it did not answer in time.
-    fn late(&mut self, who: &str, file: &str, reason: &NoAnswer) {
+    fn late(&mut self, who: &str, file: &str, reason: &NoAnswer) -> Option<Event> {
         tracing::info!(file, %reason, "not formatted");
-        if self.formatting.late_told.insert(who.to_owned()) {
+        self.late_told.insert(who.to_owned()).then(|| {
             let text = format!(
                 "{file} was not formatted after the edit: {reason}. It is as the edit left it. From now on {who} is \
                  waited for only {} second, until it answers in time. This is said once; the setting `format_edits` \
                  says what is formatted",
                 WITHIN_IF_LATE.as_secs()
             );
-            self.record(Event::Notice { severity: Severity::Warning, text });
-        }
+            Event::Notice { severity: Severity::Warning, text }
+        })
     }
 
     /// Tells the user, once, that a file could not be formatted.
-    fn not_formatted(&mut self, file: &str, reason: &str) {
+    fn not_formatted(&mut self, file: &str, reason: &str) -> Option<Event> {
         tracing::info!(file, reason, "not formatted");
-        if !std::mem::replace(&mut self.formatting.failure_told, true) {
+        (!std::mem::replace(&mut self.failure_told, true)).then(|| {
             let text = format!(
                 "{file} was not formatted after the edit: {reason}. It is as the edit left it. This is said once; the \
                  setting `format_edits` says what is formatted"
             );
-            self.record(Event::Notice { severity: Severity::Warning, text });
-        }
-    }
-
-    /// Saves the documents that edits arrived in and that hold nothing unsaved but our edits.
-    fn save_edited(&mut self) {
-        let documents = std::mem::take(&mut self.formatting.unsaved).into_iter();
-        let ours = documents.filter_map(|path| match self.reading.reader.buffers().get(&path) {
-            Open::Yes(buffer) if is_ours(&self.ours, &buffer) => Some(buffer),
-            _ => None,
-        });
-        let mut wanted: Vec<_> = ours.collect();
-        if wanted.is_empty() {
-            return;
-        }
-        wanted.sort_by(|a, b| a.path.cmp(&b.path));
-        let (saver, own) = (self.saver(), self.own.clone());
-        tokio::spawn(async move {
-            let mut failures = saver.save(&wanted, false).await;
-            // What the user typed into meanwhile is theirs to save.
-            failures.retain(|failure| !matches!(failure.reason, NotSavedReason::Changed));
-            let _ = own.send(Own::EditsSaved(failures));
-        });
+            Event::Notice { severity: Severity::Warning, text }
+        })
     }
 
     /// Tells the user, once, that documents could not be saved after edits.
-    pub(super) fn edits_saved(&mut self, failures: &[NotSaved]) {
-        if failures.is_empty() || std::mem::replace(&mut self.formatting.unsaved_told, true) {
-            return;
+    pub(super) fn edits_saved(&mut self, failures: &[NotSaved]) -> Option<Event> {
+        if failures.is_empty() || std::mem::replace(&mut self.unsaved_told, true) {
+            return None;
         }
         let failures: Vec<_> = failures.iter().map(NotSaved::to_string).collect();
         let text = format!(
@@ -449,8 +454,21 @@ impl Session {
              saved",
             failures.join("; ")
         );
-        self.record(Event::Notice { severity: Severity::Warning, text });
+        Some(Event::Notice { severity: Severity::Warning, text })
     }
+}
+
+/// What the model is told of a formatted file. What it is shown in full it has seen.
+fn note_of(path: &Path, file: &str, by: &str, [before, after]: &[Arc<str>; 2], reading: &Reading) -> String {
+    let said = format!("{by} formatted {file} after your edit was accepted.");
+    let diff = diff(Some(before), Some(after), file);
+    // What is kept from the model is not told to it in a difference either.
+    let is_kept = !reading.search.shows(path) && !reading.seen.is_current(path, &hash(before));
+    if is_kept || diff.len() > LONGEST_DIFF {
+        return format!("{said} It changed much; read the file again before you edit it.");
+    }
+    reading.seen.edited(path, Some(&hash(before)), Some(hash(after)));
+    format!("{said} It made these changes; edit the text as it is now:\n{diff}")
 }
 
 /// What a file would be, formatted by a language server of our own; no text where there is none that can.

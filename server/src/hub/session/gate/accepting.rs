@@ -6,19 +6,13 @@
 //! newer than what was said of the session, and takes its place.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use agent::store::{Store, StoreError};
-use protocol::Event;
-use protocol::review::{AutoScope, ReviewAutoParams};
-use protocol::session::Mode;
-use protocol::terminal::Done;
+use protocol::review::AutoScope;
 use workspace::paths::{self, Roots};
 
-use super::{Own, Session, tell_router};
 use crate::config::Config;
-use crate::hub::feed::blocking;
-use crate::hub::{Error, Reply, router};
+use crate::hub::session::state::State;
 
 /// Who said that edits are accepted as they come, or not.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,11 +31,35 @@ impl Accepting {
         Self { session: None, always, said: 0 }
     }
 
+    /// It is so in this session from now on, or no longer.
+    pub(super) fn say(&mut self, on: bool) {
+        self.session = Some(on);
+    }
+
     /// It is so in the whole project from now on, or no longer. Where it no longer is, no session of it goes on by
     /// itself.
-    fn set_always(&mut self, on: bool) {
+    pub(super) fn set_always(&mut self, on: bool) {
         (self.always, self.said) = (on, self.said + 1);
         self.session.take_if(|session| *session && !on);
+    }
+
+    /// It is so in the whole project, or no longer, since the user has just said so in this session.
+    pub(super) fn said_always(&mut self, on: bool, config: &Config) {
+        self.set_always(on);
+        // With the configuration's word it would go on here.
+        self.session = (!on && config.accept_edits).then_some(false);
+    }
+
+    /// The configuration was another before.
+    pub(super) fn configured(&mut self, before: &Config, config: &Config) {
+        if before.accept_edits != config.accept_edits {
+            self.session = None;
+        }
+    }
+
+    /// Whether this is other than what is known to be kept for the project.
+    pub(super) fn is_other(self, always: bool) -> bool {
+        self.always != always
     }
 
     /// How often it was said for the whole project.
@@ -50,7 +68,7 @@ impl Accepting {
     }
 
     /// Whether edits are accepted as they come, and for how long.
-    fn in_force(self, config: &Config) -> (bool, AutoScope) {
+    pub(super) fn in_force(self, config: &Config) -> (bool, AutoScope) {
         // While the user's own configuration is not understood, nothing is accepted that they do not see.
         let always = self.always && config.errors.is_empty();
         match self.session {
@@ -59,6 +77,16 @@ impl Accepting {
             None => (config.accept_edits, AutoScope::Session),
         }
     }
+}
+
+/// Whether edits of these files are accepted as they come. Where one of them usually holds keys, makes other programs
+/// run or says what the agent may do, all of the edit waits for the user: what is accepted by itself is not looked at.
+pub(in crate::hub::session) fn accepts<'p>(
+    state: &State,
+    roots: &Roots,
+    mut files: impl Iterator<Item = &'p Path>,
+) -> bool {
+    state.accepts_as_they_come() && !files.any(|file| is_looked_at(roots, file))
 }
 
 /// Whether an edit of a file always waits for the user, in every mode.
@@ -74,94 +102,17 @@ pub(super) fn of_project(store: &dyn Store, project: &str) -> Result<bool, Store
     Ok(store.get(&key(project))?.is_some_and(|kept| kept == ALWAYS))
 }
 
+/// Keeps whether the user has edits accepted as they come in a project. Blocks.
+pub(super) fn keep(store: &dyn Store, project: &str, on: bool) -> Result<(), StoreError> {
+    store.set(&key(project), if on { ALWAYS } else { "" })
+}
+
 /// What is kept for a project where edits are accepted as they come; anything else says that they are not.
 const ALWAYS: &str = "always";
 
 /// The setting that keeps it, in the user's data and never in the project.
 fn key(project: &str) -> String {
     format!("accept_edits {project}")
-}
-
-impl Session {
-    /// Whether edits of these files are accepted as they come. Where one of them usually holds keys, makes other
-    /// programs run or says what the agent may do, all of the edit waits for the user: what is accepted by itself is
-    /// not looked at.
-    pub(super) fn accepts<'p>(&self, mut files: impl Iterator<Item = &'p Path>) -> bool {
-        self.accepts_as_they_come() && !files.any(|file| is_looked_at(&self.reading.roots, file))
-    }
-
-    /// Whether edits are accepted as they come, because it was said so, or by the mode.
-    pub(super) fn accepts_as_they_come(&self) -> bool {
-        self.state.accept_edits.0 || matches!(self.state.mode, Mode::AcceptEdits | Mode::Bypass)
-    }
-
-    /// Has edits accepted as they come from now on, or no longer.
-    pub(super) fn accept_edits(&mut self, params: &ReviewAutoParams, reply: Reply<Done>) {
-        let on = params.on;
-        if params.scope == AutoScope::Session {
-            self.accepting.session = Some(on);
-            self.accepting_changed();
-            return self.answer_when_stored(reply, Ok(Done {}));
-        }
-        let (store, project, own) = (Arc::clone(&self.shared.parts.store), self.project(), self.own.clone());
-        self.begun += 1;
-        tokio::spawn(async move {
-            let kept = blocking(move || store.set(&key(&project), if on { ALWAYS } else { "" })).await;
-            let _ = own.send(Own::AlwaysKept(on, kept, reply));
-        });
-    }
-
-    /// What the user wants for the project is kept, or could not be.
-    pub(super) fn always_kept(&mut self, on: bool, kept: Result<(), StoreError>, reply: Reply<Done>) {
-        self.begun -= 1;
-        if let Err(error) = kept {
-            return drop(reply.send(Err(Error::from(error))));
-        }
-        self.accepting.set_always(on);
-        self.accepting.session = None;
-        if !on && self.config.accept_edits {
-            // The user has just switched it off here.
-            self.accepting.session = Some(false);
-        }
-        self.record(Event::AcceptEditsChanged { on, scope: AutoScope::Project });
-        self.accepting_changed();
-        tell_router(&self.shared, router::Message::Always(self.project().into(), on));
-        self.answer_when_stored(reply, Ok(Done {}));
-    }
-
-    /// A session of some project had edits accepted as they come in all of the project, or no longer.
-    pub(super) fn always(&mut self, project: &str, on: bool) {
-        if project == self.project() {
-            self.accepting.set_always(on);
-            self.accepting_changed();
-        }
-    }
-
-    /// What is kept for the project, which another process may have changed, was read when it had been said here `said`
-    /// times.
-    pub(super) fn always_read(&mut self, on: bool, said: u64) {
-        if said == self.accepting.said && on != self.accepting.always {
-            self.accepting.set_always(on);
-            self.accepting_changed();
-        }
-    }
-
-    /// The configuration changed.
-    pub(super) fn accepting_configured(&mut self, before: &Config) {
-        if before.accept_edits != self.config.accept_edits {
-            self.accepting.session = None;
-        }
-        self.accepting_changed();
-    }
-
-    /// Records how it stands, where that is news.
-    pub(super) fn accepting_changed(&mut self) {
-        let (on, scope) = self.accepting.in_force(&self.config);
-        let (was, until) = self.state.accept_edits;
-        if on != was || (on && scope != until) {
-            self.record(Event::AcceptEditsChanged { on, scope });
-        }
-    }
 }
 
 #[cfg(test)]

@@ -18,11 +18,11 @@ use providers::cost::format_cost;
 use tokio::sync::oneshot;
 use workspace::paths;
 
-use super::permissions::{self, BYPASS};
-use super::prepare::Preparation;
-use super::{NewSession, resolve_model, tell_router};
+use super::preparation::{Preparation, post_as};
 use crate::hub::feed::blocking;
-use crate::hub::router::Message;
+use crate::hub::post::Message;
+use crate::hub::session::gate::{self, BYPASS};
+use crate::hub::session::{NewSession, resolve_model};
 use crate::hub::{Error, Reply, Request, feed};
 
 /// How many sessions `/conversations` lists.
@@ -64,7 +64,7 @@ async fn run(preparation: &Preparation, command: Command, done: &mut Done) -> Re
             Ok(format!("mode {}", mode_name(mode)))
         }
         Command::Bypass { confirmed } => {
-            if let Some(error) = permissions::refused(&preparation.config, Mode::Bypass, true) {
+            if let Some(error) = gate::refused(&preparation.config, Mode::Bypass, true) {
                 return Err(error.message);
             }
             if !confirmed {
@@ -179,7 +179,7 @@ async fn trust(preparation: &Preparation, said: Option<bool>) -> Result<String, 
     });
     let decided = decided.await.map_err(|error| error.to_string())?;
     if said.is_some() {
-        tell_router(&preparation.shared, Message::TrustChanged);
+        preparation.shared.post(None, Message::TrustChanged);
     }
     let names = preparation.trust.names().join(", ");
     let mut text = match decided {
@@ -202,7 +202,7 @@ async fn new_session(preparation: &Preparation) -> Result<SessionId, Error> {
         is_asked_for: true,
     };
     let (reply, made) = oneshot::channel();
-    tell_router(&preparation.shared, Message::NewSession(preparation.caller.clone(), new, reply));
+    preparation.shared.post(None, Message::NewSession(preparation.caller.clone(), new, reply));
     match made.await {
         Ok(result) => result.map(|result| result.session.session_id),
         Err(_) => Err(Error::new(protocol::ErrorCode::InternalError, "Azimuth is ending")),
@@ -257,7 +257,7 @@ async fn confirm(
 /// Asks the session itself for something.
 async fn ask<T>(preparation: &Preparation, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, String> {
     let (reply, answer) = oneshot::channel();
-    super::prepare::post_as(&preparation.shared, preparation.caller.id, request(reply));
+    post_as(&preparation.shared, preparation.caller.id, request(reply));
     match answer.await {
         Ok(answer) => answer.map_err(|error| error.message),
         Err(_) => Err("Azimuth is ending".to_owned()),

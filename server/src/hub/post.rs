@@ -1,0 +1,126 @@
+//! What is posted to the router, and what it shares with the sessions, which post to it too.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agent::store::{SessionFilter, Store, StoreError};
+use protocol::SessionId;
+use protocol::session::{Mode, SessionInfo, SessionNewResult};
+use tokio::sync::{OnceCell, mpsc, oneshot};
+use workspace::buffers::Buffers;
+use workspace::lang::pool::Servers;
+
+use super::feed::blocking;
+use super::trust::{Book, Word};
+use super::{Board, Client, ClientId, Editor, Input, Parts, Reply};
+
+/// The setting that keeps the last model chosen for new sessions.
+pub(super) const LAST_MODEL: &str = "model";
+
+/// A message with the client it is from.
+pub(super) struct Post {
+    pub(super) client: Option<ClientId>,
+    pub(super) message: Message,
+}
+
+/// All that can wake the router.
+pub(super) enum Message {
+    /// A client came.
+    Connected(Client, Arc<Buffers>),
+    /// A client went.
+    Disconnected,
+    /// A client said something.
+    Input(Input),
+    /// A session has nothing to do and nobody who follows it, after so many messages.
+    Idle { session: SessionId, handled: u64 },
+    /// Make a session and attach a client to it.
+    NewSession(Caller, NewSession, Reply<SessionNewResult>),
+    /// A session was made: start its task.
+    Created(SessionId, NewSession, Caller, Reply<SessionNewResult>),
+    /// Edits in every session of a project are accepted as they come from now on, or no longer.
+    Always(Arc<str>, bool),
+    /// What is said of the trust in some folder is other than it was.
+    TrustChanged,
+    /// The state of a language server of our own is other than it was.
+    ServersChanged,
+    /// The process ends.
+    Shutdown(oneshot::Sender<()>),
+}
+
+impl Post {
+    /// Whether it waits for what was begun before it.
+    pub(super) fn is_request(&self) -> bool {
+        matches!(self.message, Message::Input(Input::Request(_) | Input::CatchUp(_)))
+    }
+}
+
+/// Who sent a request.
+#[derive(Clone)]
+pub(super) struct Caller {
+    pub(super) id: ClientId,
+    /// Whether it is another process's window.
+    pub(super) is_attached: bool,
+    /// The name of its editor.
+    pub(super) name: Option<Arc<str>>,
+    pub(super) editor: Arc<dyn Editor>,
+    /// The documents that it has open.
+    pub(super) buffers: Arc<Buffers>,
+    /// What it says of the trust in its workspace.
+    pub(super) trust: Word,
+}
+
+/// What a new session begins with.
+pub(super) struct NewSession {
+    pub(super) folders: Vec<PathBuf>,
+    pub(super) model: Option<String>,
+    pub(super) mode: Mode,
+    /// Whether the user asked for it by a command: chat documents name it, so it is kept whatever comes of it.
+    pub(super) is_asked_for: bool,
+}
+
+/// What sessions share.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub(super) parts: Arc<Parts>,
+    pub(super) board: Board,
+    /// What the user said of the trust in folders.
+    pub(super) trust: Book,
+    /// Language servers of our own.
+    pub(super) servers: Arc<Servers>,
+    pub(super) router: mpsc::WeakUnboundedSender<Post>,
+    /// Deletes the sessions that killed processes left without a prompt. Blocks.
+    pub(super) forget_unused: fn(&dyn Store) -> Result<(), StoreError>,
+    /// Set once it has.
+    pub(super) forgotten: Arc<OnceCell<()>>,
+}
+
+impl Shared {
+    /// Posts something to the router, for a client or for a session.
+    pub(super) fn post(&self, client: Option<ClientId>, message: Message) {
+        if let Some(router) = self.router.upgrade() {
+            let _ = router.send(Post { client, message });
+        }
+    }
+
+    /// Tells our own language servers what became otherwise on disk. Nobody waits for it.
+    pub(super) fn tell_servers(&self, paths: Vec<PathBuf>) {
+        let servers = Arc::clone(&self.servers);
+        tokio::spawn(async move { servers.files_changed(paths).await });
+    }
+
+    /// Sessions, the last used first.
+    ///
+    /// Before they are listed for the first time, those are deleted that killed processes left without a prompt; not as
+    /// the process begins, so that a window whose server was killed can open the one again that it shows.
+    pub(super) async fn list(&self, filter: SessionFilter) -> Result<Vec<SessionInfo>, StoreError> {
+        let (store, forget) = (Arc::clone(&self.parts.store), self.forget_unused);
+        let forget = async {
+            let store = Arc::clone(&store);
+            if let Err(error) = blocking(move || forget(&*store)).await {
+                tracing::warn!(%error, "sessions without a prompt could not be deleted");
+            }
+        };
+        self.forgotten.get_or_init(|| forget).await;
+        blocking(move || store.list(&filter)).await
+    }
+}

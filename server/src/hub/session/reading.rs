@@ -1,0 +1,80 @@
+//! What a session reads its project with: its files with what is pending in them, searches, and the tools.
+
+use std::sync::Arc;
+
+use agent::tool::Tool;
+use workspace::lang::Source;
+use workspace::paths::Roots;
+use workspace::reader::Reader;
+use workspace::results::Results;
+use workspace::search::Search;
+use workspace::seen::Seen;
+
+use super::Caller;
+use super::gate::InForce;
+use super::lang::{self, Servers};
+use super::overlay::Overlay;
+use super::terminals::Terminals;
+
+/// What the project is read with: made once with the session, and shared with its parts and its turns.
+pub(super) struct Reading {
+    pub(super) roots: Arc<Roots>,
+    pub(super) reader: Arc<Reader>,
+    /// What the model reads in place of files with pending hunks.
+    pub(super) overlay: Overlay,
+    pub(super) search: Search,
+    pub(super) seen: Seen,
+    pub(super) results: Results,
+    /// Whether the model of the turn reads lines with tags.
+    pub(super) tags: tools::Tags,
+    /// To which tools the model's commands are pointed.
+    pub(super) intercept: tools::Intercept,
+    pub(super) tools: Arc<[Arc<dyn Tool>]>,
+    /// The editor of that client, for questions about code.
+    pub(super) editors: lang::Editors,
+    /// The language servers that we start ourselves.
+    pub(super) own_servers: Arc<dyn Source>,
+}
+
+/// What it is made of.
+pub(super) struct Made<'m> {
+    pub(super) roots: Arc<Roots>,
+    /// Whose documents count.
+    pub(super) home: &'m Caller,
+    /// Where long results are kept.
+    pub(super) results: Results,
+    pub(super) rules: &'m InForce,
+    pub(super) servers: &'m Servers,
+    pub(super) terminals: &'m Terminals,
+    /// Tools beside those that are built in.
+    pub(super) more: &'m [Arc<dyn Tool>],
+}
+
+impl Reading {
+    /// What this client's session reads with.
+    pub(super) fn build(made: Made<'_>) -> Self {
+        let Made { roots, home, results, rules, servers, terminals, more } = made;
+        let overlay = Overlay::default();
+        let reader = Arc::new(Reader::new(Arc::clone(&home.buffers), Arc::new(overlay.clone())));
+        let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
+        let (seen, tags, intercept) = (Seen::default(), tools::Tags::default(), tools::Intercept::default());
+        let own_servers = servers.own(Reader::clone(&reader));
+        let services = tools::Services {
+            roots: Arc::clone(&roots),
+            reader: Reader::clone(&reader),
+            search: rules.shown(&search, &roots),
+            seen: seen.clone(),
+            shell: Arc::clone(terminals.shell()),
+            jobs: Arc::clone(terminals.jobs()),
+            outside: Arc::clone(terminals.outside()),
+            lang: servers.lang(&reader, &roots, Arc::clone(&own_servers)),
+            results: results.clone(),
+            edits: tools::Edits::default(),
+            tags: tags.clone(),
+            intercept: intercept.clone(),
+        };
+        let tools = tools::builtin(&services).into_iter().chain(more.iter().cloned()).collect();
+        let editors = servers.editors().clone();
+        Self { roots, reader, overlay, search, seen, results, tags, intercept, tools, editors, own_servers }
+    }
+}
