@@ -8,7 +8,8 @@
 //! `applying` and `carry` (their way into the documents), `halves` (calls of which only a part was made) and
 //! `formatting` (what is done to those then), `problems` (what edits break and mend), `checkpoints` and `undo` (taking
 //! turns back), `watch` (what commands and other programs change) and `rounds` (that in the review), `terminals`,
-//! `trusting` (whether the workspace is), `user_commands`, `complete`; `relay` (a session that another process holds).
+//! `trusting` (whether the workspace is), `user_commands`, `titles`, `complete`; `relay` (a session that another process
+//! holds).
 
 mod accepting;
 mod applying;
@@ -38,6 +39,7 @@ mod rounds;
 mod saving;
 mod state;
 mod terminals;
+mod titles;
 mod trusting;
 mod turns;
 mod undo;
@@ -52,11 +54,12 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use agent::edit::{EditPlan, EditRefused, Proposed};
+use agent::hooks::{Chain, Hooks};
 use agent::model::Model;
 use agent::permission::Rules;
 use agent::session::Interjection;
 use agent::store::{SessionLock, Store, StoreError};
-use agent::tool::Tool;
+use agent::toolset::ToolSet;
 use protocol::checkpoint::{Direction, FileImage};
 use protocol::event::SeenOccasion;
 use protocol::model::ModelSelectResult;
@@ -91,6 +94,7 @@ use self::rounds::Rounds;
 use self::saving::NotSaved;
 use self::state::State;
 use self::terminals::{Spools, Terminals};
+use self::titles::Titled;
 use self::turns::{Running, TurnEnd};
 use self::undo::{Held, Restored, Restoring};
 use self::user_commands::{UserEnd, UserRunning};
@@ -102,7 +106,8 @@ use super::trust::{Word, Workspace};
 use super::{ClientId, Editor, Error, Reply, Request};
 use crate::config::Config;
 
-/// How long what an ended command came to may take to be said, and a prompt to be made ready, when the session ends.
+/// How long what an ended command came to may take to be said, a prompt to be made ready, and hooks to see to it, when
+/// the session ends.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// Who sent a request.
@@ -205,6 +210,8 @@ enum Own {
     Alert(String),
     /// A model was chosen, or was not there to choose.
     ModelSelected(Result<Arc<dyn Model>, Error>, Reply<ModelSelectResult>),
+    /// A model was asked for a title.
+    Titled(Titled),
     /// Whether the workspace is trusted, as just read; none where that was not decided.
     Trust(Option<bool>),
     /// An answer about trust that came after its turn had ended was kept.
@@ -286,7 +293,9 @@ struct Reading {
     tags: tools::Tags,
     /// To which tools the model's commands are pointed.
     intercept: tools::Intercept,
-    tools: Arc<[Arc<dyn Tool>]>,
+    tools: ToolSet,
+    /// Who has a say in what happens.
+    hooks: Chain,
     /// The editor of that client, for questions about code.
     editors: lang::Editors,
     /// The language servers that we start ourselves.
@@ -369,6 +378,8 @@ struct Left {
 
 impl Session {
     async fn run(mut self, mut inbox: Inbox, mut own: mpsc::UnboundedReceiver<Own>) {
+        let (hooks, session) = (self.reading.hooks.clone(), self.id.clone());
+        tokio::spawn(async move { hooks.session_opened(&session).await });
         let mut reported = None;
         loop {
             if inbox.is_empty() && own.is_empty() && self.is_idle() && reported != Some(inbox.handled) {
@@ -464,6 +475,9 @@ impl Session {
         // What was held back meanwhile may have begun since.
         self.interrupt_turn();
         self.shared.board.put(&self.id, Vec::new());
+        if tokio::time::timeout(AT_ONCE, self.reading.hooks.session_closed(&self.id)).await.is_err() {
+            tracing::warn!("a hook did not see to the session's end in time");
+        }
         self.log.flush().await;
         Left { is_used: self.state.is_used, lock: self.lock }
     }
@@ -576,6 +590,7 @@ impl Session {
                 self.accepting_configured(&before);
             }
             Own::Alert(text) => self.followers.values().for_each(|follower| follower.editor.alert(&text)),
+            Own::Titled(titled) => self.titled(titled),
             Own::ModelSelected(model, reply) => {
                 self.begun -= 1;
                 let selected = model.map(|model| {

@@ -655,6 +655,7 @@ export type Event =
   | EventCheckpointRestored
   | EventNotice
   | EventContextTrimmed
+  | EventSideAsked
   | EventContextUsed
   | EventTurnEnded;
 
@@ -1086,6 +1087,21 @@ export interface EventContextTrimmed {
   turnId: TurnId;
   /** The calls whose results the model no longer sees. */
   toolCallIds: ToolCallId[];
+}
+
+/** A model was asked outside a turn. It counts for the session's usage and cost. */
+export interface EventSideAsked {
+  type: 'sideAsked';
+  /** What for. */
+  role: SideRole;
+  /** The model's id. */
+  model: string;
+  /** What the request used. */
+  usage: Usage;
+  /** What it cost in US dollars; absent if the model's price is unknown. */
+  cost?: number;
+  /** Why there is no answer; absent if there is one. */
+  error?: string;
 }
 
 /** How full the context is. */
@@ -2424,6 +2440,11 @@ export type Severity =
   | 'warning'
   /** Something failed. */
   | 'error';
+
+/** What a model is asked for outside a turn. */
+export type SideRole =
+  /** The session's title. */
+  | 'title';
 
 /** Why a turn ended. The first five are ACP's. */
 export type StopReason =

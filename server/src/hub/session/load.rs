@@ -6,8 +6,10 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use agent::hooks::Chain;
 use agent::permission::{self, Rule, Rules};
 use agent::store::{SessionFilter, SessionLock, Store, StoreError};
+use agent::toolset::ToolSet;
 use protocol::checkpoint::FileImage;
 use protocol::event::{SeenOccasion, Severity};
 use protocol::{ErrorCode, Event, SessionId};
@@ -152,9 +154,11 @@ pub(super) async fn load(
     };
     open.feed.announce(last);
     let log = log(open, &own);
-    let tools = tools::builtin(&services).into_iter().chain(shared.parts.tools.iter().cloned()).collect();
+    let tools = ToolSet::new("built-in", tools::builtin(&services));
+    tools.put("this process", shared.parts.tools.iter().cloned());
+    let hooks = Chain::new(tools::hooks(&services));
     let reading =
-        Reading { roots, reader, overlay, search, seen, results, tags, intercept, tools, editors, own_servers };
+        Reading { roots, reader, overlay, search, seen, results, tags, intercept, tools, hooks, editors, own_servers };
     let mut session = Session {
         // Milliseconds: ids of an earlier process are always lower.
         next_id: now(),

@@ -127,7 +127,8 @@ impl Session {
             shared: self.shared.clone(),
             config: Arc::clone(&self.config),
             roots: Arc::clone(&self.reading.roots),
-            tools: Arc::clone(&self.reading.tools),
+            tools: self.reading.tools.clone(),
+            hooks: self.reading.hooks.clone(),
             shell: Arc::clone(self.terminals.shell()),
             info: self.info(),
             unpriced: self.state.unpriced.clone(),
@@ -195,6 +196,7 @@ impl Session {
             && let Some(title) = turn.title
         {
             self.record(Event::TitleChanged { title });
+            self.ask_for_title(&turn.prompt);
         }
         let id = prepared.id;
         let (model, failure) = match turn.model {
@@ -252,7 +254,8 @@ impl Session {
                     canonical_edits: self.config.canonical_edits,
                     mend_errors: self.config.mend_errors,
                     model,
-                    tools: Arc::clone(&self.reading.tools),
+                    tools: self.reading.tools.clone(),
+                    hooks: self.reading.hooks.clone(),
                     mode,
                     system: turn.system,
                     offered: turn.offered,
