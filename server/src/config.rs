@@ -79,6 +79,8 @@ impl From<Sandbox> for SandboxMode {
 pub struct Settings {
     /// The model of new sessions; without it, the last one chosen, else the first usable one.
     pub model: Option<String>,
+    /// The model that makes titles.
+    pub title_model: Option<String>,
     /// True if mode `bypass` may be entered.
     pub allow_bypass: bool,
     /// True if edits are accepted automatically. They stay listed.

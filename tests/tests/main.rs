@@ -44,6 +44,7 @@ mod slow_client;
 mod story;
 mod streams;
 mod terminals;
+mod titles;
 mod trust;
 mod turns;
 mod undo;

@@ -40,6 +40,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use agent::hooks::Hooks;
 use agent::model::Model;
 use agent::store::SessionLock;
 use protocol::checkpoint::Direction;
@@ -69,7 +70,8 @@ use super::request::Opened;
 use super::{ClientId, Error, Reply, Request};
 use crate::config::Config;
 
-/// How long what an ended command came to may take to be said, and a prompt to be made ready, when the session ends.
+/// How long what an ended command came to may take to be said, a prompt to be made ready, and hooks to see to it, when
+/// the session ends.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// What the router sends to a session.
@@ -175,6 +177,8 @@ struct Left {
 
 impl Session {
     async fn run(mut self, mut inbox: Inbox, mut own: mpsc::UnboundedReceiver<Own>) {
+        let (hooks, session) = (self.reading.hooks.clone(), self.id().clone());
+        tokio::spawn(async move { hooks.session_opened(&session).await });
         let mut reported = None;
         loop {
             if inbox.is_empty() && own.is_empty() && self.is_idle() && reported != Some(inbox.handled) {
@@ -272,6 +276,9 @@ impl Session {
         // What was held back meanwhile may have begun since.
         self.interrupt_turn();
         self.shared.board.put(self.id(), Vec::new());
+        if tokio::time::timeout(AT_ONCE, self.reading.hooks.session_closed(self.id())).await.is_err() {
+            tracing::warn!("a hook did not see to the session's end in time");
+        }
         self.log.flush().await;
         Left { is_used: self.state.is_used, lock: self.lock }
     }

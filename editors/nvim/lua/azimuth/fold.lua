@@ -532,6 +532,11 @@ function on.contextUsed(state, event)
   state.context = { used = event.used, limit = event.limit }
 end
 
+function on.sideAsked(state, event)
+  add_usage(state.usage, event.usage)
+  state.cost = state.cost + (event.cost or 0)
+end
+
 function on.turnEnded(state, event, at)
   state.running = nil
   state.retrying = nil

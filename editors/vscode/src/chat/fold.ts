@@ -269,6 +269,9 @@ export class Chat {
         this.answer(event.messageId, (answer) => (answer.thinking += event.text));
         this.doing = 'Thinking';
         break;
+      case 'sideAsked':
+        this.cost += event.cost ?? 0;
+        break;
       case 'editDelta':
         this.diff(event);
         this.doing = `Editing ${event.path}`;

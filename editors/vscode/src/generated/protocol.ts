@@ -655,6 +655,7 @@ export type Event =
   | EventCheckpointRestored
   | EventNotice
   | EventContextTrimmed
+  | EventSideAsked
   | EventContextUsed
   | EventTurnEnded;
 

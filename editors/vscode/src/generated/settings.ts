@@ -2,6 +2,7 @@
 
 /** The settings that may allow something, or that only the user may change otherwise. */
 export const trusted = [
+  'titleModel',
   'acceptEdits',
   'caFile',
   'idleTimeout',

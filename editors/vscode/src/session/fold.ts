@@ -128,6 +128,7 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
       // Questions do not outlive their turn.
       return event.turnId === state.runningTurn ? { runningTurn: undefined, questions: new Map() } : {};
     case 'messageCompleted':
+    case 'sideAsked':
       return { cost: state.cost + (event.cost ?? 0) };
     case 'contextUsed':
       return { context: { used: event.used, limit: event.limit } };

@@ -27,29 +27,18 @@ use self::question::Reply;
 use crate::edit::{EditPlan, EditRefused, Proposed};
 use crate::file_blocks;
 use crate::history::OpenCall;
+use crate::hooks::{Chain, Hooks, ToolPoint};
 use crate::model::ToolSpec;
 use crate::permission::{self, Action, Case, ONLY_LOOKS, ONLY_PLANS, Verdict};
 use crate::session::{GrantScope, Session};
 use crate::tool::{Access, Call, Description, MayLook, Output, Tool, ToolError};
+use crate::toolset::{self, ToolSet, offers};
 use crate::turn::Limits;
 use crate::uri::path_of;
 use crate::wait::{at_any_rate, until_cancelled, with_grace};
 
 /// How many changed files a command's result names.
 const MOST_NAMED: usize = 20;
-
-/// The tools that a mode offers, in their order: mode `ask` only those that read, mode `plan` none that edits.
-pub fn offered(tools: &[Arc<dyn Tool>], mode: Mode) -> Arc<[ToolSpec]> {
-    tools.iter().filter(|tool| offers(mode, tool.access())).map(|tool| tool.spec().clone()).collect()
-}
-
-fn offers(mode: Mode, access: Access) -> bool {
-    match mode {
-        Mode::Ask => access == Access::Read,
-        Mode::Plan => matches!(access, Access::Read | Access::Execute),
-        Mode::Agent | Mode::AcceptEdits | Mode::Bypass => true,
-    }
-}
 
 /// Whether a call may have effects outside, whatever becomes of its result.
 fn acts(access: Access) -> bool {
@@ -59,7 +48,8 @@ fn acts(access: Access) -> bool {
 /// The gate, as it stands for one turn.
 pub(crate) struct Gate {
     pub(crate) turn_id: TurnId,
-    pub(crate) tools: Arc<[Arc<dyn Tool>]>,
+    pub(crate) tools: ToolSet,
+    pub(crate) hooks: Chain,
     /// Those of them that the model is told of.
     pub(crate) offered: Arc<[ToolSpec]>,
     pub(crate) mode: Mode,
@@ -126,13 +116,15 @@ impl Outcome {
 impl Gate {
     /// Whether a call may run beside others.
     pub(crate) fn is_parallel(&self, call: &OpenCall) -> bool {
-        self.tool(&call.name).is_none_or(|tool| tool.access() == Access::Read)
+        self.tool(&toolset::meant(call).name).is_none_or(|tool| tool.access() == Access::Read)
     }
 
     /// Lets a call through or stops it. Ends in time when the turn is cancelled.
     pub(crate) async fn pass(&self, call: &OpenCall) -> Ended {
         let began = Instant::now();
+        let call = &*toolset::meant(call);
         let tool = self.tool(&call.name);
+        let tool = tool.as_ref();
         let checked = self.check(call, tool);
         self.session.record(self.started(call, tool, checked.as_ref().ok()));
         let outcome = match (tool, checked) {
@@ -156,7 +148,8 @@ impl Gate {
     /// Ends a call without letting it through. It is shown which tool it was for.
     pub(crate) fn close(&self, call: &OpenCall, text: &str) -> Ended {
         if !call.has_begun {
-            self.session.record(self.started(call, self.tool(&call.name), None));
+            let call = &*toolset::meant(call);
+            self.session.record(self.started(call, self.tool(&call.name).as_ref(), None));
         }
         self.end(call, Outcome::failed(text), Instant::now())
     }
@@ -176,11 +169,11 @@ impl Gate {
 
     /// Whether a call, once begun, may have changed something outside.
     pub(crate) fn has_effects(&self, call: &OpenCall) -> bool {
-        self.tool(&call.name).is_some_and(|tool| acts(tool.access()))
+        self.tool(&toolset::meant(call).name).is_some_and(|tool| acts(tool.access()))
     }
 
     /// The tool of a call that still arrives, if the call will change something; none where the mode has no such calls.
-    pub(crate) fn changing(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+    pub(crate) fn changing(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.tool(name).filter(|tool| tool.access() != Access::Read && offers(self.mode, tool.access()))
     }
 
@@ -199,8 +192,8 @@ impl Gate {
         })
     }
 
-    fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.iter().find(|tool| tool.spec().name == name)
+    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.tools.get(name)
     }
 
     fn started(&self, call: &OpenCall, tool: Option<&Arc<dyn Tool>>, description: Option<&Description>) -> Event {
@@ -245,6 +238,9 @@ impl Gate {
     /// All that can be said before anything is asked or done.
     fn check(&self, call: &OpenCall, tool: Option<&Arc<dyn Tool>>) -> Result<Description, Outcome> {
         let Some(tool) = tool else {
+            if self.offered.iter().any(|spec| spec.name == call.name && spec.name != toolset::CALL) {
+                return Err(Outcome::failed(format!("the tool `{}` is gone; go on without it", call.name)));
+            }
             let names: Vec<_> = self.offered.iter().map(|spec| spec.name.as_str()).collect();
             let text = format!("there is no tool `{}`; there are: {}", call.name, names.join(", "));
             return Err(Outcome::failed(text));
@@ -284,6 +280,15 @@ impl Gate {
 
     async fn attempt(&self, call: &OpenCall, tool: &Arc<dyn Tool>, description: Description) -> Outcome {
         let mut remarks = Vec::new();
+        let point = self.point(call, tool, &description);
+        match until_cancelled(&self.cancel, self.hooks.before_tool(&point)).await {
+            None => return Outcome::cancelled(),
+            Some(Ok(())) => {}
+            Some(Err(why)) => {
+                self.judged(call, false, &why);
+                return Outcome::refused(&description.title, format!("not made: {why}"));
+            }
+        }
         let only_reads = match self.permit(call, &description, &mut remarks).await {
             Ok(only_reads) => only_reads,
             Err(outcome) => return outcome,
@@ -333,12 +338,22 @@ impl Gate {
         let judged = Some(description.action.clone());
         let made = Call { id: call.id.clone(), cancel: self.cancel.child_token(), judged };
         let running = tool.run(made, call.input.clone());
-        match with_grace(&self.cancel, AssertUnwindSafe(running).catch_unwind()).await {
-            None | Some(Ok(Err(ToolError::Cancelled))) => Ok(Outcome::cancelled()),
-            Some(Err(panic)) => Ok(panicked(&call.name, &*panic)),
-            Some(Ok(Err(error))) => Ok(Outcome::failed(error.to_string())),
-            Some(Ok(Ok(output))) => self.take(call, output, description, remarks).await,
+        let mut result = match with_grace(&self.cancel, AssertUnwindSafe(running).catch_unwind()).await {
+            None | Some(Ok(Err(ToolError::Cancelled))) => return Ok(Outcome::cancelled()),
+            Some(Err(panic)) => return Ok(panicked(&call.name, &*panic)),
+            Some(Ok(result)) => result,
+        };
+        let point = self.point(call, tool, description);
+        at_any_rate(&self.cancel, self.hooks.after_tool(&point, &mut result)).await;
+        match result {
+            Err(error) => Ok(Outcome::failed(error.to_string())),
+            Ok(output) => self.take(call, output, description, remarks).await,
         }
+    }
+
+    fn point<'a>(&'a self, call: &'a OpenCall, tool: &'a Arc<dyn Tool>, description: &'a Description) -> ToolPoint<'a> {
+        let (turn, access) = (&self.turn_id, tool.access());
+        ToolPoint { turn, call: &call.id, tool: &call.name, access, input: &call.input, description }
     }
 
     /// What a tool gave, and what became of the edits it plans.

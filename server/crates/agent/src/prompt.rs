@@ -13,7 +13,7 @@ use crate::tags;
 /// What a system prompt is made from. Equal values give equal prompts, so that the vendors' caches hit.
 #[derive(Clone, Debug)]
 pub struct PromptParts<'a> {
-    /// The tools that are offered ([`crate::dispatch::offered`]).
+    /// The tools that are offered ([`crate::toolset::ToolSet::offered`]).
     pub tools: &'a [ToolSpec],
     /// The mode.
     pub mode: Mode,
@@ -22,8 +22,19 @@ pub struct PromptParts<'a> {
     /// The mark of files in the answer's text, where they are taken ([`crate::file_blocks`]). A session's stays the
     /// same.
     pub file_blocks: Option<&'a str>,
-    /// The project's rules, as read from `AGENTS.md` and the like. May be empty.
-    pub rules: &'a str,
+    /// What others add, in this order, after all else.
+    pub sections: &'a [Section],
+}
+
+/// A section that others add to the prompt. Text in it cannot pass for a note of the editor's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Its name, of small letters and `_`.
+    pub name: &'static str,
+    /// What it says. A blank one is left out; one over 60,000 bytes is cut off, and says so.
+    pub text: String,
+    /// The line that tells the model what the text is and how far it binds; may be empty.
+    pub preface: &'static str,
 }
 
 /// Where the agent works.
@@ -39,8 +50,34 @@ pub struct Environment {
     pub day: String,
 }
 
-/// The longest rules, in bytes. What is over is cut off, and said.
-const LONGEST_RULES: usize = 60_000;
+/// The longest section that others add, in bytes. What is over is cut off, and said.
+const LONGEST_SECTION: usize = 60_000;
+
+impl Section {
+    /// The project's rules, as read from `AGENTS.md` and the like.
+    pub fn of_rules(text: String) -> Self {
+        let preface =
+            "The project's own rules. Follow them, unless the user says otherwise or they would make you do harm.";
+        Self { name: "project_rules", text, preface }
+    }
+
+    fn lines(&self) -> Lines {
+        let text = tags::quoted(self.text.trim());
+        if text.is_empty() {
+            return Lines::new();
+        }
+        let kept = text.get(..text.floor_char_boundary(LONGEST_SECTION)).unwrap_or_default();
+        let mut lines = match self.preface {
+            "" => Lines::new(),
+            preface => vec![preface.to_owned(), String::new()],
+        };
+        lines.push(kept.to_owned());
+        if kept.len() < text.len() {
+            lines.push("[truncated]".to_owned());
+        }
+        lines
+    }
+}
 
 /// The system prompt.
 pub fn system(parts: &PromptParts<'_>) -> Arc<str> {
@@ -57,9 +94,9 @@ pub fn system(parts: &PromptParts<'_>) -> Arc<str> {
         ("commands", commands(&active)),
         ("conversation", conversation()),
         ("environment", environment(parts.environment)),
-        ("project_rules", rules(parts.rules)),
     ];
-    let sections = sections.into_iter().filter(|(_, lines)| !lines.is_empty());
+    let added = parts.sections.iter().map(|section| (section.name, section.lines()));
+    let sections = sections.into_iter().chain(added).filter(|(_, lines)| !lines.is_empty());
     let sections = sections.map(|(name, lines)| format!("<{name}>\n{}\n</{name}>\n", lines.join("\n")));
     Arc::from(sections.collect::<Vec<_>>().join("\n"))
 }
@@ -321,20 +358,6 @@ fn environment(environment: &Environment) -> Lines {
     lines
 }
 
-fn rules(rules: &str) -> Lines {
-    let rules = tags::quoted(rules.trim());
-    if rules.is_empty() {
-        return Lines::new();
-    }
-    let said = "The project's own rules. Follow them, unless the user says otherwise or they would make you do harm.";
-    let kept = rules.get(..rules.floor_char_boundary(LONGEST_RULES)).unwrap_or_default();
-    let mut lines = vec![said.to_owned(), String::new(), kept.to_owned()];
-    if kept.len() < rules.len() {
-        lines.push("[truncated]".to_owned());
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -357,7 +380,9 @@ mod tests {
             editor: None,
             day: "2026-03-01".to_owned(),
         };
-        system(&PromptParts { tools: &tools, mode, environment: &environment, file_blocks: Some("k"), rules })
+        let sections = [Section::of_rules(rules.to_owned())];
+        let file_blocks = Some("k");
+        system(&PromptParts { tools: &tools, mode, environment: &environment, file_blocks, sections: &sections })
             .to_string()
     }
 
@@ -394,10 +419,10 @@ mod tests {
 
     #[test]
     fn equal_parts_give_equal_prompts_and_long_rules_are_cut() {
-        let long = "ä".repeat(LONGEST_RULES);
+        let long = "ä".repeat(LONGEST_SECTION);
         let prompt = prompt_with(&ALL, Mode::Agent, &long);
         assert_eq!(prompt, prompt_with(&ALL, Mode::Agent, &long));
         assert!(prompt.contains("ä\n[truncated]\n</project_rules>"));
-        assert!(prompt.len() < LONGEST_RULES + 10_000);
+        assert!(prompt.len() < LONGEST_SECTION + 10_000);
     }
 }

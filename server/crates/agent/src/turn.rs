@@ -7,6 +7,7 @@
 mod budget;
 mod circles;
 mod live;
+mod mending;
 mod request;
 mod retry;
 #[cfg(test)]
@@ -25,14 +26,16 @@ use tokio_util::sync::CancellationToken;
 
 use self::budget::Budget;
 use self::circles::Circles;
+use self::mending::left_broken;
 use self::request::BrokenOff;
 use self::retry::Failures;
 use crate::dispatch::{Ended, Gate};
 use crate::file_blocks;
 use crate::history::{History, INTERRUPTED, OpenCall};
+use crate::hooks::{Chain, Hooks, TurnPoint};
 use crate::model::{Model, Response, Stop, ToolSpec, cost};
 use crate::session::{Interjection, NewErrors, Session};
-use crate::tool::Tool;
+use crate::toolset::ToolSet;
 use crate::wait::{at_any_rate, until_cancelled};
 
 /// How many reading calls run at once.
@@ -41,9 +44,6 @@ const PARALLEL: usize = 8;
 /// How often a turn goes on only to tell the model of files that were not taken; where it writes of them, it means
 /// none.
 const MOST_REMINDED: u32 = 2;
-
-/// So many new errors are named where a turn ends with them.
-const MOST_ERRORS: usize = 3;
 
 /// All that a turn works with. It stays the same while the turn runs.
 pub struct TurnContext {
@@ -54,8 +54,10 @@ pub struct TurnContext {
     /// The model.
     pub model: Arc<dyn Model>,
     /// Every tool there is: what the model calls by name is made, whether it was offered or not, within the mode.
-    pub tools: Arc<[Arc<dyn Tool>]>,
-    /// The tools that the model is told of ([`crate::dispatch::offered`]).
+    pub tools: ToolSet,
+    /// Who has a say while the turn runs.
+    pub hooks: Chain,
+    /// The tools that the model is told of ([`ToolSet::offered`]).
     pub offered: Arc<[ToolSpec]>,
     /// The mode.
     pub mode: Mode,
@@ -136,6 +138,7 @@ pub async fn run(context: TurnContext) -> TurnOutcome {
     let answered = context.answered.clone();
     let mut turn = Turn::new(context);
     let cut_before = file_blocks::last_cut(&turn.history.messages());
+    until_cancelled(&turn.gate.cancel, turn.gate.hooks.before_turn(&turn.point())).await;
     let End { stop, error } = turn.work(answered).await;
     match stop {
         // It ended of itself, after nothing more was said.
@@ -158,15 +161,18 @@ pub async fn run(context: TurnContext) -> TurnOutcome {
     if let Some(errors) = &new_errors {
         turn.record(left_broken(errors));
     }
-    let outcome = TurnOutcome { stop, error, usage: turn.usage, cost: turn.cost, refused: turn.refused };
+    let refused = std::mem::take(&mut turn.refused);
+    let outcome = TurnOutcome { stop, error, usage: turn.usage, cost: turn.cost, refused };
     turn.gate.session.record(Event::TurnEnded {
-        turn_id: turn.gate.turn_id,
+        turn_id: turn.gate.turn_id.clone(),
         stop_reason: outcome.stop,
         error: outcome.error.clone(),
         usage: outcome.usage,
         cost: outcome.cost,
         new_errors: new_errors.map(|errors| errors.count),
     });
+    at_any_rate(&turn.gate.cancel, turn.gate.hooks.after_turn(&turn.point(), outcome.stop, outcome.error.as_deref()))
+        .await;
     outcome
 }
 
@@ -239,6 +245,7 @@ impl Turn {
                 file_mark: context.file_blocks,
                 turn_id: context.turn_id,
                 tools: context.tools,
+                hooks: context.hooks,
                 offered: Arc::clone(&tools),
                 mode: context.mode,
                 folders: context.folders,
@@ -329,14 +336,21 @@ impl Turn {
         self.make(&open).await;
     }
 
-    /// Hears what was said to the turn, and what its edits did to the problems of their files.
+    /// Hears what was said to the turn, what its edits did to the problems of their files, and which tools came and
+    /// went.
     async fn catch_up(&mut self) {
         let session = Arc::clone(&self.gate.session);
         let problems = until_cancelled(&self.gate.cancel, session.problems()).await.flatten();
         self.hear().await;
-        if let Some(text) = problems {
+        let tools = self.gate.tools.news(self.gate.mode);
+        for text in problems.into_iter().chain(tools) {
             self.record(Event::Noted { turn_id: self.gate.turn_id.clone(), text });
         }
+    }
+
+    /// The turn, for hooks.
+    fn point(&self) -> TurnPoint<'_> {
+        TurnPoint { session: &self.session_id, turn: &self.gate.turn_id }
     }
 
     /// Hears what was said to the turn. Whether there was a word of the user's, which wants an answer; a note without
@@ -372,28 +386,6 @@ impl Turn {
         must
     }
 
-    /// True if the turn, which would end, goes on so that the model mends errors that its edits brought. Where it does
-    /// not, they are said at its end.
-    async fn must_mend(&mut self) -> bool {
-        let mends = self.may_mend > 0;
-        match self.ask_for_errors(mends).await {
-            Some(errors) if mends => {
-                self.may_mend -= 1;
-                let text = format!(
-                    "You ended, but {} not there before your edits:\n{}\nMend what is wrong, or say why it stays.",
-                    counted(errors.count, "error is there that was", "errors are there that were"),
-                    errors.shown.join("\n")
-                );
-                self.record(Event::Noted { turn_id: self.gate.turn_id.clone(), text });
-                true
-            }
-            errors => {
-                self.new_errors = errors;
-                false
-            }
-        }
-    }
-
     /// Says that an image stays behind, where the model has no eyes.
     fn tell_of_images(&mut self) {
         let info = self.model.info();
@@ -405,16 +397,6 @@ impl Turn {
             );
             self.record(Event::Notice { severity: Severity::Warning, text });
         }
-    }
-
-    /// Takes in the errors that the turn's edits brought, where it ends without that the model could mend them.
-    async fn see_what_broke(&mut self) {
-        self.new_errors = self.ask_for_errors(false).await;
-    }
-
-    async fn ask_for_errors(&self, tells_model: bool) -> Option<NewErrors> {
-        let session = Arc::clone(&self.gate.session);
-        until_cancelled(&self.gate.cancel, session.new_errors(tells_model)).await.flatten()
     }
 
     /// Takes in a whole answer: why it ended, and the calls that it makes.
@@ -575,19 +557,6 @@ fn refused(why: Option<String>) -> String {
 fn not_whole(path: &str) -> Event {
     let text = format!("{path} is not whole: the model's answers ended within it. What came of it is proposed.");
     Event::Notice { severity: Severity::Warning, text }
-}
-
-/// Tells the user that the turn's edits brought errors.
-fn left_broken(errors: &NewErrors) -> Event {
-    let named = errors.shown.iter().take(MOST_ERRORS).filter_map(|error| error.lines().next());
-    let named = named.collect::<Vec<_>>().join("; ");
-    let count = counted(errors.count, "error that is", "errors that are");
-    let text = format!("The edits of this turn brought {count} there still: {named}");
-    Event::Notice { severity: Severity::Warning, text }
-}
-
-fn counted(count: u32, one: &str, more: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { more })
 }
 
 async fn pass(gate: &Gate, Asked { call, problem }: &Asked) -> Ended {

@@ -141,6 +141,14 @@ pub struct ToolResult {
     pub is_error: bool,
 }
 
+/// What a model is asked for outside a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SideRole {
+    /// The session's title.
+    Title,
+}
+
 /// The kind of a tool; ACP's tool kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::checkpoint::{ChangedFile, Direction, FileImage, RestoredFile};
-use crate::content::{Location, PlanEntry, ToolKind, Usage};
+use crate::content::{Location, PlanEntry, SideRole, ToolKind, Usage};
 use crate::permission::{PermissionOutcome, PermissionRequest};
 use crate::review::{AutoScope, Decision, Proposal};
 use crate::session::Mode;
@@ -427,6 +427,21 @@ pub enum Event {
         turn_id: TurnId,
         /// The calls whose results the model no longer sees.
         tool_call_ids: Vec<ToolCallId>,
+    },
+    /// A model was asked outside a turn. It counts for the session's usage and cost.
+    SideAsked {
+        /// What for.
+        role: SideRole,
+        /// The model's id.
+        model: String,
+        /// What the request used.
+        usage: Usage,
+        /// What it cost in US dollars; absent if the model's price is unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+        /// Why there is no answer; absent if there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
     },
     /// The size of the context.
     ContextUsed {

@@ -138,6 +138,15 @@ pub const SETTINGS: &[Setting] = &[
         more: None,
     },
     Setting {
+        name: "title_model",
+        kind: Text("text"),
+        default: Unset("the first sentence of the first prompt"),
+        who: USER,
+        words: "The model that names a session by its first prompt, such as a small and cheap one. What it costs counts \
+                for the session.",
+        more: None,
+    },
+    Setting {
         name: "log",
         kind: Text("text"),
         default: Unset("`info`"),

@@ -47,7 +47,7 @@ pub(crate) fn apply(info: &mut SessionInfo, at: u64, event: &Event) {
         Event::TitleChanged { title } => info.title.clone_from(title),
         Event::ModelChanged { model, .. } => info.model = Some(model.clone()),
         Event::ModeChanged { mode } => info.mode = *mode,
-        Event::TurnEnded { usage, cost, .. } => {
+        Event::TurnEnded { usage, cost, .. } | Event::SideAsked { usage, cost, .. } => {
             info.usage += *usage;
             let cost = info.cost + cost.unwrap_or_default();
             // A price that is no number must not spoil the row.

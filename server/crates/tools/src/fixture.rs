@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agent::hooks::{Chain, Hooks, ToolPoint};
 use agent::tool::{Call, Output, Tool, ToolError};
+use protocol::{ToolCallId, TurnId};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use workspace::buffers::{Buffers, Change};
@@ -118,8 +120,14 @@ pub(crate) async fn call(services: &Services, tool: &str, input: Value) -> Resul
     let tools = crate::builtin(services);
     let called: Arc<dyn Tool> = Arc::clone(tools.iter().find(|candidate| candidate.spec().name == tool).unwrap());
     let made = async {
-        let judged = Some(called.describe(&input)?.action);
-        called.run(Call { id: "call".into(), cancel: CancellationToken::new(), judged }, input).await
+        let description = called.describe(&input)?;
+        let (id, judged) = (ToolCallId::from("call"), Some(description.action.clone()));
+        let call = Call { id: id.clone(), cancel: CancellationToken::new(), judged };
+        let mut result = called.run(call, input.clone()).await;
+        let (turn, access) = (TurnId::from("turn"), called.access());
+        let point = ToolPoint { turn: &turn, call: &id, tool, access, input: &input, description: &description };
+        Chain::new(crate::hooks(services)).after_tool(&point, &mut result).await;
+        result
     };
     let made = made.await;
     // Whatever a test provokes, what it advises can be done.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use agent::edit::{EditForm, TextHash};
+use agent::hooks::Hooks;
 use agent::tool::{Tool, ToolError};
 use protocol::content::Location;
 use workspace::lang::Lang;
@@ -30,7 +31,6 @@ pub use undo_edit::Edits;
 
 pub mod typed;
 
-mod after;
 mod draft;
 mod edits;
 mod intercept;
@@ -146,7 +146,7 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         editing::<edit_delete_file::Input>(services),
         editing::<edit_apply_batch::Input>(services),
         editing::<edit_notebook::Input>(services),
-        undo_edit::remembered(typed::erase(edit_structural::EditStructural::new(services)), services),
+        typed::erase(edit_structural::EditStructural::new(services)),
         editing::<edit_symbol::Input>(services),
         typed::erase(undo_edit::UndoEdit::new(services)),
         typed::erase(shell_run::ShellRun::new(services)),
@@ -159,7 +159,13 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         typed::erase(update_plan::UpdatePlan),
     ];
     tools.extend(lsp::tools(services));
-    tools.into_iter().map(|tool| on_disk::compared(tool, services)).collect()
+    tools
+}
+
+/// What belongs to all built-in tools of a session: what they plan is remembered for `undo_edit`, and their results say
+/// where the disk has another text than the editor.
+pub fn hooks(services: &Services) -> [Arc<dyn Hooks>; 2] {
+    [Arc::new(undo_edit::Remembers(services.clone())), Arc::new(on_disk::Compares(services.clone()))]
 }
 
 /// True if a model is told of a built-in tool, where it edits in this form: few tools are better chosen among than
@@ -188,7 +194,7 @@ pub fn is_shown(name: &str, form: EditForm) -> bool {
 }
 
 fn editing<E: edits::OneEdit>(services: &Services) -> Arc<dyn Tool> {
-    undo_edit::remembered(typed::erase(edits::Editing::<E>::new(services)), services)
+    typed::erase(edits::Editing::<E>::new(services))
 }
 
 /// Runs what blocks where it may.

@@ -36,10 +36,10 @@ pub(crate) fn tools(services: &Services) -> Vec<Arc<dyn Tool>> {
     tools.extend([
         typed::erase(symbols::LspSymbols::new(services)),
         typed::erase(diagnostics::LspDiagnostics::new(services)),
-        crate::undo_edit::remembered(typed::erase(rename::LspRename::new(services)), services),
-        crate::undo_edit::remembered(typed::erase(move_file::LspMoveFile::new(services)), services),
-        crate::undo_edit::remembered(typed::erase(code_actions::LspCodeActions::new(services)), services),
-        crate::undo_edit::remembered(typed::erase(format::LspFormat::new(services)), services),
+        typed::erase(rename::LspRename::new(services)),
+        typed::erase(move_file::LspMoveFile::new(services)),
+        typed::erase(code_actions::LspCodeActions::new(services)),
+        typed::erase(format::LspFormat::new(services)),
         typed::erase(status::LspStatus::new(services)),
         typed::erase(restart::LspRestart::new(services)),
     ]);

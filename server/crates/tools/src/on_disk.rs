@@ -3,17 +3,17 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use agent::tool::{Access, Output, Tool};
+use agent::hooks::{Hooks, ToolPoint};
+use agent::tool::{Access, Output, ToolError};
+use async_trait::async_trait;
 use workspace::buffers::Open;
 use workspace::paths::{self, Roots};
 use workspace::reader::{OnDisk, Reader};
 use workspace::review::diff;
 use workspace::seen::{Seen, Telling};
 
-use crate::after::after;
-use crate::{Services, counted};
+use crate::{Services, blocking, counted};
 
 /// A difference is shown up to so many bytes; of a longer one it is only said that there is one.
 const LONGEST_DIFF: usize = 4_000;
@@ -22,34 +22,42 @@ const MOST: usize = 5;
 /// So many files are compared for one call at most.
 const MOST_COMPARED: usize = 100;
 
-/// The same tool, whose result says of each open file in it where the disk has another text.
-pub(crate) fn compared(tool: Arc<dyn Tool>, services: &Services) -> Arc<dyn Tool> {
-    let reads = match tool.access() {
-        Access::Read => true,
-        Access::Edit => false,
-        Access::Execute | Access::Background => return tool,
-    };
-    let (services, searches) = (services.clone(), tool.spec().name.starts_with("search_"));
-    after(tool, move |output| {
-        let mut notes = notes(&services, output, reads);
-        if searches {
-            notes.push_str(&not_searched(&services, output));
-        }
-        match reads {
-            true => output.text.insert_str(0, &notes),
-            false if notes.is_empty() => {}
+/// Says in the result of each tool that reads or edits in which of its open files the disk has another text.
+pub(crate) struct Compares(pub(crate) Services);
+
+#[async_trait]
+impl Hooks for Compares {
+    async fn after_tool(&self, point: &ToolPoint<'_>, result: &mut Result<Output, ToolError>) {
+        let reads = match point.access {
+            Access::Read => true,
+            Access::Edit => false,
+            Access::Execute | Access::Background => return,
+        };
+        let Ok(output) = result else { return };
+        let (services, searches) = (self.0.clone(), point.tool.starts_with("search_"));
+        let files = files(output);
+        let compared = blocking(move || {
+            let mut notes = notes(&services, &files, reads);
+            if searches {
+                notes.push_str(&not_searched(&services, files));
+            }
+            Ok(notes)
+        });
+        match compared.await {
+            Err(error) => *result = Err(error),
+            Ok(notes) if reads => output.text.insert_str(0, &notes),
+            Ok(notes) if notes.is_empty() => {}
             // What an edit came to is said first.
-            false => output.text = format!("{}\n{}", output.text, notes.trim_end_matches('\n')),
+            Ok(notes) => output.text = format!("{}\n{}", output.text, notes.trim_end_matches('\n')),
         }
-    })
+    }
 }
 
 /// What is said of the files of a result, in whole lines.
-fn notes(services: &Services, output: &Output, reads: bool) -> String {
+fn notes(services: &Services, files: &[PathBuf], reads: bool) -> String {
     let Services { reader, roots, seen, .. } = services;
     let mut text = String::new();
     let (mut named, mut more) = (0, 0);
-    let files = files(output);
     let mut open = files.iter().filter(|path| is_open(reader, path));
     for path in open.by_ref().take(MOST_COMPARED) {
         if named < MOST {
@@ -72,9 +80,9 @@ fn notes(services: &Services, output: &Output, reads: bool) -> String {
 }
 
 /// Names the files whose text on disk was not searched, and that were not found by what the editor has of them either.
-fn not_searched(services: &Services, output: &Output) -> String {
+fn not_searched(services: &Services, found: Vec<PathBuf>) -> String {
     let Services { reader, roots, search, seen, .. } = services;
-    let found: HashSet<_> = files(output).into_iter().collect();
+    let found: HashSet<_> = found.into_iter().collect();
     let open = reader.buffers().all().into_iter().map(|document| document.path.clone());
     let is_left = |path: &PathBuf| roots.check(path).is_ok() && search.shows(path);
     // The names are sorted, so that each search compares the same ones.

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agent::edit::{EditPlan, FilePlan, TextHash};
+use agent::hooks::{Hooks, ToolPoint};
 use agent::permission::Action;
-use agent::tool::{Access, Call, Description, Output, Tool, ToolError};
+use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
@@ -14,7 +15,6 @@ use workspace::files::FileError;
 use workspace::reader::{ReadError, Reader};
 use workspace::text;
 
-use crate::after::after;
 use crate::typed::Typed;
 use crate::{Services, blocking, counted, location, read_file, writable};
 
@@ -86,14 +86,25 @@ impl Edits {
     }
 }
 
-/// The same tool, of which each plan is remembered.
-pub(crate) fn remembered(tool: Arc<dyn Tool>, services: &Services) -> Arc<dyn Tool> {
-    let (edits, reader) = (services.edits.clone(), services.reader.clone());
-    after(tool, move |output| {
-        if let Some(plan) = &output.plan {
-            edits.note(plan, &reader, None);
+/// Remembers what each tool plans, but for `undo_edit`, which says more of it itself.
+pub(crate) struct Remembers(pub(crate) Services);
+
+#[async_trait]
+impl Hooks for Remembers {
+    async fn after_tool(&self, point: &ToolPoint<'_>, result: &mut Result<Output, ToolError>) {
+        let Ok(Output { plan: Some(plan), .. }) = result else { return };
+        if point.tool == UndoEdit::NAME {
+            return;
         }
-    })
+        let (edits, reader, plan) = (self.0.edits.clone(), self.0.reader.clone(), plan.clone());
+        let noted = blocking(move || {
+            edits.note(&plan, &reader, None);
+            Ok(())
+        });
+        if let Err(error) = noted.await {
+            *result = Err(error);
+        }
+    }
 }
 
 /// Undoes your last edit of a file: proposes the text from before that call, for this file and every other file that

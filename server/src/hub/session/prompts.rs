@@ -11,6 +11,7 @@ mod port;
 mod preparation;
 mod prepare;
 mod routes;
+mod titles;
 mod turns;
 mod user_commands;
 mod waiting;
@@ -31,6 +32,7 @@ use tokio_util::sync::CancellationToken;
 use self::preparation::GivenAnswer;
 pub(super) use self::preparation::{Prepared, post_as};
 pub(super) use self::prepare::{says_something, split};
+use self::titles::Titled;
 use self::user_commands::UserEnd;
 use self::waiting::Sent;
 use super::Caller;
@@ -52,6 +54,8 @@ pub(super) enum Message {
     Steered(TurnId, QueueId, Interjection, Reply<Done>),
     /// The user's own command ended.
     CommandEnded(UserEnd),
+    /// A model was asked for a title.
+    Titled(Titled),
 }
 
 /// A session's prompts.

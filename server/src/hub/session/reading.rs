@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use agent::hooks::Chain;
 use agent::tool::Tool;
+use agent::toolset::ToolSet;
 use workspace::lang::Source;
 use workspace::paths::Roots;
 use workspace::reader::Reader;
@@ -29,7 +31,9 @@ pub(super) struct Reading {
     pub(super) tags: tools::Tags,
     /// To which tools the model's commands are pointed.
     pub(super) intercept: tools::Intercept,
-    pub(super) tools: Arc<[Arc<dyn Tool>]>,
+    pub(super) tools: ToolSet,
+    /// Who has a say in what happens.
+    pub(super) hooks: Chain,
     /// The editor of that client, for questions about code.
     pub(super) editors: lang::Editors,
     /// The language servers that we start ourselves.
@@ -73,8 +77,10 @@ impl Reading {
             tags: tags.clone(),
             intercept: intercept.clone(),
         };
-        let tools = tools::builtin(&services).into_iter().chain(more.iter().cloned()).collect();
+        let tools = ToolSet::new("built-in", tools::builtin(&services));
+        tools.put("this process", more.iter().cloned());
+        let hooks = Chain::new(tools::hooks(&services));
         let editors = servers.editors().clone();
-        Self { roots, reader, overlay, search, seen, results, tags, intercept, tools, editors, own_servers }
+        Self { roots, reader, overlay, search, seen, results, tags, intercept, tools, hooks, editors, own_servers }
     }
 }

@@ -161,6 +161,13 @@ impl State {
                     self.unpriced.extend(turn.map(|turn| turn.model));
                 }
             }
+            Event::SideAsked { model, usage, cost, .. } => {
+                self.usage += *usage;
+                self.cost += cost.unwrap_or_default();
+                if cost.is_none() && *usage != Usage::default() {
+                    self.unpriced.insert(model.clone());
+                }
+            }
             Event::UserCommandStarted { tool_call_id, .. } => drop(self.user_commands.insert(tool_call_id.clone())),
             Event::UserCommandEnded { tool_call_id, .. } => drop(self.user_commands.remove(tool_call_id)),
             Event::PromptQueued { queue_id, prompt } => self.queue.push_back((queue_id.clone(), prompt.clone())),

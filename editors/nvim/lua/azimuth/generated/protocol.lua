@@ -529,6 +529,7 @@
 ---| azimuth.Event.CheckpointRestored
 ---| azimuth.Event.Notice
 ---| azimuth.Event.ContextTrimmed
+---| azimuth.Event.SideAsked
 ---| azimuth.Event.ContextUsed
 ---| azimuth.Event.TurnEnded
 

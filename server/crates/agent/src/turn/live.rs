@@ -57,7 +57,7 @@ impl LiveCalls {
     /// A call begins.
     pub(super) fn begin(&mut self, gate: &Gate, id: ToolCallId, name: &str) {
         if let Some(tool) = gate.changing(name) {
-            let (tool, input) = (Arc::clone(tool), PartialInput::default());
+            let input = PartialInput::default();
             self.calls.push(Arriving { id, tool, input, diff: LiveDiff::default(), shown: 0, asked: 0, looked_for: 0 });
         }
     }

@@ -13,6 +13,7 @@ use super::live::{Doomed, LiveCalls, LiveText};
 use super::retry::{Failures, Next};
 use super::{End, Turn};
 use crate::file_blocks;
+use crate::hooks::Hooks;
 use crate::model::{Message, ModelError, ModelErrorKind, ModelEvent, Request, Response, Stop, UserBlock};
 use crate::wait::until_cancelled;
 
@@ -62,6 +63,8 @@ impl Turn {
         if self.budget.is_full(&self.history.messages()) {
             self.make_room();
         }
+        let said = until_cancelled(&self.gate.cancel, self.gate.hooks.before_request(&self.point())).await;
+        said.flatten().into_iter().for_each(|text| self.note(text));
         if let Some(text) = self.untold.take() {
             self.note(text);
         }
@@ -85,6 +88,8 @@ impl Turn {
             let error = match attempt {
                 Attempt::Answered(response) => {
                     self.failures = Failures::default();
+                    let (point, hooks) = (self.point(), &self.gate.hooks);
+                    until_cancelled(&self.gate.cancel, hooks.after_request(&point, &response.usage)).await;
                     return Ok(response);
                 }
                 Attempt::Cancelled => {

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use agent::hooks::Chain;
 use agent::edit::EditForm;
 use agent::model::{Model, ToolSpec};
 use agent::permission::Rules;
 use agent::session::Answer;
-use agent::tool::Tool;
+use agent::toolset::ToolSet;
 use protocol::review::AutoScope;
 use protocol::session::{Mode, SessionInfo};
 use protocol::turn::TurnStartResult;
@@ -33,7 +34,8 @@ pub(super) struct Preparation {
     pub(super) seen: Seen,
     /// The rules in force.
     pub(super) rules: Arc<Rules>,
-    pub(super) tools: Arc<[Arc<dyn Tool>]>,
+    pub(super) tools: ToolSet,
+    pub(super) hooks: Chain,
     pub(super) shell: Arc<Shell>,
     pub(super) info: SessionInfo,
     /// The models of turns whose cost is not known.

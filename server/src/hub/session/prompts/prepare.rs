@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use agent::commands::{self, Invocation};
 use agent::edit::EditForm;
+use agent::hooks::{Hooks, PromptPoint};
 use agent::model::{Model, ToolSpec};
 use agent::permission::{Rules, denied_reading};
-use agent::prompt::{Environment, PromptParts};
-use agent::tool::Tool;
+use agent::prompt::{Environment, PromptParts, Section};
+use agent::toolset::ToolSet;
 use protocol::PromptBlock;
 use protocol::content::Range;
 use protocol::session::Mode;
@@ -41,14 +42,19 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
     preparation.shell.at_prompt_no_more().await;
     let mut done = slash::Done::default();
     let was_empty = preparation.prompt.is_empty();
-    let (invocations, prompt) = split(std::mem::take(&mut preparation.prompt));
+    let sent = std::mem::take(&mut preparation.prompt);
+    let (session, turn, hooks) =
+        (preparation.info.session_id.clone(), preparation.turn.clone(), preparation.hooks.clone());
+    let point = PromptPoint { session: &session, turn: &turn, prompt: &sent };
+    let said = hooks.before_prompt(&point).await;
+    let (invocations, prompt) = split(sent.clone());
     for invocation in invocations {
         slash::execute(&preparation, invocation, &mut done).await;
     }
     let mode = done.mode.or(preparation.mode).unwrap_or(preparation.info.mode);
     let is_turn = was_empty || says_something(&prompt);
-    let turn = match &done.switch_to {
-        None if is_turn => Some(new_turn(&preparation, prompt, mode, done.model.take()).await),
+    let new = match &done.switch_to {
+        None if is_turn => Some(new_turn(&preparation, prompt, mode, done.model.take(), said).await),
         // What stands beside `/new` is meant for the new conversation.
         Some(session) if is_turn && !was_empty => {
             let (reply, _) = oneshot::channel();
@@ -58,14 +64,15 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
         }
         _ => None,
     };
+    hooks.after_prompt(&point).await;
     Prepared {
-        id: preparation.turn.clone(),
+        id: preparation.turn,
         events: done.events,
         mode,
         chose_mode: done.mode.or(preparation.mode).is_some(),
         confirmed: done.confirmed,
         switch_to: done.switch_to,
-        turn,
+        turn: new,
         given: preparation.given,
         reply: preparation.reply,
     }
@@ -99,6 +106,7 @@ async fn new_turn(
     prompt: Vec<PromptBlock>,
     mode: Mode,
     chosen: Option<Arc<dyn Model>>,
+    said: Option<String>,
 ) -> NewTurn {
     let Preparation { shared, roots, reader, tools, info, .. } = preparation;
     let model = match (chosen, &info.model) {
@@ -108,7 +116,10 @@ async fn new_turn(
     };
     let model = model.and_then(|model| usable(model, &preparation.config));
     let title = agent::title::from_prompt(&prompt);
-    let context = expand(reader, roots, &preparation.rules, &preparation.seen, &prompt).await;
+    let mut context = expand(reader, roots, &preparation.rules, &preparation.seen, &prompt).await;
+    if let Some(said) = said {
+        let _ = writeln!(context, "{said}");
+    }
     let (store, project) = (Arc::clone(&shared.parts.store), preparation.project());
     let kept = blocking(move || gate::Kept::read(&*store, &project)).await;
     let kept = kept.inspect_err(|error| tracing::warn!(%error, "what is kept for the project cannot be read"));
@@ -135,17 +146,17 @@ async fn new_turn(
         false => None,
     };
     let file_blocks = file_mark.as_deref();
-    let parts = PromptParts { tools: &offered, mode, environment: &environment, file_blocks, rules: &text };
+    let sections = [Section::of_rules(text)];
+    let parts = PromptParts { tools: &offered, mode, environment: &environment, file_blocks, sections: &sections };
     let system = agent::prompt::system(&parts);
     let rules_left_out = rules.problems;
     NewTurn { prompt, context, title, model, system, file_mark, form, offered, kept, rules_left_out }
 }
 
 /// The tools that a model is told of: those of its mode, and of those that edit the ones of its form.
-fn offered(tools: &[Arc<dyn Tool>], mode: Mode, form: EditForm, also: &[String]) -> Arc<[ToolSpec]> {
-    let offered = agent::dispatch::offered(tools, mode);
+fn offered(tools: &ToolSet, mode: Mode, form: EditForm, also: &[String]) -> Arc<[ToolSpec]> {
     let is_shown = |name: &String| tools::is_shown(name, form) || also.contains(name);
-    offered.iter().filter(|tool| is_shown(&tool.name)).cloned().collect()
+    tools.offered(mode).into_iter().filter(|tool| is_shown(&tool.name)).collect()
 }
 
 /// What a prompt's mentions come to, as the model reads it. Empty where it mentions nothing.

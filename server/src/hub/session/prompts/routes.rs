@@ -37,6 +37,7 @@ impl Session {
             Message::Ended(end) => self.turn_ended(end),
             Message::Steered(turn, queue_id, steer, reply) => self.steered(&turn, queue_id, steer, reply),
             Message::CommandEnded(end) => self.user_command_ended(end),
+            Message::Titled(titled) => self.titled(titled),
         }
     }
 

@@ -42,7 +42,8 @@ impl Session {
             shared: self.shared.clone(),
             config: Arc::clone(&self.config),
             roots: Arc::clone(&self.reading.roots),
-            tools: Arc::clone(&self.reading.tools),
+            tools: self.reading.tools.clone(),
+            hooks: self.reading.hooks.clone(),
             shell: Arc::clone(self.terminals.shell()),
             info: self.info(),
             unpriced: self.state.unpriced.clone(),
@@ -118,6 +119,7 @@ impl Session {
             && let Some(title) = turn.title.take()
         {
             self.record(Event::TitleChanged { title });
+            self.ask_for_title(&turn.prompt);
         }
         let info = turn.model.as_ref().ok().map(|model| model.info().clone());
         let model = info.as_ref().map_or_else(String::new, |info| info.id.clone());
@@ -149,7 +151,8 @@ impl Session {
                     canonical_edits: self.config.canonical_edits,
                     mend_errors: self.config.mend_errors,
                     model: Arc::clone(model),
-                    tools: Arc::clone(&self.reading.tools),
+                    tools: self.reading.tools.clone(),
+                    hooks: self.reading.hooks.clone(),
                     mode,
                     system: turn.system,
                     offered: turn.offered,

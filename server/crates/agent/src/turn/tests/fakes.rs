@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::edit::{EditPlan, EditRefused, FilePlan, Proposed};
 use crate::history::History;
 use crate::history::tests::problem;
+use crate::hooks::{Chain, Hooks};
 use crate::model::{
     Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request, Response, Stop, ToolSpec,
 };
@@ -26,6 +27,7 @@ use crate::partial::PartialInput;
 use crate::permission::{Action, KeyFiles, Links, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Word};
 use crate::session::{Answer, GrantScope, Interjection, NewErrors, Session, Unsettled};
 use crate::tool::{Access, Call, Description, DiffKind, DiffPart, MayLook, Output, Tool, ToolError};
+use crate::toolset::ToolSet;
 use crate::turn::{Limits, TurnContext, TurnOutcome, run};
 
 /// Counts every moment at which something outside the turn has its say, and cancels the turn at one of them.
@@ -502,6 +504,9 @@ pub(super) struct Stage {
     pub(super) mend_errors: u32,
     pub(super) context_tokens: u64,
     pub(super) answered: Option<ToolCallId>,
+    pub(super) hooks: Vec<Arc<dyn Hooks>>,
+    /// Where its tools are, for who brings others while it plays.
+    pub(super) set: ToolSet,
 }
 
 /// What a turn left behind.
@@ -544,7 +549,25 @@ impl Stage {
             mend_errors: 0,
             context_tokens: 100_000,
             answered: None,
+            hooks: Vec::new(),
+            set: ToolSet::default(),
         }
+    }
+
+    pub(super) fn hooked(mut self, hooks: impl Hooks + 'static) -> Self {
+        self.hooks.push(Arc::new(hooks));
+        self
+    }
+
+    /// A tool that can be brought while the turn plays.
+    pub(super) fn late(&self, name: &str, access: Access, does: Does) -> Arc<dyn Tool> {
+        let spec = ToolSpec {
+            name: name.to_owned(),
+            description: "does as it is told".to_owned(),
+            input_schema: json!({ "type": "object" }),
+        };
+        let (running, steps) = (Arc::clone(&self.running), Arc::clone(&self.steps));
+        Arc::new(FakeTool { spec, access, does, running, steps })
     }
 
     pub(super) fn tool(mut self, name: &'static str, access: Access, does: Does) -> Self {
@@ -624,7 +647,10 @@ impl Stage {
         self
     }
 
-    pub(super) async fn play(self) -> Left {
+    pub(super) async fn play(mut self) -> Left {
+        let own = std::mem::take(&mut self.tools);
+        let own = own.into_iter().map(|(name, access, does)| self.late(name, access, does));
+        self.set.put("built-in", own.collect::<Vec<_>>());
         let requests = Arc::new(Mutex::new(Vec::new()));
         let model = Arc::new(ScriptedModel {
             info: info(self.context_tokens),
@@ -632,24 +658,15 @@ impl Stage {
             requests: Arc::clone(&requests),
             steps: Arc::clone(&self.steps),
         });
-        let tools = self.tools.into_iter().map(|(name, access, does)| {
-            let spec = ToolSpec {
-                name: name.to_owned(),
-                description: "does as it is told".to_owned(),
-                input_schema: json!({ "type": "object" }),
-            };
-            let (running, steps) = (Arc::clone(&self.running), Arc::clone(&self.steps));
-            Arc::new(FakeTool { spec, access, does, running, steps }) as Arc<dyn Tool>
-        });
         let session = Arc::new(self.session);
         session.log.lock().unwrap().extend(self.events.iter().cloned());
-        let tools: Arc<[_]> = tools.collect();
         let context = TurnContext {
             session_id: SessionId::from("abc123"),
             turn_id: turn_id(&self.events),
             model: Arc::clone(&model) as Arc<dyn Model>,
-            offered: crate::dispatch::offered(&tools, self.mode),
-            tools,
+            offered: self.set.offered(self.mode).into(),
+            tools: self.set,
+            hooks: Chain::new(self.hooks),
             mode: self.mode,
             system: Arc::from("be good"),
             history: History::from_events(&self.events),
