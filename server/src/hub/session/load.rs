@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use agent::permission::{self, Rule, Rules};
-use agent::store::{SessionFilter, SessionLock, Store, StoreError};
+use agent::store::{SessionLock, Store, StoreError};
 use protocol::checkpoint::FileImage;
 use protocol::event::{SeenOccasion, Severity};
 use protocol::{ErrorCode, Event, SessionId};
@@ -52,8 +52,6 @@ const DAY: u64 = 24 * 60 * 60 * 1000;
 const LAST_FORGOTTEN: &str = "checkpoints.forgotten";
 /// How many events of the log are in memory at once.
 const PAGE: usize = 256;
-/// Of more sessions than this the folders are not looked at; the newest come first.
-const MOST_SESSIONS: usize = 10_000;
 
 /// Takes a session for this process, which from the first time on can be found by others.
 ///
@@ -121,8 +119,8 @@ pub(super) async fn load(
     let trusted = Arc::clone(trust.may_run_git_programs());
     let is_trusted: Arc<dyn Fn() -> bool + Send + Sync> = Arc::new(move || trusted.load(Ordering::Relaxed));
     let gate = brought::Programs::new(&shared.trust, &own);
-    let pass = config.pass_environment.as_slice().into();
-    let access = Access { trusted: Arc::clone(&is_trusted), policy, pass, gate };
+    let (pass, sessions) = (config.pass_environment.as_slice().into(), confinement::sessions(&shared.parts.store));
+    let access = Access { trusted: Arc::clone(&is_trusted), policy, pass, gate, sessions };
     let (servers, of) = (Arc::clone(&shared.servers), Roots::clone(&roots));
     let own_servers = move |reader| servers.source(of.clone(), reader, access.clone());
     let shown = search.clone().showing_only(may_read(&rules, &roots)).knowing_if(hides_files(&rules, &roots));
@@ -255,7 +253,7 @@ impl Stored {
                 Some(spool) => spool.catch_up().map(|()| spool),
                 None => Spool::open(&folder).map(Arc::new),
             };
-            let elsewhere = folders_of_sessions(&*store)?;
+            let elsewhere = confinement::folders_of_sessions(&*store)?;
             Ok(spool.map(|spool| Self { state, last, folder, spool, grants, always, elsewhere }))
         });
         read.await?.map_err(|error| {
@@ -273,18 +271,6 @@ async fn look_at(folders: Vec<PathBuf>, open: &Open) -> Result<(Arc<Config>, Arc
     let roots = roots.map_err(|error| Error::new(ErrorCode::OperationFailed, error.to_string()))?;
     let roots = roots.with_own_data([open.shared.parts.data_folder.clone()]);
     Ok((Arc::new(config), Arc::new(roots)))
-}
-
-/// The folders of all sessions of the user's, but for one that holds their home folder or the system: it would leave no
-/// program that could be trusted. Blocks.
-fn folders_of_sessions(store: &dyn Store) -> Result<Vec<PathBuf>, StoreError> {
-    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let all = store.list(&SessionFilter { limit: MOST_SESSIONS, ..SessionFilter::default() })?;
-    let folders: BTreeSet<_> = all.into_iter().flat_map(|session| session.folders).collect();
-    let folders = folders.iter().filter_map(|uri| paths::from_uri(uri).ok());
-    Ok(folders
-        .filter(|folder| ![home.as_path(), Path::new("/usr/bin")].iter().any(|it| it.starts_with(folder)))
-        .collect())
 }
 
 /// How the session's shells are started. The folders are its private one, and where commands of other sessions write.
