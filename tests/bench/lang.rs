@@ -147,6 +147,7 @@ fn in_the_sandbox(folder: &Path) -> Option<Arc<Policy>> {
 
 fn source(servers: &Arc<Servers>, folder: &Path, policy: Option<Arc<Policy>>) -> Arc<dyn Source> {
     let reader = Reader::new(Arc::<Buffers>::default(), Arc::new(NoOverlay));
-    let access = Access { trusted: Arc::new(|| true), policy, pass: [].into(), gate: Arc::new(Closed) };
+    let sessions = Arc::new(|| Ok(Vec::new()));
+    let access = Access { trusted: Arc::new(|| true), policy, pass: [].into(), gate: Arc::new(Closed), sessions };
     servers.source(Roots::new([folder]).expect("a folder"), reader, access)
 }

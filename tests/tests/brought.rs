@@ -132,6 +132,31 @@ impl World {
         self.model.asked().last().unwrap().last_results()[0].to_owned()
     }
 
+    /// Begins a turn. Gives what it asks before it ends, if it asks anything.
+    async fn asks(&self) -> Option<PermissionRequest> {
+        self.begin().await;
+        let is_it = |event: &Event| matches!(event, Event::TurnEnded { .. } | Event::PermissionAsked { .. });
+        match self.window.until(&self.session, "a question or the turn's end", is_it).await.pop() {
+            Some(Event::PermissionAsked { request, .. }) => Some(request),
+            _ => None,
+        }
+    }
+
+    /// Has the user's settings start the server by this command.
+    async fn starts_by(&self, command: &str, args: &[&str]) {
+        let mut settings: Value = serde_json::from_str(&configuration(command)).unwrap();
+        settings["leaky"]["args"] = json!(args);
+        std::fs::write(self.home.join("lsp.json"), settings.to_string()).unwrap();
+        self.restart().await;
+    }
+
+    /// Gives the user a program that runs something in the folder in which it is started.
+    fn has_program(&self, name: &str, runs: &str) {
+        let program = self.home.join("tools/bin").join(name);
+        std::fs::write(&program, format!("#!/bin/sh\n{runs}\n")).unwrap();
+        std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
     /// Begins a turn, which asks whether a program may be started.
     async fn asked(&self) -> PermissionRequest {
         self.begin().await;
@@ -695,6 +720,148 @@ async fn a_script_of_the_project_that_the_users_settings_have_an_interpreter_run
     world.window.answer(&world.session, &question, "allow_always").await;
     world.told().await;
     assert_confined(&world);
+}
+
+#[tokio::test]
+async fn a_server_that_a_launcher_starts_is_asked_for_whatever_runs_the_launcher() {
+    let Some(world) = World::new(Whose::Users).await else { return };
+    world.has_program("npm", "exec sh ./lsp.sh");
+    write_server(&world.project.path("lsp.sh"), &world.home, world.project.folder(), "started");
+    let lines: [(&str, &[&str]); 11] = [
+        ("nice", &["npm", "run", "lsp"]),
+        ("env", &["FOO=1", "npm", "run", "lsp"]),
+        ("env", &["-S", "FOO=1 npm run lsp"]),
+        ("sh", &["-c", "npm run lsp"]),
+        ("bash", &["-lc", "true; exec npm run lsp"]),
+        ("timeout", &["60", "npm", "run", "lsp"]),
+        ("nohup", &["npm", "run", "lsp"]),
+        ("setsid", &["-w", "npm", "run", "lsp"]),
+        ("stdbuf", &["-oL", "npm", "run", "lsp"]),
+        ("nice", &["-n", "1", "env", "A=b", "sh", "-c", "exec timeout 60 npm run lsp"]),
+        ("npm", &["run", "lsp"]),
+    ];
+    for (number, (command, args)) in lines.iter().enumerate() {
+        // What was refused once in a session is not asked for again as it is.
+        world.project.write("package.json", &json!({ "scripts": { "lsp": "sh lsp.sh" }, "n": number }).to_string());
+        world.starts_by(command, args).await;
+        let question = world.asks().await.unwrap_or_else(|| panic!("{command} {args:?} is not asked for"));
+        assert!(!world.has_started() && question.detail.contains("package.json"), "{question:?}");
+        world.window.answer(&world.session, &question, "reject_once").await;
+        world.told().await;
+        assert!(!world.has_started(), "{command} {args:?}");
+    }
+    // What was allowed is asked for again once that has changed which says what runs.
+    world.project.write("package.json", "{}");
+    let question = world.asks().await.unwrap();
+    world.window.answer(&world.session, &question, "allow_always").await;
+    world.told().await;
+    assert_confined(&world);
+    std::fs::remove_file(world.project.path("started")).unwrap();
+    world.restart().await;
+    assert!(world.asks().await.is_none() && world.has_started());
+    std::fs::remove_file(world.project.path("started")).unwrap();
+    world.project.write("package.json", "{ \"scripts\": {} }");
+    world.restart().await;
+    let question = world.asks().await.unwrap();
+    assert!(!world.has_started(), "{question:?}");
+    world.window.answer(&world.session, &question, "reject_once").await;
+    world.told().await;
+}
+
+#[tokio::test]
+async fn a_folder_or_a_module_of_the_project_that_an_interpreter_is_given_is_asked_for() {
+    if std::process::Command::new("python3").arg("--version").output().is_err() {
+        not_tried("there is no python3");
+        return;
+    }
+    let planted = "import pathlib\npathlib.Path('started').touch()\n";
+    for (file, command, args) in [
+        ("server/__main__.py", "python3", &["./server"][..]),
+        ("server/__main__.py", "nice", &["python3", "-m", "server"]),
+        ("server.py", "python3", &["-m", "server"]),
+        // What a module of the user's imports is looked for in the project first.
+        ("socketserver.py", "python3", &["-m", "http.server", "--help"]),
+    ] {
+        let Some(world) = World::new(Whose::Users).await else { return };
+        world.project.write(file, planted);
+        world.starts_by(command, args).await;
+        let question = world.asks().await.unwrap_or_else(|| panic!("{command} {args:?} is not asked for"));
+        assert!(!world.has_started(), "{question:?}");
+        world.window.answer(&world.session, &question, "allow_always").await;
+        world.told().await;
+        assert!(world.has_started(), "{command} {args:?}: it was allowed");
+    }
+}
+
+#[tokio::test]
+async fn a_program_of_the_project_that_npx_finds_in_a_folder_above_the_servers_is_asked_for() {
+    let Some(world) = World::new(Whose::Users).await else { return };
+    std::fs::remove_file(world.project.path("leaky.project")).unwrap();
+    world.project.write("pkg/leaky.project", "");
+    world.project.write("pkg/a.leaky", "one two\n");
+    world.has_program("npx", "exec ../node_modules/.bin/ls");
+    let planted = world.project.path("node_modules/.bin/ls");
+    write_server(&planted, &world.home, world.project.folder(), "started");
+    world.starts_by("nice", &["npx", "ls", "--stdio"]).await;
+    world.call("lsp_hover", json!({ "path": "pkg/a.leaky", "line": 1, "text": "one" })).await;
+    let (_, question) = world.window.until_asked(&world.session).await;
+    assert!(!world.has_started() && question.detail.contains("node_modules/.bin/ls"), "{question:?}");
+    world.window.answer(&world.session, &question, "allow_always").await;
+    world.told().await;
+    assert_confined(&world);
+}
+
+#[tokio::test]
+async fn a_server_that_lies_in_a_project_of_another_session_is_asked_for() {
+    let Some(world) = World::new(Whose::Users).await else { return };
+    let program = world.home.join("other/bin/leaky");
+    write_server(&program, &world.home, world.project.folder(), "started");
+    // Also a session that begins after this one.
+    let folders = json!({ "folders": [format!("file://{}/other", world.home.display())] });
+    world.window.call::<methods::SessionNew>(folders).await;
+    let by_path = program.display().to_string();
+    for (command, args) in [(by_path.as_str(), &[][..]), ("/bin/sh", &[by_path.as_str()])] {
+        world.starts_by(command, args).await;
+        let question = world.asks().await.unwrap_or_else(|| panic!("{command} {args:?} is not asked for"));
+        assert!(!world.has_started() && question.detail.contains("other/bin/leaky"), "{question:?}");
+        world.window.answer(&world.session, &question, "reject_once").await;
+        world.told().await;
+        assert!(!world.has_started(), "{command} {args:?}");
+    }
+    // Once it is allowed, it can be read.
+    write_server(&program, &world.home, world.project.folder(), "started-again");
+    world.starts_by(&by_path, &[]).await;
+    let question = world.asks().await.unwrap();
+    world.window.answer(&world.session, &question, "allow_always").await;
+    let told = world.told().await;
+    assert!(world.project.path("started-again").exists(), "{told}");
+    assert_eq!(world.project.read("leak"), "", "it read a key");
+}
+
+#[tokio::test]
+async fn a_server_of_the_users_own_starts_unasked_behind_a_shell_or_a_wrapper_in_any_project() {
+    let Some(world) = World::new(Whose::Users).await else { return };
+    for file in ["package.json", "Makefile", "Cargo.toml", "pyproject.toml", "go.mod", "server/index.js"] {
+        world.project.write(file, "");
+    }
+    world.has_program("node", "exec sh \"$1\"");
+    let script = world.home.join("tools/lib/server.js");
+    write_server(&script, &world.home, world.project.folder(), "started");
+    let script = script.display().to_string();
+    let lines: [(&str, &[&str]); 5] = [
+        ("sh", &["-c", "exec leaky"]),
+        ("nice", &["leaky", "--stdio"]),
+        ("env", &["A=b", "timeout", "60", "leaky"]),
+        ("leaky", &["--stdio", "--log=/dev/null"]),
+        ("node", &[&script, "--stdio"]),
+    ];
+    for (command, args) in lines {
+        world.starts_by(command, args).await;
+        let question = world.asks().await;
+        assert!(question.is_none(), "{question:?}");
+        assert!(world.has_started(), "{command} {args:?}");
+        std::fs::remove_file(world.project.path("started")).unwrap();
+    }
 }
 
 #[tokio::test]

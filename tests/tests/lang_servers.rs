@@ -43,7 +43,8 @@ pub(crate) fn sandboxed(folder: &Path) -> Access {
     };
     let policy = Policy::new(&settings, &world).map(|policy| Arc::new(policy.resolved()));
     let policy = policy.filter(|_| sandbox::support().by.is_some());
-    Access { trusted: Arc::new(|| true), policy, pass: [].into(), gate: Arc::new(Closed) }
+    let sessions = Arc::new(|| Ok(Vec::new()));
+    Access { trusted: Arc::new(|| true), policy, pass: [].into(), gate: Arc::new(Closed), sessions }
 }
 
 /// A project with its servers.

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use agent::store::Store;
 use async_trait::async_trait;
 use protocol::ToolCallId;
 use protocol::servers::ServerState;
 use protocol::terminal::SandboxMode;
 use store::{Finding, SqliteStore};
 use workspace::lang::brought::{Brought, Gate};
-use workspace::lang::pool::{Access, ServerStatus, Servers, ServersConfig};
+use workspace::lang::pool::{Access, ServerStatus, Servers, ServersConfig, Sessions};
 use workspace::paths::Roots;
 use workspace::shell::sandbox::{self, Policy, Support};
 use workspace::shell::{Confinement, RunOptions, Shell, ShellConfig, Trust, programs, withheld};
@@ -208,7 +209,11 @@ async fn servers(
         report.warn(WHAT, &problem)?;
     }
     // What lies where commands may write is brought along, too.
-    let access = Access { trusted: Arc::new(|| true), policy, pass: [].into(), gate: Arc::new(Unasked) };
+    let sessions: Sessions = match whole_store(data_folder) {
+        Some(store) => confinement::sessions(&store),
+        None => Arc::new(|| Ok(Vec::new())),
+    };
+    let access = Access { trusted: Arc::new(|| true), policy, pass: [].into(), gate: Arc::new(Unasked), sessions };
     let empty = tempfile::tempdir().map_err(Failure::new)?;
     let is_trusted = is_trusted(data_folder, folder);
     let (there, missing): (Vec<_>, Vec<_>) =
@@ -250,13 +255,17 @@ async fn servers(
     Ok(())
 }
 
-/// True if the user has said so of the folder. A database that has to be mended is left as it is, to be told of.
+/// True if the user has trusted the folder.
 fn is_trusted(data_folder: &Path, folder: &Path) -> bool {
+    whole_store(data_folder).is_some_and(|store| hub::is_trusted(store, dirs::home(&environment), folder))
+}
+
+/// The database. One that has to be mended is left as it is, to be told of.
+fn whole_store(data_folder: &Path) -> Option<Arc<dyn Store>> {
     if !data_folder.exists() || SqliteStore::check(data_folder).iter().any(|finding| finding.grave) {
-        return false;
+        return None;
     }
-    let store = SqliteStore::open(data_folder);
-    store.is_ok_and(|store| hub::is_trusted(Arc::new(store), dirs::home(&environment), folder))
+    Some(Arc::new(SqliteStore::open(data_folder).ok()?))
 }
 
 fn database(report: &mut Report, folder: &Path) -> Result<(), Failure> {

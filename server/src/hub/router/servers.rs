@@ -45,7 +45,8 @@ impl Folders {
         let held = Confinement { supervisor: parts.supervisor.clone(), policy };
         let policy = held.policy.clone().filter(|_| held.is_sandboxed());
         let gate = Arc::new(self.shared.trust.clone());
-        let access = Access { trusted: Arc::new(move || trusted), policy, pass: [].into(), gate };
+        let sessions = confinement::sessions(&parts.store);
+        let access = Access { trusted: Arc::new(move || trusted), policy, pass: [].into(), gate, sessions };
         let list = servers.status(&roots, &access).await.into_iter().map(info).collect();
         Ok(ServersListResult { servers: list, problems: servers.problems(&roots, trusted).await })
     }

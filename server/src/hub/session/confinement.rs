@@ -1,17 +1,23 @@
 //! What holds the processes of a session's shell: the supervisor, and the sandbox that the configuration asks for.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent::permission::Rules;
+use agent::store::{SessionFilter, Store, StoreError};
 use protocol::terminal::SandboxMode;
 use tokio::task::JoinError;
-use workspace::paths::Roots;
+use workspace::lang::pool::Sessions;
+use workspace::paths::{self, Roots};
 use workspace::shell::Confinement;
 use workspace::shell::sandbox::{self, Policy, Settings, World};
 
 use crate::config::Config;
+
+/// Of more sessions than this the folders are not looked at; the newest come first.
+const MOST_SESSIONS: usize = 10_000;
 
 /// What holds the processes of a session in these folders, which read none of our `own` files: the data folder and the
 /// configuration. And what is to be said where it is not what the user asked for.
@@ -28,6 +34,28 @@ pub(crate) async fn of(
     let made = tokio::task::spawn_blocking(move || plan.carried_out()).await;
     let (policy, warning) = made.unwrap_or_else(|error| failed(&error, sandbox::support().by.is_some()));
     (Confinement { supervisor, policy: policy.map(Arc::new) }, warning)
+}
+
+/// The folders of all sessions of the user's, by their names and as they are without links, but for one that holds
+/// their home folder or the system: it would leave no program that could be trusted. Blocks.
+///
+/// # Errors
+/// The store cannot be read.
+pub(crate) fn folders_of_sessions(store: &dyn Store) -> Result<Vec<PathBuf>, StoreError> {
+    let home = variable("HOME").map(PathBuf::from).unwrap_or_default();
+    let all = store.list(&SessionFilter { limit: MOST_SESSIONS, ..SessionFilter::default() })?;
+    let folders: BTreeSet<_> = all.into_iter().flat_map(|session| session.folders).collect();
+    let folders = folders.iter().filter_map(|uri| paths::from_uri(uri).ok());
+    let folders: BTreeSet<_> = folders.flat_map(|folder| [sandbox::resolved(&folder), folder]).collect();
+    let is_kept = |folder: &PathBuf| ![home.as_path(), Path::new("/usr/bin")].iter().any(|it| it.starts_with(folder));
+    Ok(folders.into_iter().filter(is_kept).collect())
+}
+
+/// The same for language servers, as it is when they are looked at.
+pub(crate) fn sessions(store: &Arc<dyn Store>) -> Sessions {
+    let store = Arc::clone(store);
+    let error = |error: StoreError| format!("the folders of other sessions cannot be read: {error}");
+    Arc::new(move || folders_of_sessions(&*store).map_err(error))
 }
 
 /// What holds them where the policy could not be made, though there could be one: without any, commands would run free.

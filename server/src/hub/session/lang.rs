@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use protocol::lang::{EditorQueryParams, LangQuery, LangResult, LangStatus};
 use workspace::lang::brought::Gate;
-use workspace::lang::pool::{Access, Servers as Pool};
+use workspace::lang::pool::{Access, Servers as Pool, Sessions};
 use workspace::lang::{Based, Lang, Source};
 use workspace::paths::Roots;
 use workspace::reader::Reader;
@@ -53,17 +53,19 @@ pub(super) struct Made<'m> {
     pub(super) pass: &'m [String],
     /// Who is asked before a program of the project starts.
     pub(super) gate: Arc<dyn Gate>,
+    /// The folders of all sessions, as they are when a server is looked at.
+    pub(super) sessions: Sessions,
 }
 
 impl Servers {
     /// The servers of a session whose home has this editor.
     pub(super) fn build(made: Made<'_>, editor: Arc<dyn Editor>) -> Self {
-        let Made { pool, roots, trust, policy, pass, gate } = made;
+        let Made { pool, roots, trust, policy, pass, gate, sessions } = made;
         let editors = Editors::default();
         editors.set(Some(editor));
         let trusted = Arc::clone(trust.may_run_git_programs());
         let is_trusted: IsTrusted = Arc::new(move || trusted.load(Ordering::Relaxed));
-        let access = Access { trusted: Arc::clone(&is_trusted), policy, pass: pass.into(), gate };
+        let access = Access { trusted: Arc::clone(&is_trusted), policy, pass: pass.into(), gate, sessions };
         let roots = roots.clone();
         let own = Arc::new(move |reader| pool.source(roots.clone(), reader, access.clone()));
         Self { editors, own, is_trusted }

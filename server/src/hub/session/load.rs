@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agent::store::{SessionFilter, SessionLock, Store, StoreError};
+use agent::store::{SessionLock, Store, StoreError};
 use protocol::checkpoint::FileImage;
 use protocol::event::{SeenOccasion, Severity};
 use protocol::{ErrorCode, Event, SessionId};
@@ -45,8 +45,6 @@ const DAY: u64 = 24 * 60 * 60 * 1000;
 const LAST_FORGOTTEN: &str = "checkpoints.forgotten";
 /// How many events of the log are in memory at once.
 const PAGE: usize = 256;
-/// Of more sessions than this the folders are not looked at; the newest come first.
-const MOST_SESSIONS: usize = 10_000;
 
 /// Takes a session for this process, which from the first time on can be found by others.
 ///
@@ -124,6 +122,7 @@ fn build(
         policy: confinement.policy.clone().filter(|_| confinement.is_sandboxed()),
         pass: &config.pass_environment,
         gate: gate::Programs::new(&shared.trust, &own),
+        sessions: confinement::sessions(&shared.parts.store),
     };
     let servers = lang::Servers::build(made, Arc::clone(&open.home.editor));
     let (results, baseline) = (Results::new(&folder), Arc::new(Baseline::new(&folder)));
@@ -213,7 +212,7 @@ impl Stored {
                 Some(spool) => spool.catch_up().map(|()| spool),
                 None => Spool::open(&folder).map(Arc::new),
             };
-            let elsewhere = folders_of_sessions(&*store)?;
+            let elsewhere = confinement::folders_of_sessions(&*store)?;
             Ok(spool.map(|spool| Self { state, last, folder, spool, project, kept, elsewhere }))
         });
         read.await?.map_err(|error| {
@@ -231,18 +230,6 @@ async fn look_at(folders: Vec<PathBuf>, open: &Open) -> Result<(Arc<Config>, Arc
     let roots = roots.map_err(|error| Error::new(ErrorCode::OperationFailed, error.to_string()))?;
     let roots = roots.with_own_data([open.shared.parts.data_folder.clone()]);
     Ok((Arc::new(config), Arc::new(roots)))
-}
-
-/// The folders of all sessions of the user's, but for one that holds their home folder or the system: it would leave no
-/// program that could be trusted. Blocks.
-fn folders_of_sessions(store: &dyn Store) -> Result<Vec<PathBuf>, StoreError> {
-    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let all = store.list(&SessionFilter { limit: MOST_SESSIONS, ..SessionFilter::default() })?;
-    let folders: BTreeSet<_> = all.into_iter().flat_map(|session| session.folders).collect();
-    let folders = folders.iter().filter_map(|uri| paths::from_uri(uri).ok());
-    Ok(folders
-        .filter(|folder| ![home.as_path(), Path::new("/usr/bin")].iter().any(|it| it.starts_with(folder)))
-        .collect())
 }
 
 /// How the session's shells are started. The folders are its private one, and where commands of other sessions write.

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use agent::hooks::Chain;
+use agent::toolset::ToolSet;
 use async_trait::async_trait;
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
 use protocol::{SessionId, TerminalId};
@@ -76,7 +78,8 @@ pub(super) fn reading(folder: &Path) -> Reading {
         results: Results::new(folder),
         tags: tools::Tags::default(),
         intercept: tools::Intercept::default(),
-        tools: Arc::new([]),
+        tools: ToolSet::default(),
+        hooks: Chain::default(),
         editors: lang::Editors::default(),
         own_servers: Arc::new(lang::Editors::default()),
     }

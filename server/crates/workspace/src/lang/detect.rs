@@ -37,9 +37,7 @@ pub struct Detected {
     pub program: Option<PathBuf>,
     /// The folder of the project.
     pub root: PathBuf,
-    /// Whether it is [brought](super::brought) by the project, as far as that was looked at.
-    pub is_brought: bool,
-    /// What of it was allowed to start, where the project brings it along.
+    /// What of it was allowed to start, where the project [brings it along](super::brought).
     pub allowed: Option<Brought>,
     /// Whether it may be asked only as the process that runs, whatever has become of its files since that was started.
     pub only_as_it_runs: bool,
@@ -48,7 +46,7 @@ pub struct Detected {
 impl Detected {
     fn new(definition: &Arc<Definition>, program: Option<PathBuf>, root: &Path) -> Self {
         let (definition, root) = (definition.clone(), root.to_owned());
-        Self { definition, program, root, is_brought: false, allowed: None, only_as_it_runs: false }
+        Self { definition, program, root, allowed: None, only_as_it_runs: false }
     }
 }
 

@@ -21,7 +21,7 @@ use tokio::sync::watch;
 
 use self::slot::{Changes, Slot};
 use super::Source;
-use super::brought::{self, Brought, Gate, Hashes};
+use super::brought::{self, Brought, Gate, Ground, Hashes};
 use super::detect::{self, Detected};
 use super::table::{Places, Table};
 use crate::paths::{self, Roots};
@@ -92,6 +92,9 @@ struct Key {
     pass: Arc<[String]>,
 }
 
+/// Gives the folders of all of the user's sessions. Blocks.
+pub type Sessions = Arc<dyn Fn() -> Result<Vec<PathBuf>, String> + Send + Sync>;
+
 /// For whom servers answer.
 #[derive(Clone)]
 pub struct Access {
@@ -104,6 +107,9 @@ pub struct Access {
     pub pass: Arc<[String]>,
     /// Who says what may start of the servers that the project brings along.
     pub gate: Arc<dyn Gate>,
+    /// The folders of all sessions, as they are now: whatever lies there, commands may have written. Blocks. An error
+    /// is in words for the user.
+    pub sessions: Sessions,
 }
 
 /// Why there is no place for a server's process.
@@ -208,7 +214,7 @@ impl Servers {
                 if list.iter().any(is_it) {
                     continue;
                 }
-                let (state, why) = match (&one.program, self.look(&one, roots, access.policy.as_ref(), false).await) {
+                let (state, why) = match (&one.program, self.look(&one, roots, access, false).await) {
                     (None, _) => (ServerState::Missing, Some(one.definition.missing())),
                     (_, Ok(None)) => (ServerState::NotStarted, None),
                     (_, Ok(Some(brought))) => match access.gate.admit(&brought, false).await {
@@ -296,18 +302,32 @@ impl Servers {
         &self,
         server: &Detected,
         roots: &Roots,
-        policy: Option<&Arc<Policy>>,
+        access: &Access,
         anew: bool,
     ) -> Result<Option<Brought>, String> {
-        let (server, roots, policy) = (server.clone(), roots.clone(), policy.cloned());
-        let (hashes, search) = (self.hashes.clone(), self.config.path.clone());
-        let look = move || {
-            let (policy, search) = (policy.as_deref(), search.as_deref());
-            let is_brought = brought::is_brought(&server, &roots, policy, search);
-            is_brought.then(|| brought::look(&server, &roots, policy, search, &hashes, anew)).transpose()
+        let (server, hashes) = (server.clone(), self.hashes.clone());
+        let look = move |ground: &Ground<'_>| {
+            let is_brought = brought::is_brought(&server, ground);
+            is_brought.then(|| brought::look(&server, ground, &hashes, anew)).transpose()
         };
-        let looked = blocking(look).await.ok_or("it could not be looked at")?;
+        let looked = self.on_ground(roots, access, look).await?;
         looked.map_err(|error| format!("its program cannot be read: {error}"))
+    }
+
+    /// Does something that may wait for the disk with what counts as the project's.
+    ///
+    /// # Errors
+    /// What counts so could not be looked up.
+    async fn on_ground<T: Send + 'static>(
+        &self,
+        roots: &Roots,
+        access: &Access,
+        what: impl FnOnce(&Ground<'_>) -> T + Send + 'static,
+    ) -> Result<T, String> {
+        let (roots, policy, sessions) = (roots.clone(), access.policy.clone(), access.sessions.clone());
+        let search = self.config.path.clone();
+        let done = blocking(move || Ok(what(&Ground::new(&roots, policy.as_deref(), sessions()?, search.as_deref()))));
+        done.await.unwrap_or_else(|| Err("it could not be looked at".to_owned()))
     }
 
     /// What is wrong with the configuration files of servers, for people.
@@ -424,6 +444,7 @@ impl Servers {
             let idle = idle.unwrap_or(self.config.idle);
             Arc::new(Slot::new(key, detected, &self.config, idle, self.changes.clone()))
         });
+        slot.note_allowed(detected);
         Ok(slot.clone())
     }
 

@@ -237,12 +237,16 @@ fn find_in(path: &OsStr, name: &str, but: &[PathBuf], others: &Others) -> Option
     places.find(|program| is_program(program) && !others.have(program, but))
 }
 
-/// Whether a path lies in one of these folders, by its name or by where its links lead.
-fn lies_in(path: &Path, folders: &[PathBuf]) -> bool {
+/// Whether a path lies in one of these folders: by its name, by where its links lead, or by a link on the way. Asks the
+/// disk.
+pub(crate) fn lies_in(path: &Path, folders: &[PathBuf]) -> bool {
     let is_in = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
     // What cannot be resolved counts as inside: nobody knows where it leads.
     let real = || path.canonicalize().or_else(|_| paths::canonical(path));
-    !folders.is_empty() && (is_in(path) || real().map_or(true, |path| is_in(&path)))
+    !folders.is_empty()
+        && (is_in(path)
+            || real().map_or(true, |path| is_in(&path))
+            || sandbox::walked(path, |at, _| !is_in(at)).is_none())
 }
 
 /// True if there is a file that may be run.

@@ -18,6 +18,9 @@ use crate::hub::feed::blocking;
 use crate::hub::session::Own;
 use crate::hub::trust::Book;
 
+/// So many files are named in the question that say what a program does.
+const MOST_FILES: usize = 20;
+
 /// The answers to the question.
 const ALLOW: &str = "allow_program";
 const NOT_NOW: &str = "not_now";
@@ -111,8 +114,12 @@ fn question(program: &Brought, permission_id: PermissionId) -> PermissionRequest
     let words = program.args.iter().map(|arg| format!("{arg:?}"));
     let words: Vec<_> = std::iter::once(paths::shown(&program.program)).chain(words).collect();
     let mut detail = format!("{}\n", words.join(" "));
-    for file in &program.said_by {
+    for file in program.said_by.iter().take(MOST_FILES) {
         detail.push_str(&format!("as {} says\n", paths::shown(file)));
+    }
+    let more = program.said_by.len().saturating_sub(MOST_FILES);
+    if more > 0 {
+        detail.push_str(&format!("and {more} more files\n"));
     }
     let hash = program.fingerprint.get(..16).unwrap_or_default();
     let held = if program.is_sandboxed {
@@ -129,7 +136,7 @@ fn question(program: &Brought, permission_id: PermissionId) -> PermissionRequest
         about: PermissionAbout::Program,
         title: format!("Start the project's own language server {}?", paths::shown(Path::new(&program.name))),
         detail,
-        reason: "it is part of the project or named by its files, and you have not allowed it as it is now".to_owned(),
+        reason: "it is part of a project or runs what lies there, and you have not allowed it as it is now".to_owned(),
         options: vec![
             option(ALLOW, "Start it, until it changes", PermissionOptionKind::AllowAlways),
             option(NOT_NOW, "Not in this session", PermissionOptionKind::RejectOnce),

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use agent::hooks::Chain;
 use agent::edit::EditForm;
+use agent::hooks::Chain;
 use agent::model::{Model, ToolSpec};
 use agent::permission::Rules;
 use agent::session::Answer;

@@ -24,7 +24,7 @@ const SYSTEM: &str = "You name conversations between a user and a coding agent. 
                       quotation marks, without a full stop, and nothing else. Do not answer the message.";
 
 /// A title that was asked for.
-pub(super) struct Titled {
+pub(in crate::hub::session) struct Titled {
     /// The title that the session had, which the prompt gave.
     had: String,
     answer: SideAnswer,

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::super::brought::Brought;
 use super::super::client::{Client, Readiness, Start};
 use super::super::detect::Detected;
 use super::super::table::Definition;
@@ -29,9 +30,9 @@ pub(super) struct Slot {
     pub(super) key: Key,
     pub(super) definition: Arc<Definition>,
     supervisor: Option<PathBuf>,
-    /// Whether the project brings it along. What it is made of is not granted then: a link of the project's could lead
-    /// anywhere.
-    is_brought: bool,
+    /// What is allowed of it, where the project brings it along. What it is made of is not granted then by links, which
+    /// could lead anywhere, and not at all where the project's files may have named the program.
+    allowed: Mutex<Option<Brought>>,
     path: Option<OsString>,
     idle: Duration,
     state: watch::Sender<State>,
@@ -103,20 +104,19 @@ impl Slot {
         let (supervisor, path) = (config.supervisor.clone(), config.path.clone());
         let (state, last_question) = (watch::Sender::new(State::Empty), Mutex::new(Instant::now()));
         let (asking, formats_late) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let (definition, is_brought) = (detected.definition.clone(), detected.is_brought);
-        Self {
-            key,
-            definition,
-            supervisor,
-            is_brought,
-            path,
-            idle,
-            state,
-            last_question,
-            asking,
-            formats_late,
-            changes,
+        let (definition, allowed) = (detected.definition.clone(), Mutex::new(detected.allowed.clone()));
+        Self { key, definition, supervisor, allowed, path, idle, state, last_question, asking, formats_late, changes }
+    }
+
+    /// Notes what is allowed of it now, for when it starts the next time.
+    pub(super) fn note_allowed(&self, detected: &Detected) {
+        if !detected.only_as_it_runs {
+            self.allowed().clone_from(&detected.allowed);
         }
+    }
+
+    fn allowed(&self) -> MutexGuard<'_, Option<Brought>> {
+        self.allowed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether it did not answer in time when it was last asked what a file would be, formatted.
@@ -255,10 +255,12 @@ impl Slot {
         let supervisor = self.supervisor.clone();
         let Some(policy) = self.key.policy.clone() else { return Confinement { supervisor, policy: None } };
         let (given, definition, key) = (policy.clone(), self.definition.clone(), self.key.clone());
-        let program = (!self.is_brought).then_some(key.program);
+        let is_chosen = self.allowed().as_ref().is_none_or(|allowed| allowed.is_users_choice);
+        let (program, follows_links) = (is_chosen.then_some(key.program), self.allowed().is_none());
         let add = move || {
-            let environment = |name: &str| std::env::var_os(name);
-            Arc::new(Policy::clone(&given).with_program(program.as_deref(), &definition.caches, &environment))
+            let (environment, caches) = (|name: &str| std::env::var_os(name), &definition.caches);
+            let policy = Policy::clone(&given);
+            Arc::new(policy.with_program(program.as_deref(), follows_links, caches, &environment))
         };
         // Where it could not be looked, it has what the session has.
         Confinement { supervisor, policy: Some(blocking(add).await.unwrap_or(policy)) }

@@ -11,7 +11,7 @@ use protocol::lang::{LangAnswer, LangQuery, LangResult, LangServer, LangStatus};
 use tokio::time::Instant;
 
 use super::super::answer;
-use super::super::brought;
+use super::super::brought::{self, Ground};
 use super::super::detect::{self, Detected};
 use super::super::table::Table;
 use super::super::{OwnServers, Source, client::Client};
@@ -170,27 +170,21 @@ impl Own {
         (admitted, refused)
     }
 
-    /// Whether a server may start, or runs already. Notes whether the project brings it along.
+    /// Whether a server may start, or runs already. Notes what is allowed of it.
     async fn may_start(&self, server: &mut Detected, asks: bool) -> Result<(), String> {
         /// What changes more often between two looks is not meant to be asked for.
         const LOOKS: usize = 3;
-        let policy = self.access.policy.as_ref();
-        let (of, roots, given) = (server.clone(), self.roots.clone(), policy.cloned());
-        let search = self.servers.config.path.clone();
-        let is_brought = blocking(move || brought::is_brought(&of, &roots, given.as_deref(), search.as_deref())).await;
-        server.is_brought = is_brought.ok_or("it could not be looked at")?;
         // One that runs was allowed as it does, whatever has become of its file since.
-        server.only_as_it_runs = server.is_brought && self.runs(server);
-        if !server.is_brought || server.only_as_it_runs {
+        server.only_as_it_runs = self.runs(server);
+        if server.only_as_it_runs {
             return Ok(());
         }
         for _ in 0..LOOKS {
-            let known = self.servers.look(server, &self.roots, policy, false).await?;
-            if let Some(brought) = &known {
-                self.access.gate.admit(brought, asks).await?;
-            }
+            let known = self.servers.look(server, &self.roots, &self.access, false).await?;
+            let Some(brought) = &known else { return Ok(()) };
+            self.access.gate.admit(brought, asks).await?;
             // The user may have taken their time, and what is known of a file may be older still.
-            if self.servers.look(server, &self.roots, policy, true).await? == known {
+            if self.servers.look(server, &self.roots, &self.access, true).await? == known {
                 let is_instead = |slot: &Slot| slot.is_instead_of(server, &self.access);
                 self.servers.close(is_instead, "the project's own is allowed").await;
                 server.allowed = known;
@@ -204,19 +198,17 @@ impl Own {
     async fn users_own(&self, server: &Detected) -> Option<Detected> {
         let folder = self.roots.iter().find(|root| server.root.starts_with(&root.path))?.path.clone();
         let (table, server) = (self.servers.table(&folder, false).await, server.clone());
-        let (search, roots, policy) =
-            (self.servers.config.path.clone(), self.roots.clone(), self.access.policy.clone());
-        let find = move || {
-            let is_own = |own: &Detected| !brought::is_brought(own, &roots, policy.as_deref(), search.as_deref());
-            detect::users_own(&table, &server, search.as_deref(), is_own)
+        let search = self.servers.config.path.clone();
+        let find = move |ground: &Ground<'_>| {
+            detect::users_own(&table, &server, search.as_deref(), |own| !brought::is_brought(own, ground))
         };
-        blocking(find).await.flatten()
+        self.servers.on_ground(&self.roots, &self.access, find).await.ok().flatten()
     }
 
     /// Whether a server that is about to start is still what was looked at: other servers may have been asked for or
     /// asked since.
     async fn is_as_allowed(&self, server: &Detected) -> bool {
-        let looked = self.servers.look(server, &self.roots, self.access.policy.as_ref(), true).await;
+        let looked = self.servers.look(server, &self.roots, &self.access, true).await;
         looked.is_ok_and(|brought| brought == server.allowed)
     }
 
@@ -241,7 +233,6 @@ impl Own {
             definition: slot.definition.clone(),
             program: Some(slot.key.program.clone()),
             root: slot.key.root.clone(),
-            is_brought: false,
             allowed: None,
             only_as_it_runs: false,
         });
@@ -591,7 +582,13 @@ mod tests {
             servers: Servers::new(ServersConfig::default()),
             roots: Roots::new([&at]).unwrap(),
             reader: Reader::new(Arc::<Buffers>::default(), Arc::new(NoOverlay)),
-            access: Access { trusted: Arc::new(|| true), policy: None, pass: [].into(), gate },
+            access: Access {
+                trusted: Arc::new(|| true),
+                policy: None,
+                pass: [].into(),
+                gate,
+                sessions: Arc::new(|| Ok(Vec::new())),
+            },
         };
         let (uri, within) = (crate::paths::to_uri(&at.join("a.nasty")), Duration::from_secs(30));
         let query = LangQuery::Hover { uri, position: protocol::content::Position { line: 0, character: 0 } };

@@ -136,7 +136,8 @@ fn access(trusted: Arc<dyn Fn() -> bool + Send + Sync>) -> Access {
             Ok(())
         }
     }
-    Access { trusted, policy: None, pass: [].into(), gate: Arc::new(Open) }
+    let sessions = Arc::new(|| Ok(Vec::new()));
+    Access { trusted, policy: None, pass: [].into(), gate: Arc::new(Open), sessions }
 }
 
 /// A session that proposes a text for a file.

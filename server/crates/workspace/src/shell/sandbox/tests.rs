@@ -493,3 +493,20 @@ fn a_refusal_is_explained_only_where_the_policy_is_the_reason() {
         assert!(offline.explain(output, &[&project]).is_some_and(|words| words.contains("network is off")), "{output}");
     }
 }
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test makes its files itself")]
+fn what_a_server_of_another_project_is_made_of_is_read_but_by_no_link() {
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().canonicalize().unwrap().join(name);
+    for folder in ["other/bin", "other/share", "letters"] {
+        std::fs::create_dir_all(at(folder)).unwrap();
+    }
+    std::fs::write(at("other/bin/server"), "").unwrap();
+    std::os::unix::fs::symlink(at("letters"), at("other/lib")).unwrap();
+    for (follows_links, is_read) in [(true, true), (false, false)] {
+        let policy = Policy::closed().with_program(Some(&at("other/bin/server")), follows_links, &[], &|_| None);
+        assert!(policy.allows(&at("other/bin/server"), Use::Read) && policy.allows(&at("other/share/x"), Use::Read));
+        assert_eq!(policy.allows(&at("letters/x"), Use::Read), is_read);
+    }
+}
