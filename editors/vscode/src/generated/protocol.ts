@@ -1089,6 +1089,21 @@ export interface EventContextTrimmed {
   toolCallIds: ToolCallId[];
 }
 
+/** A model was asked outside a turn. It counts for the session's usage and cost. */
+export interface EventSideAsked {
+  type: 'sideAsked';
+  /** What for. */
+  role: SideRole;
+  /** The model's id. */
+  model: string;
+  /** What the request used. */
+  usage: Usage;
+  /** What it cost in US dollars; absent if the model's price is unknown. */
+  cost?: number;
+  /** Why there is no answer; absent if there is one. */
+  error?: string;
+}
+
 /** The size of the context. */
 export interface EventContextUsed {
   type: 'contextUsed';
@@ -2425,6 +2440,11 @@ export type Severity =
   | 'warning'
   /** Something failed. */
   | 'error';
+
+/** What a model is asked for outside a turn. */
+export type SideRole =
+  /** The session's title. */
+  | 'title';
 
 /** The reason why a turn ended. The first five are ACP's. */
 export type StopReason =

@@ -473,6 +473,15 @@
 ---@field turnId azimuth.TurnId The turn.
 ---@field toolCallIds azimuth.ToolCallId[] The calls whose results the model no longer sees.
 
+---A model was asked outside a turn. It counts for the session's usage and cost.
+---@class azimuth.Event.SideAsked
+---@field type "sideAsked"
+---@field role azimuth.SideRole What for.
+---@field model string The model's id.
+---@field usage azimuth.Usage What the request used.
+---@field cost? number What it cost in US dollars; absent if the model's price is unknown.
+---@field error? string Why there is no answer; absent if there is one.
+
 ---The size of the context.
 ---@class azimuth.Event.ContextUsed
 ---@field type "contextUsed"
@@ -1383,6 +1392,10 @@
 ---| "info" # Good to know.
 ---| "warning" # Something may not be as expected.
 ---| "error" # Something failed.
+
+---What a model is asked for outside a turn.
+---@alias azimuth.SideRole
+---| "title" # The session's title.
 
 ---The reason why a turn ended. The first five are ACP's.
 ---@alias azimuth.StopReason
