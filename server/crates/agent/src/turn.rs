@@ -7,6 +7,7 @@
 mod budget;
 mod circles;
 mod live;
+mod making;
 mod mending;
 mod request;
 mod retry;
@@ -16,7 +17,6 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use futures_util::{FutureExt, StreamExt, stream};
 use protocol::content::Usage;
 use protocol::event::Severity;
 use protocol::session::Mode;
@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::budget::Budget;
 use self::circles::Circles;
+use self::making::Asked;
 use self::mending::left_broken;
 use self::request::BrokenOff;
 use self::retry::Failures;
@@ -37,9 +38,6 @@ use crate::model::{Model, Response, Stop, ToolSpec, cost};
 use crate::session::{Interjection, NewErrors, Session};
 use crate::toolset::ToolSet;
 use crate::wait::{at_any_rate, until_cancelled};
-
-/// How many reading calls run at once.
-const PARALLEL: usize = 8;
 
 /// How often a turn goes on only to tell the model of files that were not taken; where it writes of them, it means
 /// none.
@@ -218,13 +216,6 @@ impl From<StopReason> for End {
     fn from(stop: StopReason) -> Self {
         Self { stop, error: None }
     }
-}
-
-/// A call that an answer makes.
-struct Asked {
-    call: OpenCall,
-    /// Why it must not be made, for the model.
-    problem: Option<&'static str>,
 }
 
 impl Turn {
@@ -478,10 +469,7 @@ impl Turn {
         while !rest.is_empty() {
             let together = rest.iter().take_while(|asked| self.gate.is_parallel(&asked.call)).count();
             let (group, later) = rest.split_at(together.max(1));
-            // Boxed, so that the compiler can see that the turn may move between threads.
-            let passing: Vec<_> = group.iter().map(|asked| pass(&self.gate, asked).boxed()).collect();
-            let ended: Vec<Ended> = stream::iter(passing).buffered(PARALLEL).collect().await;
-            for (Asked { call, .. }, ended) in group.iter().zip(ended) {
+            for (Asked { call, .. }, ended) in group.iter().zip(making::beside(&self.gate, group).await) {
                 if let Event::ToolCallEnded { result, .. } = &ended.event {
                     let count = self.circles.count(call, result, !self.gate.is_parallel(call));
                     if count >= self.gate.limits.repeats {
@@ -557,12 +545,4 @@ fn refused(why: Option<String>) -> String {
 fn not_whole(path: &str) -> Event {
     let text = format!("{path} is not whole: the model's answers ended within it. What came of it is proposed.");
     Event::Notice { severity: Severity::Warning, text }
-}
-
-async fn pass(gate: &Gate, Asked { call, problem }: &Asked) -> Ended {
-    match problem {
-        _ if gate.cancel.is_cancelled() => gate.close_cancelled(call),
-        Some(problem) => gate.close(call, problem),
-        None => gate.pass(call).await,
-    }
 }

@@ -120,7 +120,7 @@ pub(crate) async fn call(services: &Services, tool: &str, input: Value) -> Resul
     let tools = crate::builtin(services);
     let called: Arc<dyn Tool> = Arc::clone(tools.iter().find(|candidate| candidate.spec().name == tool).unwrap());
     let made = async {
-        let description = called.describe(&input)?;
+        let description = called.describe(&input).await?;
         let (id, judged) = (ToolCallId::from("call"), Some(description.action.clone()));
         let call = Call { id: id.clone(), cancel: CancellationToken::new(), judged };
         let mut result = called.run(call, input.clone()).await;

@@ -17,7 +17,7 @@ use super::super::table::Table;
 use super::super::{OwnServers, Source, client::Client};
 use super::ask::{Asker, Outcome, Part};
 use super::slot::{NotThere, Slot};
-use super::{Access, NoSlot, Servers, blocking, view};
+use super::{Access, NoSlot, Servers, answering, blocking, view};
 use crate::paths::Roots;
 use crate::reader::Reader;
 
@@ -200,7 +200,7 @@ impl Own {
         let (table, server) = (self.servers.table(&folder, false).await, server.clone());
         let search = self.servers.config.path.clone();
         let find = move |ground: &Ground<'_>| {
-            detect::users_own(&table, &server, search.as_deref(), |own| !brought::is_brought(own, ground))
+            detect::users_own(&table, &server, answering(search).as_deref(), |own| !brought::is_brought(own, ground))
         };
         self.servers.on_ground(&self.roots, &self.access, find).await.ok().flatten()
     }
