@@ -3,13 +3,13 @@
 //! The truth of a file is what the session proposes for it, over what an editor holds of it, over what is on disk.
 //! Everything above this crate reads and searches through it, so that unsaved text counts everywhere.
 //!
-//! Reading order: `answers` (what the disk may never give), [`paths`] (what belongs to the project), [`text`] (what a
+//! Reading order: [`answers`] (what the disk may never give), [`paths`] (what belongs to the project), [`text`] (what a
 //! text is), [`buffers`] (what editors hold open), [`files`] (the disk), [`reader`] (all three joined), [`seen`] (what
 //! the model knows of them), [`search`] (finding files and text), [`baseline`] (what a command changes), [`syntax`]
 //! (source code as trees), [`edit`] (where an edit goes), [`framing`] and [`lang`] (language servers), [`review`]
 //! (edits that wait for the user), [`shell`] (commands), [`results`] (what was too long for a model to read at once).
 
-mod answers;
+pub mod answers;
 
 pub mod paths;
 
