@@ -21,7 +21,6 @@ const LONG_FILES: &[(&str, usize)] = &[
     ("server/crates/workspace/src/lang/pool/source.rs", 636),
     ("server/crates/workspace/src/review.rs", 746),
     ("server/crates/workspace/src/review/proposal.rs", 868),
-    ("server/crates/workspace/src/shell.rs", 661),
     ("server/crates/workspace/src/shell/sandbox/places.rs", 619),
     ("server/crates/workspace/src/syntax/definitions.rs", 664),
     ("server/src/hub/router.rs", 630),

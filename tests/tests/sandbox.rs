@@ -19,6 +19,7 @@ use workspace::shell::sandbox::Policy;
 use workspace::shell::{Confinement, RunOptions, Shell, ShellConfig, Trust};
 
 mod escapes;
+mod gone;
 mod start_files;
 
 const SECRET: &str = "c2VjcmV0IGtleSBvZiBBZGE";
@@ -207,7 +208,8 @@ async fn where_the_sandbox_could_not_be_made_no_shell_starts() {
     let place = TempDir::new().unwrap();
     let cwd = place.path().canonicalize().unwrap();
     let policy = Some(std::sync::Arc::new(Policy::closed()));
-    let confinement = Confinement { supervisor: Some(harness::binary().to_owned()), policy };
+    let supervisor = Some(harness::binary().to_owned());
+    let confinement = Confinement { supervisor, policy, ..Confinement::default() };
     let (folder, trust) = (cwd.join("private"), Trust::default());
     std::fs::create_dir(&folder).unwrap();
     let config = ShellConfig { cwd, folder, pass: vec![], program: None, trust, confinement };

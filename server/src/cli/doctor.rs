@@ -56,7 +56,7 @@ pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
     };
     if let Some(config) = &config {
         sandbox(&mut report, config, policy.as_deref())?;
-        surroundings(&mut report, config)?;
+        surroundings(&mut report, config).await?;
         models(&mut report, config.providers.clone()).await?;
     }
     match shell(&folder).await {
@@ -101,8 +101,9 @@ fn sandbox(report: &mut Report, config: &Config, policy: Option<&Policy>) -> Res
 }
 
 /// What programs do not get of the environment.
-fn surroundings(report: &mut Report, config: &Config) -> Result<(), Failure> {
-    let entries = programs::dropped(&std::env::var_os("PATH").unwrap_or_default());
+async fn surroundings(report: &mut Report, config: &Config) -> Result<(), Failure> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let entries = programs::dropped(&path);
     let named = |entry: &PathBuf| {
         if entry.as_os_str().is_empty() { "an empty one".into() } else { format!("`{}`", entry.display()) }
     };
@@ -113,6 +114,10 @@ fn surroundings(report: &mut Report, config: &Config) -> Result<(), Failure> {
              name folders from the root on",
             entries.join(", ")
         );
+        report.warn("PATH", &text)?;
+    }
+    let looked = tokio::task::spawn_blocking(move || programs::answering(&path)).await;
+    if let Some(text) = looked.ok().and_then(|(_, silent)| programs::told_of_silent(&silent)) {
         report.warn("PATH", &text)?;
     }
     let names = withheld(std::env::vars_os(), &config.pass_environment);
@@ -160,7 +165,7 @@ async fn shell(folder: &Path) -> Result<String, String> {
         program: None,
         // Nothing of the folder is run, so no guards against its repositories are needed, nor a search for these.
         trust: Trust { trusted: Arc::new(true.into()), folders: vec![folder.to_path_buf()], ..Trust::default() },
-        confinement: Confinement { supervisor: serve::this_program(), policy: None },
+        confinement: Confinement { supervisor: serve::this_program(), ..Confinement::default() },
     };
     let shell = Shell::new(config, Arc::new(())).map_err(|error| error.to_string())?;
     let command = r#"printf '%s' "${BASH_VERSION:+bash $BASH_VERSION}""#;

@@ -7,6 +7,7 @@
 //! - [`model`]: a model server that speaks the vendors' real formats over HTTP, answers by a script, and checks what
 //!   it is asked.
 //! - [`window`]: the same editor with the server as a process of its own, for tests of several windows.
+//! - [`gone`]: a folder of a machine that is gone.
 //! - [`real`], [`direct`]: real projects, and their language servers asked without us.
 //! - [`program`], [`process`], [`vendor`]: the program, a process of it, and an instant model, for tests that kill, and
 //!   for benchmarks.
@@ -18,6 +19,7 @@ pub mod client;
 pub mod crates;
 pub mod daemon;
 pub mod direct;
+pub mod gone;
 pub mod model;
 pub mod process;
 pub mod program;
@@ -28,6 +30,7 @@ pub mod vendor;
 pub mod window;
 
 pub use self::client::{Client, Profile};
+pub use self::gone::Gone;
 pub use self::model::{Answer, Gate, ModelServer, Wire};
 pub use self::program::binary;
 pub use self::project::Project;

@@ -24,13 +24,12 @@
 //! begins and ends), `plain`, `fold`, `failures` and `transcript` (what a model reads), `screen` (which joins them),
 //! `environment`, `git` (in a workspace that is not trusted), `start_files` (what the user has there), `processes`,
 //! `keyboard`, `typed` (the record of it), [`supervisor`], `held` (programs without a terminal), [`sandbox`], `launch`
-//! (how a process is started in them), `terminal` (the process), `waiting`, `flight` (a command on its way),
-//! `attended`, `taken`, `handover` (what one shell hands over to another), `outside`, [`jobs`], `access` (what else can
-//! be done to a shell), [`parse()`].
+//! (how a process is started in them), `terminal` (the process), `starting` (a shell, with all of these), `waiting`,
+//! `flight` (a command on its way), `attended`, `taken`, `handover` (what one shell hands over to another), `outside`,
+//! [`jobs`], `access` (what else can be done to a shell), [`parse()`].
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -42,7 +41,9 @@ use tokio_util::sync::CancellationToken;
 use flight::{Common, Flight, Flown, Guard, Pilot, Running, Underway, blocking};
 use plain::Plain;
 use taken::Taken;
-use terminal::{Start, Terminal, What};
+use terminal::{Terminal, What};
+
+use crate::answers;
 
 mod types;
 
@@ -89,6 +90,8 @@ mod launch;
 mod outside;
 
 mod terminal;
+
+mod starting;
 
 mod waiting;
 
@@ -176,8 +179,17 @@ struct State {
     handed_back: Option<Taken>,
     /// What else the model has yet to hear.
     news: Vec<String>,
-    /// The variables that the first shell was started without; none once the model has heard of them.
-    missing: Option<Vec<String>>,
+    /// What the first shell was started without; none once the model has heard of it.
+    missing: Option<Missing>,
+}
+
+/// What a shell is started without.
+#[derive(Clone, Default)]
+struct Missing {
+    /// Variables that look like secrets.
+    variables: Vec<String>,
+    /// Folders of `PATH` that do not answer.
+    folders: Vec<PathBuf>,
 }
 
 impl Shell {
@@ -214,7 +226,7 @@ impl Shell {
             taken: None,
             handed_back: None,
             news: Vec::new(),
-            missing: Some(Vec::new()),
+            missing: Some(Missing::default()),
         };
         let common = Common {
             state: Arc::new(Mutex::new(state)),
@@ -263,10 +275,8 @@ impl Shell {
     /// Begins with a command; a task of its own sees it through.
     async fn start(&self, call: &ToolCallId, command: &str, options: RunOptions) -> Result<Flown, ShellError> {
         check(command)?;
-        if let Some(folder) = &options.cwd
-            && !folder.is_dir()
-        {
-            return Err(ShellError::NoSuchFolder(folder.clone()));
+        if let Some(folder) = &options.cwd {
+            enterable(folder).await?;
         }
         let aside = {
             let state = self.state();
@@ -279,11 +289,12 @@ impl Shell {
         self.fly(running, What::Command(command), options).await
     }
 
-    /// What the model is told of variables that commands do not get, and of settings that they cannot read.
-    fn told_of_missing(&self, names: &[String]) -> Option<String> {
+    /// What the model is told of what commands do not get, and of settings that they cannot read.
+    fn told_of_missing(&self, missing: &Missing) -> Option<String> {
         let policy = self.config.confinement.in_force();
         let settings = policy.and_then(sandbox::Policy::told_of_credentials);
-        let told: Vec<String> = environment::told(names).into_iter().chain(settings).collect();
+        let (variables, folders) = (environment::told(&missing.variables), programs::told_of_silent(&missing.folders));
+        let told: Vec<String> = variables.into_iter().chain(folders).chain(settings).collect();
         (!told.is_empty()).then(|| told.join(" "))
     }
 
@@ -293,7 +304,7 @@ impl Shell {
         }
         let terminal = self.terminal().await?;
         if !self.is_jobs && options.by == Typist::Model {
-            let told = self.state().missing.take().and_then(|names| self.told_of_missing(&names));
+            let told = self.state().missing.take().and_then(|missing| self.told_of_missing(&missing));
             running.note = told
                 .map(|told| running.note.take().map_or(told.clone(), |note| format!("{note} {told}")))
                 .or(running.note.take());
@@ -476,94 +487,6 @@ impl Shell {
         Ok(running)
     }
 
-    /// The shell's terminal; a new one if there is none.
-    async fn terminal(&self) -> Result<Arc<Terminal>, ShellError> {
-        let trusted = self.config.trust.trusted.load(Ordering::Relaxed);
-        if let Some(terminal) = self.state().terminal.clone().filter(|terminal| !terminal.is_gone()) {
-            return Ok(terminal);
-        }
-        // The state is not held meanwhile: a folder of `PATH` may not answer.
-        let Trust { folders, written, .. } = &self.config.trust;
-        let program = match self.config.program.clone() {
-            Some(program) => program,
-            None => programs::shell([folders.as_slice(), written].concat()).await.map_err(ShellError::Start)?,
-        };
-        let mut start = {
-            let mut state = self.state();
-            // Where there was none, the folder is the one that a command was judged in.
-            if state.terminal.is_some() {
-                state.cwd.clone_from(&self.config.cwd);
-            }
-            Start {
-                program,
-                cwd: state.cwd.clone(),
-                folder: self.config.folder.clone(),
-                pass: self.config.pass.clone(),
-                of_git: Vec::new(),
-                without: Vec::new(),
-                confinement: self.config.confinement.clone(),
-                environment: Vec::new(),
-                size: state.size,
-            }
-        };
-        if !start.cwd.is_dir() {
-            self.state().cwd.clone_from(&self.config.cwd);
-            return Err(ShellError::NoSuchFolder(start.cwd));
-        }
-        let is_bash = start.program.file_name().is_some_and(|name| name == "bash");
-        let mut prologue = String::new();
-        start.environment = match self.made(&start).await {
-            Some(made) => {
-                prologue.clone_from(&made.prologue);
-                made.environment.clone()
-            }
-            None => std::env::vars_os().collect(),
-        };
-        let size = start.size;
-        let missing = withheld(start.environment.iter().cloned(), &start.pass);
-        let (spool, trust) = (Arc::clone(&self.spool), self.config.trust.clone());
-        let typed = self.recorder();
-        let open = move || {
-            if !trusted {
-                start.of_git = git::untrusted(&trust.folders, &trust.written);
-                start.without = trust.folders;
-            }
-            Terminal::open(&start, spool, typed)
-        };
-        let opened = tokio::task::spawn_blocking(open).await;
-        let terminal = match opened {
-            Ok(Ok(terminal)) => Arc::new(terminal),
-            Ok(Err(error)) => return Err(ShellError::Start(error.to_string())),
-            Err(error) => return Err(ShellError::Start(error.to_string())),
-        };
-        if is_bash {
-            // No history, no word about mail, and the empty prompts are not for the shells started from this one.
-            let quiet = "set +o history; unset HISTFILE MAILCHECK; export -n PS1 PS2\n";
-            terminal.control(quiet).await.map_err(|error| ShellError::Start(error.to_string()))?;
-            terminal.control(&prologue).await.map_err(|error| ShellError::Start(error.to_string()))?;
-        }
-        terminal.control(&self.prologue).await.map_err(|error| ShellError::Start(error.to_string()))?;
-        let mut state = self.state();
-        // The view may have got another size while the shell was starting.
-        if state.size != size {
-            terminal.resize(state.size);
-        }
-        state.terminal = Some(Arc::clone(&terminal));
-        state.is_lax = trusted;
-        state.missing.iter_mut().for_each(|names| names.clone_from(&missing));
-        Ok(terminal)
-    }
-
-    /// What the user's start files make of a shell. Where that cannot be had, or lacks something, the user is told.
-    async fn made(&self, start: &Start) -> Option<&start_files::Made> {
-        let files = self.start_files.as_ref().filter(|_| start.is_bash())?;
-        let made = files.made(&start.program, &start.pass).await;
-        if let Some(words) = files.words_of(made) {
-            self.common.observer.said(&words);
-        }
-        made.as_ref().ok()
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.common.state()
     }
@@ -639,6 +562,15 @@ fn check(command: &str) -> Result<(), ShellError> {
         return Err(ShellError::InvalidCommand("it is longer than 256 KiB; write a script file and run that"));
     }
     Ok(())
+}
+
+/// Whether a command can be run in a folder.
+async fn enterable(folder: &Path) -> Result<(), ShellError> {
+    match answers::is_folder(folder).await {
+        Some(true) => Ok(()),
+        Some(false) => Err(ShellError::NoSuchFolder(folder.to_owned())),
+        None => Err(ShellError::Silent(folder.to_owned())),
+    }
 }
 
 fn beginning(command: &str) -> String {

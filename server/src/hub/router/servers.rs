@@ -50,7 +50,7 @@ impl Folders {
         let (user, folders) = (Arc::clone(&self.config), self.folders.clone());
         let config = blocking(move || Ok(user.with_projects(&folders))).await?;
         let policy = confinement::told(parts.own(), &config, &roots, false).await;
-        let held = Confinement { supervisor: parts.supervisor.clone(), policy };
+        let held = Confinement { supervisor: parts.supervisor.clone(), policy, ..Confinement::default() };
         let policy = held.policy.clone().filter(|_| held.is_sandboxed());
         let gate = Arc::new(self.shared.trust.clone());
         let access = Access { trusted: Arc::new(move || trusted), policy, pass: [].into(), gate };

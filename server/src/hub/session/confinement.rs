@@ -2,16 +2,21 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use agent::permission::Rules;
 use protocol::terminal::SandboxMode;
-use tokio::task::JoinError;
+use workspace::answers::Looks;
 use workspace::paths::Roots;
-use workspace::shell::Confinement;
 use workspace::shell::sandbox::{self, Policy, Settings, World};
+use workspace::shell::{Confinement, programs};
 
 use crate::config::Config;
+
+/// How long the disk may take to say all that a sandbox is made of. Without one no command can run, so a slow disk gets
+/// its time; the folders of `PATH`, which go away most often, have their own.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What holds the processes of a session in these folders, which read none of our `own` files: the data folder and the
 /// configuration. And what is to be said where it is not what the user asked for.
@@ -20,21 +25,40 @@ pub(crate) async fn of(
     own: [PathBuf; 2],
     config: &Config,
     roots: &Roots,
-) -> (Confinement, Option<String>) {
+) -> (Confinement, Vec<String>) {
+    static LOOKS: LazyLock<Looks> = LazyLock::new(Looks::default);
+    let mut confinement = Confinement { supervisor, ..Confinement::default() };
     if SandboxMode::from(config.sandbox) == SandboxMode::Full {
-        return (Confinement { supervisor, policy: None }, None);
+        return (confinement, Vec::new());
     }
     let plan = Plan::new(own, config, roots);
-    let made = tokio::task::spawn_blocking(move || plan.carried_out()).await;
-    let (policy, warning) = made.unwrap_or_else(|error| failed(&error, sandbox::support().by.is_some()));
-    (Confinement { supervisor, policy: policy.map(Arc::new) }, warning)
+    // What breaks down in a task of its own breaks nothing here.
+    let made = tokio::spawn(async { LOOKS.answer(PATIENCE, move || plan.carried_out()).await }).await;
+    let (policy, mut told, silent) = match made {
+        Ok(Some(made)) => made,
+        Ok(None) => failed("a folder that it is made of does not answer, as one of a machine that is gone"),
+        Err(error) => failed(&error.to_string()),
+    };
+    confinement.policy = policy.map(Arc::new);
+    told.extend(confinement.told.of(&silent));
+    (confinement, told)
 }
 
-/// What holds them where the policy could not be made, though there could be one: without any, commands would run free.
-fn failed(error: &JoinError, can_be: bool) -> (Option<Policy>, Option<String>) {
+/// A policy, where there can be one, with what is to be said of it, and the folders of `PATH` that do not answer.
+type Made = (Option<Policy>, Vec<String>, Vec<PathBuf>);
+
+/// What holds them where the policy could not be made.
+fn failed(why: &str) -> Made {
+    let (policy, words) = instead(why, sandbox::support().by.is_some());
+    (policy, vec![words], Vec::new())
+}
+
+/// What takes the place of a policy that could not be made, though there could be one: without any, commands would run
+/// free.
+fn instead(why: &str, can_be: bool) -> (Option<Policy>, String) {
     let words =
         if can_be { "so no command can run in this session; open another one" } else { "and this system has none" };
-    (can_be.then(Policy::closed), Some(format!("the sandbox could not be made, {words}: {error}")))
+    (can_be.then(Policy::closed), format!("the sandbox could not be made, {words}: {why}"))
 }
 
 /// What would hold them, to tell of it; none where nothing would. Nothing is made for that, and the settings of tools
@@ -46,8 +70,11 @@ pub(crate) async fn told(
     of_credentials: bool,
 ) -> Option<Arc<Policy>> {
     let plan = Plan::new(own, config, roots);
-    let made =
-        move || plan.policy(if of_credentials { sandbox::settings_with_credentials(&variable) } else { Vec::new() });
+    let made = move || {
+        let (environment, _) = answering();
+        let credentials = if of_credentials { sandbox::settings_with_credentials(&environment) } else { Vec::new() };
+        plan.policy(credentials, &environment)
+    };
     tokio::task::spawn_blocking(made).await.ok().flatten().map(Arc::new)
 }
 
@@ -97,26 +124,28 @@ impl Plan {
         Self { settings, folders, own, rules: config.rules.clone() }
     }
 
-    /// The policy with all that it needs on disk, and what is to be said of it. Blocks.
-    fn carried_out(&self) -> (Option<Policy>, Option<String>) {
+    /// The policy with all that it needs on disk. Blocks.
+    fn carried_out(&self) -> Made {
+        let (environment, silent) = answering();
         if self.settings.mode == SandboxMode::WorkspaceWrite && sandbox::support().by.is_some() {
-            sandbox::make_caches(&variable, &self.folders);
+            sandbox::make_caches(&environment, &self.folders);
         }
-        let Some(policy) = self.policy(sandbox::settings_with_credentials(&variable)) else {
+        let credentials = sandbox::settings_with_credentials(&environment);
+        let Some(policy) = self.policy(credentials, &environment) else {
             let words = "commands run without a sandbox, since this system has none that Azimuth can use; `azimuth \
                          doctor` says more";
-            return (None, Some(words.to_owned()));
+            return (None, vec![words.to_owned()], silent);
         };
-        let told = policy.told_of_credentials();
+        let told = policy.told_of_credentials().into_iter().collect();
         let [data_folder, _] = self.own.each_ref().map(|path| sandbox::resolved(path));
-        (Some(policy.with_settings_of_git(&variable, &data_folder.join("git"))), told)
+        (Some(policy.with_settings_of_git(&environment, &data_folder.join("git"))), told, silent)
     }
 
     /// The policy, where these settings of tools hold credentials; none where there is to be none, or can be none.
     /// Blocks.
-    fn policy(&self, mut credentials: Vec<PathBuf>) -> Option<Policy> {
+    fn policy(&self, mut credentials: Vec<PathBuf>, environment: &Environment) -> Option<Policy> {
         sandbox::support().by?;
-        let home = variable("HOME").map(PathBuf::from);
+        let home = environment("HOME").map(PathBuf::from);
         let denied = denied(&self.rules, &self.folders, home.as_deref());
         // By both names they are found in what is granted.
         let own: Vec<PathBuf> = self.own.iter().flat_map(|path| [sandbox::resolved(path), path.clone()]).collect();
@@ -128,14 +157,20 @@ impl Plan {
             own.iter().chain(denied.iter().filter(|denied| !is_home(denied))).any(|closed| place.starts_with(closed))
         };
         credentials.retain(|path| !is_closed(path));
-        let (folders, repositories, environment) = (self.folders.as_slice(), repositories.as_slice(), &variable);
+        let (folders, repositories) = (self.folders.as_slice(), repositories.as_slice());
         let world = World { folders, repositories, own: &own, denied: &denied, credentials: &credentials, environment };
         Policy::new(&self.settings, &world).map(Policy::resolved)
     }
 }
 
-fn variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name)
+/// What a variable of the environment holds.
+type Environment = dyn Fn(&str) -> Option<OsString>;
+
+/// The environment of this process without the folders of `PATH` that do not answer, and these. Blocks.
+fn answering() -> (Box<Environment>, Vec<PathBuf>) {
+    let (path, silent) = programs::answering(&std::env::var_os("PATH").unwrap_or_default());
+    let environment = move |name: &str| if name == "PATH" { Some(path.clone()) } else { std::env::var_os(name) };
+    (Box::new(environment), silent)
 }
 
 #[cfg(test)]
@@ -145,16 +180,15 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
-    async fn where_the_sandbox_cannot_be_made_nothing_is_opened_rather_than_everything() {
-        let failure = tokio::task::spawn_blocking(|| panic!("a fault of ours")).await.unwrap_err();
-        let (policy, warning) = failed(&failure, true);
+    #[test]
+    fn where_the_sandbox_cannot_be_made_nothing_is_opened_rather_than_everything() {
+        let (policy, warning) = instead("a fault of ours", true);
         let policy = policy.unwrap();
         for path in ["/usr/bin/bash", "/tmp", "/dev/null"] {
             assert!(!policy.allows(Path::new(path), sandbox::Use::Read), "{path}");
         }
-        assert!(warning.is_some_and(|words| words.contains("no command can run") && words.contains("a fault of ours")));
-        assert_eq!(failed(&failure, false).0, None);
+        assert!(warning.contains("no command can run") && warning.contains("a fault of ours"), "{warning}");
+        assert_eq!(instead("a fault of ours", false).0, None);
     }
 
     #[test]

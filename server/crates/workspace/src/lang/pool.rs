@@ -26,6 +26,7 @@ use super::detect::{self, Detected};
 use super::table::{Places, Table};
 use crate::paths::{self, Roots};
 use crate::reader::Reader;
+use crate::shell::programs;
 use crate::shell::sandbox::Policy;
 
 /// How long a server may take to start that is only tried.
@@ -302,6 +303,7 @@ impl Servers {
         let (server, roots, policy) = (server.clone(), roots.clone(), policy.cloned());
         let (hashes, search) = (self.hashes.clone(), self.config.path.clone());
         let look = move || {
+            let search = answering(search);
             let (policy, search) = (policy.as_deref(), search.as_deref());
             let is_brought = brought::is_brought(&server, &roots, policy, search);
             is_brought.then(|| brought::look(&server, &roots, policy, search, &hashes, anew)).transpose()
@@ -387,9 +389,9 @@ impl Servers {
     async fn detect(&self, folder: PathBuf, path: Option<PathBuf>, trusted: bool) -> Vec<Detected> {
         let table = self.table(&folder, trusted).await;
         let search = self.config.path.clone();
-        let look = move || match path {
-            Some(path) => detect::for_file(&table, &path, &folder, search.as_deref()),
-            None => detect::for_folder(&table, &folder, search.as_deref()),
+        let look = move || match (path, answering(search).as_deref()) {
+            (Some(path), search) => detect::for_file(&table, &path, &folder, search),
+            (None, search) => detect::for_folder(&table, &folder, search),
         };
         blocking(look).await.unwrap_or_default()
     }
@@ -398,7 +400,7 @@ impl Servers {
     async fn detect_below(&self, folder: PathBuf, trusted: bool) -> Vec<Detected> {
         let table = self.table(&folder, trusted).await;
         let search = self.config.path.clone();
-        blocking(move || detect::below(&table, &folder, search.as_deref())).await.unwrap_or_default()
+        blocking(move || detect::below(&table, &folder, answering(search).as_deref())).await.unwrap_or_default()
     }
 
     /// The place of a server's process, made where there is none.
@@ -468,6 +470,11 @@ impl Key {
 }
 
 /// Does what may wait for the disk. None where it panicked.
+/// A `PATH` to look for programs in: without the folders that do not answer. Blocks.
+fn answering(path: Option<OsString>) -> Option<OsString> {
+    path.map(|path| programs::answering(&path).0)
+}
+
 async fn blocking<T: Send + 'static>(what: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     tokio::task::spawn_blocking(what).await.ok()
 }

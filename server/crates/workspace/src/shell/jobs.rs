@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use self::job::Events;
-use super::{Observer, Shell, ShellConfig, ShellError, Spool, StartFiles, check};
+use super::{Observer, Shell, ShellConfig, ShellError, Spool, StartFiles, check, enterable};
 
 pub use self::job::{Job, JobStatus};
 
@@ -121,9 +121,7 @@ impl Jobs {
     ) -> Result<Arc<Job>, JobError> {
         check(command)?;
         let cwd = cwd.unwrap_or_else(|| shell.cwd());
-        if !cwd.is_dir() {
-            return Err(ShellError::NoSuchFolder(cwd).into());
-        }
+        enterable(&cwd).await?;
         let (number, place) = self.reserve()?;
         let folder = self.folder(number);
         let made = tokio::task::spawn_blocking({

@@ -16,6 +16,7 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, mknodat, open, opena
 use rustix::process::Pid;
 
 use super::processes;
+use super::programs::Told;
 use super::sandbox::{self, Policy};
 
 /// How long a supervisor may take to start a program.
@@ -29,6 +30,8 @@ pub struct Confinement {
     pub supervisor: Option<PathBuf>,
     /// What they may do to the machine; without it, whatever the user may.
     pub policy: Option<Arc<Policy>>,
+    /// Which folders of `PATH` the user was told of that do not answer. Clones share it.
+    pub told: Told,
 }
 
 /// A program to be started.
@@ -70,6 +73,15 @@ impl Confinement {
         let policy = self.policy.as_deref()?;
         let enforceable = if cfg!(target_os = "linux") { self.supervisor.is_some() } else { cfg!(target_os = "macos") };
         enforceable.then_some(policy)
+    }
+
+    /// The same without what does not answer by now, for which a program that is started would wait. Blocks.
+    #[must_use]
+    pub(crate) fn answering(mut self) -> Self {
+        if self.is_sandboxed() {
+            self.policy = self.policy.map(|policy| Arc::new(Arc::unwrap_or_clone(policy).answering()));
+        }
+        self
     }
 
     /// Starts a program in a terminal, which becomes its controlling one. Blocks, on a busy machine for some tenths of

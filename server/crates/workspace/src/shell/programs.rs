@@ -4,12 +4,15 @@
 //! An empty or relative entry means another folder wherever one stands, so that a project could put its own `git`
 //! before the system's.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::sandbox::{self, Policy, Settings, World};
+use crate::answers::{self, Looks};
 use crate::paths;
 
 /// Where programs are looked for if `PATH` names no folder. An empty one would mean the folder one stands in.
@@ -20,7 +23,7 @@ const SOURCES: [&str; 2] = ["/usr/src", "/usr/local/src"];
 /// Where Homebrew lies, which is a repository itself.
 const HOMEBREWS: [&str; 2] = ["/opt/homebrew", "/home/linuxbrew/.linuxbrew"];
 
-/// How long the folders of `PATH` may take to answer. One of a machine that is gone never does.
+/// How long the folders of `PATH` may take to answer, all together. One of a machine that is gone never does.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Variables that name folders with programs or libraries, which are run by whatever is started or loaded into it.
@@ -63,7 +66,7 @@ pub(super) fn joined(name: &OsStr, value: &OsStr, more: &OsStr) -> Option<OsStri
 
 /// A `PATH` without the entries in these folders and in projects, and these entries. Asks the disk.
 pub(super) fn without(value: &OsStr, but: &[PathBuf]) -> (OsString, Vec<PathBuf>) {
-    let others = Others::of_user();
+    let others = Others::of(&|name| std::env::var_os(name));
     let absolute = std::env::split_paths(value).filter(|entry| entry.is_absolute());
     let (left_out, kept): (Vec<_>, Vec<_>) = absolute.partition(|entry| others.have(entry, but));
     let kept = std::env::join_paths(kept).ok().filter(|kept| !kept.is_empty());
@@ -103,42 +106,101 @@ pub fn dropped(value: &OsStr) -> Vec<PathBuf> {
     std::env::split_paths(value).filter(|entry| !entry.is_absolute()).collect()
 }
 
+/// A `PATH` without the folders that do not answer, as those of a machine that is gone, and these. Whoever looks for a
+/// program would wait for them for ever. Blocks, for five seconds at most.
+pub fn answering(value: &OsStr) -> (OsString, Vec<PathBuf>) {
+    let absolute = std::env::split_paths(value).filter(|entry| entry.is_absolute());
+    let silent = answers::silent(absolute, PATIENCE);
+    if silent.is_empty() {
+        return (value.to_owned(), Vec::new());
+    }
+    let kept = std::env::split_paths(value).filter(|entry| !silent.contains(entry));
+    let kept = std::env::join_paths(kept).ok().filter(|kept| !kept.is_empty());
+    (kept.unwrap_or_else(|| USUAL.into()), silent.into_iter().collect())
+}
+
+/// Leaves the folders that do not answer out of the `PATH` of an environment, and gives them. Blocks as [`answering`].
+pub(super) fn leave_out_silent(environment: &mut [(OsString, OsString)]) -> Vec<PathBuf> {
+    let mut left_out = Vec::new();
+    for (_, value) in environment.iter_mut().filter(|(name, _)| name == "PATH") {
+        (*value, left_out) = answering(value);
+    }
+    left_out
+}
+
+/// What is to be said of folders of `PATH` that do not answer; nothing where there are none.
+pub fn told_of_silent(folders: &[PathBuf]) -> Option<String> {
+    let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    let (does, is, it) = if names.len() == 1 { ("does", "is", "it") } else { ("do", "are", "they") };
+    let names = names.join(", ");
+    (!folders.is_empty()).then(|| {
+        format!(
+            "{names} {does} not answer, as a folder of a machine that is gone, and {is} left out of PATH: no program is \
+             looked for there until {it} answers again and a new session is opened"
+        )
+    })
+}
+
+/// Which folders of `PATH` somebody was told of that do not answer. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Told(Arc<Mutex<BTreeSet<PathBuf>>>);
+
+impl Told {
+    /// What is to be told of these folders, of each once.
+    pub fn of(&self, folders: &[PathBuf]) -> Option<String> {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let news: Vec<PathBuf> = folders.iter().filter(|folder| told.insert((*folder).clone())).cloned().collect();
+        told_of_silent(&news)
+    }
+}
+
 /// Bash, or where there is none, `sh`; in none of these folders, and nowhere that commands may have written.
 ///
 /// # Errors
-/// There is none, or `PATH` does not answer; in words for the user.
+/// There is none, or the disk does not answer; in words for the user.
 pub(super) async fn shell(but: Vec<PathBuf>) -> Result<PathBuf, String> {
-    let look = move || {
-        // The sandbox opens them all, and would wait for one that does not answer.
-        std::env::split_paths(&path(std::env::var_os("PATH").as_deref(), &[])).for_each(|entry| drop(entry.metadata()));
-        ["bash", "sh"].into_iter().find_map(|name| find(name, &but))
-    };
-    let found = answered(PATIENCE, look).await?;
+    let found = answered(2 * PATIENCE, move || ["bash", "sh"].into_iter().find_map(|name| find(name, &but))).await?;
     found.ok_or_else(|| "there is neither bash nor sh in PATH or /bin; install bash".to_owned())
 }
 
-/// What a look at the folders of `PATH` gives, on a thread that is waited for only so long.
+/// What a look for programs gives, which is waited for only so long.
 ///
 /// # Errors
-/// They do not answer; in words for the user.
+/// The disk does not answer; in words for the user.
 pub(super) async fn answered<T: Send + 'static>(
     patience: Duration,
     look: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, String> {
-    let looked = tokio::time::timeout(patience, tokio::task::spawn_blocking(look)).await;
-    let silent = "a folder of your PATH does not answer, such as one of a machine that is gone; take it out of PATH";
-    looked.map_err(|_| silent.to_owned())?.map_err(|error| error.to_string())
+    static LOOKS: LazyLock<Looks> = LazyLock::new(Looks::default);
+    let looked = LOOKS.answer(patience, look).await;
+    looked.ok_or_else(|| {
+        "your home folder, or another in which programs and caches are looked for, does not answer, as one of a machine \
+         that is gone"
+            .to_owned()
+    })
 }
 
 /// A program by its name: the system's, or if it has none, the first in `PATH`. In none of these folders and nowhere
 /// that commands of any session may write: neither its own place nor where its links lead, nor a place on the way. Asks
 /// the disk.
 pub(crate) fn find(name: &str, but: &[PathBuf]) -> Option<PathBuf> {
-    let others = Others::of_user();
+    let others = Others::of(&|name| std::env::var_os(name));
+    let users = || path(std::env::var_os("PATH").map(|path| answering(&path).0).as_deref(), but);
+    find_among(OsStr::new(USUAL), users, name, but, &others)
+}
+
+/// The same with these folders as the system's, and these as the user's.
+fn find_among(
+    system: &OsStr,
+    users: impl FnOnce() -> OsString,
+    name: &str,
+    but: &[PathBuf],
+    others: &Others,
+) -> Option<PathBuf> {
+    let (systems, users) = (|| find_in(system, name, but, others), || find_in(&users(), name, but, others));
     // Where commands could write once is not known for good: sessions are deleted, and folders are renamed. The
     // system's programs they never could change, where there is a sandbox.
-    let system = if cfg!(target_os = "linux") { find_in(OsStr::new(USUAL), name, but, &others) } else { None };
-    system.or_else(|| find_in(&path(std::env::var_os("PATH").as_deref(), but), name, but, &others))
+    if cfg!(target_os = "linux") { systems().or_else(users) } else { users().or_else(systems) }
 }
 
 /// What commands of other sessions may write, whichever folders those have.
@@ -154,9 +216,9 @@ struct Others {
 }
 
 impl Others {
-    /// Asks the disk.
-    fn of_user() -> Self {
-        let environment = |name: &str| std::env::var_os(name).filter(|_| name != "PATH");
+    /// Of the user with this environment. Asks the disk.
+    fn of(of_user: &dyn Fn(&str) -> Option<OsString>) -> Self {
+        let environment = |name: &str| of_user(name).filter(|_| name != "PATH");
         let world = World {
             folders: &[],
             repositories: &[],
@@ -171,10 +233,10 @@ impl Others {
         // What users put there themselves may be their projects.
         read.retain(|place| place != Path::new("/opt"));
         read.extend(HOMEBREWS.map(PathBuf::from));
-        Self::of(std::env::var_os("HOME").map(PathBuf::from).as_deref(), read, written)
+        Self::at(of_user("HOME").map(PathBuf::from).as_deref(), read, written)
     }
 
-    fn of(home: Option<&Path>, toolchains: Vec<PathBuf>, written: Vec<PathBuf>) -> Self {
+    fn at(home: Option<&Path>, toolchains: Vec<PathBuf>, written: Vec<PathBuf>) -> Self {
         let both = |path: PathBuf| [path.canonicalize().ok(), Some(path)].into_iter().flatten();
         let homes: Vec<PathBuf> = home.map(Path::to_path_buf).into_iter().flat_map(both).collect();
         let real_home = homes.first();
@@ -232,8 +294,7 @@ fn project_of(path: &Path, homes: &[PathBuf]) -> Option<PathBuf> {
 }
 
 fn find_in(path: &OsStr, name: &str, but: &[PathBuf], others: &Others) -> Option<PathBuf> {
-    let usual = std::env::split_paths(USUAL);
-    let mut places = std::env::split_paths(path).chain(usual).map(|folder| folder.join(name));
+    let mut places = std::env::split_paths(path).map(|folder| folder.join(name));
     places.find(|program| is_program(program) && !others.have(program, but))
 }
 
@@ -361,7 +422,7 @@ mod tests {
             symlink(home.join(to), home.join(link)).unwrap();
         }
         let toolchains = [".local/bin", ".nvm"].map(|name| home.join(name)).to_vec();
-        let others = Others::of(Some(&home), toolchains, Vec::new());
+        let others = Others::at(Some(&home), toolchains, Vec::new());
         for (entry, is_taken) in [
             ("dotfiles/bin", false),
             ("bin", false),
@@ -379,11 +440,21 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_folder_of_path_that_does_not_answer_is_not_waited_for() {
+    async fn a_disk_that_does_not_answer_is_not_waited_for() {
         // It answers once this is dropped.
         let (answers, silence) = std::sync::mpsc::channel::<()>();
         let said = answered(Duration::from_millis(1), move || silence.recv().is_ok()).await.unwrap_err();
         drop(answers);
-        assert!(said.contains("a folder of your PATH does not answer"), "{said}");
+        assert!(said.contains("does not answer"), "{said}");
+    }
+
+    #[test]
+    fn of_a_folder_that_does_not_answer_one_is_told_once() {
+        let folders = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let told = Told::default();
+        assert_eq!(told.of(&[]), None);
+        assert!(told.of(&folders(&["/a"])).is_some_and(|words| words.starts_with("/a does not answer")));
+        assert_eq!(told.clone().of(&folders(&["/a"])), None);
+        assert!(told.of(&folders(&["/a", "/b", "/c"])).is_some_and(|words| words.starts_with("/b, /c do not answer")));
     }
 }

@@ -17,6 +17,8 @@ use protocol::terminal::SandboxMode;
 
 mod git;
 
+mod mounts;
+
 mod places;
 
 mod profile;
@@ -99,6 +101,8 @@ pub struct Policy {
     /// Our copies of the user's settings of git, which they may read whatever else is said: first the one that git
     /// begins with. None where it can read the user's own.
     pub git: Vec<PathBuf>,
+    /// File systems that do not answer by now: nothing in them is granted, or asked for.
+    silent: Vec<PathBuf>,
     /// Where its paths come from, until their links are resolved.
     origins: Origins,
 }
@@ -348,6 +352,7 @@ impl Policy {
             ("--temporary", &self.temporary),
             ("--device", &self.devices),
             ("--hide", &self.hidden),
+            ("--silent", &self.silent),
         ];
         let own = [("--own", reads), ("--own", self.git.as_slice())];
         let lists = lists.into_iter().map(|(name, paths)| (name, paths.as_slice())).chain(own);
@@ -387,6 +392,7 @@ impl Policy {
                 "--temporary" => &mut policy.temporary,
                 "--device" => &mut policy.devices,
                 "--hide" => &mut policy.hidden,
+                "--silent" => &mut policy.silent,
                 "--own" => &mut reads,
                 _ => return None,
             };
@@ -417,6 +423,7 @@ impl Policy {
             hidden: Vec::new(),
             credentials: Vec::new(),
             git: Vec::new(),
+            silent: Vec::new(),
             origins: Origins::default(),
         }
     }

@@ -20,8 +20,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -39,6 +39,10 @@ use super::{ShellConfig, environment, programs};
 
 /// How long start files may take.
 const DEADLINE: Duration = Duration::from_secs(5);
+
+/// How long a failure of theirs counts. What makes them fail may pass, such as a busy machine or a disk that does not
+/// answer; but they may take [`DEADLINE`] to fail, which not every shell is to wait for.
+const AGAIN: Duration = Duration::from_secs(60);
 
 /// The most that is taken of what they made, in bytes.
 const MOST: usize = 4 << 20;
@@ -80,17 +84,41 @@ builtin printf '%s\0' "$0"
 /// The user's start files, run when a shell is first wanted.
 #[derive(Debug, Default)]
 pub struct StartFiles {
-    made: Once,
-    /// The same for each choice of places that they see nothing of, as sessions have them.
-    all: Arc<Mutex<HashMap<Vec<PathBuf>, Once>>>,
+    runs: Arc<Runs>,
+    /// The same for each choice of places that they see nothing of, as sessions have them that are open.
+    all: Arc<Mutex<HashMap<Vec<PathBuf>, Weak<Runs>>>>,
     /// What they see nothing of; none where commands have no sandbox.
     apart: Option<Apart>,
     /// Whether the user of this session knows that they failed.
     is_told: AtomicBool,
 }
 
-/// What they have made once they have run, or why not.
-type Once = Arc<OnceCell<Result<Made, String>>>;
+/// What they have made once they have run, and till then why not.
+#[derive(Debug, Default)]
+struct Runs {
+    made: OnceCell<Arc<Made>>,
+    /// When they failed last, and why.
+    failed: Mutex<Option<(Instant, String)>>,
+}
+
+impl Runs {
+    /// What they have made, or their last failure for as long as that counts; where there is neither, what `run` gives.
+    async fn get(&self, run: impl AsyncFnOnce() -> Result<Made, String>) -> Result<Arc<Made>, String> {
+        let run = move || async move {
+            if let Some((at, why)) = &*self.failed()
+                && at.elapsed() < AGAIN
+            {
+                return Err(why.clone());
+            }
+            run().await.map(Arc::new).inspect_err(|why| *self.failed() = Some((Instant::now(), why.clone())))
+        };
+        self.made.get_or_try_init(run).await.cloned()
+    }
+
+    fn failed(&self) -> MutexGuard<'_, Option<(Instant, String)>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// What start files see nothing of.
 #[derive(Clone, Debug)]
@@ -116,24 +144,30 @@ pub(super) struct Made {
     pub(super) refused: Option<String>,
 }
 
+impl Made {
+    /// Puts the entries of this `PATH` back that were left out of it: commands have it whole.
+    fn put_back(&mut self, path: &OsStr, left_out: &[PathBuf]) {
+        for (_, value) in self.environment.iter_mut().filter(|(name, _)| name == "PATH") {
+            *value = programs::put_back(value, path, left_out).unwrap_or_else(|| value.clone());
+        }
+    }
+}
+
 impl StartFiles {
     /// Files that have made a variable.
     #[cfg(test)]
     pub(super) fn making(name: &str, value: &str) -> Self {
         let mut environment: Vec<_> = std::env::vars_os().collect();
         environment.push((name.into(), value.into()));
-        Self::of(Ok(Made { environment, ..Made::default() }))
+        let made = OnceCell::new_with(Some(Arc::new(Made { environment, ..Made::default() })));
+        Self { runs: Arc::new(Runs { made, ..Runs::default() }), ..Self::default() }
     }
 
     /// Files that have failed.
     #[cfg(test)]
     pub(super) fn failing(why: &str) -> Self {
-        Self::of(Err(why.to_owned()))
-    }
-
-    #[cfg(test)]
-    fn of(made: Result<Made, String>) -> Self {
-        Self { made: Arc::new(OnceCell::new_with(Some(made))), ..Self::default() }
+        let failed = Mutex::new(Some((Instant::now(), why.to_owned())));
+        Self { runs: Arc::new(Runs { failed, ..Runs::default() }), ..Self::default() }
     }
 
     /// The same files for another session, which has a shell of this kind. Its user has to be told as well where they
@@ -147,19 +181,28 @@ impl StartFiles {
             others: config.trust.written.clone(),
             folder: config.folder.clone(),
         });
-        let made = if self.made.initialized() {
-            Arc::clone(&self.made)
-        } else {
-            let places = apart.as_ref().map(|apart| [apart.places.as_slice(), &apart.others].concat());
-            let places = places.unwrap_or_default();
-            let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(all.entry(places).or_default())
-        };
-        Self { made, all: Arc::clone(&self.all), apart, is_told: AtomicBool::new(false) }
+        let places = apart.as_ref().map(|apart| [apart.places.as_slice(), &apart.others].concat());
+        let runs = self.runs_of(places.unwrap_or_default());
+        Self { runs, all: Arc::clone(&self.all), apart, is_told: AtomicBool::new(false) }
+    }
+
+    /// Those of all sessions with these places. What no session has any more is forgotten.
+    fn runs_of(&self, places: Vec<PathBuf>) -> Arc<Runs> {
+        if self.runs.made.initialized() || self.runs.failed().is_some() {
+            return Arc::clone(&self.runs);
+        }
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, runs| runs.strong_count() > 0);
+        let known = all.get(&places).and_then(Weak::upgrade);
+        known.unwrap_or_else(|| {
+            let runs = Arc::default();
+            all.insert(places, Arc::downgrade(&runs));
+            runs
+        })
     }
 
     /// What the user is to be told of what they have made: once in a session, which has many shells.
-    pub(super) fn words_of(&self, made: &Result<Made, String>) -> Option<String> {
+    pub(super) fn words_of(&self, made: &Result<Arc<Made>, String>) -> Option<String> {
         let words = match made {
             Ok(made) => made.refused.clone()?,
             Err(why) => format!(
@@ -173,9 +216,9 @@ impl StartFiles {
     /// What they have made.
     ///
     /// # Errors
-    /// Why it could not be taken over, in words for the user.
-    pub(super) async fn made(&self, bash: &Path, pass: &[String]) -> &Result<Made, String> {
-        self.made.get_or_init(|| async { run(bash, environment::of_ours(pass), self.apart.clone()).await }).await
+    /// Why it could not be taken over, in words for the user. After a while ([`AGAIN`]) they are run once more.
+    pub(super) async fn made(&self, bash: &Path, pass: &[String]) -> Result<Arc<Made>, String> {
+        self.runs.get(async || run(bash, environment::of_ours(pass), self.apart.clone()).await).await
     }
 }
 
@@ -198,10 +241,12 @@ impl Apart {
         let lies_in =
             |file: &PathBuf| file.canonicalize().is_ok_and(|real| places.iter().any(|it| real.starts_with(it)));
         let file = files.into_iter().find(lies_in);
-        let entries = std::env::split_paths(path).flat_map(|entry| [real(&entry), entry]);
+        let (answering, silent) = programs::answering(path);
+        let entries = std::env::split_paths(&answering).flat_map(|entry| [real(&entry), entry]);
         places.extend(entries.filter_map(|entry| programs::environment_of(&entry)).map(|it| real(&it)));
-        let path = programs::without(path, &[places.as_slice(), &self.others].concat());
-        Looked { places, file, path }
+        let (kept, mut left_out) = programs::without(&answering, &[places.as_slice(), &self.others].concat());
+        left_out.extend(silent);
+        Looked { places, file, path: (kept, left_out) }
     }
 }
 
@@ -218,7 +263,7 @@ struct Enclosure {
 impl Enclosure {
     async fn new(apart: Apart, home: Option<PathBuf>, path: OsString) -> Result<Self, String> {
         let Apart { supervisor, folder, .. } = apart.clone();
-        let looked = programs::answered(DEADLINE, move || apart.look(home.as_deref(), &path)).await?;
+        let looked = programs::answered(2 * DEADLINE, move || apart.look(home.as_deref(), &path)).await?;
         if let Some(file) = &looked.file {
             let file = file.display();
             return Err(format!("{file} lies where commands may write, and would run outside their sandbox"));
@@ -227,22 +272,20 @@ impl Enclosure {
         let temporary =
             temporary.map_err(|error| format!("no folder can be made for their temporary files: {error}"))?;
         let policy = Policy::apart_from(looked.places, temporary.path().to_owned());
+        let policy = programs::answered(2 * DEADLINE, move || policy.answering()).await?;
         Ok(Self { supervisor, policy, path: looked.path, temporary })
     }
 
-    /// What they made, as if they had run where the user runs them: with all of this `PATH`, and with the user's own
-    /// folder for temporary files in the place of theirs, which is removed.
-    fn put_right(&self, made: &mut Made, path: &OsStr, temporary: Option<&OsStr>) {
+    /// What they made, as if they had run where the user runs them: with the user's own folder for temporary files in
+    /// the place of theirs, which is removed.
+    fn put_right(&self, made: &mut Made, temporary: Option<&OsStr>) {
         let theirs = self.temporary.path();
         made.environment.retain(|(name, value)| temporary.is_some() || name != "TMPDIR" || theirs != Path::new(value));
         let users = temporary.map_or("/tmp".into(), OsStr::to_string_lossy);
         let put = |text: &str| text.replace(&*theirs.to_string_lossy(), &users);
-        for (name, value) in &mut made.environment {
+        for (_, value) in &mut made.environment {
             if let Some(text) = value.to_str() {
                 *value = put(text).into();
-            }
-            if name == "PATH" {
-                *value = programs::put_back(value, path, &self.path.1).unwrap_or_else(|| value.clone());
             }
         }
         made.prologue = put(&made.prologue);
@@ -271,7 +314,14 @@ async fn run(bash: &Path, server: Vec<(OsString, OsString)>, apart: Option<Apart
         Some(apart) => Some(Enclosure::new(apart, home.clone(), path.clone()).await?),
         None => None,
     };
-    let mut running = Running::start(bash, &server, enclosure.as_ref(), home.as_deref(), &around)
+    let (given, left_out) = match &enclosure {
+        Some(enclosure) => enclosure.path.clone(),
+        None => {
+            let path = path.clone();
+            programs::answered(2 * DEADLINE, move || programs::answering(&path)).await?
+        }
+    };
+    let mut running = Running::start(bash, &server, (&given, enclosure.as_ref()), home.as_deref(), &around)
         .map_err(|error| format!("bash cannot be started for them: {error}"))?;
     let said = tokio::spawn(last_of(running.child.stderr.take()));
     let read = tokio::time::timeout(DEADLINE, read_between(running.child.stdout.take(), around.as_bytes())).await;
@@ -283,8 +333,9 @@ async fn run(bash: &Path, server: Vec<(OsString, OsString)>, apart: Option<Apart
         Err(_) => return Err(format!("they took longer than {} s", DEADLINE.as_secs())),
     };
     let mut made = take(&bytes, &server);
+    made.put_back(&path, &left_out);
     if let Some(enclosure) = enclosure {
-        enclosure.put_right(&mut made, &path, of_server("TMPDIR").as_deref());
+        enclosure.put_right(&mut made, of_server("TMPDIR").as_deref());
         made.refused = enclosure.refused(&said, home.as_deref());
     }
     Ok(made)
@@ -302,7 +353,7 @@ impl Running {
     fn start(
         bash: &Path,
         server: &[(OsString, OsString)],
-        enclosure: Option<&Enclosure>,
+        (path, enclosure): (&OsStr, Option<&Enclosure>),
         home: Option<&Path>,
         around: &str,
     ) -> std::io::Result<Self> {
@@ -320,9 +371,9 @@ impl Running {
         command.args(["-lic", PRINT, around]);
         let loads_nothing = |(name, _): &&(OsString, OsString)| !environment::loads(name);
         command.env_clear().envs(server.iter().filter(loads_nothing).cloned());
-        command.env(processes::MARK, &mark).env("TERM", "dumb");
+        command.env(processes::MARK, &mark).env("TERM", "dumb").env("PATH", path);
         if let Some(enclosure) = enclosure {
-            command.env("PATH", &enclosure.path.0).env("TMPDIR", enclosure.temporary.path());
+            command.env("TMPDIR", enclosure.temporary.path());
         }
         if let Some(home) = home {
             command.current_dir(home);
@@ -621,7 +672,7 @@ mod tests {
         let made = Made { environment, prologue, refused: None };
         for (users, expected) in [(None, "/tmp"), (Some("/own"), "/own")] {
             let mut made = made.clone();
-            enclosure.put_right(&mut made, OsStr::new("/usr/bin"), users.map(OsStr::new));
+            enclosure.put_right(&mut made, users.map(OsStr::new));
             assert_eq!(value(&made, "TMPDIR").as_deref(), users, "where the user has none, commands have none");
             for (name, right) in [("TMP", ""), ("GOTMPDIR", "/go")] {
                 assert_eq!(value(&made, name), Some(format!("{expected}{right}")), "{name}");
@@ -630,5 +681,45 @@ mod tests {
             assert_eq!(value(&made, "OTHER").as_deref(), Some("/a"));
             assert_eq!(made.prologue, format!("alias -- 'scratch=cd {expected}'\n"));
         }
+    }
+    #[tokio::test]
+    async fn a_failure_counts_for_a_while_and_then_they_are_run_once_more() {
+        let (runs, count) = (Runs::default(), std::cell::Cell::new(0));
+        let run = async |outcome: Result<Made, String>| {
+            let run = async || {
+                count.set(count.get() + 1);
+                outcome
+            };
+            runs.get(run).await.map(|made| made.prologue.clone())
+        };
+        let failed = || Err("they took longer than 5 s".to_owned());
+        let made = |prologue: &str| Ok(Made { prologue: prologue.to_owned(), ..Made::default() });
+        assert_eq!(run(failed()).await, failed().map(|_: Made| String::new()));
+        assert!(run(made("not yet")).await.is_err(), "not every shell tries it again");
+        assert_eq!(count.get(), 1);
+        runs.failed().as_mut().unwrap().0 -= AGAIN;
+        assert!(run(failed()).await.is_err());
+        assert!(run(made("not yet")).await.is_err(), "the second failure counts as the first did");
+        assert_eq!(count.get(), 2);
+        runs.failed().as_mut().unwrap().0 -= AGAIN;
+        for later in ["first", "second"] {
+            assert_eq!(run(made(later)).await.as_deref(), Ok("first"));
+        }
+        assert_eq!(count.get(), 3);
+    }
+
+    #[test]
+    fn what_no_session_uses_any_more_is_forgotten() {
+        let files = StartFiles::default();
+        let places = |name: &str| vec![PathBuf::from(name)];
+        let (first, second) = (files.runs_of(places("/a")), files.runs_of(places("/a")));
+        assert!(Arc::ptr_eq(&first, &second), "sessions with the same places share them");
+        let other = files.runs_of(places("/b"));
+        let count = || files.all.lock().unwrap().len();
+        assert_eq!(count(), 2);
+        drop((first, second));
+        drop(files.runs_of(places("/b")));
+        assert_eq!(count(), 1);
+        drop(other);
     }
 }

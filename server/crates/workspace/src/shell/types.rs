@@ -138,6 +138,9 @@ pub enum ShellError {
     /// The folder asked for is none.
     #[error("{} is no folder that can be entered", .0.display())]
     NoSuchFolder(PathBuf),
+    /// The folder to run it in, or the shell's own, does not say in time whether it is there.
+    #[error("{} does not answer, as a folder of a machine that is gone; run it in another folder", .0.display())]
+    Silent(PathBuf),
     /// The shell is not in the folder any longer that the command was judged for.
     #[error(
         "the shell's folder has changed since this call was made, so the command was not run; the shell is in {} now: \

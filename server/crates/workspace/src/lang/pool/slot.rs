@@ -12,11 +12,10 @@ use tokio::time::Instant;
 use super::super::client::{Client, Readiness, Start};
 use super::super::detect::Detected;
 use super::super::table::Definition;
-use super::{Access, Key, ServerState, ServerStatus, ServersConfig, blocking};
+use super::{Access, Key, ServerState, ServerStatus, ServersConfig, answering, blocking};
 use crate::paths::Roots;
 use crate::shell::Confinement;
 use crate::shell::held::HeldId;
-use crate::shell::sandbox::Policy;
 
 /// How long one that crashed is left alone; twice as long each time.
 const FIRST_REST: Duration = Duration::from_secs(1);
@@ -201,12 +200,12 @@ impl Slot {
     async fn start(self: &Arc<Self>, crashes: u32, since: Instant) {
         let is_awaited = |state: &State| matches!(state, State::Starting { since: of, .. } if *of == since);
 
-        let confinement = self.confinement().await;
+        let (confinement, path) = self.surroundings().await;
         let start = Start {
             program: &self.key.program,
             root: &self.key.root,
             confinement: &confinement,
-            path: self.path.as_deref(),
+            path: path.as_deref(),
             pass: &self.key.pass,
         };
         let has_process = |process| {
@@ -250,18 +249,23 @@ impl Slot {
         }
     }
 
-    /// What holds its process: the session's sandbox, and in it what the server is made of and its own caches.
-    async fn confinement(&self) -> Confinement {
-        let supervisor = self.supervisor.clone();
-        let Some(policy) = self.key.policy.clone() else { return Confinement { supervisor, policy: None } };
-        let (given, definition, key) = (policy.clone(), self.definition.clone(), self.key.clone());
-        let program = (!self.is_brought).then_some(key.program);
-        let add = move || {
+    /// What holds its process, the session's sandbox with what the server is made of and its own caches in it, and its
+    /// `PATH`. Neither has what does not answer by now.
+    async fn surroundings(&self) -> (Confinement, Option<OsString>) {
+        let (supervisor, policy) = (self.supervisor.clone(), self.key.policy.clone());
+        let given = (Confinement { supervisor, policy, ..Confinement::default() }, self.path.clone());
+        let (mut confinement, path) = given.clone();
+        let (definition, program) = (self.definition.clone(), (!self.is_brought).then(|| self.key.program.clone()));
+        let look = move || {
             let environment = |name: &str| std::env::var_os(name);
-            Arc::new(Policy::clone(&given).with_program(program.as_deref(), &definition.caches, &environment))
+            confinement.policy = confinement.policy.map(|policy| {
+                let policy = Arc::unwrap_or_clone(policy);
+                Arc::new(policy.with_program(program.as_deref(), &definition.caches, &environment))
+            });
+            (confinement.answering(), answering(path))
         };
         // Where it could not be looked, it has what the session has.
-        Confinement { supervisor, policy: Some(blocking(add).await.unwrap_or(policy)) }
+        blocking(look).await.unwrap_or(given)
     }
 
     /// Notes that the process has ended by itself, if it has.

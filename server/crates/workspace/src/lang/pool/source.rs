@@ -17,7 +17,7 @@ use super::super::table::Table;
 use super::super::{OwnServers, Source, client::Client};
 use super::ask::{Asker, Outcome, Part};
 use super::slot::{NotThere, Slot};
-use super::{Access, NoSlot, Servers, blocking, view};
+use super::{Access, NoSlot, Servers, answering, blocking, view};
 use crate::paths::Roots;
 use crate::reader::Reader;
 
@@ -177,7 +177,9 @@ impl Own {
         let policy = self.access.policy.as_ref();
         let (of, roots, given) = (server.clone(), self.roots.clone(), policy.cloned());
         let search = self.servers.config.path.clone();
-        let is_brought = blocking(move || brought::is_brought(&of, &roots, given.as_deref(), search.as_deref())).await;
+        let is_brought =
+            blocking(move || brought::is_brought(&of, &roots, given.as_deref(), answering(search).as_deref()));
+        let is_brought = is_brought.await;
         server.is_brought = is_brought.ok_or("it could not be looked at")?;
         // One that runs was allowed as it does, whatever has become of its file since.
         server.only_as_it_runs = server.is_brought && self.runs(server);
@@ -207,6 +209,7 @@ impl Own {
         let (search, roots, policy) =
             (self.servers.config.path.clone(), self.roots.clone(), self.access.policy.clone());
         let find = move || {
+            let search = answering(search);
             let is_own = |own: &Detected| !brought::is_brought(own, &roots, policy.as_deref(), search.as_deref());
             detect::users_own(&table, &server, search.as_deref(), is_own)
         };

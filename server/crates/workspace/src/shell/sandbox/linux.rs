@@ -81,10 +81,12 @@ fn grants(policy: &Policy) -> BTreeMap<PathBuf, BitFlags<AccessFs>> {
     let mut grant = |path: PathBuf, access: BitFlags<AccessFs>| *grants.entry(path).or_insert(access) |= access;
     // What is only read and may come to hold something hidden is taken apart too: new files in it are not seen then.
     // Where it is written, nothing new could be made.
+    let is_silent = |path: &Path| policy.silent.iter().any(|silent| path.starts_with(silent));
+    let asked = || policy.hidden.iter().filter(|hidden| !is_silent(hidden));
     let may_come = |hidden: &&PathBuf| hidden.parent().is_some_and(Path::is_dir);
     let is_there = |hidden: &&PathBuf| hidden.symlink_metadata().is_ok();
-    let from_read: Vec<PathBuf> = policy.hidden.iter().filter(may_come).cloned().collect();
-    let from_write: Vec<PathBuf> = policy.hidden.iter().filter(is_there).cloned().collect();
+    let from_read: Vec<PathBuf> = asked().filter(may_come).cloned().collect();
+    let from_write: Vec<PathBuf> = asked().filter(is_there).cloned().collect();
     let written = policy.written();
     for (places, access, hidden) in [
         (&policy.read, read, &from_read),
@@ -94,7 +96,7 @@ fn grants(policy: &Policy) -> BTreeMap<PathBuf, BitFlags<AccessFs>> {
     ] {
         for place in places {
             let mut split = BTreeSet::new();
-            for path in without(place, hidden, &written, &mut split) {
+            for path in without(place, hidden, (&written, &policy.silent), &mut split) {
                 grant(path, access);
             }
             // Names are shown where not all can be.
@@ -104,6 +106,7 @@ fn grants(policy: &Policy) -> BTreeMap<PathBuf, BitFlags<AccessFs>> {
     policy.temporary.iter().for_each(|place| grant(place.clone(), write));
     policy.devices.iter().for_each(|place| grant(place.clone(), device));
     own_terminal().into_iter().for_each(|terminal| grant(terminal, device));
+    grants.retain(|path, _| !is_silent(path));
     grants
 }
 
@@ -115,9 +118,15 @@ fn own_terminal() -> Option<PathBuf> {
 }
 
 /// A place, or where something hidden lies in it, all that is in it but that: Landlock cannot take anything back.
-/// `split` gets the folders that were taken apart.
-fn without(place: &Path, hidden: &[PathBuf], written: &[PathBuf], split: &mut BTreeSet<PathBuf>) -> Vec<PathBuf> {
-    if hidden.iter().any(|hidden| place.starts_with(hidden)) {
+/// What is silent is not asked for. `split` gets the folders that were taken apart.
+fn without(
+    place: &Path,
+    hidden: &[PathBuf],
+    (written, silent): (&[PathBuf], &[PathBuf]),
+    split: &mut BTreeSet<PathBuf>,
+) -> Vec<PathBuf> {
+    let is_silent = |path: &Path| silent.iter().any(|silent| path.starts_with(silent));
+    if is_silent(place) || hidden.iter().any(|hidden| place.starts_with(hidden)) {
         return Vec::new();
     }
     if !hidden.iter().any(|hidden| hidden.starts_with(place)) {
@@ -125,16 +134,16 @@ fn without(place: &Path, hidden: &[PathBuf], written: &[PathBuf], split: &mut BT
     }
     split.insert(place.to_owned());
     let Ok(entries) = std::fs::read_dir(place) else { return Vec::new() };
-    let entries = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let entries = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| !is_silent(path));
     // A link grants what it leads to, which may be what is hidden or hold it; and one that a command can write,
     // nothing.
     let is_safe =
         |target: &PathBuf| !hidden.iter().any(|hidden| target.starts_with(hidden) || hidden.starts_with(target));
     let place_of = |path: PathBuf| match path.is_symlink() {
-        true => led_to(&path, written).filter(is_safe),
+        true => led_to(&path, &[written, silent].concat()).filter(is_safe),
         false => Some(path),
     };
-    entries.filter_map(place_of).flat_map(|path| without(&path, hidden, written, split)).collect()
+    entries.filter_map(place_of).flat_map(|path| without(&path, hidden, (written, silent), split)).collect()
 }
 
 /// Takes from root what no work needs that a sandbox is for. The rights of files stay: it goes on to work as root.

@@ -459,10 +459,10 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
         list.sort();
         list.dedup();
     }
-    let (mode, network, git) = (settings.mode, settings.network, Vec::new());
     let meant = world.folders.iter().cloned().chain(home).collect();
     let origins = Origins { variables, meant, secret };
-    Policy { mode, network, read, unlinked, read_only, write, temporary, devices, hidden, credentials, git, origins }
+    let rest = Policy { mode: settings.mode, network: settings.network, origins, ..Policy::nothing() };
+    Policy { read, unlinked, read_only, write, temporary, devices, hidden, credentials, ..rest }
 }
 
 /// Settings of tools in which credentials stand now, to be hidden beside what always is. Blocks.
