@@ -28,7 +28,7 @@ impl Tool for Panics {
         Access::Read
     }
 
-    fn describe(&self, input: &Value) -> Result<Description, ToolError> {
+    async fn describe(&self, input: &Value) -> Result<Description, ToolError> {
         assert!(input["when"] != "described", "a fault in describing");
         Ok(Description { title: "Panicking".into(), locations: Vec::new(), action: Action::Read })
     }

@@ -125,6 +125,41 @@ async fn a_link_to_a_folder_that_is_gone_does_not_keep_commands_from_being_judge
     world.window.close().await;
 }
 
+#[tokio::test]
+async fn calls_that_ask_a_disk_that_is_gone_fail_in_time_and_the_server_goes_on_meanwhile() {
+    let Some(world) = World::new(User::Same, "intercept_commands = true").await else { return };
+    std::fs::create_dir(world.home.join("far")).unwrap();
+    world.works("cd ~/far").await;
+    let Some(gone) = Gone::mount(world.home.join("far")) else { return world.window.close().await };
+    let file = gone.folder().join("x").display().to_string();
+    // As many as the runtime has workers, and one more in the shell's own folder.
+    let calls = [
+        ("read_file", json!({ "path": file })),
+        ("shell_run", json!({ "command": format!("cat {file}"), "cwd": "." })),
+        ("shell_run", json!({ "command": "ls" })),
+    ];
+    let others = [world.window.new_session().await, world.window.new_session().await];
+    let sessions = others.iter().chain([&world.session]);
+    let before = world.model.asked().len();
+    for (session, (number, (tool, input))) in sessions.clone().zip(calls.into_iter().enumerate()) {
+        world.model.then(Answer::calls(tool, input));
+        world.window.prompt(session, &format!("Go, {number}.")).await;
+        world.model.asked_times(before + number + 1).await;
+    }
+    world.window.call::<methods::SessionList>(json!({})).await;
+    for _ in sessions.clone() {
+        world.model.then(Answer::says("Done."));
+    }
+    for session in sessions {
+        world.window.until_end(session, StopReason::EndTurn).await;
+    }
+    for asked in world.model.asked().iter().skip(before + 3) {
+        assert!(asked.last_results()[0].contains("does not answer"), "{:?}", asked.last_results());
+    }
+    drop(gone);
+    world.window.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shell_or_a_job_in_a_folder_that_is_gone_says_so_in_time() {
     let Some(gone) = Gone::new() else { return };

@@ -11,7 +11,7 @@ mod leak;
 mod question;
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -81,6 +81,12 @@ pub(crate) struct Ended {
     pub(crate) refused: Option<String>,
 }
 
+/// What can be said of a call before anything is asked or done.
+pub(crate) struct Checked {
+    began: Instant,
+    described: Result<Description, Outcome>,
+}
+
 /// What a call came to, on any way.
 #[derive(Default)]
 struct Outcome {
@@ -129,11 +135,16 @@ impl Gate {
         self.tool(&call.name).is_none_or(|tool| tool.access() == Access::Read)
     }
 
-    /// Lets a call through or stops it. Ends in time when the turn is cancelled.
-    pub(crate) async fn pass(&self, call: &OpenCall) -> Ended {
+    /// What can be said of a call before anything is asked or done. Ends in time when the turn is cancelled.
+    pub(crate) async fn check(&self, call: &OpenCall) -> Checked {
         let began = Instant::now();
+        Checked { began, described: self.described(call, self.tool(&call.name)).await }
+    }
+
+    /// Lets a call through that was checked, or stops it. Ends in time when the turn is cancelled.
+    pub(crate) async fn pass(&self, call: &OpenCall, checked: Checked) -> Ended {
+        let Checked { began, described: checked } = checked;
         let tool = self.tool(&call.name);
-        let checked = self.check(call, tool);
         self.session.record(self.started(call, tool, checked.as_ref().ok()));
         let outcome = match (tool, checked) {
             (Some(tool), Ok(description)) => match file_blocks::nothing_more(call) {
@@ -242,8 +253,8 @@ impl Gate {
         Ended { event, refused: outcome.refused }
     }
 
-    /// All that can be said before anything is asked or done.
-    fn check(&self, call: &OpenCall, tool: Option<&Arc<dyn Tool>>) -> Result<Description, Outcome> {
+    /// What a call would do, or why it is stopped at once.
+    async fn described(&self, call: &OpenCall, tool: Option<&Arc<dyn Tool>>) -> Result<Description, Outcome> {
         let Some(tool) = tool else {
             let names: Vec<_> = self.offered.iter().map(|spec| spec.name.as_str()).collect();
             let text = format!("there is no tool `{}`; there are: {}", call.name, names.join(", "));
@@ -276,9 +287,11 @@ impl Gate {
                  done, since what stands around it cannot be trusted. Make the call again without it"
             )));
         }
-        match catch_unwind(AssertUnwindSafe(|| tool.describe(&call.input))) {
-            Ok(described) => described.map_err(|error| Outcome::failed(error.to_string())),
-            Err(panic) => Err(panicked(&call.name, &*panic)),
+        let describing = AssertUnwindSafe(tool.describe(&call.input)).catch_unwind();
+        match at_any_rate(&self.cancel, describing).await {
+            None => Err(Outcome::cancelled()),
+            Some(Ok(described)) => described.map_err(|error| Outcome::failed(error.to_string())),
+            Some(Err(panic)) => Err(panicked(&call.name, &*panic)),
         }
     }
 

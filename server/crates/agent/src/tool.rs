@@ -29,11 +29,12 @@ pub trait Tool: Send + Sync {
     /// What it touches; decides modes, parallelism and the barrier.
     fn access(&self) -> Access;
 
-    /// Checks an input and says what the call would do, without doing any of it.
+    /// Checks an input and says what the call would do, without doing any of it. It may ask the disk, for a bounded
+    /// time and without holding anybody up meanwhile.
     ///
     /// # Errors
-    /// An input that does not fit; the message names the field.
-    fn describe(&self, input: &Value) -> Result<Description, ToolError>;
+    /// An input that does not fit; the message names the field. A disk that does not answer.
+    async fn describe(&self, input: &Value) -> Result<Description, ToolError>;
 
     /// What the edits of a call come to as far as its input has arrived, to be shown while the rest still does. Nothing
     /// for a tool that does not edit. Cheap, since it is asked at every piece, and bound to grow: with more of the

@@ -7,6 +7,7 @@
 mod budget;
 mod circles;
 mod live;
+mod making;
 mod request;
 mod retry;
 #[cfg(test)]
@@ -15,7 +16,6 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use futures_util::{FutureExt, StreamExt, stream};
 use protocol::content::Usage;
 use protocol::event::Severity;
 use protocol::session::Mode;
@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::budget::Budget;
 use self::circles::Circles;
+use self::making::Asked;
 use self::request::BrokenOff;
 use self::retry::Failures;
 use crate::dispatch::{Ended, Gate};
@@ -34,9 +35,6 @@ use crate::model::{Model, Response, Stop, ToolSpec, cost};
 use crate::session::{Interjection, NewErrors, Session};
 use crate::tool::Tool;
 use crate::wait::{at_any_rate, until_cancelled};
-
-/// How many reading calls run at once.
-const PARALLEL: usize = 8;
 
 /// How often a turn goes on only to tell the model of files that were not taken; where it writes of them, it means
 /// none.
@@ -212,13 +210,6 @@ impl From<StopReason> for End {
     fn from(stop: StopReason) -> Self {
         Self { stop, error: None }
     }
-}
-
-/// A call that an answer makes.
-struct Asked {
-    call: OpenCall,
-    /// Why it must not be made, for the model.
-    problem: Option<&'static str>,
 }
 
 impl Turn {
@@ -496,10 +487,7 @@ impl Turn {
         while !rest.is_empty() {
             let together = rest.iter().take_while(|asked| self.gate.is_parallel(&asked.call)).count();
             let (group, later) = rest.split_at(together.max(1));
-            // Boxed, so that the compiler can see that the turn may move between threads.
-            let passing: Vec<_> = group.iter().map(|asked| pass(&self.gate, asked).boxed()).collect();
-            let ended: Vec<Ended> = stream::iter(passing).buffered(PARALLEL).collect().await;
-            for (Asked { call, .. }, ended) in group.iter().zip(ended) {
+            for (Asked { call, .. }, ended) in group.iter().zip(making::beside(&self.gate, group).await) {
                 if let Event::ToolCallEnded { result, .. } = &ended.event {
                     let count = self.circles.count(call, result, !self.gate.is_parallel(call));
                     if count >= self.gate.limits.repeats {
@@ -588,12 +576,4 @@ fn left_broken(errors: &NewErrors) -> Event {
 
 fn counted(count: u32, one: &str, more: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { more })
-}
-
-async fn pass(gate: &Gate, Asked { call, problem }: &Asked) -> Ended {
-    match problem {
-        _ if gate.cancel.is_cancelled() => gate.close_cancelled(call),
-        Some(problem) => gate.close(call, problem),
-        None => gate.pass(call).await,
-    }
 }

@@ -35,8 +35,8 @@ impl Tool for After {
         self.tool.access()
     }
 
-    fn describe(&self, input: &Value) -> Result<Description, ToolError> {
-        self.tool.describe(input)
+    async fn describe(&self, input: &Value) -> Result<Description, ToolError> {
+        self.tool.describe(input).await
     }
 
     fn preview<'a>(&self, input: &'a PartialInput) -> Vec<DiffPart<'a>> {

@@ -509,16 +509,16 @@ mod tests {
         assert_eq!(operations.len(), 3, "{description}");
     }
 
-    #[test]
-    fn permission_judges_every_file_and_a_patch_that_cannot_be_read_is_no_question() {
+    #[tokio::test]
+    async fn permission_judges_every_file_and_a_patch_that_cannot_be_read_is_no_question() {
         let world = world();
         let tools = crate::builtin(&world.services());
         let tool = tools.iter().find(|tool| tool.spec().name == "edit_apply_patch").unwrap();
-        let description = tool.describe(&json!({ "patch": PATCH })).unwrap();
+        let description = tool.describe(&json!({ "patch": PATCH })).await.unwrap();
         let paths = ["src/a.rs", "new/b.rs", "old.rs", "moved/new.rs", "gone.rs"].map(|name| world.path(name));
         assert_eq!(description.action, Action::Edit { paths: paths.to_vec() });
         assert_eq!(description.title, "Patching src/a.rs and 4 other files");
-        let error = tool.describe(&json!({ "patch": "*** Update File: a\n~x\n" })).unwrap_err().to_string();
+        let error = tool.describe(&json!({ "patch": "*** Update File: a\n~x\n" })).await.unwrap_err().to_string();
         assert!(error.starts_with("invalid input: line 2 of the patch: `~x` begins with none of"), "{error}");
     }
 }

@@ -90,8 +90,8 @@ mod tests {
         assert!(call(&services, "edit_create_file", input).await.is_err(), "a call has a word for it");
     }
 
-    #[test]
-    fn there_are_the_tools_that_files_in_answers_become_calls_of() {
+    #[tokio::test]
+    async fn there_are_the_tools_that_files_in_answers_become_calls_of() {
         let tools = crate::builtin(&World::new(&[]).services());
         let calls = [
             (CREATE, json!({ "path": "a", "content": "x\n" })),
@@ -99,7 +99,7 @@ mod tests {
         ];
         for (name, input) in calls {
             let tool = tools.iter().find(|tool| tool.spec().name == name).unwrap();
-            assert!(tool.describe(&input).is_ok(), "{name}");
+            assert!(tool.describe(&input).await.is_ok(), "{name}");
         }
     }
 

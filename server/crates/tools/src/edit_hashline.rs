@@ -393,13 +393,13 @@ mod tests {
         assert!(edit("../x", "1#7KQX").await.contains("is outside the workspace"));
     }
 
-    #[test]
-    fn permission_judges_the_file() {
+    #[tokio::test]
+    async fn permission_judges_the_file() {
         let world = World::new(&[("a", "x")]);
         let tools = crate::builtin(&world.services());
         let tool = tools.iter().find(|tool| tool.spec().name == "edit_hashline").unwrap();
         let edits = json!([{ "line": "1#7KQX", "content": "y" }]);
-        let description = tool.describe(&json!({ "path": "./a", "edits": edits })).unwrap();
+        let description = tool.describe(&json!({ "path": "./a", "edits": edits })).await.unwrap();
         assert_eq!(description.action, Action::Edit { paths: vec![world.path("a")] });
         assert_eq!(description.title, "Editing a");
     }

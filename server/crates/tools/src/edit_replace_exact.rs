@@ -162,12 +162,12 @@ mod tests {
         assert_eq!(text, "error: invalid input: `expected_count` must be at least 1");
     }
 
-    #[test]
-    fn permission_judges_the_file() {
+    #[tokio::test]
+    async fn permission_judges_the_file() {
         let world = World::new(&[("a", "x")]);
         let tools = crate::builtin(&world.services());
         let tool = tools.iter().find(|tool| tool.spec().name == "edit_replace_exact").unwrap();
-        let description = tool.describe(&json!({ "path": "./a", "old_text": "x", "new_text": "y" })).unwrap();
+        let description = tool.describe(&json!({ "path": "./a", "old_text": "x", "new_text": "y" })).await.unwrap();
         assert_eq!(description.action, Action::Edit { paths: vec![world.path("a")] });
         assert_eq!(description.title, "Editing a");
     }

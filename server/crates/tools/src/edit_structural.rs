@@ -364,13 +364,13 @@ mod tests {
         assert!(output.text.ends_with(told), "{}", output.text);
     }
 
-    #[test]
-    fn permission_judges_the_files_that_are_named_before_they_are_read() {
+    #[tokio::test]
+    async fn permission_judges_the_files_that_are_named_before_they_are_read() {
         let world = World::new(&[("a.rs", "")]);
         let tools = crate::builtin(&world.services());
         let tool = tools.iter().find(|tool| tool.spec().name == "edit_structural").unwrap();
-        let action = |paths: &[&str]| tool.describe(&input("f($A)", "g($A)", paths)).unwrap().action;
-        assert_eq!(action(&["./a.rs"]), Action::Edit { paths: vec![world.path("a.rs")] });
-        assert_eq!(action(&["a.rs", "src"]), Action::Read);
+        let action = async |paths: &[&str]| tool.describe(&input("f($A)", "g($A)", paths)).await.unwrap().action;
+        assert_eq!(action(&["./a.rs"]).await, Action::Edit { paths: vec![world.path("a.rs")] });
+        assert_eq!(action(&["a.rs", "src"]).await, Action::Read);
     }
 }

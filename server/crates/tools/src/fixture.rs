@@ -118,7 +118,7 @@ pub(crate) async fn call(services: &Services, tool: &str, input: Value) -> Resul
     let tools = crate::builtin(services);
     let called: Arc<dyn Tool> = Arc::clone(tools.iter().find(|candidate| candidate.spec().name == tool).unwrap());
     let made = async {
-        let judged = Some(called.describe(&input)?.action);
+        let judged = Some(called.describe(&input).await?.action);
         called.run(Call { id: "call".into(), cancel: CancellationToken::new(), judged }, input).await
     };
     let made = made.await;

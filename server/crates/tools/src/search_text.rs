@@ -249,8 +249,8 @@ mod tests {
         assert!(text.contains(" of 2000 matches in 1 file; narrow"), "{}", &text[text.len() - 100..]);
     }
 
-    #[test]
-    fn permission_judges_the_path_that_is_searched() {
+    #[tokio::test]
+    async fn permission_judges_the_path_that_is_searched() {
         let world = World::new(&[(".env", "x"), ("src/a.rs", "x")]);
         for tool in crate::builtin(&world.services()) {
             let (searched, input) = match tool.spec().name.as_str() {
@@ -259,7 +259,7 @@ mod tests {
                 "list_files" => ("src", json!({ "path": "src" })),
                 _ => continue,
             };
-            let locations = tool.describe(&input).unwrap().locations;
+            let locations = tool.describe(&input).await.unwrap().locations;
             assert_eq!(locations, [crate::location(&world.path(searched), None)], "{}", tool.spec().name);
         }
     }

@@ -103,7 +103,7 @@ impl Typed for ShellRun {
         timeout(input)?;
         let folder = self.folder(input)?;
         let locations = folder.iter().map(|folder| location(folder, None)).collect();
-        let mut action = execution(&input.command, folder.unwrap_or_else(|| self.services.shell.cwd()));
+        let mut action = execution(&input.command, folder.unwrap_or_else(|| self.services.shell.cwd()))?;
         let mut title = format!("Running {}", first_line(&input.command));
         if self.is_outside(input) {
             let why = input.why.as_deref().map(str::trim).filter(|why| !why.is_empty()).ok_or_else(|| {

@@ -65,7 +65,7 @@ impl Typed for ShellStart {
         wait(input)?;
         let folder = self.folder(input)?;
         let locations = folder.iter().map(|folder| location(folder, None)).collect();
-        let action = execution(&input.command, folder.unwrap_or_else(|| self.services.shell.cwd()));
+        let action = execution(&input.command, folder.unwrap_or_else(|| self.services.shell.cwd()))?;
         Ok(Description { title: format!("Starting {}", first_line(&input.command)), locations, action })
     }
 

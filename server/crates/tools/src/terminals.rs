@@ -12,8 +12,8 @@ use protocol::TerminalId;
 use protocol::terminal::{Certainty, Ready};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use workspace::shell::{self, Excerpt, Job, Shell};
-use workspace::{paths, search};
+use workspace::shell::{self, Excerpt, Job, Shell, ShellError};
+use workspace::{answers, paths, search};
 
 use crate::{Services, blocking, how_to_read};
 
@@ -246,13 +246,20 @@ pub(crate) fn first_line(command: &str) -> String {
     if shown.len() < command.len() { format!("{shown} …") } else { shown.to_owned() }
 }
 
-/// What permission is to judge of a command line that would run in a folder.
-pub(crate) fn execution(line: &str, cwd: PathBuf) -> Action {
+/// What permission is to judge of a command line that would run in a folder. Asks the disk.
+///
+/// # Errors
+/// The folder does not answer.
+pub(crate) fn execution(line: &str, cwd: PathBuf) -> Result<Action, ToolError> {
+    // It is known of a folder that did not answer before, so the next command is refused at once.
+    if !answers::answers(&cwd) {
+        return Err(ToolError::Failed(ShellError::Silent(cwd).to_string()));
+    }
     let parsed = shell::parse(line);
     let named = permission::named_paths(&parsed, &cwd);
     let keys = if permission::looks_around(&parsed) { keys_around(&parsed, &named, &cwd) } else { KeyFiles::default() };
     let links = paths::links_of(named);
-    Action::Execute { line: line.to_owned(), parsed, cwd, links, keys, outside: None }
+    Ok(Action::Execute { line: line.to_owned(), parsed, cwd, links, keys, outside: None })
 }
 
 /// The files that usually hold keys in the folder of a line, in the repository that this is of, and in the folders that

@@ -5,6 +5,7 @@
 //! place where a tool's input is defined.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent::model::ToolSpec;
 use agent::partial::PartialInput;
@@ -15,6 +16,11 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use workspace::answers::Looks;
+
+/// How long a call may take to be described. It looks for what a command's words lead to, which has its own bounds of
+/// some seconds.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A tool whose input is a type of its own.
 ///
@@ -23,7 +29,7 @@ use serde_json::Value;
 #[async_trait]
 pub trait Typed: Send + Sync + 'static {
     /// The input. Its doc comment is the tool's description.
-    type Input: DeserializeOwned + JsonSchema + Send;
+    type Input: DeserializeOwned + JsonSchema + Send + 'static;
     /// The tool's name: lower case, digits and `_`.
     const NAME: &'static str;
     /// What kind of thing it does.
@@ -31,7 +37,8 @@ pub trait Typed: Send + Sync + 'static {
     /// What it touches.
     const ACCESS: Access;
 
-    /// Says what a call would do, without doing any of it. See [`Tool::describe`].
+    /// Says what a call would do, without doing any of it. It may ask the disk, which may never answer: it has a thread
+    /// of its own. See [`Tool::describe`].
     ///
     /// # Errors
     /// An input that cannot be meant, such as a path outside the workspace.
@@ -64,12 +71,14 @@ pub trait Typed: Send + Sync + 'static {
 
 /// Makes a typed tool one that can stand in a list with others.
 pub fn erase<T: Typed>(tool: T) -> Arc<dyn Tool> {
-    Arc::new(Erased { spec: spec::<T>(), tool })
+    Arc::new(Erased { spec: spec::<T>(), tool: Arc::new(tool), looks: Looks::default() })
 }
 
 struct Erased<T> {
     spec: ToolSpec,
-    tool: T,
+    tool: Arc<T>,
+    /// Its own: what one tool of one session waits for in vain keeps no other from its work.
+    looks: Looks,
 }
 
 #[async_trait]
@@ -86,8 +95,14 @@ impl<T: Typed> Tool for Erased<T> {
         T::ACCESS
     }
 
-    fn describe(&self, input: &Value) -> Result<Description, ToolError> {
-        self.tool.describe(&parse(input)?)
+    async fn describe(&self, input: &Value) -> Result<Description, ToolError> {
+        let (tool, input) = (Arc::clone(&self.tool), parse(input)?);
+        let described = self.looks.answer(PATIENCE, move || tool.describe(&input)).await;
+        described.unwrap_or_else(|| {
+            let words = "the disk does not answer, as where a folder lies on a machine that is gone; nothing was done. Use \
+                         other files and folders, and tell the user";
+            Err(ToolError::Failed(words.to_owned()))
+        })
     }
 
     fn preview<'a>(&self, input: &'a PartialInput) -> Vec<DiffPart<'a>> {
@@ -298,23 +313,55 @@ mod tests {
         assert_eq!(output.text, "hohoho");
     }
 
-    #[test]
-    fn an_input_that_does_not_fit_names_the_field() {
+    #[tokio::test]
+    async fn an_input_that_does_not_fit_names_the_field() {
         let tool = erase(SayTool);
-        let words = |input: Value| tool.describe(&input).unwrap_err().to_string();
-        assert_eq!(words(json!({ "times": 3 })), "invalid input: missing field `title`");
+        let words = async |input: Value| tool.describe(&input).await.unwrap_err().to_string();
+        assert_eq!(words(json!({ "times": 3 })).await, "invalid input: missing field `title`");
         assert_eq!(
-            words(json!({ "title": "ho", "often": 3 })),
+            words(json!({ "title": "ho", "often": 3 })).await,
             "invalid input: unknown field `often`, expected one of `title`, `times`, `stretch`"
         );
         assert_eq!(
-            words(json!({ "title": "ho", "times": "3" })),
+            words(json!({ "title": "ho", "times": "3" })).await,
             "invalid input: field `times`: invalid type: string \"3\", expected u32"
         );
         assert_eq!(
-            words(json!({ "title": "ho", "stretch": { "start": -1 } })),
+            words(json!({ "title": "ho", "stretch": { "start": -1 } })).await,
             "invalid input: field `stretch`: invalid value: integer `-1`, expected u32"
         );
-        assert_eq!(words(json!("ho")), "invalid input: the input must be a JSON object");
+        assert_eq!(words(json!("ho")).await, "invalid input: the input must be a JSON object");
+    }
+
+    /// A tool whose disk answers once this is dropped.
+    struct Waits(std::sync::Mutex<std::sync::mpsc::Receiver<()>>);
+
+    #[derive(Deserialize, JsonSchema)]
+    struct Nothing {}
+
+    #[async_trait]
+    impl Typed for Waits {
+        type Input = Nothing;
+        const NAME: &'static str = "waits";
+        const KIND: ToolKind = ToolKind::Read;
+        const ACCESS: Access = Access::Read;
+
+        fn describe(&self, _: &Nothing) -> Result<Description, ToolError> {
+            let _ = self.0.lock().unwrap().recv();
+            Err(ToolError::Cancelled)
+        }
+
+        async fn run(&self, _: Call, _: Nothing) -> Result<Output, ToolError> {
+            Ok(Output::default())
+        }
+    }
+
+    #[tokio::test]
+    async fn while_the_disk_is_asked_for_a_description_nobody_else_waits() {
+        let (disk, silence) = std::sync::mpsc::channel();
+        let (tool, input) = (erase(Waits(silence.into())), json!({}));
+        // On the one thread of this runtime.
+        let (described, ()) = tokio::join!(tool.describe(&input), async { drop(disk) });
+        assert_eq!(described.unwrap_err(), ToolError::Cancelled);
     }
 }

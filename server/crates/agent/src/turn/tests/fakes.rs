@@ -404,7 +404,7 @@ impl Tool for FakeTool {
         self.access
     }
 
-    fn describe(&self, input: &Value) -> Result<Description, ToolError> {
+    async fn describe(&self, input: &Value) -> Result<Description, ToolError> {
         if input.get("bad").is_some() {
             return Err(ToolError::InvalidInput("`bad` is not a field".to_owned()));
         }
