@@ -439,6 +439,58 @@ mod tests {
         }
     }
 
+    #[test]
+    fn where_the_system_has_none_no_program_is_taken_from_where_commands_of_any_session_may_write() {
+        // Not among temporary files, from which nothing is taken.
+        let place = tempfile::TempDir::with_prefix_in("azimuth-programs-", "/srv");
+        let place = place.or_else(|_| tempfile::TempDir::new_in(std::env::var_os("HOME").unwrap())).unwrap();
+        let (home, temporary) = (place.path().canonicalize().unwrap(), tempfile::tempdir().unwrap());
+        let theirs = [
+            (".npm/_npx", "a package cache"),
+            ("other/.venv/bin", "another project's environment"),
+            ("other/node_modules/.bin", "another project's packages"),
+            ("dotfiles/bin", "another project"),
+            ("bin", "a link to another project"),
+            ("single", "a link to a file of another project"),
+            ("elsewhere/bin", "a folder that another session works in"),
+            ("mine/bin", "a folder that the user lets commands write"),
+            ("project/bin", "the workspace"),
+        ];
+        let but = ["elsewhere/bin", "mine", "project"].map(|name| home.join(name));
+        std::fs::create_dir_all(home.join("dotfiles/.git")).unwrap();
+        std::fs::create_dir_all(home.join("other/.venv")).unwrap();
+        std::fs::write(home.join("other/.venv/pyvenv.cfg"), "").unwrap();
+        std::fs::create_dir(home.join("dotfiles/bin")).unwrap();
+        symlink(home.join("dotfiles/bin"), home.join("bin")).unwrap();
+        std::fs::create_dir(home.join("single")).unwrap();
+        symlink(home.join("dotfiles/bin/git"), home.join("single/git")).unwrap();
+        let folders = theirs.map(|(folder, _)| home.join(folder));
+        for folder in folders.iter().chain([&temporary.path().to_owned(), &home.join("users"), &home.join("none")]) {
+            std::fs::create_dir_all(folder).unwrap();
+            if !folder.ends_with("none") {
+                std::fs::write(folder.join("git"), "").unwrap();
+                std::fs::set_permissions(folder.join("git"), PermissionsExt::from_mode(0o755)).unwrap();
+            }
+        }
+        let others = Others::of(&|name| (name == "HOME").then(|| home.clone().into()));
+        let found = |users: &[&Path]| {
+            let users = std::env::join_paths(users).unwrap();
+            find_among(home.join("none").as_os_str(), || users, "git", &but, &others)
+        };
+        for (folder, whose) in theirs {
+            assert_eq!(found(&[&home.join(folder)]), None, "{whose}");
+        }
+        assert_eq!(found(&[temporary.path()]), None, "a temporary folder");
+        let users = home.join("users");
+        let all: Vec<&Path> = folders.iter().map(PathBuf::as_path).chain([temporary.path(), &users]).collect();
+        assert_eq!(found(&all), Some(users.join("git")));
+        let planted = || users.clone().into_os_string();
+        let of_system = find_among(home.join("users").as_os_str(), || home.join("none").into(), "git", &but, &others);
+        assert_eq!(of_system, Some(users.join("git")));
+        let first = find_among(OsStr::new(USUAL), planted, "sh", &but, &others);
+        assert!(first.is_some_and(|sh| !sh.starts_with(&home)), "the system's come first");
+    }
+
     #[tokio::test]
     async fn a_disk_that_does_not_answer_is_not_waited_for() {
         // It answers once this is dropped.
