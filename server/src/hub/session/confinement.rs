@@ -60,8 +60,14 @@ pub(crate) fn folders_of_sessions(store: &dyn Store) -> Result<Vec<PathBuf>, Sto
     let folders: BTreeSet<_> = all.into_iter().flat_map(|session| session.folders).collect();
     let folders = folders.iter().filter_map(|uri| paths::from_uri(uri).ok());
     let folders: BTreeSet<_> = folders.flat_map(|folder| [sandbox::resolved(&folder), folder]).collect();
-    let is_kept = |folder: &PathBuf| ![home.as_path(), Path::new("/usr/bin")].iter().any(|it| it.starts_with(folder));
-    Ok(folders.into_iter().filter(is_kept).collect())
+    Ok(narrow(folders.into_iter(), &home))
+}
+
+/// Those of the folders that hold neither the home folder, by whichever of its names, nor the system. Asks the disk.
+fn narrow(folders: impl Iterator<Item = PathBuf>, home: &Path) -> Vec<PathBuf> {
+    let real = home.canonicalize().unwrap_or_default();
+    let is_held = |folder: &Path| [home, &real, Path::new("/usr/bin")].iter().any(|it| it.starts_with(folder));
+    folders.filter(|folder| !is_held(folder)).collect()
 }
 
 /// The same for language servers, as it is when they are looked at.
@@ -278,5 +284,17 @@ mod tests {
             assert_eq!(found("Read(~/keys/**)", folder), [at("data/keys")]);
             assert_eq!(found("Read(~/w/app/keys/**)", folder), [at("data/keys")]);
         }
+    }
+
+    #[test]
+    fn a_session_in_the_home_folder_makes_no_project_of_it_by_either_of_its_names() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |path: &str| place.path().canonicalize().unwrap().join(path);
+        std::fs::create_dir_all(at("var/home/ada")).unwrap();
+        std::os::unix::fs::symlink("var/home", at("home")).unwrap();
+        let wide = ["home/ada", "home", "var/home/ada", "var/home"].map(at);
+        let wide = wide.into_iter().chain(["/", "/usr"].map(PathBuf::from));
+        let projects = [at("home/ada/one"), at("var/home/ada/two"), at("tools"), "/usr/local".into()];
+        assert_eq!(narrow(wide.chain(projects.clone()), &at("home/ada")), projects);
     }
 }

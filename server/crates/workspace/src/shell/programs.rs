@@ -160,7 +160,11 @@ impl Told {
 /// There is none, or the disk does not answer; in words for the user.
 pub(super) async fn shell(but: Vec<PathBuf>) -> Result<PathBuf, String> {
     let found = answered(2 * PATIENCE, move || ["bash", "sh"].into_iter().find_map(|name| find(name, &but))).await?;
-    found.ok_or_else(|| "there is neither bash nor sh in PATH or /bin; install bash".to_owned())
+    found.ok_or_else(|| {
+        "there is neither bash nor sh but what commands may have written; install bash, or open a folder that does not \
+         hold the system"
+            .to_owned()
+    })
 }
 
 /// What a look for programs gives, which is waited for only so long.
@@ -493,6 +497,12 @@ mod tests {
         assert_eq!(of_system, Some(users.join("git")));
         let first = find_among(OsStr::new(USUAL), planted, "sh", &but, &others);
         assert!(first.is_some_and(|sh| !sh.starts_with(&home)), "the system's come first");
+    }
+
+    #[tokio::test]
+    async fn where_commands_may_write_the_system_that_is_said_of_the_shell_that_is_not_taken() {
+        let said = shell(vec!["/".into()]).await.unwrap_err();
+        assert!(said.contains("commands may have written") && said.contains("open a folder"), "{said}");
     }
 
     #[tokio::test]
