@@ -587,7 +587,7 @@ fn what_the_table_has_for_a_provider_is_what_one_can_have() {
 #[test]
 fn what_is_wrong_in_a_layer_is_said_with_its_place() {
     for (said, problem) in [
-        (json!({ "mdoel": 1 }), "`azimuth.mdoel`: unknown field `mdoel`, expected one of `model`, `log`, "),
+        (json!({ "mdoel": 1 }), "`azimuth.mdoel`: unknown field `mdoel`, expected one of `model`, "),
         (
             json!({ "formatEdits": "all" }),
             "`azimuth.formatEdits`: unknown variant `all`, expected one of `off`, `lines`, `file`",
