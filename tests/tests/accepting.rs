@@ -1,4 +1,4 @@
-//! Edits that are accepted as they come: in a session, and always in a project.
+//! Edits that are accepted automatically: in a session, and always in a project.
 
 use harness::window::Window;
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
@@ -243,7 +243,7 @@ async fn a_client_without_a_panel_switches_it_by_a_slash_command_or_a_command() 
         }
     };
     assert_eq!(said("/auto").await, "edits wait for your review in this conversation");
-    assert!(said("/auto on --project").await.starts_with("edits are accepted as they come in this project"));
+    assert!(said("/auto on --project").await.starts_with("edits are accepted automatically in this project"));
     world.turn(&world.session, &[("a.txt", "one", "1")]).await;
     assert_eq!(world.project.read("a.txt"), "1\ntwo\nthree\n");
     assert!(said("/auto").await.contains("in this project"));

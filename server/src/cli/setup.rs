@@ -58,8 +58,8 @@ impl Setup {
     }
 }
 
-/// A folder that one run has for itself in the user's data folder: no command in a sandbox can write there, unlike among
-/// temporary files. It goes with the run.
+/// A folder that one run has for itself in the user's data folder: no command in a sandbox can write there, unlike
+/// among temporary files. It goes with the run.
 pub(super) struct Private {
     folder: TempDir,
     /// The data folder, where there was none before. It goes after what is in it.

@@ -37,7 +37,7 @@ pub(super) enum Message {
     NewSession(Caller, NewSession, Reply<SessionNewResult>),
     /// A session was made: start its task.
     Created(SessionId, NewSession, Caller, Reply<SessionNewResult>),
-    /// Edits in every session of a project are accepted as they come from now on, or no longer.
+    /// Edits in every session of a project are accepted automatically from now on, or no longer.
     Always(Arc<str>, bool),
     /// What is said of the trust in some folder is other than it was.
     TrustChanged,
@@ -48,7 +48,7 @@ pub(super) enum Message {
 }
 
 impl Post {
-    /// Whether it waits for what was begun before it.
+    /// True if it waits for what was begun before it.
     pub(super) fn is_request(&self) -> bool {
         matches!(self.message, Message::Input(Input::Request(_) | Input::CatchUp(_)))
     }
@@ -58,7 +58,7 @@ impl Post {
 #[derive(Clone)]
 pub(super) struct Caller {
     pub(super) id: ClientId,
-    /// Whether it is another process's window.
+    /// True if it is another process's window.
     pub(super) is_attached: bool,
     /// The name of its editor.
     pub(super) name: Option<Arc<str>>,
@@ -74,7 +74,7 @@ pub(super) struct NewSession {
     pub(super) folders: Vec<PathBuf>,
     pub(super) model: Option<String>,
     pub(super) mode: Mode,
-    /// Whether the user asked for it by a command: chat documents name it, so it is kept whatever comes of it.
+    /// True if the user asked for it by a command: chat documents name it, so it is kept whatever comes of it.
     pub(super) is_asked_for: bool,
 }
 

@@ -88,7 +88,7 @@ pub(super) enum Message {
     FilesChanged(Arc<[PathBuf]>),
     /// The configuration changed.
     Config(Arc<Config>),
-    /// Edits in every session of a project are accepted as they come from now on, or no longer.
+    /// Edits in every session of a project are accepted automatically from now on, or no longer.
     Always(Arc<str>, bool),
     /// What is said of the trust in some folder, or by this editor, is other than it was.
     Trust(Option<(ClientId, bool)>),
@@ -127,7 +127,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// Whether the session is this process's own, and not one that another process has or that is not there.
+    /// True if the session is this process's own, and not one that another process has or that is not there.
     pub(super) fn is_host(&self) -> bool {
         self.holds.load(Ordering::Relaxed) && !self.inbox.is_closed()
     }

@@ -152,12 +152,14 @@ local function void_diffs(state, message_id)
   end
 end
 
----@param into azimuth.Usage
----@param usage? azimuth.Usage
-local function add_usage(into, usage)
-  for name in pairs(into) do
-    into[name] = into[name] + (usage and usage[name] or 0)
+--- Counts what was used and what it cost.
+---@param state azimuth.State
+---@param event { usage?: azimuth.Usage, cost?: number }
+local function pay(state, event)
+  for name in pairs(state.usage) do
+    state.usage[name] = state.usage[name] + (event.usage and event.usage[name] or 0)
   end
+  state.cost = state.cost + (event.cost or 0)
 end
 
 --- The model of a turn that used something, where its price is not known and that was not said yet.
@@ -532,14 +534,10 @@ function on.contextUsed(state, event)
   state.context = { used = event.used, limit = event.limit }
 end
 
-function on.sideAsked(state, event)
-  add_usage(state.usage, event.usage)
-  state.cost = state.cost + (event.cost or 0)
-end
+on.sideAsked = pay
 
 function on.turnEnded(state, event, at)
-  state.running = nil
-  state.retrying = nil
+  state.running, state.retrying = nil, nil
   void_diffs(state)
   -- Whatever the turn left open ends with it, from the turn's last entry back to its first.
   for place = #state.entries, 1, -1 do
@@ -558,8 +556,7 @@ function on.turnEnded(state, event, at)
       end
     end
   end
-  add_usage(state.usage, event.usage)
-  state.cost = state.cost + (event.cost or 0)
+  pay(state, event)
   add(state, at, {
     kind = "turn_end",
     turn_id = event.turnId,

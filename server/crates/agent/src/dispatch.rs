@@ -40,7 +40,7 @@ use crate::wait::{at_any_rate, until_cancelled, with_grace};
 /// How many changed files a command's result names.
 const MOST_NAMED: usize = 20;
 
-/// Whether a call may have effects outside, whatever becomes of its result.
+/// True if a call may have effects outside, whatever becomes of its result.
 fn acts(access: Access) -> bool {
     matches!(access, Access::Execute | Access::Background)
 }
@@ -57,7 +57,7 @@ pub(crate) struct Gate {
     pub(crate) session: Arc<dyn Session>,
     pub(crate) cancel: CancellationToken,
     pub(crate) limits: Limits,
-    /// Whether the model reads its edits as they were applied.
+    /// True if the model reads its edits as they were applied.
     pub(crate) canonical_edits: bool,
     /// The mark of files in its answers, where they are taken.
     pub(crate) file_mark: Option<Arc<str>>,
@@ -120,7 +120,7 @@ impl Outcome {
 }
 
 impl Gate {
-    /// Whether a call may run beside others.
+    /// True if a call may run beside others.
     pub(crate) fn is_parallel(&self, call: &OpenCall) -> bool {
         self.tool(&toolset::meant(call).name).is_none_or(|tool| tool.access() == Access::Read)
     }
@@ -179,12 +179,12 @@ impl Gate {
         Some(self.end(call, outcome, Instant::now()))
     }
 
-    /// Whether a call, once begun, may have changed something outside.
+    /// True if a call, once begun, may have changed something outside.
     pub(crate) fn has_effects(&self, call: &OpenCall) -> bool {
         self.tool(&toolset::meant(call).name).is_some_and(|tool| acts(tool.access()))
     }
 
-    /// The tool of a call that still arrives, if the call will change something; none where the mode has no such calls.
+    /// The tool of a call that still arrives, if the call will change something; none if the mode has no such calls.
     pub(crate) fn changing(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.tool(name).filter(|tool| tool.access() != Access::Read && offers(self.mode, tool.access()))
     }
@@ -464,7 +464,7 @@ fn only(mode: Mode) -> &'static str {
     if mode == Mode::Plan { ONLY_PLANS } else { ONLY_LOOKS }
 }
 
-/// The edits of a plan that its call did not name, as when it searches for what to edit; none where permission has
+/// The edits of a plan that its call did not name, as when it searches for what to edit; none if permission has
 /// judged them all.
 fn unnamed(plan: &EditPlan, description: &Description) -> Option<Description> {
     let named = match &description.action {

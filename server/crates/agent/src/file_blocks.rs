@@ -165,7 +165,7 @@ fn cuts(id: &ToolCallId) -> Option<u32> {
     cuts.parse().ok()
 }
 
-/// Whether an answer's text has come to something that is worth to be kept if the rest of the answer is lost: a file,
+/// True if an answer's text has come to something that is worth to be kept if the rest of the answer is lost: a file,
 /// or whole lines of one.
 pub(crate) fn is_worth_keeping(content: &[AssistantBlock], mark: &str) -> bool {
     let (made, _) = into_calls(content.to_vec(), &MessageId::from(""), &[], mark);

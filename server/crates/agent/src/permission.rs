@@ -393,7 +393,7 @@ pub fn steers_us(path: &Path) -> bool {
     places::steers_us(path)
 }
 
-/// Whether a search may show a file: not where a `deny` or `ask` rule about reading fits the file. `named` is the path
+/// True if a search may show a file: not where a `deny` or `ask` rule about reading fits the file. `named` is the path
 /// that the call names, if it names one, and was judged for: an `ask` rule that fits that, or every call, was answered
 /// there. A file that usually holds keys is shown only where it is itself the path that the call names, or an `allow`
 /// rule of the user's is about it. Rules by a tool's own name are about that tool's calls, not about files that a

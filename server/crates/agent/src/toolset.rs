@@ -28,7 +28,7 @@ pub struct ToolSet(Arc<RwLock<Tools>>);
 struct Tools {
     /// Who brings tools, and which.
     sources: Vec<(Arc<str>, Vec<Arc<dyn Tool>>)>,
-    /// Whether tools may come and go.
+    /// True if tools may come and go.
     is_live: bool,
     /// The tools that the model was offered when it was first asked, and their modes' share of them is still.
     offered: Option<Arc<[Arc<dyn Tool>]>>,

@@ -26,7 +26,7 @@ pub enum Supplied {
     RulesText,
 }
 
-/// Whether something that a workspace supplies may run there, or count.
+/// True if something that a workspace supplies may run there, or count.
 pub fn may_run(trusted: bool, supplied: Supplied) -> bool {
     match supplied {
         Supplied::RulesText => true,

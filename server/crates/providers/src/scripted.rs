@@ -97,7 +97,7 @@ impl Scripted {
         Self::from_json(&text).map_err(|problem| failed(problem.to_string()))
     }
 
-    /// Whether a recording refuses a request that differs from the recorded one. Otherwise it is only logged: other
+    /// True if a recording refuses a request that differs from the recorded one. Otherwise it is only logged: other
     /// paths and times make most requests differ without harm.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
@@ -105,7 +105,7 @@ impl Scripted {
         self
     }
 
-    /// Whether a recording is played as slowly as it was made. Otherwise it is played at once.
+    /// True if a recording is played as slowly as it was made. Otherwise it is played at once.
     #[must_use]
     pub fn paced(mut self, paced: bool) -> Self {
         self.paced = paced;

@@ -49,7 +49,7 @@ pub(crate) fn suspect(layout: &Layout) {
     }
 }
 
-/// Whether damage was met that nobody has looked at, or a recovery was cut off.
+/// True if damage was met that nobody has looked at, or a recovery was cut off.
 pub(crate) fn is_due(layout: &Layout) -> bool {
     layout.suspect().exists() || layout.recovered().exists()
 }

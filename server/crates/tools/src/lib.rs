@@ -217,7 +217,7 @@ pub(crate) fn writable(services: &Services, path: &str) -> Result<PathBuf, ToolE
     }
 }
 
-/// Whether the text of a file with this hash may be told to a model that names the file in an edit: not where rules or
+/// True if the text of a file with this hash may be told to a model that names the file in an edit: not where rules or
 /// its name keep the file from the model, and it has not read it.
 pub(crate) fn may_quote(services: &Services, path: &Path, hash: &TextHash) -> bool {
     services.search.shows(path) || services.seen.is_current(path, hash)

@@ -27,7 +27,7 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// What a look gives; none where that takes longer, or where too many are stuck. Needs a tokio runtime around it,
+    /// What a look gives; none if that takes longer, or where too many are stuck. Needs a tokio runtime around it,
     /// which the look has around it too.
     ///
     /// # Panics
@@ -49,7 +49,7 @@ impl Looks {
         Some(looked.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
-    /// Begins to look on a thread of its own; none where too many are stuck, or the system gives no more threads.
+    /// Begins to look on a thread of its own; none if too many are stuck, or the system gives no more threads.
     fn begin(&self, look: impl FnOnce() + Send + 'static) -> Option<Look> {
         if self.stuck.load(Ordering::Relaxed) >= MOST {
             return None;
@@ -135,13 +135,13 @@ pub(crate) fn silent(folders: impl IntoIterator<Item = PathBuf>, longest: Durati
     silent
 }
 
-/// Whether a folder answers in two seconds. One that did not before, and of which nothing was heard since, does not:
+/// True if a folder answers in two seconds. One that did not before, and of which nothing was heard since, does not:
 /// that is known at once. Blocks.
 pub fn answers(folder: &Path) -> bool {
     silent([folder.to_owned()], Duration::from_secs(2)).is_empty()
 }
 
-/// Whether a path is a folder; none where it does not [answer](answers).
+/// Whether a path is a folder; none if it does not [answer](answers).
 pub(crate) async fn is_folder(path: &Path) -> Option<bool> {
     let path = path.to_owned();
     let look = move || answers(&path).then(|| path.is_dir());

@@ -463,7 +463,7 @@ fn in_time(until: Instant) -> Result<(), NotRemembered> {
     if Instant::now() > until { Err(NotRemembered::TooSlow) } else { Ok(()) }
 }
 
-/// Whether a file's text is not to be kept: the user's rules say so, or it is one in which keys and passwords usually
+/// True if a file's text is not to be kept: the user's rules say so, or it is one in which keys and passwords usually
 /// are.
 fn is_private(path: &Path, may_keep: &Shows) -> bool {
     !may_keep(path) || paths::is_for_keys(path)

@@ -479,7 +479,7 @@ impl Snapshot {
         self.is_gone || self.is_blank()
     }
 
-    /// Whether nothing was changed in it since it was opened or saved.
+    /// True if nothing was changed in it since it was opened or saved.
     pub fn is_as_saved(&self) -> bool {
         self.text == self.last_saved
     }

@@ -51,10 +51,10 @@ pub struct Search {
 /// once for each search, so that the rules in force when it begins hold for all of it.
 pub type MayRead = dyn Fn(Option<&Path>) -> Box<Shows> + Send + Sync;
 
-/// Whether there is any file that no search would show.
+/// True if there is any file that no search would show.
 pub type Hides = dyn Fn() -> bool + Send + Sync;
 
-/// Whether a search may show a file, by its absolute path.
+/// True if a search may show a file, by its absolute path.
 pub type Shows = dyn Fn(&Path) -> bool + Send + Sync;
 
 /// Where to search.

@@ -43,10 +43,10 @@ struct Change {
     turn: TurnId,
     before: Option<FileImage>,
     after: Option<FileImage>,
-    /// Why what it was before or after is not kept; none where it is.
+    /// Why what it was before or after is not kept; none if it is.
     unknown: Option<String>,
     undone: bool,
-    /// Whether it is another program's, which is not taken back with the turn.
+    /// True if it is another program's, which is not taken back with the turn.
     of_others: bool,
 }
 
@@ -57,9 +57,9 @@ pub(super) struct Way {
     pub(super) uri: String,
     /// The changes to take back or to put again, in this order. Never empty.
     pub(super) steps: Vec<RestoreStep>,
-    /// Whether each step begins where the one before it ends: nobody else changed the file in between.
+    /// True if each step begins where the one before it ends: nobody else changed the file in between.
     pub(super) unbroken: bool,
-    /// Whether a turn that stays as it is changed the file after these.
+    /// True if a turn that stays as it is changed the file after these.
     pub(super) later: bool,
     /// Why it cannot be gone: what the file was is not kept.
     pub(super) unknown: Option<String>,
@@ -160,7 +160,7 @@ impl Checkpoints {
         turns.max_by_key(|turn| self.places.get(turn))
     }
 
-    /// Whether all of these calls were made in these turns.
+    /// True if all of these calls were made in these turns.
     pub(super) fn are_of(&self, calls: &[ToolCallId], turns: &[TurnId]) -> bool {
         !calls.is_empty() && calls.iter().all(|call| self.calls.get(call).is_some_and(|turn| turns.contains(turn)))
     }
@@ -225,7 +225,7 @@ impl Checkpoints {
         ways.collect()
     }
 
-    /// Whether what was taken back in the review is put again with these turns.
+    /// True if what was taken back in the review is put again with these turns.
     fn puts_again(&self, change: &Change, direction: Direction, turns: &[TurnId]) -> bool {
         let is_undone = self.undone.iter().flatten().any(|undone| *undone == change.turn);
         direction == Direction::Redo && turns.contains(&change.turn) && !is_undone
@@ -335,7 +335,7 @@ impl Change {
     }
 }
 
-/// Whether two images are of the same file, as far as both tell.
+/// True if two images are of the same file, as far as both tell.
 pub(super) fn same(a: Option<&FileImage>, b: Option<&FileImage>) -> bool {
     match (a, b) {
         (None, None) => true,

@@ -31,7 +31,7 @@ impl Clients {
         self.home.as_ref()
     }
 
-    /// Whether this is the one whose documents count; without one, whether none is asked for.
+    /// True if this is the one whose documents count; without one, whether none is asked for.
     pub(super) fn is_home(&self, client: Option<ClientId>) -> bool {
         self.home.as_ref().map(|home| home.id) == client
     }

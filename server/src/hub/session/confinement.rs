@@ -94,7 +94,7 @@ fn instead(why: &str, can_be: bool) -> (Option<Policy>, String) {
     (can_be.then(Policy::closed), format!("the sandbox could not be made, {words}: {why}"))
 }
 
-/// What would hold them, to tell of it; none where nothing would. Nothing is made for that, and the settings of tools
+/// What would hold them, to tell of it; none if nothing would. Nothing is made for that, and the settings of tools
 /// are looked through for credentials only where it is `of_credentials` too.
 pub(crate) async fn told(
     own: [PathBuf; 2],
@@ -174,7 +174,7 @@ impl Plan {
         (Some(policy.with_settings_of_git(&environment, &data_folder.join("git"))), told, silent)
     }
 
-    /// The policy, where these settings of tools hold credentials; none where there is to be none, or can be none.
+    /// The policy, where these settings of tools hold credentials; none if there is to be none, or can be none.
     /// Blocks.
     fn policy(&self, mut credentials: Vec<PathBuf>, environment: &Environment) -> Option<Policy> {
         sandbox::support().by?;

@@ -67,7 +67,7 @@ pub(super) enum Message {
     Applied(Box<Applied>),
     /// What a file is that is about to be deleted; it waits until that is stored.
     Deleting(String, FileImage, oneshot::Sender<()>),
-    /// A file that has pending hunks was read anew: its text, none where it is gone.
+    /// A file that has pending hunks was read anew: its text, none if it is gone.
     BaseRead(PathBuf, Option<Arc<str>>),
     /// The editor says what a document would be, formatted.
     FormatAnswered(Box<Answered>),
@@ -153,7 +153,7 @@ impl Edits {
         self.review.texts(proposal).ok_or_else(|| Error::not_found("proposal", proposal))
     }
 
-    /// Whether accepted hunks are on their way into their files.
+    /// True if accepted hunks are on their way into their files.
     pub(super) fn are_applying(&self) -> bool {
         self.review.is_applying()
     }
@@ -367,8 +367,8 @@ impl Edits {
         })
     }
 
-    /// An undo or redo set a file, from the text with the hash `before` to the one with the hash `after`, none where
-    /// that is not sure. `now` is what was written, the inner none where the file was deleted, and the outer where
+    /// An undo or redo set a file, from the text with the hash `before` to the one with the hash `after`, none if
+    /// that is not sure. `now` is what was written, the inner none if the file was deleted, and the outer where
     /// nothing was written or an editor tells of it.
     pub(super) fn restored(
         &mut self,

@@ -1,5 +1,5 @@
 //! What the session may do without asking, and what it asks: its mode's rules and what was granted, whether edits are
-//! accepted as they come, the questions that stand, and the trust in its workspace.
+//! accepted automatically, the questions that stand, and the trust in its workspace.
 //!
 //! [`Gate`] owns all of that. Its methods are told the configuration and what the log comes to, and give back what is
 //! to be recorded; `routes` is what the session does where it takes more than the gate.
@@ -51,9 +51,9 @@ pub(super) enum Message {
     Grant(Rule, GrantScope, oneshot::Sender<()>),
     /// A language server that the project brings along is wanted.
     ProgramWanted(oneshot::Sender<Stand>),
-    /// Whether edits are accepted as they come in the whole project was kept, or could not be.
+    /// Whether edits are accepted automatically in the whole project was kept, or could not be.
     AlwaysKept(bool, Result<(), StoreError>, Reply<Done>),
-    /// Whether the workspace is trusted, as just read; none where that was not decided.
+    /// Whether the workspace is trusted, as just read; none if that was not decided.
     TrustRead(Option<bool>),
     /// An answer about trust that came after its turn had ended was kept.
     TrustKept(Caller),
@@ -69,7 +69,7 @@ pub(super) struct Gate {
     /// The rules in force, for the turn to read at any time.
     rules: InForce,
     grants: Grants,
-    /// Who said that edits are accepted as they come, or not.
+    /// Who said that edits are accepted automatically, or not.
     accepting: Accepting,
     questions: Questions,
     /// Whether the session's folders are trusted.
@@ -93,7 +93,7 @@ pub(super) struct Made {
 pub(super) struct Kept {
     /// What is granted in it.
     grants: Vec<Rule>,
-    /// Whether edits are accepted as they come in it.
+    /// True if edits are accepted automatically in it.
     always: bool,
 }
 
@@ -111,7 +111,7 @@ pub(super) struct Changes {
     always: u64,
 }
 
-/// How it stands with edits that are accepted as they come, as the log says it: whether they are, and for how long.
+/// How it stands with edits that are accepted automatically, as the log says it: whether they are, and for how long.
 type Stands = (bool, AutoScope);
 
 impl Gate {
@@ -152,7 +152,7 @@ impl Gate {
         Changes { grants: self.grants.changed(), always: self.accepting.said() }
     }
 
-    /// Whether the running turn began in mode `plan`.
+    /// True if the running turn began in mode `plan`.
     pub(super) fn turn_plans(&self) -> bool {
         self.turn == Some(Mode::Plan)
     }
@@ -289,13 +289,13 @@ impl Gate {
         events
     }
 
-    /// Has edits accepted as they come in this session from now on, or no longer.
+    /// Has edits accepted automatically in this session from now on, or no longer.
     pub(super) fn accept_here(&mut self, on: bool, config: &Config, stands: Stands) -> Option<Event> {
         self.accepting.say(on);
         self.news(config, stands)
     }
 
-    /// Keeps whether edits are accepted as they come in the whole project; comes back as [`Message::AlwaysKept`].
+    /// Keeps whether edits are accepted automatically in the whole project; comes back as [`Message::AlwaysKept`].
     pub(super) fn keep_always(&self, on: bool, reply: Reply<Done>) {
         let (store, project, own) = (Arc::clone(&self.store), self.project.clone(), self.own.clone());
         tokio::spawn(async move {
@@ -311,7 +311,7 @@ impl Gate {
         [said].into_iter().chain(self.news(config, (on, AutoScope::Project))).collect()
     }
 
-    /// A session of some project had edits accepted as they come in all of the project, or no longer.
+    /// A session of some project had edits accepted automatically in all of the project, or no longer.
     pub(super) fn always(&mut self, project: &str, on: bool, config: &Config, stands: Stands) -> Option<Event> {
         if project != self.project {
             return None;
@@ -320,7 +320,7 @@ impl Gate {
         self.news(config, stands)
     }
 
-    /// Whether edits are accepted as they come, where that is other than the log says.
+    /// Whether edits are accepted automatically, where that is other than the log says.
     pub(super) fn news(&self, config: &Config, (was, until): Stands) -> Option<Event> {
         let (on, scope) = self.accepting.in_force(config);
         (on != was || (on && scope != until)).then_some(Event::AcceptEditsChanged { on, scope })
@@ -332,7 +332,7 @@ impl Gate {
         Event::PermissionAsked { turn_id, request }
     }
 
-    /// Takes the user's answer. None where the question, one of `asked`, was answered already: in another view, or by
+    /// Takes the user's answer. None if the question, one of `asked`, was answered already: in another view, or by
     /// its turn's end.
     ///
     /// # Errors

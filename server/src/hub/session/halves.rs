@@ -36,7 +36,7 @@ struct Unmade<'s> {
     /// The file, for people.
     file: &'s str,
     reason: &'s str,
-    /// Whether it can only be rejected.
+    /// True if it can only be rejected.
     conflicted: bool,
 }
 
@@ -47,18 +47,18 @@ pub(super) struct Half {
     failures: String,
     /// The files whose part can only be rejected; empty where there are none.
     conflicted: String,
-    /// Whether a part can still be accepted.
+    /// True if a part can still be accepted.
     waits: bool,
     hunks: Vec<HunkId>,
 }
 
 impl Told {
-    /// Whether the user was told of all that is missing of a call.
+    /// True if the user was told of all that is missing of a call.
     pub(super) fn has_told_user(&self, half: &Half) -> bool {
         half.parts().all(|part| self.user.contains(&part))
     }
 
-    /// Whether the model was told of this part.
+    /// True if the model was told of this part.
     pub(super) fn has_told_model(&self, part: &Part) -> bool {
         self.model.contains(part)
     }

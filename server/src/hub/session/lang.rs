@@ -31,7 +31,7 @@ impl Editors {
     }
 }
 
-/// Whether the workspace is trusted, as it was when last looked at.
+/// True if the workspace is trusted, as it was when last looked at.
 type IsTrusted = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// The language servers of a session: those of its home's editor, and our own. Nobody is asked in a folder that is not

@@ -31,10 +31,10 @@ struct Made {
     calls: BTreeSet<ToolCallId>,
     /// Those of which no hunk is missing.
     whole: BTreeSet<ToolCallId>,
-    /// The hash of the file's text, as the log last has it; none where that is not known, and where the file was
+    /// The hash of the file's text, as the log last has it; none if that is not known, and where the file was
     /// deleted.
     text: Option<String>,
-    /// Whether it is the file's deletion.
+    /// True if it is the file's deletion.
     is_deletion: bool,
 }
 
@@ -75,7 +75,7 @@ impl Parts {
         }
     }
 
-    /// Whether what a call does to this file is in it, all of it.
+    /// True if what a call does to this file is in it, all of it.
     pub(super) fn has_arrived(&self, uri: &str, call: &ToolCallId) -> bool {
         self.in_file(uri).any(|it| !it.is_deletion && it.whole.contains(call))
     }
@@ -91,8 +91,8 @@ impl Parts {
         self.failed.iter()
     }
 
-    /// Whether something was made in this file, and the file holds another text than it was left with; the hash is of
-    /// the text that it holds, and none where there is no file. Then what was made may be there no longer.
+    /// True if something was made in this file, and the file holds another text than it was left with; the hash is of
+    /// the text that it holds, and none if there is no file. Then what was made may be there no longer.
     pub(super) fn is_other(&self, uri: &str, text: Option<&str>) -> bool {
         self.in_file(uri).any(|it| !it.is_deletion && it.text.as_deref() != text)
     }

@@ -84,7 +84,7 @@ struct File {
     path: PathBuf,
     who: Option<Who>,
     watch: Watch,
-    /// What the session had before the turn's first edit; none where only an earlier turn edited it, so that what came
+    /// What the session had before the turn's first edit; none if only an earlier turn edited it, so that what came
     /// of that is none of this one's.
     was: Option<Pending>,
     /// How many turns have begun since it was edited.
@@ -536,7 +536,7 @@ impl Problems {
         }
     }
 
-    /// Whether nothing of a file is to be told any more.
+    /// True if nothing of a file is to be told any more.
     fn is_settled(&self, file: &File) -> bool {
         let waits = || file.who != Some(Who::Own) && self.0.asking.is_pending(&file.path);
         match &file.watch {
@@ -620,7 +620,7 @@ impl Judged {
         Self { told: Arc::clone(&first), first, now: Now::Unknown }
     }
 
-    /// Whether anybody has told of the file; nobody need have of one that was not there.
+    /// True if anybody has told of the file; nobody need have of one that was not there.
     fn is_by_anybody(&self) -> bool {
         self.told.is_by_anybody() || self.latest().is_by_anybody()
     }

@@ -70,7 +70,7 @@ pub(super) struct Prompts {
     interjections: Vec<(QueueId, Interjection)>,
     /// Whoever last started something here, for what starts by itself.
     last_caller: Option<Caller>,
-    /// Whether the last turn came to its own end, so that what waits may start by itself.
+    /// True if the last turn came to its own end, so that what waits may start by itself.
     went_well: bool,
     /// An answer to the question that the running turn will ask again.
     given: Option<GivenAnswer>,
@@ -93,7 +93,7 @@ struct Running {
 /// How a turn's task ended.
 pub(super) struct TurnEnd {
     turn: TurnId,
-    /// None where it panicked.
+    /// None if it panicked.
     outcome: Option<TurnOutcome>,
 }
 
@@ -140,17 +140,17 @@ impl Prompts {
         self.turn.is_some() || self.runs_command()
     }
 
-    /// Whether a command of the user's own runs.
+    /// True if a command of the user's own runs.
     pub(super) fn runs_command(&self) -> bool {
         self.command.is_some()
     }
 
-    /// Whether a prompt is being made ready.
+    /// True if a prompt is being made ready.
     pub(super) fn is_preparing(&self) -> bool {
         self.turn.as_ref().is_some_and(|turn| turn.task.is_none())
     }
 
-    /// Whether this turn runs, and was not cancelled.
+    /// True if this turn runs, and was not cancelled.
     pub(super) fn goes_on(&self, turn: &TurnId) -> bool {
         self.turn.as_ref().is_some_and(|running| running.id == *turn && !running.cancel.is_cancelled())
     }

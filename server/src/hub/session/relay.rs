@@ -57,7 +57,7 @@ struct Relay<'a> {
     is_running: bool,
     /// The event that says so, or a later one.
     running_as_of: u64,
-    /// Whether something was answered since that may have begun a turn.
+    /// True if something was answered since that may have begun a turn.
     may_have_begun: bool,
 }
 
@@ -153,7 +153,7 @@ pub(super) async fn run(open: &mut Open, process: u32) -> Ended {
     ended
 }
 
-/// What a terminal printed, in files that the host writes; none where there is no such terminal yet.
+/// What a terminal printed, in files that the host writes; none if there is no such terminal yet.
 async fn spool(open: &Open, terminal: &TerminalId) -> Option<Arc<Spool>> {
     let (store, id) = (Arc::clone(&open.shared.parts.store), open.id.clone());
     let folder = blocking(move || store.session_folder(&id)).await.ok()?;

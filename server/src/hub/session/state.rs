@@ -34,7 +34,7 @@ pub(super) struct State {
     pub(super) folders: Vec<String>,
     pub(super) model: Option<String>,
     pub(super) mode: Mode,
-    /// Whether edits are accepted as they come, and for how long.
+    /// Whether edits are accepted automatically, and for how long.
     pub(super) accept_edits: (bool, AutoScope),
     pub(super) usage: Usage,
     pub(super) cost: f64,
@@ -42,10 +42,10 @@ pub(super) struct State {
     pub(super) unpriced: BTreeSet<String>,
     pub(super) created_at: u64,
     pub(super) updated_at: u64,
-    /// Whether the user has asked for it by a command, or given it a prompt, a command, a name, a model or a mode of
+    /// True if the user has asked for it by a command, or given it a prompt, a command, a name, a model or a mode of
     /// its own.
     pub(super) is_used: bool,
-    /// Whether its log says that the user did not ask for it; those of older versions say nothing of it.
+    /// True if its log says that the user did not ask for it; those of older versions say nothing of it.
     is_not_asked_for: bool,
     /// How many of the next changes of its model and mode only say what it begins with.
     begins_with: u32,
@@ -68,7 +68,7 @@ pub(super) struct State {
     deleted: HashSet<(String, String)>,
     /// Every question ever asked here.
     pub(super) asked: BTreeSet<PermissionId>,
-    /// Whether one of them was whether the workspace is trusted.
+    /// True if one of them was whether the workspace is trusted.
     pub(super) trust_asked: bool,
     /// The questions without an answer.
     pub(super) questions: BTreeMap<PermissionId, PermissionRequest>,
@@ -257,8 +257,8 @@ impl State {
         }
     }
 
-    /// Whether an event makes the session one that is kept. What it begins with is no use of it, and whether edits are
-    /// accepted as they come is said anew by each process.
+    /// True if an event makes the session one that is kept. What it begins with is no use of it, and whether edits are
+    /// accepted automatically is said anew by each process.
     fn is_use(&mut self, event: &Event) -> bool {
         match event {
             Event::SessionStarted { asked_for, .. } => *asked_for == Some(true),
@@ -282,12 +282,12 @@ impl State {
         halves::halves(&self.checkpoints.parts, &self.proposals)
     }
 
-    /// Whether edits are accepted as they come, because it was said so, or by the mode.
+    /// True if edits are accepted automatically, because it was said so, or by the mode.
     pub(super) fn accepts_as_they_come(&self) -> bool {
         self.accept_edits.0 || matches!(self.mode, Mode::AcceptEdits | Mode::Bypass)
     }
 
-    /// Whether nobody would miss it: nothing was said in it, and nobody asked for it. Of an older version's log that is
+    /// True if nobody would miss it: nothing was said in it, and nobody asked for it. Of an older version's log that is
     /// not known.
     pub(super) fn is_unused(&self) -> bool {
         self.is_not_asked_for && !self.is_used
@@ -299,7 +299,7 @@ impl State {
         self.changed.get(&(paths::to_uri(path), hash(text).0))
     }
 
-    /// Whether a file that had the text with this hash was changed by others, or deleted by us.
+    /// True if a file that had the text with this hash was changed by others, or deleted by us.
     pub(super) fn has_changed(&self, path: &Path, text: &TextHash) -> bool {
         let key = (paths::to_uri(path), text.0.clone());
         self.changed.contains_key(&key) || self.deleted.contains(&key)

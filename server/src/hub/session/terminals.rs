@@ -73,7 +73,7 @@ pub(super) struct Made {
     pub(super) config: ShellConfig,
     /// What the shell has printed.
     pub(super) spool: Arc<Spool>,
-    /// Whether shells begin with what the user's start files define.
+    /// True if shells begin with what the user's start files define.
     pub(super) start_files: bool,
     pub(super) created_at: u64,
 }
@@ -88,7 +88,7 @@ pub(super) fn of_outside(session: &SessionId) -> TerminalId {
     TerminalId::new(format!("outside-{session}"))
 }
 
-/// Whether what a terminal printed outlives the process that it was in.
+/// True if what a terminal printed outlives the process that it was in.
 fn is_kept(session: &SessionId, terminal: &TerminalId) -> bool {
     job_number(terminal).is_some() || *terminal == of_outside(session)
 }
@@ -136,12 +136,12 @@ impl Terminals {
         &self.outside
     }
 
-    /// Whether commands run in a sandbox.
+    /// True if commands run in a sandbox.
     pub(super) fn is_sandboxed(&self) -> bool {
         self.sandbox != SandboxMode::Full
     }
 
-    /// Whether something goes on in the background.
+    /// True if something goes on in the background.
     pub(super) fn is_busy(&self) -> bool {
         self.jobs.all().iter().any(|job| job.is_alive())
     }

@@ -60,7 +60,7 @@ pub(super) struct Watch {
     looks: Looks,
     /// How many commands' ends have not been looked at; a cancelled turn does not wait for its own.
     comparing: usize,
-    /// Whether the user was told that not all that commands change can be undone.
+    /// True if the user was told that not all that commands change can be undone.
     limit_told: bool,
 }
 
@@ -82,12 +82,12 @@ pub(super) struct Seen {
 pub(super) struct Following {
     /// When each client's open document was last saved, by its version: what is saved meanwhile is the user's change.
     saved: HashMap<(ClientId, PathBuf), i32>,
-    /// What was saved since, in any window, as text hashes; none where it was typed into before it could be looked at.
+    /// What was saved since, in any window, as text hashes; none if it was typed into before it could be looked at.
     saves: Saves,
     /// What we write meanwhile, each file's in order, which is recorded otherwise. More of it comes while it is looked
     /// what changed.
     ours: Arc<Mutex<HashMap<PathBuf, Vec<Ours>>>>,
-    /// Whether a command runs.
+    /// True if a command runs.
     in_command: bool,
 }
 
@@ -105,18 +105,18 @@ struct Looks {
 }
 
 impl Looks {
-    /// Whether one has not ended.
+    /// True if one has not ended.
     fn are_on(&self) -> bool {
         !self.ends.is_empty()
     }
 }
 
-/// What accepted hunks make of a file, as text hashes; none where there is no file.
+/// What accepted hunks make of a file, as text hashes; none if there is no file.
 #[derive(Clone)]
 struct Ours {
     from: Option<TextHash>,
     to: Option<TextHash>,
-    /// Whether it is on disk for sure; until then it is on its way.
+    /// True if it is on disk for sure; until then it is on its way.
     written: bool,
 }
 
@@ -162,7 +162,7 @@ impl Watch {
         self.following.clone().filter(|following| following.in_command)
     }
 
-    /// Whether files are followed, and no command runs.
+    /// True if files are followed, and no command runs.
     fn follows_others(&self) -> bool {
         self.following.as_ref().is_some_and(|following| !following.in_command)
     }
@@ -175,7 +175,7 @@ impl Watch {
     }
 
     /// Begins a look back at what was followed, after the looks before it. It waits for those at most for this time,
-    /// and gets as much for itself; none where it is too late to look.
+    /// and gets as much for itself; none if it is too late to look.
     fn begin_look(
         &mut self,
         since: Option<Following>,

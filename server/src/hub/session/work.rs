@@ -28,7 +28,7 @@ impl Work {
         self.begun -= 1;
     }
 
-    /// Whether one has not come back.
+    /// True if one has not come back.
     pub(super) fn is_on(&self) -> bool {
         self.begun > 0
     }

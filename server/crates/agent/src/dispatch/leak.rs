@@ -24,7 +24,7 @@ pub(super) fn field(input: &Value) -> Option<String> {
     }
 }
 
-/// Whether a text holds a marker with what else belongs to a leak. A marker alone may be what a file is about.
+/// True if a text holds a marker with what else belongs to a leak. A marker alone may be what a file is about.
 fn leaked(text: &str) -> bool {
     text.match_indices(MARKER).any(|(at, _)| {
         let (before, behind) = text.split_at(at);
@@ -37,7 +37,7 @@ fn leaked(text: &str) -> bool {
     })
 }
 
-/// Whether a text ends in what leads to a marker: a channel, a glitch token, or letters of another script.
+/// True if a text ends in what leads to a marker: a channel, a glitch token, or letters of another script.
 fn is_lead(before: &str) -> bool {
     let before = before.trim_end();
     let word = before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();

@@ -135,7 +135,7 @@ fn operands<'a, 'b>(arguments: &'b [&'a str]) -> Option<&'b [&'a str]> {
     }
 }
 
-/// Whether `name=value` sets a variable of the program's own, or a separator.
+/// True if `name=value` sets a variable of the program's own, or a separator.
 fn sets_its_own(set: &str) -> bool {
     set.split_once('=').is_some_and(|(name, _)| {
         is_name(name) && (is_own(name) || matches!(name, "FS" | "OFS" | "RS" | "ORS" | "SUBSEP" | "OFMT"))
@@ -253,7 +253,7 @@ fn begins_a_pattern(before: &[Token<'_>]) -> Option<bool> {
     }
 }
 
-/// Whether the last token, a `)`, may end what stands behind `if`, `while` or `for`.
+/// True if the last token, a `)`, may end what stands behind `if`, `while` or `for`.
 fn closes_a_condition(tokens: &[Token<'_>]) -> bool {
     let mut open = 0_usize;
     for (at, token) in tokens.iter().enumerate().rev() {

@@ -110,7 +110,7 @@ fn is_recursive(arguments: &[&str], short: &[char]) -> bool {
     })
 }
 
-/// Whether it is one of the vital folders, the workspace itself, or something that the workspace lies in.
+/// True if it is one of the vital folders, the workspace itself, or something that the workspace lies in.
 fn is_vital(target: &str, places: &Places<'_>) -> bool {
     let folder = folder(target);
     is_machine(folder)

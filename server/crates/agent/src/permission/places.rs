@@ -51,7 +51,7 @@ impl<'a> Places<'a> {
         self.reached(written).is_some_and(|paths| paths.iter().all(|path| self.is_inside(path)))
     }
 
-    /// Whether what a path as written names lies in the workspace itself and is a file of the project's own, wherever
+    /// True if what a path as written names lies in the workspace itself and is a file of the project's own, wherever
     /// the line may be and whatever link it goes through: nothing of git's or Azimuth's, and none that usually holds
     /// keys.
     pub(super) fn holds_own(&self, written: &str) -> bool {
@@ -179,7 +179,7 @@ pub(super) fn climbs(path: &str) -> bool {
     path.split('/').skip_while(|part| matches!(*part, "" | "." | "..")).any(|part| part == "..")
 }
 
-/// Whether following it any number of times stays below where it starts, or it is absolute.
+/// True if following it any number of times stays below where it starts, or it is absolute.
 fn steps_down(path: &str) -> bool {
     !path.is_empty() && !path.starts_with(['~', '-']) && !path.split('/').any(|part| part == "..")
 }

@@ -102,7 +102,7 @@ fn without_sums(text: &str) -> String {
     made
 }
 
-/// Whether what follows a `$` begins with a variable that may be printed, or with a command that is judged by itself.
+/// True if what follows a `$` begins with a variable that may be printed, or with a command that is judged by itself.
 fn is_expanded_harmlessly(text: &str, in_quotes: bool) -> bool {
     let name_of = |text: &str| text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
     let (rest, in_braces) = text.strip_prefix('{').map_or((text, false), |rest| (rest, true));

@@ -112,7 +112,7 @@ fn tables() -> impl Iterator<Item = &'static Program> {
     [rust::TABLE, script::TABLE, python::TABLE, build::TABLE].into_iter().flatten()
 }
 
-/// Whether an assignment before a command says nothing of what runs: a switch, or flags for the compiler that are
+/// True if an assignment before a command says nothing of what runs: a switch, or flags for the compiler that are
 /// known.
 fn sets_nothing_else(text: &str) -> bool {
     /// What these hold is names and numbers.

@@ -358,7 +358,7 @@ fn is_decoration(line: &str) -> bool {
     !line.chars().any(char::is_alphanumeric) && !line.contains(['?', '!'])
 }
 
-/// Whether a line is what was answered, shown again, or how `npx` says what it starts.
+/// True if a line is what was answered, shown again, or how `npx` says what it starts.
 fn is_answer(line: &str) -> bool {
     let is_word = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.@+/\"".contains(c));
     if let Some(started) = line.strip_prefix("> ") {
@@ -478,7 +478,7 @@ fn last_line(shown: &Shown) -> &str {
     shown.seen.rsplit('\n').next().unwrap_or_default().trim()
 }
 
-/// Whether a text speaks of nothing that is lost, sent, paid or given, in letters that are what they look like.
+/// True if a text speaks of nothing that is lost, sent, paid or given, in letters that are what they look like.
 fn is_light(text: &str) -> bool {
     // Of how a menu is used, which some say beside it.
     let text = text.to_lowercase().replace("return to submit", "");

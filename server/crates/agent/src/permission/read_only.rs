@@ -399,7 +399,7 @@ fn xxd(arguments: &[&str]) -> bool {
     operands < 2
 }
 
-/// Whether a name is one that lines give to what they count or go through, and that no program goes by.
+/// True if a name is one that lines give to what they count or go through, and that no program goes by.
 pub(super) fn is_lines_own(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "_", "crate", "dir", "file", "item", "key", "line", "name", "number", "path", "rest", "test", "value", "word",

@@ -307,7 +307,7 @@ impl Line<'_> {
         files.any(|file| self.places.named(file).iter().any(|path| pattern.fits_path(path, &self.places)))
     }
 
-    /// Whether a rule about files is about one that the line writes to or names.
+    /// True if a rule about files is about one that the line writes to or names.
     fn names_a_file(&self, rule: &Rule, commands: &[SimpleCommand]) -> bool {
         let Some(pattern) = Pattern::of(rule) else { return false };
         let fits = |word: &Word| self.fits_file(&pattern, word);
@@ -640,7 +640,7 @@ fn spelled(command: &SimpleCommand) -> Vec<Vec<Word>> {
     forms
 }
 
-/// Whether a command could run what a rule is about, as code or behind a program that runs others.
+/// True if a command could run what a rule is about, as code or behind a program that runs others.
 fn may_run(command: &SimpleCommand, pattern: &Pattern<'_>) -> bool {
     let wanted = pattern.first_words();
     let Some(program) = wanted.first() else { return false };

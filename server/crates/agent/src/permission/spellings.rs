@@ -211,7 +211,7 @@ pub(super) fn codes(command: &SimpleCommand) -> Vec<Code> {
     codes
 }
 
-/// Whether a word of git's is set to be an alias: behind `-c`, in `git config`, or from the environment.
+/// True if a word of git's is set to be an alias: behind `-c`, in `git config`, or from the environment.
 fn sets_an_alias(words: &[Word]) -> bool {
     let texts: Vec<_> = words.iter().map(|word| text(word).replace(['"', '\'', '\\'], "").to_lowercase()).collect();
     let configures = texts.iter().any(|text| text == "config");
@@ -501,7 +501,7 @@ pub(super) fn files_in(word: &str) -> Vec<&str> {
     files
 }
 
-/// Whether a text could name a file that a rule is about, once its globs are known; or names it where the folder is not
+/// True if a text could name a file that a rule is about, once its globs are known; or names it where the folder is not
 /// known. Of both the last names are looked at.
 pub(super) fn may_name(written: &str, pattern: &str) -> bool {
     let last = |path: &str| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
@@ -583,7 +583,7 @@ pub(super) fn shows_files(command: &SimpleCommand) -> bool {
     !read_only::only_names(&command.words) && !keeps_files(&command.words)
 }
 
-/// Whether a command takes files in, gives them back or sets something, and shows nothing of them.
+/// True if a command takes files in, gives them back or sets something, and shows nothing of them.
 fn keeps_files(words: &[Word]) -> bool {
     let Some((name, words)) = words.split_first().map(|(name, words)| (text(name), words)) else { return false };
     if name != "git" {

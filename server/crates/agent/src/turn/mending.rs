@@ -13,8 +13,8 @@ use crate::wait::until_cancelled;
 const MOST_ERRORS: usize = 3;
 
 impl Turn {
-    /// True if the turn, which would end, goes on so that the model fixes errors that its edits brought. If not, they are
-    /// told at its end.
+    /// True if the turn, which would end, goes on so that the model fixes errors that its edits brought. If not, they
+    /// are told at its end.
     pub(super) async fn must_mend(&mut self) -> bool {
         let mends = self.may_mend > 0;
         match self.ask_for_errors(mends).await {

@@ -64,10 +64,7 @@ impl Turn {
             self.make_room();
         }
         let said = until_cancelled(&self.gate.cancel, self.gate.hooks.before_request(&self.point())).await;
-        said.flatten().into_iter().for_each(|text| self.note(text));
-        if let Some(text) = self.untold.take() {
-            self.note(text);
-        }
+        said.flatten().into_iter().chain(self.untold.take()).for_each(|text| self.note(text));
         let goes_on = match self.broken_off.take() {
             Some(BrokenOff::GoesOn { wait, error }) => self.wait(wait, self.failures.retries, error).await,
             Some(BrokenOff::GivenUp(error)) => return Err(failed(error)),

@@ -56,7 +56,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Whether a name stands for this model: its id, with or without the provider, its dated id, or an alias.
+    /// True if a name stands for this model: its id, with or without the provider, its dated id, or an alias.
     pub(super) fn is_called(&self, name: &str) -> bool {
         let provider = self.info.provider.as_str();
         let own = name.strip_prefix(provider).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);

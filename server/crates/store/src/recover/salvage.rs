@@ -53,7 +53,7 @@ fn copy(old: &Connection, new: &Connection) -> Result<Vec<SessionId>, Error> {
 
 struct Copied {
     events: u64,
-    /// Whether something was there that could not be read.
+    /// True if something was there that could not be read.
     is_cut: bool,
 }
 

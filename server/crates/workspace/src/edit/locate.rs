@@ -123,7 +123,7 @@ fn by(text: &str, old: &str, pass: Pass) -> Vec<Range<usize>> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted<'a> {
     pub(super) text: &'a str,
-    /// Whether the edit hangs on it: it changes the line, or puts something beside it. Such a line is never found by
+    /// True if the edit hangs on it: it changes the line, or puts something beside it. Such a line is never found by
     /// likeness.
     pub(super) certain: bool,
 }

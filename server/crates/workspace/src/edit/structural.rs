@@ -421,7 +421,7 @@ fn outermost<'p>(parsed: &'p Parsed, found: &Match) -> Option<Node<'p>> {
     Some(node)
 }
 
-/// Whether a match stands in a list of such things, as a statement in a block or an argument in a call, and not in a
+/// True if a match stands in a list of such things, as a statement in a block or an argument in a call, and not in a
 /// place that is for one.
 fn is_listed(parsed: &Parsed, found: &Match) -> bool {
     const LISTS: &[&str] = &[

@@ -4,7 +4,7 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 
-/// Whether another file can take the place of this one with what is kept: not where we could not give it the owner, nor
+/// True if another file can take the place of this one with what is kept: not where we could not give it the owner, nor
 /// where access lists or other attributes hang on it.
 #[cfg(unix)]
 pub(super) fn can_be_replaced(path: &Path, metadata: &Metadata) -> bool {
@@ -36,7 +36,7 @@ pub(super) fn take(file: &File, like: &Metadata) -> io::Result<()> {
     file.set_permissions(like.permissions())
 }
 
-/// Whether a file of ours can be given the owner: it is ours already, or we are root.
+/// True if a file of ours can be given the owner: it is ours already, or we are root.
 #[cfg(unix)]
 fn owner_can_be_kept(metadata: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;

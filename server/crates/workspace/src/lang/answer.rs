@@ -196,7 +196,7 @@ fn text(uri: String, edits: Vec<LangTextEdit>) -> LangChange {
     LangChange::Text { uri: own_uri(uri), version: None, hash: None, edits }
 }
 
-/// A text with edits made in it; none where they do not fit it, or one another. Positions are in UTF-16.
+/// A text with edits made in it; none if they do not fit it, or one another. Positions are in UTF-16.
 pub fn edited(text: &str, edits: &[LangTextEdit]) -> Option<String> {
     let index = LineIndex::new(text);
     let offset = |position| index.offset(text, position, PositionEncoding::Utf16);
@@ -249,7 +249,7 @@ pub(super) fn bound(answer: &mut LangAnswer) -> bool {
     }
 }
 
-/// Whether there is nothing in an answer.
+/// True if there is nothing in an answer.
 pub(super) fn is_empty(answer: &LangAnswer) -> bool {
     match answer {
         LangAnswer::Nothing => true,

@@ -97,9 +97,9 @@ struct Shift {
     changes: Vec<Change>,
     /// The session's text, where something waits for the file and does not delete it.
     session: Option<Arc<str>>,
-    /// Whether the user has no such file.
+    /// True if the user has no such file.
     is_new: bool,
-    /// Whether the session has deleted the file.
+    /// True if the session has deleted the file.
     is_gone: bool,
 }
 
@@ -134,7 +134,7 @@ impl Shift {
         Self { changes, session: Some(session), is_new: base.is_none(), is_gone: false }
     }
 
-    /// Whether the user has the same text as the session.
+    /// True if the user has the same text as the session.
     fn is_seen(&self) -> bool {
         self.changes.is_empty() && !self.is_new && !self.is_gone
     }
@@ -177,7 +177,7 @@ fn moved<'c>(line: u32, changes: impl Iterator<Item = (&'c Span<u32>, &'c Span<u
     Some(moved)
 }
 
-/// A range whose lines are moved; none where its first or last one is not there. That it ends where a line begins is no
+/// A range whose lines are moved; none if its first or last one is not there. That it ends where a line begins is no
 /// part of that line.
 fn range_moved(range: Range, line: impl Fn(u32) -> Option<u32>) -> Option<Range> {
     let at = |position: Position| Some(Position { line: line(position.line)?, ..position });

@@ -39,10 +39,10 @@ pub struct Brought {
     pub args: Vec<String>,
     /// The files of the project that say what it is, or what it does.
     pub said_by: Vec<PathBuf>,
-    /// Whether no file of the project says anything of it: its program is the one that the user has chosen, or that is
+    /// True if no file of the project says anything of it: its program is the one that the user has chosen, or that is
     /// found by a name which is built in.
     pub is_users_choice: bool,
-    /// Whether it would run in a sandbox.
+    /// True if it would run in a sandbox.
     pub is_sandboxed: bool,
     /// The hash of the program, and of what those files say. It is another once either is changed, and where there is
     /// no sandbox any more.
@@ -52,7 +52,7 @@ pub struct Brought {
 /// Says which programs of the project may start.
 #[async_trait]
 pub trait Gate: Send + Sync {
-    /// Whether one may start. Where nobody has said, the user is asked if `asks`, which may take as long as they like.
+    /// True if one may start. Where nobody has said, the user is asked if `asks`, which may take as long as they like.
     ///
     /// # Errors
     /// It may not, for this reason.
@@ -97,7 +97,7 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// Whether the project brings a server along: its program, what that is run by or told to run, or a file that says
+/// True if the project brings a server along: its program, what that is run by or told to run, or a file that says
 /// something of it is the project's. Asks the disk.
 pub(super) fn is_brought(server: &Detected, ground: &Ground<'_>) -> bool {
     let parts = Parts::of(server, ground);

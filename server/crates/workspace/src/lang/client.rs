@@ -217,30 +217,30 @@ impl Client {
         self.transport.ended_why()
     }
 
-    /// Whether it answers a method, by what it said at first under a key, or registered since.
+    /// True if it answers a method, by what it said at first under a key, or registered since.
     pub(super) fn supports(&self, method: &str, provider: &str) -> bool {
         is_offered(self.capabilities.get(provider)) || self.inside().has_registered(method)
     }
 
-    /// Whether it runs this command.
+    /// True if it runs this command.
     pub(super) fn runs(&self, command: &str) -> bool {
         let offered = self.capabilities.pointer("/executeCommandProvider/commands").and_then(Value::as_array);
         offered.is_some_and(|commands| commands.iter().any(|one| one == command))
     }
 
-    /// Whether it answers what problems there are in a text, and does not only publish them.
+    /// True if it answers what problems there are in a text, and does not only publish them.
     pub(super) fn answers_for_problems(&self) -> bool {
         self.supports("textDocument/diagnostic", "diagnosticProvider")
     }
 
-    /// Whether it answers what problems there are in the whole project.
+    /// True if it answers what problems there are in the whole project.
     pub(super) fn tells_all_problems(&self) -> bool {
         let is_offered = |options: &Value| options.get("workspaceDiagnostics") == Some(&Value::Bool(true));
         self.capabilities.get("diagnosticProvider").is_some_and(is_offered)
             || self.inside().options("textDocument/diagnostic").any(is_offered)
     }
 
-    /// Whether it can give what is missing of a code action.
+    /// True if it can give what is missing of a code action.
     pub(super) fn resolves_actions(&self) -> bool {
         let offered = self.capabilities.pointer("/codeActionProvider/resolveProvider");
         let registered = self
@@ -265,7 +265,7 @@ impl Client {
     }
 
     /// Sends the texts that it has to know for a question, and then the question: nothing comes between them. Gives
-    /// with it what it was sent. None where what the session sees has to be looked up anew, since another session has
+    /// with it what it was sent. None if what the session sees has to be looked up anew, since another session has
     /// sent it other texts meanwhile.
     ///
     /// # Errors
@@ -324,7 +324,7 @@ impl Client {
         Ok(Some(Hold { client: self, world, path: path.map(Path::to_owned), sent }))
     }
 
-    /// Whether somebody waits for what it says of other texts than these.
+    /// True if somebody waits for what it says of other texts than these.
     pub(super) fn is_held_from(&self, view: &View) -> bool {
         self.documents().disturbs(view)
     }
@@ -407,7 +407,7 @@ impl Client {
         self.inside().was_waited_for();
     }
 
-    /// Whether it has not told of the problems of any file, although that was waited for very long: it is not one that
+    /// True if it has not told of the problems of any file, although that was waited for very long: it is not one that
     /// does.
     pub(super) fn is_mute(&self) -> bool {
         self.inside().is_mute()
@@ -418,7 +418,7 @@ impl Client {
         self.inside().all_published()
     }
 
-    /// Whether it says that it does something, such as a build.
+    /// True if it says that it does something, such as a build.
     pub(super) fn is_at_work(&self) -> bool {
         self.inside().is_at_work()
     }
@@ -545,7 +545,7 @@ impl Alone {
 }
 
 impl Hold<'_> {
-    /// Whether the server still sees these texts. Where it does not, what it says may be of others.
+    /// True if the server still sees these texts. Where it does not, what it says may be of others.
     pub(super) fn stands(&self) -> bool {
         let documents = self.client.documents();
         let text = self.path.as_deref().map(|path| documents.get(path).map(|synced| synced.version));
@@ -568,7 +568,7 @@ impl Drop for Client {
     }
 }
 
-/// Whether a capability is there: some servers say `false` or nothing, others an object.
+/// True if a capability is there: some servers say `false` or nothing, others an object.
 fn is_offered(capability: Option<&Value>) -> bool {
     !matches!(capability, None | Some(Value::Null | Value::Bool(false)))
 }

@@ -60,7 +60,7 @@ impl Delta {
         }
     }
 
-    /// Whether nothing came and nothing went.
+    /// True if nothing came and nothing went.
     pub fn is_empty(&self) -> bool {
         self.new.is_empty() && self.gone.is_empty()
     }

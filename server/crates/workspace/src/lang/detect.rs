@@ -33,13 +33,13 @@ const MAX_PROJECTS: usize = 3;
 pub struct Detected {
     /// What is known of it.
     pub definition: Arc<Definition>,
-    /// Its program; none where that is not found.
+    /// Its program; none if that is not found.
     pub program: Option<PathBuf>,
     /// The folder of the project.
     pub root: PathBuf,
     /// What of it was allowed to start, where the project [brings it along](super::brought).
     pub allowed: Option<Brought>,
-    /// Whether it may be asked only as the process that runs, whatever has become of its files since that was started.
+    /// True if it may be asked only as the process that runs, whatever has become of its files since that was started.
     pub only_as_it_runs: bool,
 }
 
@@ -130,7 +130,7 @@ impl<'d> Markers<'d> {
         Self { names, globs: globs.collect(), deeper }
     }
 
-    /// Whether one of them lies in a folder, in which these names are.
+    /// True if one of them lies in a folder, in which these names are.
     fn are_in(&self, folder: &Path, names: &[OsString]) -> bool {
         let fits = |name: &OsString| {
             self.names.iter().any(|marker| name == marker) || self.globs.iter().any(|glob| glob.is_match(name))

@@ -24,7 +24,7 @@ pub enum Place<'a> {
         /// Which of several on the line, from 1: of those that stand by themselves. Where none does, of those that are
         /// a part of other names, and where none is written so, whatever their case.
         occurrence: usize,
-        /// Whether only what stands by itself counts: who changes something must not take another name for it.
+        /// True if only what stands by itself counts: who changes something must not take another name for it.
         is_exact: bool,
         /// The language, which may have more in its names than letters, digits and `_`.
         language: Option<Language>,
@@ -69,7 +69,7 @@ pub enum PlaceError {
         text: String,
         /// Which one, from 1.
         occurrence: usize,
-        /// Whether it was to stand by itself.
+        /// True if it was to stand by itself.
         is_exact: bool,
         /// What the line is.
         content: String,
@@ -223,7 +223,7 @@ pub(super) fn words<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = us
     })
 }
 
-/// Whether a name of this language goes on where a word in it begins or ends: `user$`, `'item`, `save!`.
+/// True if a name of this language goes on where a word in it begins or ends: `user$`, `'item`, `save!`.
 fn goes_on(text: &str, word: Range<usize>, language: Option<Language>) -> bool {
     let before = text.get(..word.start).unwrap_or_default();
     let mut after = text.get(word.end..).unwrap_or_default().chars();

@@ -99,9 +99,9 @@ pub type Sessions = Arc<dyn Fn() -> Result<Vec<PathBuf>, String> + Send + Sync>;
 /// For whom servers answer.
 #[derive(Clone)]
 pub struct Access {
-    /// Whether the workspace is trusted. Without trust nothing is started.
+    /// True if the workspace is trusted. Without trust nothing is started.
     pub trusted: Arc<dyn Fn() -> bool + Send + Sync>,
-    /// The session's sandbox; none where it has none. Sessions with the same one share servers, if they let the same
+    /// The session's sandbox; none if it has none. Sessions with the same one share servers, if they let the same
     /// through.
     pub policy: Option<Arc<Policy>>,
     /// Names of variables that servers get although they look like secrets.

@@ -55,13 +55,13 @@ pub struct Definition {
     pub settings: Value,
     /// How long it may take to start; without it a minute.
     pub warmup: Option<Duration>,
-    /// Whether it knows of style rather than of types: it is asked for problems, actions and format only.
+    /// True if it knows of style rather than of types: it is asked for problems, actions and format only.
     pub is_linter: bool,
     /// Only the first server of a group that is there is used.
     pub group: Option<String>,
     /// The commands of it that do nothing but ask for an edit, so that actions with them can be shown as edits.
     pub edit_commands: Vec<String>,
-    /// Whether it says by `experimental/serverStatus` when it has read the project.
+    /// True if it says by `experimental/serverStatus` when it has read the project.
     pub says_status: bool,
     /// What it says in its log when it has found the project's files, as globs. Until it has, what it says of the whole
     /// project is not whole. Nothing where it is not known to say so.
@@ -161,7 +161,7 @@ impl Table {
         merged.finish()
     }
 
-    /// Whether a file is one of those that say something of servers.
+    /// True if a file is one of those that say something of servers.
     pub fn is_made_of(places: Places<'_>, path: &Path) -> bool {
         candidates(places).iter().any(|file| file == path)
     }
@@ -180,7 +180,7 @@ impl Table {
 }
 
 impl Definition {
-    /// Whether it is for a kind of file.
+    /// True if it is for a kind of file.
     pub fn is_for(&self, path: &Path) -> bool {
         self.knows_one_of(&endings(path))
     }

@@ -101,7 +101,7 @@ fn of(proposal: &FileProposal) -> Vec<News> {
     all
 }
 
-/// Whether it is news what became of a hunk that leads back: not that it was kept, without a word, or fits no longer.
+/// True if it is news what became of a hunk that leads back: not that it was kept, without a word, or fits no longer.
 fn is_of_landed(hunk: &Hunk) -> bool {
     match hunk.state {
         HunkState::Rejected => hunk.message.is_some(),

@@ -154,7 +154,7 @@ impl FileProposal {
         self.hunks.iter().filter(|hunk| hunk.is_going())
     }
 
-    /// Whether something that a call of these makes of the file waits, is on its way or is there.
+    /// True if something that a call of these makes of the file waits, is on its way or is there.
     pub(super) fn has_of(&self, calls: &BTreeSet<ToolCallId>) -> bool {
         let is_of = |hunk: &&Hunk| hunk.kind != Kind::Delete && hunk.calls.iter().any(|call| calls.contains(call));
         self.hunks.iter().filter(is_of).any(|hunk| hunk.is_in_text() || hunk.state == HunkState::Pending)
@@ -240,7 +240,7 @@ impl FileProposal {
         }
     }
 
-    /// Whether further changes of others join it: something may come of it, or has without the user.
+    /// True if further changes of others join it: something may come of it, or has without the user.
     pub(super) fn is_landing(&self) -> bool {
         let turned = |hunk: &Hunk| hunk.state == HunkState::Accepted && !self.is_decided(&hunk.id);
         self.landed && (self.is_open() || self.hunks.iter().any(turned))

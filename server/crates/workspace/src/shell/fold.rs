@@ -134,7 +134,7 @@ fn hold(lines: &mut u64, held: &mut Vec<u8>, line: &[u8]) {
     held.extend_from_slice(line);
 }
 
-/// Whether two lines tell of the same progress: they differ only in numbers, sums and bars, and something in them is a
+/// True if two lines tell of the same progress: they differ only in numbers, sums and bars, and something in them is a
 /// share or an amount. A table of numbers is none, nor are numbered lines.
 fn is_progress(before: &[u8], line: &[u8]) -> bool {
     let (mut a, mut b) = (before, line);

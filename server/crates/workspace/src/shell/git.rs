@@ -113,8 +113,8 @@ struct Silent;
 
 /// The exit code of git where it can do nothing, for whatever reason.
 const FATAL: i32 = 128;
-/// What it says then where there is no repository, whichever git it is. Of any other reason another git may know better,
-/// such as one that is older or newer and stands first in the shell's `PATH`: an extension, a form of the index.
+/// Its words if there is no repository, whichever git it is. Of any other reason another git may know better, such as
+/// one that is older or newer and stands first in the shell's `PATH`: an extension, a form of the index.
 const NO_REPOSITORY: [&str; 2] = ["not a git repository", "invalid gitfile format"];
 /// The exit code of git for an option that it does not know.
 const NO_SUCH_OPTION: i32 = 129;
@@ -187,7 +187,7 @@ fn is_top(program: &Path, folder: &Path) -> bool {
     top.canonicalize().is_ok_and(|top| folder.canonicalize().is_ok_and(|folder| top == folder))
 }
 
-/// Whether the work tree that a repository in a `.git` folder names lies beside that folder, as those of submodules do,
+/// True if the work tree that a repository in a `.git` folder names lies beside that folder, as those of submodules do,
 /// or will once it is there.
 fn stays_with_keeper(repository: &Path, work_tree: &str) -> bool {
     // Behind a name, which may be a link, `..` leads anywhere.
@@ -245,7 +245,7 @@ fn pair(key: &str, value: &str) -> (String, String) {
     (key.to_owned(), value.to_owned())
 }
 
-/// What git reads in a work tree, or in a repository itself, whose own settings come after the user's. None where that is
+/// What git reads in a work tree, or in a repository itself, whose own settings come after the user's. None if that is
 /// none; then no command of the shell's reads it either.
 fn settings(program: &Path, folder: &Path, is_repository: bool) -> Result<Option<Vec<Setting>>, Silent> {
     // The work tree that the settings themselves name may come to be there later only.

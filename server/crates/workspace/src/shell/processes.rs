@@ -176,7 +176,7 @@ pub(super) fn members(group: i32) -> Vec<i32> {
     all().into_iter().filter(|(_, stat)| stat.group == group && !stat.dead).map(|(pid, _)| pid).collect()
 }
 
-/// Whether one of a process group's programs does what it likes with an interrupt: it catches or ignores it.
+/// True if one of a process group's programs does what it likes with an interrupt: it catches or ignores it.
 ///
 /// The shell whose process is `shell` does not count, nor does a child it has just forked: that catches interrupts too,
 /// but only until it becomes a program. True where it cannot be known.

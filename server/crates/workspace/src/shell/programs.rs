@@ -302,7 +302,7 @@ fn find_in(path: &OsStr, name: &str, but: &[PathBuf], others: &Others) -> Option
     places.find(|program| is_program(program) && !others.have(program, but))
 }
 
-/// Whether a path lies in one of these folders: by its name, by where its links lead, or by a link on the way. Asks the
+/// True if a path lies in one of these folders: by its name, by where its links lead, or by a link on the way. Asks the
 /// disk.
 pub(crate) fn lies_in(path: &Path, folders: &[PathBuf]) -> bool {
     let is_in = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));

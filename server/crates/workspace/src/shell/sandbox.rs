@@ -150,7 +150,7 @@ pub fn support() -> Support {
     Support { by: None, missing: Vec::new() }
 }
 
-/// Whether a variable leads out of the sandbox, such as to the sockets of an agent, a display or an editor, which do
+/// True if a variable leads out of the sandbox, such as to the sockets of an agent, a display or an editor, which do
 /// for whoever asks what the sandbox forbids.
 pub(super) fn is_withheld(name: &str) -> bool {
     const NAMES: &[&str] = &[

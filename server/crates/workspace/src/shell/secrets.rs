@@ -63,7 +63,7 @@ impl<'a> Secrets<'a> {
     }
 }
 
-/// Whether a word stands by itself in a text.
+/// True if a word stands by itself in a text.
 fn stands_in(text: &str, word: &str) -> bool {
     let is_of_word = |one: char| one.is_alphanumeric() || matches!(one, '_' | '-');
     text.match_indices(word).any(|(at, _)| {
@@ -82,7 +82,7 @@ const OPEN_TO_ALL: &str = "changeit";
 /// What no program can do without, whatever it looks like.
 const NEVER: &[&str] = &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "LANG", "PWD", "OLDPWD"];
 
-/// Whether a variable holds a secret, as its name or its value tells.
+/// True if a variable holds a secret, as its name or its value tells.
 fn is_secret(name: &str, value: &str) -> bool {
     if value.is_empty() || NEVER.contains(&name) {
         return false;
@@ -203,7 +203,7 @@ fn is_word(part: &str) -> bool {
         || (ENDS.iter().any(|word| part.ends_with(word)) && !NO_PASS.iter().any(|word| part.ends_with(word)))
 }
 
-/// Whether a value is no secret, though its name would be one's: a switch, a number or a path.
+/// True if a value is no secret, though its name would be one's: a switch, a number or a path.
 fn is_harmless(value: &str) -> bool {
     const SWITCHES: &[&str] = &["true", "false", "yes", "no", "on", "off", "none", "null", "auto", "default", "basic"];
     const ROOTS: &[&str] = &[
@@ -246,7 +246,7 @@ fn is_like_token(user: &str) -> bool {
     has_token(user) || (user.len() >= LEAST && is_word)
 }
 
-/// Whether an element of XML whose name is a secret's has a value in plain: `<password>…</password>`; or one that says
+/// True if an element of XML whose name is a secret's has a value in plain: `<password>…</password>`; or one that says
 /// what a server is sent, as Maven has them for tokens.
 fn has_element(text: &str) -> bool {
     /// A tag that is longer says nothing that can be told.
@@ -380,7 +380,7 @@ fn has_setting(text: &str) -> bool {
     })
 }
 
-/// Whether an option whose name is a secret's has a value behind it, such as `--password …`; or `-p`, which means much
+/// True if an option whose name is a secret's has a value behind it, such as `--password …`; or `-p`, which means much
 /// else, beside a user's name.
 fn has_option(text: &str) -> bool {
     /// What ends the name of an option that may be a secret's.
@@ -406,7 +406,7 @@ fn has_option(text: &str) -> bool {
     by_name || (0..words.len()).any(|at| has_login(words.get(at..).unwrap_or_default()))
 }
 
-/// Whether words begin with a user's name and a password, in either order: `-u ada -p …`, `-uada -p…`.
+/// True if words begin with a user's name and a password, in either order: `-u ada -p …`, `-uada -p…`.
 fn has_login(words: &[&str]) -> bool {
     /// An option with its value, and the words behind it.
     fn option<'a, 'w>(words: &'w [&'a str]) -> Option<(&'a str, &'a str, &'w [&'a str])> {
@@ -435,7 +435,7 @@ fn has_login(words: &[&str]) -> bool {
     is_given(user, 1) && is_given(password, 3) && !password.contains('/') && !is_port
 }
 
-/// Whether a word is a value that may be a secret: no option, no variable, no switch, number or path.
+/// True if a word is a value that may be a secret: no option, no variable, no switch, number or path.
 fn is_given(value: &str, shortest: usize) -> bool {
     value.len() >= shortest
         && !value.starts_with(['-', '$', '{', '<', '%', '@'])
@@ -443,8 +443,8 @@ fn is_given(value: &str, shortest: usize) -> bool {
         && !is_harmless(value)
 }
 
-/// Whether the query of an address has a key or a signature: `?key=…`, `&X-Amz-Signature=…`. What has a name of its own,
-/// such as `access_token`, is a [setting](has_setting) too.
+/// True if the query of an address has a key or a signature: `?key=…`, `&X-Amz-Signature=…`. What has a name of its
+/// own, such as `access_token`, is a [setting](has_setting) too.
 fn has_query(text: &str) -> bool {
     const NAMES: &[&str] = &["key", "sig", "signature", "hmac"];
     const LEAST: usize = 16;
@@ -465,7 +465,7 @@ fn has_query(text: &str) -> bool {
     })
 }
 
-/// Whether a text is what `.netrc` holds: `machine … login … password …`.
+/// True if a text is what `.netrc` holds: `machine … login … password …`.
 fn is_netrc(text: &str) -> bool {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let is_entry = match words.as_slice() {

@@ -87,7 +87,7 @@ pub struct StartFiles {
     runs: Arc<Runs>,
     /// The same for each choice of places that they see nothing of, as sessions have them that are open.
     all: Arc<Mutex<HashMap<Vec<PathBuf>, Weak<Runs>>>>,
-    /// What they see nothing of; none where commands have no sandbox.
+    /// What they see nothing of; none if commands have no sandbox.
     apart: Option<Apart>,
     /// Whether the user of this session knows that they failed.
     is_told: AtomicBool,
@@ -401,7 +401,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // None where it has been waited for.
+        // None if it has been waited for.
         let Some(id) = HeldId::of(&self.child, self.is_supervised) else { return };
         if self.is_supervised {
             return id.kill();
@@ -413,7 +413,7 @@ impl Drop for Running {
 }
 
 /// Reads what is printed between two marks. What start files leave running may hold the pipe open, so its end is not
-/// waited for. None where it ends before, or is too much.
+/// waited for. None if it ends before, or is too much.
 async fn read_between(output: Option<impl AsyncRead + Unpin>, around: &[u8]) -> Option<Vec<u8>> {
     let mut output = output?;
     let (mut bytes, mut part) = (Vec::new(), vec![0; 64 << 10]);

@@ -39,7 +39,7 @@ pub fn is_supported() -> bool {
     false
 }
 
-/// Whether a process runs in a sandbox that this process does not run in, of ours or another's: whether it can gain
+/// True if a process runs in a sandbox that this process does not run in, of ours or another's: whether it can gain
 /// fewer rights or make fewer calls, which no process can undo, or a supervisor of a sandbox is above it. Where it
 /// cannot be known, because it has ended or there is no `/proc`, it counts as one on Linux.
 ///
@@ -238,7 +238,7 @@ mod linux {
                     processes::descendants(getpid()).into_iter().filter(|found| stopped.insert(*found)).collect();
                 let are_few = new.len() * FEW <= stopped.len();
                 new.into_iter().for_each(|process| send(process, Signal::STOP));
-                // The end of a long chain is reached sooner once the rest of it is gone, and need not be looked through.
+                // The end of a long chain is reached sooner once the rest is gone, and need not be looked through.
                 if are_few {
                     break;
                 }

@@ -62,7 +62,7 @@ impl Applying {
         waiting.into_iter().filter_map(|number| self.take_out(number)).collect()
     }
 
-    /// Whether something is on its way into this file.
+    /// True if something is on its way into this file.
     pub(super) fn concerns(&self, path: &Path) -> bool {
         self.queues.contains_key(path)
     }

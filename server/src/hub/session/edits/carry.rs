@@ -43,11 +43,11 @@ const LONGEST_NAME: usize = 100;
 pub(in crate::hub::session) struct Change {
     /// The file, absolute.
     pub(in crate::hub::session) path: PathBuf,
-    /// The hash that the document must have; none where there must be no file.
+    /// The hash that the document must have; none if there must be no file.
     pub(in crate::hub::session) base_hash: Option<TextHash>,
     /// The text with that hash.
     pub(in crate::hub::session) base_text: Option<Arc<str>>,
-    /// The text afterwards; none where the file is to be deleted.
+    /// The text afterwards; none if the file is to be deleted.
     pub(in crate::hub::session) target_text: Option<Arc<str>>,
     /// The same as edits of the base's lines, from top to bottom.
     pub(in crate::hub::session) edits: Vec<LineEdit>,
@@ -61,7 +61,7 @@ pub(in crate::hub::session) struct Change {
 #[derive(Clone, Debug)]
 pub(in crate::hub::session) struct NewPlace {
     pub(in crate::hub::session) path: PathBuf,
-    /// Whether the file there was made by an accepted edit, so that it holds the text or what became of it.
+    /// True if the file there was made by an accepted edit, so that it holds the text or what became of it.
     pub(in crate::hub::session) made: bool,
     /// What is to come there, where no file is.
     pub(in crate::hub::session) coming: Coming,
@@ -72,7 +72,7 @@ pub(in crate::hub::session) struct NewPlace {
 pub(in crate::hub::session) struct Exactly {
     /// Its bytes, where these are not just those of the text.
     pub(in crate::hub::session) bytes: Option<Arc<[u8]>>,
-    /// Whether a new one is to be a program.
+    /// True if a new one is to be a program.
     pub(in crate::hub::session) executable: bool,
 }
 
@@ -94,13 +94,13 @@ impl Change {
 /// What came of a change.
 pub(in crate::hub::session) struct Carried {
     pub(in crate::hub::session) outcome: ApplyOutcome,
-    /// The hash under which the text before is kept; none where there was no file, and where nothing was tried.
+    /// The hash under which the text before is kept; none if there was no file, and where nothing was tried.
     pub(in crate::hub::session) before: Option<String>,
     /// What a file that was to be deleted was beyond its text.
     pub(in crate::hub::session) deleted: Option<FileImage>,
-    /// Whether the document is open and held nothing unsaved before.
+    /// True if the document is open and held nothing unsaved before.
     pub(in crate::hub::session) was_clean: bool,
-    /// Whether the file itself was written, and no document of it.
+    /// True if the file itself was written, and no document of it.
     pub(in crate::hub::session) written: bool,
 }
 
@@ -189,7 +189,7 @@ impl Carrier {
         }
     }
 
-    /// The text of a file, the inner none where there is no file; none where it cannot be read.
+    /// The text of a file, the inner none if there is no file; none if it cannot be read.
     pub(in crate::hub::session) async fn now(&self, path: PathBuf) -> Option<Option<Arc<str>>> {
         let reader = Arc::clone(&self.reader);
         tokio::task::spawn_blocking(move || base(&reader, &path)).await.ok()?.ok()
@@ -498,7 +498,7 @@ pub(in crate::hub::session) fn kept_file(store: &dyn Store, image: &FileImage) -
     Ok(Exactly { bytes: bytes.map(Into::into), executable: image.executable })
 }
 
-/// The file's text as the user has it; none where there is no file. Blocks.
+/// The file's text as the user has it; none if there is no file. Blocks.
 pub(in crate::hub::session) fn base(reader: &Reader, path: &Path) -> Result<Option<Arc<str>>, ReadError> {
     match reader.base(path) {
         Ok(file) => Ok(Some(file.text)),
@@ -507,7 +507,7 @@ pub(in crate::hub::session) fn base(reader: &Reader, path: &Path) -> Result<Opti
     }
 }
 
-/// Whether an editor has the file open with a text that the change was not made for.
+/// True if an editor has the file open with a text that the change was not made for.
 fn has_another_text(buffers: &Buffers, change: &Change) -> bool {
     match buffers.get(&change.path) {
         // An empty document is how an editor shows a file that is not there, or one with the text that it was deleted

@@ -49,13 +49,13 @@ pub(super) struct Formatting {
     unsaved: HashSet<PathBuf>,
     /// What the model is to be told.
     news: Vec<String>,
-    /// Whether the user was told that a file could not be formatted.
+    /// True if the user was told that a file could not be formatted.
     failure_told: bool,
     /// The languages whose formatter in the editor did not answer in time when it was last asked.
     late_languages: HashSet<Arc<str>>,
     /// The formatters of which the user was told that they did not answer in time.
     late_told: HashSet<String>,
-    /// Whether the user was told that a document could not be saved.
+    /// True if the user was told that a document could not be saved.
     unsaved_told: bool,
 }
 
@@ -66,7 +66,7 @@ struct Edited {
     lines: ChangedLines,
     /// What the last of them made of the file.
     text: Arc<str>,
-    /// Whether the formatter would change lines of pending hunks, so that the file waits until none is pending.
+    /// True if the formatter would change lines of pending hunks, so that the file waits until none is pending.
     waits: bool,
 }
 
@@ -82,7 +82,7 @@ struct Run {
 /// A file as a formatter was asked about it.
 struct Asked {
     path: PathBuf,
-    /// The document; none where no editor has the file open.
+    /// The document; none if no editor has the file open.
     document: Option<Arc<Snapshot>>,
     /// The normal text.
     text: Arc<str>,
@@ -128,7 +128,7 @@ impl NoAnswer {
 }
 
 impl Formatting {
-    /// Whether files are being formatted.
+    /// True if files are being formatted.
     pub(super) fn is_running(&self) -> bool {
         !self.running.is_empty()
     }
@@ -282,7 +282,7 @@ impl Edits {
         });
     }
 
-    /// Takes what a file would be, as a formatter says; none where that is waited for no longer.
+    /// Takes what a file would be, as a formatter says; none if that is waited for no longer.
     pub(super) fn format_answered(&mut self, answered: Answered, context: Context<'_>) -> Option<Put> {
         let Answered { asked, answer, on_disk } = answered;
         let is_it = |run: &mut Run| run.answer.is_none() && Arc::ptr_eq(&run.asked, &asked);
@@ -502,13 +502,13 @@ async fn by_server(servers: &dyn Source, asked: &Asked, lines: Vec<LineRange>) -
     Ok(EditorFormatResult { text: edited(&asked.text, &edits), by: names(&result) })
 }
 
-/// The names of the servers that were asked; none where there was none.
+/// The names of the servers that were asked; none if there was none.
 fn names(result: &LangResult) -> Option<String> {
     let names: Vec<_> = result.servers.iter().map(|server| server.name.as_str()).collect();
     Some(names.join(", ")).filter(|names| !names.is_empty())
 }
 
-/// What a formatter says of itself, short and without line breaks; none where that is nothing.
+/// What a formatter says of itself, short and without line breaks; none if that is nothing.
 fn one_line(name: &str) -> Option<String> {
     let words: Vec<_> = name.split(|c: char| c.is_whitespace() || c.is_control()).filter(|it| !it.is_empty()).collect();
     let name: String = words.join(" ").chars().take(LONGEST_NAME).collect();

@@ -26,7 +26,7 @@ const LONGEST: usize = 100 << 10;
 /// The texts of one turn that are listed come to so many bytes at most.
 const MOST_BYTES: usize = 8 << 20;
 
-/// A file that others changed, with its texts; none where there is no file.
+/// A file that others changed, with its texts; none if there is no file.
 pub(in crate::hub::session) struct Landing {
     pub(in crate::hub::session) path: PathBuf,
     pub(in crate::hub::session) before: Option<Arc<str>>,
@@ -148,7 +148,7 @@ impl Edits {
         waiting.drain(..excess);
     }
 
-    /// Whether a change of a file waits until its document shows it.
+    /// True if a change of a file waits until its document shows it.
     pub(super) fn waits_to_land(&self, path: &Path) -> bool {
         self.rounds.waiting.iter().any(|(_, file)| file.path == path)
     }
@@ -180,7 +180,7 @@ impl Edits {
         self.rounds.waiting.retain(|(_, file)| file.path != path || !checkpoints.are_of(&file.calls, turns));
     }
 
-    /// What a file that others changed was beyond its text, for who puts that in its place again; none where the file
+    /// What a file that others changed was beyond its text, for who puts that in its place again; none if the file
     /// is no longer just what they left. Blocks when called.
     pub(super) fn exactly(
         &self,

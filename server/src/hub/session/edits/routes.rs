@@ -33,8 +33,8 @@ use crate::hub::{ClientId, Error};
 pub(in crate::hub::session) struct Applied {
     application: Application,
     carried: Carried,
-    /// What the file is where it failed, since it may be another than that was made for; none where that is not known.
-    /// The inner none where there is no file.
+    /// What the file is where it failed, since it may be another than that was made for; none if that is not known.
+    /// The inner none if there is no file.
     now: Option<Option<Arc<str>>>,
     /// The client whose documents counted when it was sent off.
     home: Option<ClientId>,
@@ -241,7 +241,7 @@ impl Session {
         });
     }
 
-    /// Whether all that a call does to a file is in it.
+    /// True if all that a call does to a file is in it.
     fn has_arrived(&self, path: &Path, call: &ToolCallId) -> bool {
         self.state.checkpoints.parts.has_arrived(&paths::to_uri(path), call)
     }
@@ -343,7 +343,7 @@ impl Session {
         self.settle();
     }
 
-    /// Lists what others changed, but where edits are accepted as they come: it is kept at once.
+    /// Lists what others changed, but where edits are accepted automatically: it is kept at once.
     pub(in crate::hub::session) fn list_landed(&mut self, turn: &TurnId, landings: Landings) {
         if !self.config.review_commands || self.state.accepts_as_they_come() {
             return;

@@ -83,7 +83,7 @@ impl Saver {
 pub(super) struct Ours(HashMap<PathBuf, TextHash>);
 
 impl Ours {
-    /// A file's text was changed by us from the one with the hash `before` to the one with the hash `after`, none where
+    /// A file's text was changed by us from the one with the hash `before` to the one with the hash `after`, none if
     /// that is not sure. Anything typed since makes it the user's own.
     pub(super) fn note(&mut self, path: &Path, before: Option<&TextHash>, after: Option<&TextHash>, was_clean: bool) {
         let was_ours = self.0.get(path) == before;
@@ -93,7 +93,7 @@ impl Ours {
         }
     }
 
-    /// Whether a buffer holds nothing unsaved but our accepted edits.
+    /// True if a buffer holds nothing unsaved but our accepted edits.
     pub(super) fn has(&self, buffer: &Snapshot) -> bool {
         self.0.get(&buffer.path) == Some(buffer.hash())
     }

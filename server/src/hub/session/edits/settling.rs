@@ -19,7 +19,7 @@ const CUT_OFF: &str = "Azimuth ended before it was changed";
 
 /// Somebody who waits for accepted hunks to arrive.
 pub(super) struct Settling {
-    /// The call whose hunks they are; none where all that is on its way is waited for.
+    /// The call whose hunks they are; none if all that is on its way is waited for.
     call: Option<ToolCallId>,
     done: oneshot::Sender<Vec<String>>,
     /// What did not arrive so far, in words.

@@ -1,4 +1,4 @@
-//! Whether edits are accepted as they come: in a session until the server ends, in a project for good, or by the
+//! Whether edits are accepted automatically: in a session until the server ends, in a project for good, or by the
 //! configuration.
 //!
 //! The modes `accept_edits` and `bypass` accept them, too, whatever else was said. Else what is said of the session
@@ -14,12 +14,12 @@ use workspace::paths::{self, Roots};
 use crate::config::Config;
 use crate::hub::session::state::State;
 
-/// Who said that edits are accepted as they come, or not.
+/// Who said that edits are accepted automatically, or not.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Accepting {
     /// What was said of this session.
     session: Option<bool>,
-    /// Whether it is so in the whole project.
+    /// True if it is so in the whole project.
     always: bool,
     /// How often that was said here, so that what was read from the store before it does not count.
     said: u64,
@@ -57,7 +57,7 @@ impl Accepting {
         }
     }
 
-    /// Whether this is other than what is known to be kept for the project.
+    /// True if this is other than what is known to be kept for the project.
     pub(super) fn is_other(self, always: bool) -> bool {
         self.always != always
     }
@@ -67,7 +67,7 @@ impl Accepting {
         self.said
     }
 
-    /// Whether edits are accepted as they come, and for how long.
+    /// Whether edits are accepted automatically, and for how long.
     pub(super) fn in_force(self, config: &Config) -> (bool, AutoScope) {
         // While the user's own configuration is not understood, nothing is accepted that they do not see.
         let always = self.always && config.errors.is_empty();
@@ -79,7 +79,7 @@ impl Accepting {
     }
 }
 
-/// Whether edits of these files are accepted as they come. Where one of them usually holds keys, makes other programs
+/// Whether edits of these files are accepted automatically. Where one of them usually holds keys, makes other programs
 /// run or says what the agent may do, all of the edit waits for the user: what is accepted by itself is not looked at.
 pub(in crate::hub::session) fn accepts<'p>(
     state: &State,
@@ -89,7 +89,7 @@ pub(in crate::hub::session) fn accepts<'p>(
     state.accepts_as_they_come() && !files.any(|file| is_looked_at(roots, file))
 }
 
-/// Whether an edit of a file always waits for the user, in every mode.
+/// True if an edit of a file always waits for the user, in every mode.
 fn is_looked_at(roots: &Roots, file: &Path) -> bool {
     roots.protected(file).is_some()
         || roots.steers_us(file)
@@ -97,17 +97,17 @@ fn is_looked_at(roots: &Roots, file: &Path) -> bool {
         || paths::is_for_keys(file)
 }
 
-/// Whether the user has edits accepted as they come in a project. Blocks.
+/// Whether the user has edits accepted automatically in a project. Blocks.
 pub(super) fn of_project(store: &dyn Store, project: &str) -> Result<bool, StoreError> {
     Ok(store.get(&key(project))?.is_some_and(|kept| kept == ALWAYS))
 }
 
-/// Keeps whether the user has edits accepted as they come in a project. Blocks.
+/// Keeps whether the user has edits accepted automatically in a project. Blocks.
 pub(super) fn keep(store: &dyn Store, project: &str, on: bool) -> Result<(), StoreError> {
     store.set(&key(project), if on { ALWAYS } else { "" })
 }
 
-/// What is kept for a project where edits are accepted as they come; anything else says that they are not.
+/// What is kept for a project where edits are accepted automatically; anything else says that they are not.
 const ALWAYS: &str = "always";
 
 /// The setting that keeps it, in the user's data and never in the project.

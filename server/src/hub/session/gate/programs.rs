@@ -28,7 +28,7 @@ const NEVER: &str = "refuse_program";
 
 /// How it stands with the session, for one who wants to start a program of the project.
 pub(in crate::hub::session) struct Stand {
-    /// Whether it is in mode `plan`, in which none is started.
+    /// True if it is in mode `plan`, in which none is started.
     pub(super) plans: bool,
     /// The turn that runs, with an id for a question of it.
     pub(super) turn: Option<(TurnId, PermissionId)>,
@@ -49,7 +49,7 @@ impl Programs {
         Arc::new(Self { book: book.clone(), own: own.clone(), not_now: Mutex::default() })
     }
 
-    /// What the user said of it; none where they have said nothing.
+    /// What the user said of it; none if they have said nothing.
     async fn said(&self, program: &Brought) -> Result<Option<bool>, String> {
         let (book, program) = (self.book.clone(), program.clone());
         let read = blocking(move || book.of_program(&program.program, &program.fingerprint)).await;

@@ -15,7 +15,7 @@ pub(super) struct Questions(BTreeMap<PermissionId, Question>);
 
 struct Question {
     request: PermissionRequest,
-    /// The turn that waits; none where it ended with an earlier process.
+    /// The turn that waits; none if it ended with an earlier process.
     asker: Option<oneshot::Sender<Answer>>,
 }
 
@@ -73,7 +73,7 @@ impl Questions {
         self.0.values_mut().for_each(|question| question.asker = None);
     }
 
-    /// Takes the user's answer. None where the question, one of `asked`, stands no longer.
+    /// Takes the user's answer. None if the question, one of `asked`, stands no longer.
     ///
     /// # Errors
     /// There never was such a question, or the answer is none of its options.

@@ -59,7 +59,7 @@ impl Session {
         self.record_all(entered);
     }
 
-    /// Has edits accepted as they come from now on, or no longer.
+    /// Has edits accepted automatically from now on, or no longer.
     pub(in crate::hub::session) fn accept_edits(&mut self, params: &ReviewAutoParams, reply: Reply<Done>) {
         if params.scope == AutoScope::Project {
             self.work.begin();

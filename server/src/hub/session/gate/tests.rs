@@ -126,7 +126,7 @@ async fn what_was_read_before_a_grant_does_not_undo_it() {
     let read = |world: &mut World, kept, at| world.gate.kept_read(kept, at, &world.config, Mode::Agent, stands);
     assert!(read(&mut world, Kept::default(), before).is_empty());
     assert_eq!(world.rules().0, ["run_command(a)"]);
-    // Another process has taken it back since, and has edits accepted as they come.
+    // Another process has taken it back since, and has edits accepted automatically.
     let (now, kept) = (world.gate.changes(), Kept { grants: Vec::new(), always: true });
     let news = read(&mut world, kept, now);
     assert!(matches!(news[..], [Event::AcceptEditsChanged { on: true, scope: AutoScope::Project }]), "{news:?}");

@@ -43,7 +43,7 @@ impl Asking {
     }
 }
 
-/// What an answer says of the workspace for good; none where it says nothing of that.
+/// What an answer says of the workspace for good; none if it says nothing of that.
 pub(super) fn said(answer: &Answer) -> Option<bool> {
     match answer {
         Answer::Selected { option_id, .. } => answered(option_id),

@@ -60,7 +60,7 @@ pub(super) enum Judge<'t> {
 pub(super) struct Known {
     pub(super) text: Arc<str>,
     said: Vec<Arc<Said>>,
-    /// Whether those who are not among these have nothing to say: there is no file.
+    /// True if those who are not among these have nothing to say: there is no file.
     is_all: bool,
     /// Why others who look at the file are not among these.
     pub(super) missing: Vec<Unknown>,
@@ -125,7 +125,7 @@ impl Asking {
         matches!(self.reader.buffers().get(path), Open::Yes(_))
     }
 
-    /// The text that is judged; none where there is no file.
+    /// The text that is judged; none if there is no file.
     pub(super) async fn text(&self, judge: Judge<'_>, path: &Path) -> Option<FileText> {
         let (is_base, reader) = match judge {
             Judge::Editor { .. } => (true, self.reader.clone()),
@@ -173,7 +173,7 @@ impl Asking {
         (Some(Who::Own), asked)
     }
 
-    /// Whose servers are for a file that the editor does not have open; none where that is not known in time.
+    /// Whose servers are for a file that the editor does not have open; none if that is not known in time.
     ///
     /// The editor is not asked about the file itself, since VS Code opens what it is asked about. A document of the
     /// same kind that is open tells whether it has servers for such; without one, the editor's are for the file where
@@ -270,7 +270,7 @@ impl Known {
         Self { text: "".into(), said: Vec::new(), is_all: true, missing: Vec::new() }
     }
 
-    /// Whether they are of this text; none for a file that is not there.
+    /// True if they are of this text; none for a file that is not there.
     pub(super) fn is_of(&self, text: Option<&FileText>) -> bool {
         match text {
             Some(text) => !self.is_nothing() && text.text == self.text,
@@ -307,7 +307,7 @@ impl Known {
         }
     }
 
-    /// Whether anybody has told of any text.
+    /// True if anybody has told of any text.
     pub(super) fn is_by_anybody(&self) -> bool {
         !self.said.is_empty()
     }
@@ -370,7 +370,7 @@ impl Unknown {
         Self { why: Why::OtherText, words: words.to_owned() }
     }
 
-    /// Whether it may be known in a moment.
+    /// True if it may be known in a moment.
     fn is_passing(&self) -> bool {
         matches!(self.why, Why::OtherText | Why::Status(LangStatus::EditorBusy)) || self.is_late()
     }
@@ -431,7 +431,7 @@ fn taken(
     }
 }
 
-/// Whether an answer is about this text: of an open document it says the version.
+/// True if an answer is about this text: of an open document it says the version.
 fn is_of(result: &LangResult, text: &FileText) -> bool {
     let reader::Source::Buffer { version } = text.source else { return true };
     let LangAnswer::Diagnostics { documents } = &result.answer else { return true };
@@ -440,7 +440,7 @@ fn is_of(result: &LangResult, text: &FileText) -> bool {
     is_said && is_it(result.version) && documents.iter().all(|document| is_it(document.version))
 }
 
-/// Whether servers for the one are for the other, by their endings, or by their names where they have none.
+/// True if servers for the one are for the other, by their endings, or by their names where they have none.
 fn is_same_kind(one: &Path, other: &Path) -> bool {
     match (one.extension(), other.extension()) {
         (None, None) => one.file_name() == other.file_name(),

@@ -24,7 +24,7 @@ impl Report {
         self.gone.extend(delta.gone);
     }
 
-    /// The news; none where there is none.
+    /// The news; none if there is none.
     pub(super) fn words(mut self) -> Option<String> {
         if self.new.is_empty() && self.gone.is_empty() {
             return None;

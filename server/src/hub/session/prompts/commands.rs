@@ -33,7 +33,7 @@ const LIST: usize = 20;
 pub(super) struct Done {
     pub(super) events: Vec<Event>,
     pub(super) mode: Option<Mode>,
-    /// Whether the user confirmed that mode.
+    /// True if the user confirmed that mode.
     pub(super) confirmed: bool,
     pub(super) model: Option<Arc<dyn Model>>,
     pub(super) switch_to: Option<SessionId>,
@@ -140,7 +140,7 @@ fn rules_in_words(rules: &[RuleInfo]) -> String {
     text
 }
 
-/// Switches whether edits are accepted as they come, or tells how it is.
+/// Switches whether edits are accepted automatically, or tells how it is.
 async fn auto(preparation: &Preparation, switch: Option<(bool, AutoScope)>) -> Result<String, String> {
     let Some((on, scope)) = switch else { return Ok(auto_in_words(preparation.accept_edits).to_owned()) };
     let params = ReviewAutoParams { session_id: preparation.info.session_id.clone(), on, scope };
@@ -151,7 +151,7 @@ async fn auto(preparation: &Preparation, switch: Option<(bool, AutoScope)>) -> R
             "this is kept for the project, but as long as your configuration is not understood edits wait for your review"
         }
         (false, AutoScope::Project) if config.accept_edits => {
-            "edits wait for your review in this conversation; in others of the project they are accepted as they come, \
+            "edits wait for your review in this conversation; in others of the project they are accepted automatically, \
              since `accept_edits` in your configuration says so"
         }
         switched => auto_in_words(switched),
@@ -161,8 +161,8 @@ async fn auto(preparation: &Preparation, switch: Option<(bool, AutoScope)>) -> R
 
 fn auto_in_words((on, scope): (bool, AutoScope)) -> &'static str {
     match (on, scope) {
-        (true, AutoScope::Session) => "edits are accepted as they come in this conversation, until Azimuth ends",
-        (true, AutoScope::Project) => "edits are accepted as they come in this project; `/auto off --project` ends it",
+        (true, AutoScope::Session) => "edits are accepted automatically in this conversation, until Azimuth ends",
+        (true, AutoScope::Project) => "edits are accepted automatically in this project; `/auto off --project` ends it",
         (false, AutoScope::Session) => "edits wait for your review in this conversation",
         (false, AutoScope::Project) => "edits wait for your review in this project",
     }
@@ -359,7 +359,7 @@ fn mode_name(mode: Mode) -> &'static str {
         Mode::Ask => "ask: looks and answers, changes nothing",
         Mode::Plan => "plan: looks, also by commands that only read, and plans; changes nothing",
         Mode::Agent => "agent: edits under your review, and runs commands you allow",
-        Mode::AcceptEdits => "accept-edits: as agent, and edits are accepted as they come",
+        Mode::AcceptEdits => "accept-edits: as agent, and edits are accepted automatically",
         Mode::Bypass => "bypass: nothing is asked; `/mode agent` leaves it",
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct Port {
     pub(super) problems: Problems,
     /// The workspace, and what the turn's home says of the trust in it.
     pub(super) trust: (Workspace, Word),
-    /// Whether the session's shell is in a sandbox that keeps commands from writing elsewhere.
+    /// True if the session's shell is in a sandbox that keeps commands from writing elsewhere.
     pub(super) sandboxed: bool,
     /// How many questions this turn has asked.
     pub(super) questions: std::sync::atomic::AtomicU64,

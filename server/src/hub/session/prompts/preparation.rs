@@ -40,7 +40,7 @@ pub(super) struct Preparation {
     pub(super) info: SessionInfo,
     /// The models of turns whose cost is not known.
     pub(super) unpriced: BTreeSet<String>,
-    /// Whether edits are accepted as they come, and for how long.
+    /// Whether edits are accepted automatically, and for how long.
     pub(super) accept_edits: (bool, AutoScope),
     /// How often what is kept for the project was changed here.
     pub(super) changes: gate::Changes,
@@ -68,13 +68,13 @@ pub(in crate::hub::session) struct Prepared {
     pub(super) events: Vec<Event>,
     /// The session's mode from here on.
     pub(super) mode: Mode,
-    /// Whether whoever sent the prompt chose that mode with it.
+    /// True if whoever sent the prompt chose that mode with it.
     pub(super) chose_mode: bool,
-    /// Whether the prompt confirmed that mode.
+    /// True if the prompt confirmed that mode.
     pub(super) confirmed: bool,
     /// Where the client should go on.
     pub(super) switch_to: Option<SessionId>,
-    /// The turn; none where the prompt held only commands.
+    /// The turn; none if the prompt held only commands.
     pub(super) turn: Option<NewTurn>,
     pub(super) given: Option<GivenAnswer>,
     pub(super) reply: Option<Reply<TurnStartResult>>,
@@ -94,7 +94,7 @@ pub(super) struct NewTurn {
     pub(super) form: EditForm,
     /// The tools that the model is told of.
     pub(super) offered: Arc<[ToolSpec]>,
-    /// What is kept for the project, and how often that had been changed here; none where it cannot be read.
+    /// What is kept for the project, and how often that had been changed here; none if it cannot be read.
     pub(super) kept: Option<(gate::Kept, gate::Changes)>,
     /// Which of the project's rules could not be read and why, for the user.
     pub(super) rules_left_out: Vec<String>,

@@ -96,7 +96,7 @@ pub(in crate::hub::session) fn split(prompt: Vec<PromptBlock>) -> (Vec<Invocatio
     (invocations, rest)
 }
 
-/// Whether there is something for a model to do. Mentions alone are no prompt, with nothing said about them.
+/// True if there is something for a model to do. Mentions alone are no prompt, with nothing said about them.
 pub(in crate::hub::session) fn says_something(prompt: &[PromptBlock]) -> bool {
     prompt.iter().any(|block| !matches!(block, PromptBlock::File { .. }))
 }

@@ -15,7 +15,7 @@ use crate::hub::session::ids::Ids;
 
 /// The prompt that a turn is to be made of.
 pub(super) struct Sent {
-    /// What it waited as; none where it did not wait.
+    /// What it waited as; none if it did not wait.
     pub(super) queue_id: Option<QueueId>,
     pub(super) prompt: Vec<PromptBlock>,
     /// The mode that was chosen with it.

@@ -190,7 +190,7 @@ impl Link {
         }
     }
 
-    /// The same for what the host answers promptly; none where it does not, or cannot.
+    /// The same for what the host answers promptly; none if it does not, or cannot.
     pub(super) async fn ask_in_time(&mut self, method: &str, params: Value) -> Option<Box<RawValue>> {
         let answer = tokio::time::timeout(PROMPTLY, self.ask(method, params)).await;
         match answer {

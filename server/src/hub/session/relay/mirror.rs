@@ -19,7 +19,7 @@ pub(super) struct Mirror {
 struct Shown {
     path: PathBuf,
     version: i32,
-    /// None where the text is not known.
+    /// None if the text is not known.
     text: Option<Arc<str>>,
     /// The version that was last saved.
     saved: Option<i32>,

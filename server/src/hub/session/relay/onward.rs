@@ -13,7 +13,7 @@ use crate::hub::post::Shared;
 use crate::hub::session::prompts::{post_as, says_something, split};
 use crate::hub::{ClientId, Error, Reply, Request};
 
-/// Takes out of a prompt that leads away what is for the conversation that it leads to. None where nothing is.
+/// Takes out of a prompt that leads away what is for the conversation that it leads to. None if nothing is.
 pub(super) fn take_rest(prompt: &mut Vec<PromptBlock>) -> Option<Vec<PromptBlock>> {
     if user_command::parse(prompt).is_some() {
         return None;

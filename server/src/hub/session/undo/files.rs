@@ -29,7 +29,7 @@ pub(super) struct Gone {
     pub(super) before: Option<TextHash>,
     pub(super) after: Option<TextHash>,
     pub(super) was_clean: bool,
-    /// What was written; the inner none where the file was deleted, the outer where nothing was written.
+    /// What was written; the inner none if the file was deleted, the outer where nothing was written.
     pub(super) text: Option<Option<Arc<str>>>,
 }
 
@@ -59,7 +59,7 @@ enum Verdict {
 struct Target {
     text: Option<Arc<str>>,
     exactly: Option<Exactly>,
-    /// Whether what somebody changed since is in the text.
+    /// True if what somebody changed since is in the text.
     merged: bool,
 }
 

@@ -30,7 +30,7 @@ pub(super) const TOO_LATE: &str = "looking at the project's files takes too long
 
 /// How to look at the files, apart from the session's task.
 pub(in crate::hub::session) struct Look {
-    /// Since when; none where nothing is known to compare with.
+    /// Since when; none if nothing is known to compare with.
     pub(super) following: Option<Following>,
     /// The turn, and the calls whose commands ran; none for other programs.
     pub(super) turn: TurnId,
@@ -59,7 +59,7 @@ pub(in crate::hub::session) struct Found {
     pub(super) saves: Saves,
     /// What the user is to know.
     pub(super) warning: Option<String>,
-    /// Whether nothing is known to compare with the next time.
+    /// True if nothing is known to compare with the next time.
     pub(super) failed: bool,
 }
 
@@ -89,7 +89,7 @@ impl Look {
         self.changes(time).map_err(|error| error.to_string())
     }
 
-    /// What changed, with what it was kept. Blocks, at most for this time; none where it is too late.
+    /// What changed, with what it was kept. Blocks, at most for this time; none if it is too late.
     pub(in crate::hub::session) fn find(self, time: Option<Duration>) -> Found {
         let is_command = !self.calls.is_empty();
         let failure = match std::panic::catch_unwind(AssertUnwindSafe(|| time.map(|time| self.changes(time)))) {

@@ -25,7 +25,7 @@ const LOOKING: Duration = Duration::from_secs(3);
 pub(in crate::hub::session) struct AfterCommand {
     /// The texts of the files with pending hunks.
     texts: Vec<(PathBuf, Option<Arc<str>>)>,
-    /// What it changed; none where that was not looked for.
+    /// What it changed; none if that was not looked for.
     found: Option<Found>,
 }
 
@@ -102,7 +102,7 @@ impl Session {
         let _ = reply.send(());
     }
 
-    /// How to look at the files after a command, once; none where they were not looked at before it. What other
+    /// How to look at the files after a command, once; none if they were not looked at before it. What other
     /// programs change from here on is looked for.
     fn look_after_command(&mut self, turn: &TurnId, call: &ToolCallId) -> Option<(Following, Look)> {
         let since = self.watch.since_command()?;
@@ -213,7 +213,7 @@ impl Session {
         }
     }
 
-    /// Whether what others change is listed for review.
+    /// True if what others change is listed for review.
     fn reviews_others(&self) -> bool {
         self.config.undo_commands && self.config.review_commands
     }

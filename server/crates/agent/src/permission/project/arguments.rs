@@ -53,7 +53,7 @@ impl<'a> Arguments<'a> {
         (self.with(self.words.get(..at).unwrap_or_default()), self.after(at + 1))
     }
 
-    /// Whether one of these flags is among them, also shortened, or with its value in the same word.
+    /// True if one of these flags is among them, also shortened, or with its value in the same word.
     pub(super) fn has(&self, flags: &[&str]) -> bool {
         self.words.iter().any(|word| flags.iter().any(|flag| is_flag(word, flag)))
     }
@@ -141,7 +141,7 @@ fn has_scheme(word: &str) -> bool {
     word.contains("://") || parts.any(|(scheme, _)| SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known)))
 }
 
-/// Whether what a project calls one of its commands says that it leaves the machine or the workspace.
+/// True if what a project calls one of its commands says that it leaves the machine or the workspace.
 pub(super) fn leaves(name: &str) -> bool {
     name.to_lowercase().split([':', '-', '_', '.', '/']).any(|part| part == "install" || LEAVES.contains(&part))
 }
@@ -185,7 +185,7 @@ pub(super) fn is_name(word: &str) -> bool {
         && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:/+*".contains(c))
 }
 
-/// Whether an assignment is a switch of the project's own: on or off, and of no name by which programs are told what to
+/// True if an assignment is a switch of the project's own: on or off, and of no name by which programs are told what to
 /// run or whom to trust.
 pub(super) fn switches(name: &str, value: &str) -> bool {
     const OTHERS: &[&str] = &[

@@ -201,7 +201,7 @@ pub(super) fn sets_profile(word: &str) -> bool {
     })
 }
 
-/// Whether flags of the compiler change how it compiles and what it complains of, but nothing of what it runs or links.
+/// True if flags of the compiler change how it compiles and what it complains of, but nothing of what it runs or links.
 pub(super) fn compiles_as_usual(flags: &[&str]) -> bool {
     const CODEGEN: &[&str] = &[
         "codegen-units",

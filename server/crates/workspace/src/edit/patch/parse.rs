@@ -452,7 +452,7 @@ impl Open {
         true
     }
 
-    /// Whether a hunk of a unified diff ends before this line: another file begins, or the mail that the diff came in
+    /// True if a hunk of a unified diff ends before this line: another file begins, or the mail that the diff came in
     /// is signed. `--- x` and `+++ y` may also be lines of the hunk, which its numbers tell.
     fn ends_before(&self, lines: &[&str], at: usize) -> bool {
         let inside = self.counts.is_some_and(|(old, new)| self.old < old && self.new < new);

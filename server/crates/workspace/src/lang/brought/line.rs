@@ -128,12 +128,12 @@ fn pieces(word: &str) -> Vec<String> {
     pieces.into_iter().filter(|word| !word.is_empty()).map(str::to_owned).chain(more).collect()
 }
 
-/// Whether it may be the name of a module in a module: `a.b`.
+/// True if it may be the name of a module in a module: `a.b`.
 fn is_dotted(word: &str) -> bool {
     word.split('.').count() > 1 && word.split('.').all(|part| !part.is_empty())
 }
 
-/// Whether an argument may be code for a shell.
+/// True if an argument may be code for a shell.
 fn is_code(arg: &str) -> bool {
     arg.contains(|c: char| c.is_whitespace() || c == '$' || c == '`' || c == '~')
 }
@@ -160,7 +160,7 @@ fn of_code(code: &str) -> Vec<String> {
     found
 }
 
-/// Whether Python looks for modules in the folder in which it is started: where it is given one or code to run, and no
+/// True if Python looks for modules in the folder in which it is started: where it is given one or code to run, and no
 /// option that keeps it from that.
 fn finds_modules(line: &[&str]) -> bool {
     let is_python = |word: &&str| runners::is_one_of(word, &["ipython", "pypy", "python"]);
@@ -178,7 +178,7 @@ fn in_path(name: &str, search: Option<&OsStr>) -> Option<PathBuf> {
     places.find(|path| path.is_absolute() && is_program(path))
 }
 
-/// Whether what programs find in a folder is the project's, though it may lie above the workspace: not in the user's
+/// True if what programs find in a folder is the project's, though it may lie above the workspace: not in the user's
 /// home folder, the system's, or above them.
 fn is_around(folder: &Path) -> bool {
     let home = std::env::var_os("HOME").map(PathBuf::from);

@@ -205,12 +205,12 @@ pub(super) fn files_of(words: &[&str]) -> Vec<&'static str> {
     files
 }
 
-/// Whether a program is one of these.
+/// True if a program is one of these.
 pub(super) fn is_runner(word: &str) -> bool {
     of(word).next().is_some()
 }
 
-/// Whether a program has one of these names, whichever version stands behind it.
+/// True if a program has one of these names, whichever version stands behind it.
 pub(super) fn is_one_of(word: &str, names: &[&str]) -> bool {
     let name = base(word);
     names.contains(&name) || names.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))

@@ -41,7 +41,7 @@ pub(crate) struct Text {
     pub(crate) text: Arc<str>,
     /// The editor's version, if it is that of an open document.
     pub(crate) version: Option<i32>,
-    /// Whether it is on disk like this, as far as is known.
+    /// True if it is on disk like this, as far as is known.
     pub(crate) is_saved: bool,
     /// The file on disk that it was read from, if it is of the disk.
     pub(crate) stamp: Option<Stamp>,
@@ -69,7 +69,7 @@ pub(crate) struct Synced {
     first: (i32, Instant),
     /// When the text of the same file before it was replaced or closed, if there was one.
     replaced: Option<Instant>,
-    /// Since when it is on disk like this, as far as is known; none where it is not.
+    /// Since when it is on disk like this, as far as is known; none if it is not.
     pub(crate) saved: Option<Instant>,
 }
 
@@ -90,7 +90,7 @@ impl Sent {
         self.open.get(path)?.editors
     }
 
-    /// Whether the texts are the same as at another question, as far as both know them.
+    /// True if the texts are the same as at another question, as far as both know them.
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
         let is_same = |one: &Synced, other: &Synced| one.text == other.text;
         let is_same_at =
@@ -104,7 +104,7 @@ impl Sent {
 }
 
 impl Synced {
-    /// Whether what a server told of the file is of this text, as far as it says.
+    /// True if what a server told of the file is of this text, as far as it says.
     pub(crate) fn is_told_of(&self, published: &Published) -> bool {
         match published.version {
             Some(version) => version == self.version,
@@ -112,7 +112,7 @@ impl Synced {
         }
     }
 
-    /// Whether it is of this text, whatever the server saw of others then.
+    /// True if it is of this text, whatever the server saw of others then.
     pub(crate) fn is_text_of(&self, published: &Published) -> bool {
         let (version, sent) = self.first;
         match published.version {
@@ -121,12 +121,12 @@ impl Synced {
         }
     }
 
-    /// Whether the server was sent the same text before.
+    /// True if the server was sent the same text before.
     pub(crate) fn is_sent_again(&self) -> bool {
         self.first.0 != self.version
     }
 
-    /// Whether it may as well be of the text before: no version is said, and that one was replaced only a moment
+    /// True if it may as well be of the text before: no version is said, and that one was replaced only a moment
     /// before.
     pub(crate) fn is_confused_by(&self, published: &Published) -> bool {
         published.version.is_none() && self.replaced.is_some_and(|replaced| published.at <= replaced + LATE)
@@ -161,13 +161,13 @@ struct Document {
 }
 
 impl Stamp {
-    /// Of a file; none where it is not there.
+    /// Of a file; none if it is not there.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let data = std::fs::metadata(path).ok()?;
         Some(Self { modified: data.modified().ok(), length: data.len() })
     }
 
-    /// Whether the file was last changed before this time, as it says itself.
+    /// True if the file was last changed before this time, as it says itself.
     pub(crate) fn is_before(&self, time: SystemTime) -> bool {
         self.modified.is_some_and(|modified| modified < time)
     }
@@ -271,7 +271,7 @@ impl Documents {
         }
     }
 
-    /// Whether what a session sees is still as it was looked up: what it takes as open, and of the disk, may have
+    /// True if what a session sees is still as it was looked up: what it takes as open, and of the disk, may have
     /// become otherwise by another session since.
     pub(super) fn fits(&self, view: &View, asked: Option<(&Path, &Arc<str>)>) -> bool {
         let is_of_disk = |path: &PathBuf| self.open.get(path).is_none_or(|document| document.synced.saved.is_some());
@@ -282,7 +282,7 @@ impl Documents {
         !self.wants_text || (view.unchanged.iter().all(is_of_disk) && asked.is_none_or(is_asked))
     }
 
-    /// Whether somebody waits for what the server says, and it would see something else if it were sent what this
+    /// True if somebody waits for what the server says, and it would see something else if it were sent what this
     /// session sees. What became otherwise on disk it is better sent.
     pub(super) fn disturbs(&self, view: &View) -> bool {
         let differs = |text: &Text| match self.open.get(&text.path) {

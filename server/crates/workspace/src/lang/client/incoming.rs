@@ -38,7 +38,7 @@ const FINDS_FILES_AGAIN: Duration = Duration::from_secs(5);
 pub(super) struct Inside {
     root: PathBuf,
     settings: Value,
-    /// Whether it says by `experimental/serverStatus` when it has read the project.
+    /// True if it says by `experimental/serverStatus` when it has read the project.
     says_status: bool,
     /// What it said by that.
     is_quiescent: Option<bool>,
@@ -50,11 +50,11 @@ pub(super) struct Inside {
     problems: HashMap<PathBuf, Published>,
     /// How large `problems` is, in bytes.
     size: usize,
-    /// Whether some were left out.
+    /// True if some were left out.
     overflowed: bool,
-    /// Whether it has told of the problems of any file.
+    /// True if it has told of the problems of any file.
     has_published: bool,
-    /// Whether that was waited for very long.
+    /// True if that was waited for very long.
     was_waited_for: bool,
     /// The last error that it told the user of.
     complaint: Option<String>,
@@ -68,7 +68,7 @@ struct Files {
     says: GlobSet,
     /// Since when it looks for them, while it does.
     looks_since: Option<Instant>,
-    /// Whether it has ever found them.
+    /// True if it has ever found them.
     has_found: bool,
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct Published {
     pub(crate) dated: SystemTime,
     /// The list.
     pub(crate) diagnostics: Arc<RawValue>,
-    /// Whether there is none in it.
+    /// True if there is none in it.
     is_empty: bool,
 }
 
@@ -145,7 +145,7 @@ impl Inside {
         self.registrations.values().filter(move |one| one.method == method).map(|one| &one.options)
     }
 
-    /// What the server does before it can answer in full; none where it can.
+    /// What the server does before it can answer in full; none if it can.
     fn busy(&self) -> Option<String> {
         // Of one that says when it has read all, other progress is of other things, such as a build.
         if self.says_status {
@@ -156,7 +156,7 @@ impl Inside {
         self.progress.values().max_by_key(|said| said.len()).cloned()
     }
 
-    /// Whether it says that it does something, such as a build.
+    /// True if it says that it does something, such as a build.
     pub(super) fn is_at_work(&self) -> bool {
         !self.progress.is_empty()
     }
@@ -325,7 +325,7 @@ impl Inside {
 }
 
 impl Files {
-    /// None where it is not known that the server says when it has found them.
+    /// None if it is not known that the server says when it has found them.
     fn of(definition: &Definition) -> Option<Self> {
         let mut says = GlobSetBuilder::new();
         definition.says_files.iter().filter_map(|glob| Glob::new(glob).ok()).for_each(|glob| {
@@ -345,7 +345,7 @@ impl Files {
         }
     }
 
-    /// Whether it said by this that it has found them.
+    /// True if it said by this that it has found them.
     fn hears(&mut self, message: &str) -> bool {
         let has_found = self.says.is_match(bounded(message.to_owned(), MAX_WORDS));
         if has_found {

@@ -72,11 +72,11 @@ type Answer = Result<Box<RawValue>, RequestError>;
 struct End {
     /// Why we want it to end.
     meant: Option<Arc<str>>,
-    /// Whether it is to be killed.
+    /// True if it is to be killed.
     kill: bool,
     /// Why it has ended.
     ended: Option<Arc<str>>,
-    /// Whether its process is gone.
+    /// True if its process is gone.
     gone: bool,
 }
 

@@ -49,12 +49,12 @@ impl fmt::Display for RpcError {
 }
 
 impl RpcError {
-    /// Whether the server does not know the method.
+    /// True if the server does not know the method.
     pub(crate) fn is_unknown_method(&self) -> bool {
         self.code == -32601
     }
 
-    /// Whether the same question may have an answer a little later: it was cancelled by the server, or the text
+    /// True if the same question may have an answer a little later: it was cancelled by the server, or the text
     /// changed.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self.code, -32802..=-32800)
@@ -239,7 +239,7 @@ pub(crate) struct DocumentReport {
     /// The version that it is of, where the document is open.
     #[serde(default)]
     pub(crate) version: Option<i32>,
-    /// The problems; none where they are said to be as before.
+    /// The problems; none if they are said to be as before.
     #[serde(default)]
     pub(crate) items: Option<Box<RawValue>>,
 }

@@ -99,7 +99,7 @@ impl Asker<'_> {
         }
     }
 
-    /// The problems in a part of the text, as the server said them; none where it does not in time.
+    /// The problems in a part of the text, as the server said them; none if it does not in time.
     pub(super) async fn problems_within(&self, range: Range) -> Result<Option<Vec<Value>>, Failure> {
         self.sync().await?;
         let problems = match self.lists(self.patience.min(Instant::now() + A_WHILE)).await {
@@ -250,7 +250,7 @@ impl Asker<'_> {
         }
     }
 
-    /// All problems as the server answers them; none where it does not.
+    /// All problems as the server answers them; none if it does not.
     async fn pull_all(&self) -> Result<Option<(LangAnswer, LangStatus, Option<String>)>, Failure> {
         if !self.client.tells_all_problems() {
             return Ok(None);

@@ -118,7 +118,7 @@ impl Slot {
         self.allowed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it did not answer in time when it was last asked what a file would be, formatted.
+    /// True if it did not answer in time when it was last asked what a file would be, formatted.
     pub(super) fn formats_late(&self) -> bool {
         self.formats_late.load(Ordering::Relaxed)
     }
@@ -127,23 +127,23 @@ impl Slot {
         self.formats_late.store(is_late, Ordering::Relaxed);
     }
 
-    /// Whether it is this server for this project, for sessions like this one.
+    /// True if it is this server for this project, for sessions like this one.
     pub(super) fn is_of(&self, server: &Detected, access: &Access) -> bool {
         Key::new(server, access).is_some_and(|key| key == self.key)
     }
 
-    /// Whether it is for sessions like this one.
+    /// True if it is for sessions like this one.
     pub(super) fn is_for(&self, access: &Access) -> bool {
         self.key.policy == access.policy && self.key.pass == access.pass
     }
 
-    /// Whether it is this server for this project, but another program.
+    /// True if it is this server for this project, but another program.
     pub(super) fn is_instead_of(&self, server: &Detected, access: &Access) -> bool {
         let instead = Key::new(server, access).map(|key| Key { program: self.key.program.clone(), ..key });
         !self.is_of(server, access) && instead.is_some_and(|key| key == self.key)
     }
 
-    /// Whether its project lies in a workspace.
+    /// True if its project lies in a workspace.
     pub(super) fn is_in(&self, roots: &Roots) -> bool {
         roots.iter().any(|root| self.key.root.starts_with(&root.path))
     }
@@ -393,7 +393,7 @@ impl Slot {
         }
     }
 
-    /// For how long it has been starting; none where it does not.
+    /// For how long it has been starting; none if it does not.
     pub(super) fn starting(&self) -> Option<Duration> {
         match &*self.state.borrow() {
             State::Starting { since, .. } => Some(since.elapsed()),

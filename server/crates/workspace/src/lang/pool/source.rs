@@ -205,14 +205,14 @@ impl Own {
         self.servers.on_ground(&self.roots, &self.access, find).await.ok().flatten()
     }
 
-    /// Whether a server that is about to start is still what was looked at: other servers may have been asked for or
+    /// True if a server that is about to start is still what was looked at: other servers may have been asked for or
     /// asked since.
     async fn is_as_allowed(&self, server: &Detected) -> bool {
         let looked = self.servers.look(server, &self.roots, &self.access, true).await;
         looked.is_ok_and(|brought| brought == server.allowed)
     }
 
-    /// Whether a server runs, as it is known now.
+    /// True if a server runs, as it is known now.
     fn runs(&self, server: &Detected) -> bool {
         let slots = self.servers.slots();
         let slot = slots.values().find(|slot| slot.is_of(server, &self.access));
@@ -478,7 +478,7 @@ impl Own {
     }
 }
 
-/// Whether a server would be there for any repository: that says nothing of whether there is anything of its kind.
+/// True if a server would be there for any repository: that says nothing of whether there is anything of its kind.
 fn is_for_anything(server: &Detected) -> bool {
     server.definition.root_markers.iter().any(|marker| marker == ".git")
 }

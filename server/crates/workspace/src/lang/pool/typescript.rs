@@ -40,7 +40,7 @@ struct Location {
 }
 
 impl Asker<'_> {
-    /// The problems of the text as it is, as a list of LSP's `Diagnostic`; none where TypeScript cannot be asked, or
+    /// The problems of the text as it is, as a list of LSP's `Diagnostic`; none if TypeScript cannot be asked, or
     /// has not told all of them.
     ///
     /// # Errors

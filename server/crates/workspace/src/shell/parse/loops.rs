@@ -196,7 +196,7 @@ fn in_range(word: Word) -> Vec<Word> {
     }
 }
 
-/// Whether a line sets a variable by one `for` alone: beside that its name stands only behind a `$`, or is an option's
+/// True if a line sets a variable by one `for` alone: beside that its name stands only behind a `$`, or is an option's
 /// letter.
 fn is_set_once(source: &str, name: &str) -> bool {
     is_set_once_by(source, name, |at| {

@@ -22,7 +22,7 @@ impl Policy {
         self
     }
 
-    /// Whether who enters it asks for a file system that is mounted there: something that is granted lies in it, or it
+    /// True if who enters it asks for a file system that is mounted there: something that is granted lies in it, or it
     /// lies in a folder that is taken apart for what is hidden.
     fn looks_at(&self, mount: &Path) -> bool {
         let granted = [&self.read, &self.unlinked, &self.read_only, &self.write, &self.temporary, &self.devices];

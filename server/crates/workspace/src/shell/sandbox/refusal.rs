@@ -140,7 +140,7 @@ fn signals_another(lower: &str) -> bool {
 /// A name of a file that a line may hold.
 struct Name<'a> {
     text: &'a str,
-    /// Whether it is written as one: with a `/`, in quotes, or right before the words of the refusal.
+    /// True if it is written as one: with a `/`, in quotes, or right before the words of the refusal.
     is_certain: bool,
 }
 

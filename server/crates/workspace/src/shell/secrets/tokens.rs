@@ -77,7 +77,7 @@ pub(super) const TOKENS: &[(&str, usize)] = &[
     ("sig=", 20),
 ];
 
-/// Whether a token of a known service stands somewhere.
+/// True if a token of a known service stands somewhere.
 pub(super) fn has_token(text: &str) -> bool {
     let is_at = |at: usize, begin: &str, least: usize| {
         // In the middle of a word or of a path it is none.
@@ -100,7 +100,7 @@ fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
-/// Whether a word is the token of a bot of Telegram's: its number, and 35 letters.
+/// True if a word is the token of a bot of Telegram's: its number, and 35 letters.
 fn is_of_bot(word: &str) -> bool {
     let word = word.strip_prefix("bot").unwrap_or(word);
     word.split_once(':').is_some_and(|(number, letters)| {
@@ -111,7 +111,7 @@ fn is_of_bot(word: &str) -> bool {
     })
 }
 
-/// Whether a word is a token of Dropbox's: unlike in the names of hosts and modules, there is no point in it.
+/// True if a word is a token of Dropbox's: unlike in the names of hosts and modules, there is no point in it.
 fn is_of_dropbox(word: &str) -> bool {
     const LEAST: usize = 40;
     let Some(rest) = word.strip_prefix("sl.") else { return false };
