@@ -26,8 +26,7 @@ pub struct ToolSet(Arc<RwLock<Tools>>);
 
 #[derive(Default)]
 struct Tools {
-    /// Who brings tools, and which.
-    sources: Vec<(Arc<str>, Vec<Arc<dyn Tool>>)>,
+    sources: Vec<Source>,
     /// True if tools may come and go.
     is_live: bool,
     /// The tools that the model was offered when it was first asked, and their modes' share of them is still.
@@ -36,6 +35,12 @@ struct Tools {
     told: BTreeSet<String>,
     /// The names of tools that it was offered and told since that they are gone.
     told_gone: BTreeSet<String>,
+}
+
+/// Who brings tools, and which.
+struct Source {
+    name: Arc<str>,
+    tools: Vec<Arc<dyn Tool>>,
 }
 
 impl ToolSet {
@@ -55,19 +60,19 @@ impl ToolSet {
     /// left out, since a source before it has a tool of that name.
     pub fn put(&self, source: &str, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Vec<String> {
         let mut set = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let place = set.sources.iter().position(|(name, _)| **name == *source).unwrap_or(set.sources.len());
+        let place = set.sources.iter().position(|it| *it.name == *source).unwrap_or(set.sources.len());
         let taken: BTreeSet<String> = set.names(|at| at != place).chain(set.is_live.then(|| CALL.to_owned())).collect();
         let (left_out, kept): (Vec<_>, Vec<_>) = tools.into_iter().partition(|tool| taken.contains(&tool.spec().name));
         match set.sources.get_mut(place) {
-            Some((_, tools)) => *tools = kept,
-            None => set.sources.push((source.into(), kept)),
+            Some(known) => known.tools = kept,
+            None => set.sources.push(Source { name: source.into(), tools: kept }),
         }
         left_out.into_iter().map(|tool| tool.spec().name.clone()).collect()
     }
 
     /// Takes away all that a source brought.
     pub fn remove(&self, source: &str) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).sources.retain(|(name, _)| **name != *source);
+        self.0.write().unwrap_or_else(PoisonError::into_inner).sources.retain(|it| *it.name != *source);
     }
 
     /// The tool with this name, whether the model was told of it or not.
@@ -123,13 +128,13 @@ impl ToolSet {
 
 impl Tools {
     fn all(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
-        self.sources.iter().flat_map(|(_, tools)| tools)
+        self.sources.iter().flat_map(|source| &source.tools)
     }
 
     /// The names of the tools of some sources, by their places.
     fn names(&self, of: impl Fn(usize) -> bool) -> impl Iterator<Item = String> {
         let sources = self.sources.iter().enumerate().filter(move |(at, _)| of(*at));
-        sources.flat_map(|(_, (_, tools))| tools).map(name)
+        sources.flat_map(|(_, source)| &source.tools).map(name)
     }
 }
 

@@ -468,11 +468,10 @@ fn has_query(text: &str) -> bool {
 /// True if a text is what `.netrc` holds: `machine … login … password …`.
 fn is_netrc(text: &str) -> bool {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
-    let is_entry = match words.as_slice() {
-        ["machine", _, "login" | "password" | "account", ..] => true,
-        ["default", "login" | "account", ..] => true,
-        _ => false,
-    };
+    let is_entry = matches!(
+        words.as_slice(),
+        ["machine", _, "login" | "password" | "account", ..] | ["default", "login" | "account", ..]
+    );
     is_entry && words.windows(2).any(|two| matches!(two, ["password", word] if !word.starts_with('$')))
 }
 

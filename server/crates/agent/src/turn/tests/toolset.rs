@@ -11,11 +11,13 @@ use crate::hooks::{Hooks, TurnPoint};
 use crate::tool::Access;
 use crate::toolset::ToolSet;
 
+type Change = Box<dyn FnMut(&ToolSet) + Send>;
+
 /// Changes the tools before the requests, each of which has its change.
 struct Changes {
     set: ToolSet,
     asked: AtomicUsize,
-    changes: Vec<Mutex<Box<dyn FnMut(&ToolSet) + Send>>>,
+    changes: Vec<Mutex<Change>>,
 }
 
 #[async_trait]
@@ -39,7 +41,7 @@ impl Changes {
 }
 
 /// A turn before whose first, second … round these changes are made.
-async fn with_changes<const N: usize>(mut stage: Stage, changes: [Box<dyn FnMut(&ToolSet) + Send>; N]) -> Left {
+async fn with_changes<const N: usize>(mut stage: Stage, changes: [Change; N]) -> Left {
     stage.set.may_change();
     let changes = changes.into_iter().map(Mutex::new).collect();
     let hooks = Changes { set: stage.set.clone(), asked: AtomicUsize::new(0), changes };
