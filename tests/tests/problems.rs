@@ -285,7 +285,7 @@ async fn an_answer_about_the_text_before_the_edit_is_not_believed() {
     // A machine that is busy may keep the server from answering at all, once.
     let late =
         "What your edits did to the problems of main.py is not known: the language server did not answer in time.";
-    let told: Vec<_> = told(&events).into_iter().filter(|note| note != late).collect();
+    let told: Vec<_> = told(&events).into_iter().filter(|note| *note != late).collect();
     assert_eq!(told, [expected], "once");
     assert_eq!(new_errors(&events), None);
     world.finish().await;

@@ -690,7 +690,7 @@ mod tests {
         let hostile = Hostile::new();
         let inside = hostile.repository().join("inside");
         std::fs::create_dir(&inside).unwrap();
-        assert_eq!(nowhere(&untrusted(&[inside.clone()], &[])), None);
+        assert_eq!(nowhere(&untrusted(std::slice::from_ref(&inside), &[])), None);
         index(&hostile);
         assert!(nowhere(&untrusted(&[inside], &[])).is_some());
         // What is no repository for any git keeps none from working.
