@@ -10,6 +10,7 @@ mod code_edits;
 mod crash;
 mod disk;
 mod docs;
+mod doctor;
 mod edits;
 mod environment;
 mod exec;

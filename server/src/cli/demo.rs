@@ -11,7 +11,7 @@ use providers::scripted::Scripted;
 
 use super::exec::{Job, Prompt};
 use super::questions::Answerer;
-use super::setup::Setup;
+use super::setup::{Private, Setup};
 use super::signals::Signals;
 use super::style::Style;
 use super::{Demo, Failure};
@@ -37,8 +37,9 @@ pub(super) async fn run(args: Demo, log: Option<String>) -> Result<ExitCode, Fai
     for (name, text) in PROJECT {
         std::fs::write(project.join(name), text).map_err(failed)?;
     }
-    // The demo's session is no part of the user's data.
-    let setup = Setup::at(scratch.path().join("data"), std::slice::from_ref(&project), log)?;
+    // The demo's session is no part of the user's, but as much out of the reach of commands.
+    let private = Private::new("demo-").map_err(Failure::Said)?;
+    let setup = Setup::at(private.path().to_owned(), std::slice::from_ref(&project), log)?;
     let mut config = setup.config.clone();
     config.rules = agent::permission::Rules::default();
     let parts = setup.parts(config);

@@ -17,7 +17,7 @@ use workspace::shell::sandbox::{self, Policy, Support};
 use workspace::shell::{Confinement, RunOptions, Shell, ShellConfig, Trust, programs, withheld};
 
 use super::Failure;
-use super::setup::{configuration, environment, log_file};
+use super::setup::{Private, configuration, environment, log_file};
 use super::style::Style;
 use crate::config::{Config, dirs};
 use crate::hub::{self, confinement};
@@ -152,7 +152,8 @@ async fn models(report: &mut Report, settings: providers::Settings) -> Result<()
 
 /// Runs a command in a pseudo-terminal, as the agent would.
 async fn shell(folder: &Path) -> Result<String, String> {
-    let private = tempfile::tempdir().map_err(|error| format!("no temporary folder can be made: {error}"))?;
+    // This shell has no sandbox, and reads from a pipe there.
+    let private = Private::new("doctor-")?;
     let config = ShellConfig {
         cwd: folder.to_path_buf(),
         folder: private.path().to_path_buf(),

@@ -1,11 +1,14 @@
 //! What every command begins with: the log, the configuration, the store and the hub.
 
-use std::io::Write;
+use std::fs::DirBuilder;
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use store::SqliteStore;
+use tempfile::TempDir;
 
 use super::Failure;
 use crate::config::{self, Config, Editor, Sources, dirs};
@@ -55,6 +58,42 @@ impl Setup {
     }
 }
 
+/// A folder that one run has for itself in the user's data folder: no command in a sandbox can write there, unlike
+/// among temporary files. It goes with the run.
+pub(super) struct Private {
+    folder: TempDir,
+    /// The data folder, where there was none before. It goes after what is in it.
+    _made: Option<Made>,
+}
+
+impl Private {
+    /// Makes one whose name begins so.
+    ///
+    /// # Errors
+    /// It cannot be made; in words.
+    pub(super) fn new(name: &str) -> Result<Self, String> {
+        let data_folder = dirs::data_folder(&environment).map_err(|error| error.to_string())?;
+        let failed = |error: io::Error| format!("no folder can be made in {}: {error}", data_folder.display());
+        let made = (!data_folder.exists()).then(|| Made(data_folder.clone()));
+        DirBuilder::new().recursive(true).mode(0o700).create(&data_folder).map_err(failed)?;
+        let folder = tempfile::Builder::new().prefix(name).tempdir_in(&data_folder).map_err(failed)?;
+        Ok(Self { folder, _made: made })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// A folder that is removed if it is empty by then.
+struct Made(PathBuf);
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
 /// The configuration for these folders. Nothing runs with one of the user's that is wrong.
 pub(super) fn configuration(folders: &[PathBuf]) -> Result<Config, Failure> {
     let user_file = dirs::config_file(&environment).map_err(Failure::new)?;
@@ -98,6 +137,6 @@ pub(super) fn log_file(data_folder: &Path) -> PathBuf {
 fn start_log(data_folder: &Path, said: Option<&str>, config: &Config) {
     if let Some(problem) = log::start(data_folder, said, config.log.as_deref()) {
         // An editor keeps what a server writes there. It is no reason to fail if nobody does.
-        let _ = writeln!(std::io::stderr(), "azimuth: --log or AZIMUTH_LOG: {problem}");
+        let _ = writeln!(io::stderr(), "azimuth: --log or AZIMUTH_LOG: {problem}");
     }
 }

@@ -1,0 +1,87 @@
+//! `azimuth doctor` and `azimuth demo` in a folder that is not trusted, and beside commands in a sandbox that wait for
+//! them: what they start runs nothing of theirs.
+
+#![expect(clippy::disallowed_methods, reason = "a test makes its project's files and starts the program itself")]
+
+use std::io::Write;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use harness::binary;
+use tempfile::TempDir;
+
+/// A user, in a place that is no folder for temporary files: what lies in one counts as a project's.
+struct World {
+    place: TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        let base = if rustix::process::geteuid().is_root() { "/srv".into() } else { std::env::var_os("HOME").unwrap() };
+        let world = Self { place: TempDir::with_prefix_in("azimuth-doctor-", base).unwrap() };
+        for folder in ["home/project", "temporary", "config"] {
+            std::fs::create_dir_all(world.at(folder)).unwrap();
+        }
+        world
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.place.path().join(path)
+    }
+
+    /// What a command says in the project, with these folders first in `PATH`.
+    fn says(&self, arguments: &[&str], first: &[&str]) -> String {
+        let first = first.iter().map(|folder| self.at(folder));
+        let path = std::env::var_os("PATH").unwrap();
+        let path = std::env::join_paths(first.chain(std::env::split_paths(&path))).unwrap();
+        let mut command = Command::new(binary());
+        command.args(arguments).current_dir(self.at("home/project")).env("PATH", path).env("HOME", self.at("home"));
+        command.env("AZIMUTH_DATA_DIR", self.at("data")).env("AZIMUTH_CONFIG", self.at("config/config.toml"));
+        let said = command.env("TMPDIR", self.at("temporary")).output().unwrap();
+        String::from_utf8([said.stdout, said.stderr].concat()).unwrap()
+    }
+
+    /// The same beside somebody who types a line into every pipe among the temporary files, which every sandbox may
+    /// write.
+    fn says_though_typed_into(&self, arguments: &[&str], line: &str) -> String {
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    type_into_all(&self.at("temporary"), line);
+                }
+            });
+            let said = self.says(arguments, &[]);
+            is_over.store(true, Ordering::Relaxed);
+            said
+        })
+    }
+}
+
+/// Types a line into every pipe in a folder, however deep.
+fn type_into_all(folder: &Path, line: &str) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            type_into_all(&entry.path(), line);
+        } else if entry.file_type().is_ok_and(|kind| kind.is_fifo()) {
+            let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+            let pipe = std::fs::OpenOptions::new().write(true).custom_flags(nonblocking).open(entry.path());
+            let _ = pipe.and_then(|mut pipe| pipe.write_all(line.as_bytes()));
+        }
+    }
+}
+
+#[test]
+fn nothing_that_a_command_in_a_sandbox_can_write_is_read_by_the_shells_of_doctor_and_demo() {
+    let world = World::new();
+    let mark = world.at("temporary/mark");
+    let line = format!("\ntouch {}\n", mark.display());
+    for (arguments, expected) in [(&["doctor"][..], "shell: bash"), (&["demo", "--yes"], "That was the whole loop")] {
+        let said = world.says_though_typed_into(arguments, &line);
+        assert!(said.contains(expected), "{said}");
+        assert!(!mark.exists(), "{arguments:?} ran it: {said}");
+        assert!(!world.at("data").exists(), "nothing is left of {arguments:?}");
+    }
+}
