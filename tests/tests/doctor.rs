@@ -4,12 +4,13 @@
 #![expect(clippy::disallowed_methods, reason = "a test makes its project's files and starts the program itself")]
 
 use std::io::Write;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use harness::binary;
+use serde_json::json;
 use tempfile::TempDir;
 
 /// A user, in a place that is no folder for temporary files: what lies in one counts as a project's.
@@ -29,6 +30,12 @@ impl World {
 
     fn at(&self, path: &str) -> PathBuf {
         self.place.path().join(path)
+    }
+
+    fn script(&self, path: &str, text: &str) {
+        std::fs::create_dir_all(self.at(path).parent().unwrap()).unwrap();
+        std::fs::write(self.at(path), format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(self.at(path), PermissionsExt::from_mode(0o755)).unwrap();
     }
 
     /// What a command says in the project, with these folders first in `PATH`.
@@ -84,4 +91,20 @@ fn nothing_that_a_command_in_a_sandbox_can_write_is_read_by_the_shells_of_doctor
         assert!(!mark.exists(), "{arguments:?} ran it: {said}");
         assert!(!world.at("data").exists(), "nothing is left of {arguments:?}");
     }
+}
+
+#[test]
+fn in_a_folder_that_is_not_trusted_a_server_that_doctor_tries_finds_no_program_of_the_folder() {
+    let world = World::new();
+    let odd = json!({ "odd": { "command": "odd-lsp", "fileTypes": ["odd"], "rootMarkers": ["odd.project"] } });
+    std::fs::write(world.at("config/lsp.json"), odd.to_string()).unwrap();
+    std::fs::write(world.at("home/project/odd.project"), "").unwrap();
+    let mark = world.at("home/project/mark");
+    for (folder, whose) in [("tools", "the user's"), ("home/project/bin", "the project's")] {
+        world.script(&format!("{folder}/helper"), &format!("echo \"{whose}\" >>{}", mark.display()));
+    }
+    world.script("tools/odd-lsp", "helper\nexit 1");
+    let said = world.says(&["doctor"], &["home/project/bin", "tools"]);
+    assert!(said.contains("odd-lsp cannot run"), "{said}");
+    assert_eq!(std::fs::read_to_string(&mark).unwrap_or_default(), "the user's\n", "{said}");
 }

@@ -182,7 +182,8 @@ impl Gate for Unasked {
 }
 
 /// The language servers that the folder would have. Those that are the user's own are started, to see whether they can
-/// be: in the folder where that is trusted, and else in an empty one, since they may run what a folder supplies.
+/// be: in the folder where that is trusted, and else in an empty one and with a `PATH` that does not lead into the
+/// folder, since they may run what a folder supplies.
 async fn servers(
     report: &mut Report,
     folder: &Path,

@@ -26,6 +26,7 @@ use super::detect::{self, Detected};
 use super::table::{Places, Table};
 use crate::paths::{self, Roots};
 use crate::reader::Reader;
+use crate::shell::programs;
 use crate::shell::sandbox::Policy;
 
 /// How long a server may take to start that is only tried.
@@ -243,8 +244,8 @@ impl Servers {
         known.into_iter().map(told).collect()
     }
 
-    /// Tries whether a server that does not run can: it is started in a folder, and ended again. Gives its version, if
-    /// it says one.
+    /// Tries whether a server that does not run can: it is started in a folder, and ended again. In one outside the
+    /// workspace it finds no program of the workspace's in `PATH`. Gives its version, if it says one.
     ///
     /// # Errors
     /// It cannot, for this reason.
@@ -267,7 +268,13 @@ impl Servers {
         let detected = found.into_iter().find(is_it).map(|found| Detected { root: folder.to_owned(), ..found });
         let key = detected.as_ref().and_then(|detected| Key::new(detected, access));
         let (Some(detected), Some(key)) = (detected, key) else { return Err("its program is not there".to_owned()) };
-        let slot = Arc::new(Slot::new(key, &detected, &self.config, Duration::ZERO, self.changes.clone()));
+        let mut config = self.config.clone();
+        let folders: Vec<PathBuf> = roots.iter().map(|root| root.path.clone()).collect();
+        if !folders.iter().any(|own| folder.starts_with(own)) {
+            let all = config.path.take();
+            config.path = Some(blocking(move || programs::path(all.as_deref(), &folders)).await.unwrap_or_default());
+        }
+        let slot = Arc::new(Slot::new(key, &detected, &config, Duration::ZERO, self.changes.clone()));
         let tried = match tokio::time::timeout(TRIAL, slot.running()).await {
             Ok(Ok(client)) => Ok(client.version().map(str::to_owned)),
             Ok(Err(_)) => Err(slot.why_crashed().unwrap_or_else(|| "it ended at once".to_owned())),
