@@ -12,6 +12,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use super::{environment, programs};
@@ -107,11 +108,14 @@ struct Setting {
     value: String,
 }
 
-/// Git has not answered in time.
+/// Git has not said what it was asked.
 struct Silent;
 
-/// The exit code of git where there is no repository that it takes.
-const NO_REPOSITORY: i32 = 128;
+/// The exit code of git where it can do nothing, for whatever reason.
+const FATAL: i32 = 128;
+/// What it says then where there is no repository, whichever git it is. Of any other reason, such as an extension or a
+/// form of the index, another git may know better: the one that stands first in the shell's `PATH`.
+const NO_REPOSITORY: [&str; 2] = ["not a git repository", "invalid gitfile format"];
 /// The exit code of git for an option that it does not know.
 const NO_SUCH_OPTION: i32 = 129;
 /// An option that git knows from 2.36 on.
@@ -142,7 +146,7 @@ pub(super) fn untrusted(folders: &[PathBuf], written: &[PathBuf]) -> Vec<(String
             if began.elapsed() > PATIENCE_FOR_ALL { Err(Silent) } else { settings(program, folder, is_kept) };
         let Ok(settings) = settings else {
             tracing::warn!(repository = %folder.display(), "git does not say what its settings are");
-            return held(&format!("git did not say in time what the settings of {} are", folder.display()));
+            return held(&format!("git did not say what the settings of {} are", folder.display()));
         };
         let settings = settings.unwrap_or_default();
         if let Some(why) = unguarded(program, &settings, folder, is_kept) {
@@ -241,52 +245,61 @@ fn pair(key: &str, value: &str) -> (String, String) {
     (key.to_owned(), value.to_owned())
 }
 
-/// What git reads in a work tree, or in a repository itself, whose own settings come after the user's. None where git
-/// does not take it for one; then no command of the shell's reads it either.
+/// What git reads in a work tree, or in a repository itself, whose own settings come after the user's. None where there
+/// is no repository; then no command of the shell's reads it either.
 fn settings(program: &Path, folder: &Path, is_repository: bool) -> Result<Option<Vec<Setting>>, Silent> {
     // The work tree that the settings themselves name may come to be there later only.
-    let list = ["--work-tree=.", "config", "--show-scope", "--includes", "--null", "--list"];
-    let in_it = [&["--git-dir=."], &list[..]].concat();
-    let told = git(program, if is_repository { &in_it } else { &list }, folder);
-    Ok(told?.map(|text| read(&String::from_utf8_lossy(&text))))
+    let place = if is_repository { &["--git-dir=.", "--work-tree=."][..] } else { &["--work-tree=."] };
+    let ask = |command: &[&str]| git(program, &[place, command].concat(), folder);
+    let told = ask(&["config", "--show-scope", "--includes", "--null", "--list"])?;
+    let settings = told.map(|text| read(&String::from_utf8_lossy(&text)));
+    // Of a repository that it cannot read, this command says nothing but the user's settings.
+    let is_read = settings.iter().flatten().any(|setting| setting.is_local);
+    Ok(if is_read || ask(&["rev-parse", "--git-dir"])?.is_some() { settings } else { None })
 }
 
-/// What git says in a folder; none if it takes it for no repository, or is too old for `--sparse`. It gets only
-/// arguments with which it runs nothing and fetches nothing, and looks for programs of its own, such as the interpreter
-/// of a script in its place, among the system's.
+/// What git says in a folder; none if that is no repository, or git is too old for `--sparse`. It gets only arguments
+/// with which it runs nothing and fetches nothing, and looks for programs of its own, such as the interpreter of a
+/// script in its place, among the system's. Whose the repository is does not matter: in the shell it may not either.
 #[expect(clippy::disallowed_methods, reason = "a repository is asked, and nothing of it is changed")]
 fn git(program: &Path, arguments: &[&str], folder: &Path) -> Result<Option<Vec<u8>>, Silent> {
     let mut git = Command::new(program);
     let environment = environment::of_ours(&[]).into_iter().filter(|(name, _)| !environment::loads(name));
     git.env_clear().envs(environment);
-    git.args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks"]).args(arguments);
-    git.envs([NO_FETCH]).env("GIT_ALLOW_PROTOCOL", "none").env("PATH", programs::USUAL).current_dir(folder);
-    let spawned = git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    git.args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "safe.directory=*"]);
+    git.arg("--no-optional-locks").args(arguments).current_dir(folder);
+    git.envs([NO_FETCH, ("GIT_ALLOW_PROTOCOL", "none"), ("PATH", programs::USUAL), ("LC_ALL", "C")]);
+    let spawned = git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut git = spawned.map_err(|_| Silent)?;
-    let Some(mut output) = git.stdout.take() else { return Err(Silent) };
-    let (sender, answer) = std::sync::mpsc::channel();
-    let read = move || {
-        let mut bytes = Vec::new();
-        let _ = sender.send(output.read_to_end(&mut bytes).is_ok().then_some(bytes));
-    };
-    // If the system gives no more threads, the sender is gone, and git is silent.
-    let _ = std::thread::Builder::new().spawn(read);
+    let (answer, complaint) = (git.stdout.take().map(all_of), git.stderr.take().map(all_of));
     let until = Instant::now() + PATIENCE;
-    let answer = answer.recv_timeout(until.saturating_duration_since(Instant::now()));
-    if answer.is_err() {
+    let wait = |pipe: Option<Receiver<_>>| pipe?.recv_timeout(until.saturating_duration_since(Instant::now())).ok()?;
+    let (answer, complaint) = (wait(answer), wait(complaint));
+    if answer.is_none() || complaint.is_none() {
         let _ = git.kill();
     }
-    let ended = git.wait();
-    let bytes = answer.map_err(|_| Silent)?;
-    let status = ended.map_err(|_| Silent)?;
+    let status = git.wait().map_err(|_| Silent)?;
+    let complaint = String::from_utf8_lossy(&complaint.ok_or(Silent)?).to_ascii_lowercase();
     match status.code() {
-        Some(0) => bytes.map(Some).ok_or(Silent),
-        Some(NO_REPOSITORY) => Ok(None),
+        Some(0) => answer.map(Some).ok_or(Silent),
+        Some(FATAL) if NO_REPOSITORY.iter().any(|words| complaint.contains(words)) => Ok(None),
         Some(NO_SUCH_OPTION) if arguments.contains(&SPARSE) => Ok(None),
         // It may not find its libraries without the variables that it does not get here, or be too old: what it would
         // read in a shell is not known.
         _ => Err(Silent),
     }
+}
+
+/// What comes from a pipe until its end, read on a thread; nothing where it cannot be read.
+fn all_of(mut pipe: impl Read + Send + 'static) -> Receiver<Option<Vec<u8>>> {
+    let (sender, all) = std::sync::mpsc::channel();
+    let read = move || {
+        let mut bytes = Vec::new();
+        let _ = sender.send(pipe.read_to_end(&mut bytes).is_ok().then_some(bytes));
+    };
+    // If the system gives no more threads, the sender is gone, and nothing comes.
+    let _ = std::thread::Builder::new().spawn(read);
+    all
 }
 
 /// Reads pairs of a scope and a setting, each with a NUL behind it; a key is parted from its value by a line's end.
@@ -660,6 +673,49 @@ mod tests {
     }
 
     #[test]
+    fn git_does_not_work_where_a_repository_is_not_read_that_another_git_might_read() {
+        let index = |hostile: &Hostile| std::fs::write(hostile.repository().join(".git/index"), "of tomorrow").unwrap();
+        let settings = |hostile: &Hostile, text: &str| {
+            let config = hostile.repository().join(".git/config");
+            std::fs::write(&config, std::fs::read_to_string(&config).unwrap() + text).unwrap();
+        };
+        let extension = "[core]\n repositoryFormatVersion = 1\n[extensions]\n ofTomorrow = true\n";
+        for text in [extension, "[ofTomorrow!]\n x = 1\n"] {
+            let hostile = Hostile::new();
+            assert_eq!(nowhere(&hostile.guards()), None);
+            settings(&hostile, text);
+            assert!(nowhere(&hostile.guards()).is_some(), "{text}");
+        }
+        // The submodules of a repository around the workspace are in its index.
+        let hostile = Hostile::new();
+        let inside = hostile.repository().join("inside");
+        std::fs::create_dir(&inside).unwrap();
+        assert_eq!(nowhere(&untrusted(std::slice::from_ref(&inside), &[])), None);
+        index(&hostile);
+        assert!(nowhere(&untrusted(&[inside], &[])).is_some());
+        // What is no repository for any git keeps none from working.
+        let hostile = Hostile::new();
+        std::fs::create_dir_all(hostile.repository().join("empty/.git")).unwrap();
+        for (name, text) in [("gone", "gitdir: ../nowhere\n"), ("other", "no link\n")] {
+            std::fs::create_dir(hostile.repository().join(name)).unwrap();
+            std::fs::write(hostile.repository().join(name).join(".git"), text).unwrap();
+        }
+        assert_eq!(nowhere(&hostile.guards()), None);
+    }
+
+    #[test]
+    fn a_repository_runs_nothing_whoever_owns_it() {
+        let hostile = Hostile::new();
+        // Only root gives files away.
+        let is_given = std::os::unix::fs::chown(hostile.repository(), Some(12_345), None).is_ok();
+        let look = ["-c", "safe.directory=*", "diff"];
+        let (ran, said) = hostile.runs(&[], &look, &fixed());
+        assert!(ran, "the test would see it: {said}");
+        let (ran, said) = hostile.runs(&[], &look, &hostile.guards());
+        assert!(!ran && said.contains("-two\n+three\n"), "given away: {is_given}: {said}");
+    }
+
+    #[test]
     fn hooks_that_settings_name_are_switched_off() {
         let of_hooks = [("hook.a.b.command", "evil"), ("hook.a.b.event", "post-index-change")];
         assert_eq!(against(&local(&of_hooks)), [pair("hook.a.b.enabled", "false"), pair("hook.a.b.event", "")]);
@@ -717,6 +773,9 @@ mod tests {
         git.wait().unwrap();
         reader.join().unwrap();
         let said = said.expect("git waits for the pipe");
-        assert!(said.contains("until you trust the folder") && said.contains("did not say in time"), "{said}");
+        assert!(
+            said.contains("until you trust the folder") && said.contains("did not say what the settings"),
+            "{said}"
+        );
     }
 }

@@ -66,9 +66,9 @@ impl Search<'_> {
             }
             self.take(&top);
             // An index that is kept sparse is not made whole, for which git would fetch.
-            let listed = match git(self.git, &["ls-files", SPARSE, "--stage", "-z"], &top) {
+            let listed = match git(self.git, &["--work-tree=.", "ls-files", SPARSE, "--stage", "-z"], &top) {
                 // Git before 2.36 knows no `--sparse`.
-                Ok(None) => git(self.git, &["ls-files", "--stage", "-z"], &top),
+                Ok(None) => git(self.git, &["--work-tree=.", "ls-files", "--stage", "-z"], &top),
                 listed => listed,
             };
             let Ok(listed) = listed else {
