@@ -89,7 +89,7 @@ pub(super) fn of_terminal(leader: Pid, mark: &str, which: Which) -> Vec<Process>
         .collect()
 }
 
-/// The living descendants of a process. Empty where there is no `/proc`.
+/// The living descendants of a process, the youngest first. Empty where there is no `/proc`.
 #[cfg(target_os = "linux")]
 pub(super) fn descendants(process: Pid) -> Vec<Process> {
     let (all, process) = (all(), process.as_raw_nonzero().get());
@@ -98,7 +98,9 @@ pub(super) fn descendants(process: Pid) -> Vec<Process> {
         let stat = all.get(&pid).filter(|stat| !stat.dead)?;
         Some(Process { pid: Pid::from_raw(pid)?, started: stat.started })
     });
-    living.collect()
+    let mut living: Vec<_> = living.collect();
+    living.sort_by_key(|process| std::cmp::Reverse((process.started, process.id())));
+    living
 }
 
 /// The memory that a process and all that descends from it hold, in bytes: the sum of what is resident of each, so that
@@ -196,15 +198,16 @@ pub(super) fn handles_interrupts(shell: Pid, group: Pid) -> bool {
 const FORK: u64 = 50;
 
 fn with_descendants(mut members: HashSet<i32>, all: &HashMap<i32, Stat>) -> HashSet<i32> {
-    loop {
-        let before = members.len();
-        let children: Vec<i32> =
-            all.iter().filter(|(_, stat)| members.contains(&stat.parent)).map(|(pid, _)| *pid).collect();
-        members.extend(children);
-        if members.len() == before {
-            return members;
-        }
+    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+    for (pid, stat) in all {
+        children.entry(stat.parent).or_default().push(*pid);
     }
+    let mut waiting: Vec<i32> = members.iter().copied().collect();
+    while let Some(pid) = waiting.pop() {
+        let new = children.remove(&pid).unwrap_or_default().into_iter().filter(|child| members.insert(*child));
+        waiting.extend(new);
+    }
+    members
 }
 
 struct Stat {
@@ -263,4 +266,32 @@ fn catches_or_ignores(pid: i32) -> bool {
         .filter_map(|line| line.strip_prefix("SigIgn:").or_else(|| line.strip_prefix("SigCgt:")))
         .filter_map(|mask| u64::from_str_radix(mask.trim(), 16).ok())
         .any(|mask| mask & INTERRUPT != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spent::Spent;
+
+    #[test]
+    fn a_chain_of_processes_is_found_in_no_time_however_long_it_is() {
+        const LONGEST: i32 = 30_000;
+        let stat = |parent| Stat { parent, group: 1, session: 1, started: 0, ticks: 0, dead: false };
+        let all: HashMap<i32, Stat> = (2..=LONGEST).map(|pid| (pid, stat(pid - 1))).collect();
+        let began = Spent::start();
+        let found = with_descendants(HashSet::from([1]), &all);
+        assert_eq!(found, (1..=LONGEST).collect());
+        // A look at all of them for each of them takes minutes, and meanwhile the last one starts another.
+        assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn only_what_descends_from_the_members_is_found() {
+        let stat = |parent| Stat { parent, group: 1, session: 1, started: 0, ticks: 0, dead: false };
+        let all = [(1, 0), (2, 1), (3, 2), (4, 2), (5, 1), (6, 7), (7, 6)].map(|(pid, parent)| (pid, stat(parent)));
+        let all = HashMap::from(all);
+        assert_eq!(with_descendants(HashSet::from([2]), &all), HashSet::from([2, 3, 4]));
+        assert_eq!(with_descendants(HashSet::from([3, 5]), &all), HashSet::from([3, 5]));
+        assert_eq!(with_descendants(HashSet::from([6]), &all), HashSet::from([6, 7]));
+    }
 }
