@@ -7,12 +7,18 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::sync::{PoisonError, RwLock};
 
+use self::tokens::has_token;
+
+mod tokens;
+
 /// The variables that configurations read keys of models from. The environment is the process's, and so are they: what
 /// one session's configuration names is no other session's either.
 static KEYS: RwLock<BTreeSet<String>> = RwLock::new(BTreeSet::new());
 
 /// A value shorter than this is not looked for under other names.
 const SHORTEST_KEY: usize = 8;
+/// One shorter than this is not looked for within others: it may be a word, such as a local server has for a key.
+const SHORTEST_WITHIN: usize = 16;
 
 /// Says that a variable holds a key of the configuration: no program that is started from now on gets it, nor its value
 /// under another name.
@@ -45,13 +51,30 @@ impl<'a> Secrets<'a> {
         if self.pass.iter().any(|pass| *pass == name) {
             return false;
         }
-        self.values.iter().any(|key| key == value) || is_secret(&name, &value.to_string_lossy())
+        let text = value.to_string_lossy();
+        let is_within = |key: &OsString| {
+            let is_looked_for = key.len() >= SHORTEST_WITHIN && !NEVER.contains(&&*name);
+            is_looked_for && key.to_str().is_some_and(|key| stands_in(&text, key))
+        };
+        self.values.iter().any(|key| key == value || is_within(key)) || is_secret(&name, &text)
     }
+}
+
+/// Whether a word stands by itself in a text.
+fn stands_in(text: &str, word: &str) -> bool {
+    let is_of_word = |one: char| one.is_alphanumeric() || matches!(one, '_' | '-');
+    text.match_indices(word).any(|(at, _)| {
+        let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at + word.len()..).unwrap_or_default());
+        !before.ends_with(is_of_word) && !after.starts_with(is_of_word)
+    })
 }
 
 fn is_among(keys: &BTreeSet<String>, name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| keys.contains(name))
 }
+
+/// A password that every Java has.
+const OPEN_TO_ALL: &str = "changeit";
 
 /// What no program can do without, whatever it looks like.
 const NEVER: &[&str] = &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "LANG", "PWD", "OLDPWD"];
@@ -117,6 +140,8 @@ fn named(name: &str) -> Named {
         "PROMPT",
         "STORE",
         "PARALLELISM",
+        "STDIN",
+        "FD",
     ];
     /// What makes a key one that everybody may know, or none at all.
     const KNOWN: &[&str] = &[
@@ -192,6 +217,9 @@ pub(super) fn holds_secret(text: &str) -> bool {
         || has_address(text, |user| !user.is_empty() && user != "git")
         || has_header(text)
         || has_setting(text)
+        || has_option(text)
+        || has_query(text)
+        || is_netrc(text)
 }
 
 /// The same of a file of settings, whose formats have forms of their own, and where an address may well name a user.
@@ -258,109 +286,6 @@ fn has_gem_host(text: &str) -> bool {
     })
 }
 
-/// How tokens of known services begin, and how many characters of a token follow at least.
-const TOKENS: &[(&str, usize)] = &[
-    ("ghp_", 20),
-    ("gho_", 20),
-    ("ghu_", 20),
-    ("ghs_", 20),
-    ("ghr_", 20),
-    ("github_pat_", 20),
-    ("glpat-", 16),
-    ("gldt-", 16),
-    ("glrt-", 16),
-    ("glptt-", 16),
-    ("glcbt-", 16),
-    ("sk-", 16),
-    ("sk_live_", 10),
-    ("sk_test_", 10),
-    ("rk_live_", 10),
-    ("rk_test_", 10),
-    ("whsec_", 16),
-    ("AKIA", 16),
-    ("ASIA", 16),
-    ("ABSK", 24),
-    ("AIza", 30),
-    ("ya29.", 20),
-    ("GOCSPX-", 16),
-    ("xoxa-", 10),
-    ("xoxb-", 10),
-    ("xoxe-", 10),
-    ("xoxe.", 10),
-    ("xoxo-", 10),
-    ("xoxp-", 10),
-    ("xoxr-", 10),
-    ("xoxs-", 10),
-    ("xapp-", 10),
-    ("eyJ", 16),
-    ("npm_", 30),
-    ("pypi-", 30),
-    ("rubygems_", 20),
-    ("cio", 32),
-    ("dckr_pat_", 16),
-    ("dckr_oat_", 16),
-    ("hf_", 20),
-    ("gsk_", 20),
-    ("xai-", 20),
-    ("pplx-", 20),
-    ("nvapi-", 20),
-    ("r8_", 20),
-    ("SG.", 20),
-    ("dop_v1_", 20),
-    ("doo_v1_", 20),
-    ("dapi", 32),
-    ("shpat_", 16),
-    ("shpss_", 16),
-    ("shpca_", 16),
-    ("sq0atp-", 16),
-    ("sq0csp-", 16),
-    ("lin_api_", 16),
-    ("tskey-", 10),
-    ("pul-", 30),
-    ("hvs.", 16),
-    ("hvb.", 16),
-    ("sbp_", 20),
-    ("fo1_", 20),
-    ("ATATT3", 20),
-    ("ATCTT3", 20),
-    ("PMAK-", 20),
-    ("NRAK-", 16),
-    ("figd_", 16),
-    ("AGE-SECRET-KEY-1", 16),
-    ("ops_", 40),
-    ("SharedAccessSignature", 16),
-    // What signs an address of Azure's.
-    ("sig=", 20),
-];
-
-/// Whether a token of a known service stands somewhere.
-fn has_token(text: &str) -> bool {
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    let is_at = |at: usize, begin: &str, least: usize| {
-        // In the middle of a word or of a path it is none.
-        let before = at.checked_sub(1).and_then(|before| text.as_bytes().get(before).copied());
-        let is_begun = before.is_none_or(|byte| !is_part(byte) && !matches!(byte, b'/' | b'.'));
-        let after = text.as_bytes().get(at + begin.len()..).unwrap_or_default();
-        is_begun
-            && after.iter().take_while(|byte| is_part(**byte) || matches!(byte, b'.' | b'+' | b'/' | b'=')).count()
-                >= least
-    };
-    TOKENS.iter().any(|(begin, least)| text.match_indices(begin).any(|(at, _)| is_at(at, begin, *least)))
-        || text.split(|one: char| one.is_whitespace() || matches!(one, '"' | '\'' | '/' | '=')).any(is_of_bot)
-}
-
-/// Whether a word is the token of a bot of Telegram's: its number, and 35 letters.
-fn is_of_bot(word: &str) -> bool {
-    let word = word.strip_prefix("bot").unwrap_or(word);
-    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    word.split_once(':').is_some_and(|(number, letters)| {
-        (8..=10).contains(&number.len())
-            && number.bytes().all(|byte| byte.is_ascii_digit())
-            && letters.len() == 35
-            && letters.bytes().all(is_letter)
-    })
-}
-
 /// Whether an address has a password or a key in it. `is_key` tells which users' names of the web are keys.
 fn has_address(text: &str, is_key: fn(&str) -> bool) -> bool {
     /// A longer address is looked at only so far.
@@ -415,8 +340,6 @@ fn has_header(text: &str) -> bool {
 
 /// Whether something whose name is a secret's is given a value there: `password=…`, `"auth": "…"`, `token = "…"`.
 fn has_setting(text: &str) -> bool {
-    /// Every Java has this one.
-    const OPEN: &str = "changeit";
     /// A longer value is looked at only so far.
     const LONGEST: usize = 4096;
     /// Git's name for which key it signs with.
@@ -443,8 +366,107 @@ fn has_setting(text: &str) -> bool {
         let value = value.split(|one: char| one.is_whitespace() || matches!(one, '"' | '\'' | ';' | ',' | '&' | '}'));
         let value = value.into_iter().next().unwrap_or_default();
         let is_variable = value.starts_with(['$', '{', '<', '%']);
-        value.len() >= shortest && !is_variable && !value.starts_with("//") && value != OPEN && !is_harmless(value)
+        value.len() >= shortest
+            && !is_variable
+            && !value.starts_with("//")
+            && value != OPEN_TO_ALL
+            && !is_harmless(value)
     })
+}
+
+/// Whether an option whose name is a secret's has a value behind it, such as `--password …`; or `-p`, which means much
+/// else, beside a user's name.
+fn has_option(text: &str) -> bool {
+    /// What ends the name of an option that may be a secret's.
+    const ENDS: &[&str] = &["key", "keys", "auth", "pat", "jwt", "pw", "pwd"];
+    let words: Vec<&str> = text.split_ascii_whitespace().map(|word| word.trim_matches(['"', '\''])).collect();
+    let by_name = words.windows(2).any(|two| {
+        let [option, value] = two else { return false };
+        let Some(name) = option.strip_prefix('-').map(|name| name.trim_start_matches('-').to_ascii_lowercase()) else {
+            return false;
+        };
+        if name.len() < 4 || name.contains('=') || name.starts_with("no-") {
+            return false;
+        }
+        match named(&name) {
+            // Docker's has the name of a secret.
+            Named::Secret => is_given(value, 3) && !value.starts_with("id="),
+            Named::Perhaps => {
+                is_given(value, SHORTEST_KEY) && name.rsplit(['-', '_']).next().is_some_and(|it| ENDS.contains(&it))
+            }
+            Named::Not => false,
+        }
+    });
+    by_name || (0..words.len()).any(|at| has_login(words.get(at..).unwrap_or_default()))
+}
+
+/// Whether words begin with a user's name and a password, in either order: `-u ada -p …`, `-uada -p…`.
+fn has_login(words: &[&str]) -> bool {
+    /// An option with its value, and the words behind it.
+    fn option<'a, 'w>(words: &'w [&'a str]) -> Option<(&'a str, &'a str, &'w [&'a str])> {
+        match words {
+            ["-u" | "-U" | "--user" | "--username", value, rest @ ..] => Some(("-u", value, rest)),
+            ["-p", value, rest @ ..] => Some(("-p", value, rest)),
+            // Glued to each other they may be one long option.
+            [word, rest @ ..] => {
+                let (name, value) = word.split_at_checked(2)?;
+                let is_one =
+                    matches!(name, "-u" | "-p") && (name == "-u" || !value.bytes().all(|it| it.is_ascii_lowercase()));
+                is_one.then_some((name, value, rest))
+            }
+            [] => None,
+        }
+    }
+    let Some((first, one, rest)) = option(words) else { return false };
+    let Some((second, other, _)) = option(rest) else { return false };
+    let (user, password) = match (first, second) {
+        ("-u", "-p") => (one, other),
+        ("-p", "-u") => (other, one),
+        _ => return false,
+    };
+    // Ports have this letter too, and folders that are made.
+    let is_port = password.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b':'));
+    is_given(user, 1) && is_given(password, 3) && !password.contains('/') && !is_port
+}
+
+/// Whether a word is a value that may be a secret: no option, no variable, no switch, number or path.
+fn is_given(value: &str, shortest: usize) -> bool {
+    value.len() >= shortest
+        && !value.starts_with(['-', '$', '{', '<', '%', '@'])
+        && value != OPEN_TO_ALL
+        && !is_harmless(value)
+}
+
+/// Whether the query of an address has a key or a signature: `?key=…`, `&X-Amz-Signature=…`. A name that is a secret's
+/// anywhere, such as `access_token`, makes it a [setting](has_setting).
+fn has_query(text: &str) -> bool {
+    const NAMES: &[&str] = &["key", "sig", "signature", "hmac"];
+    const LEAST: usize = 16;
+    /// A longer one is looked at only so far.
+    const LONGEST: usize = 512;
+    text.match_indices(['?', '&']).any(|(at, _)| {
+        let Some((name, value)) = clipped(text.get(at + 1..).unwrap_or_default(), LONGEST).split_once('=') else {
+            return false;
+        };
+        let name = name.to_ascii_lowercase();
+        let ends = |one: char| one.is_whitespace() || matches!(one, '&' | ';' | '#' | '"' | '\'');
+        let value = value.split(ends).next().unwrap_or_default();
+        let is_named = NAMES.contains(&name.as_str()) || name.ends_with("-signature");
+        is_named
+            && value.len() >= LEAST
+            && value.bytes().any(|byte| byte.is_ascii_digit())
+            && !value.starts_with(['$', '{'])
+    })
+}
+
+/// Whether a text is what `.netrc` holds: `machine … login … password …`.
+fn is_netrc(text: &str) -> bool {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let is_entry = matches!(
+        words.as_slice(),
+        ["machine", _, "login" | "password" | "account", ..] | ["default", "login" | "account", ..]
+    );
+    is_entry && words.windows(2).any(|two| matches!(two, ["password", word] if !word.starts_with('$')))
 }
 
 /// A name in camel case with its words apart.

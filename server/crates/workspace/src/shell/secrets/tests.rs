@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::tokens::TOKENS;
 use super::*;
 use crate::spent::Spent;
 
@@ -100,6 +101,106 @@ const VALUES: &[&str] = &[
     "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
 ];
 
+/// The same in the forms in which people write them for programs.
+const WRITTEN: &[&str] = &[
+    "machine api.example login ada password hunter2",
+    "machine api.example\n  login ada\n  password hunter2\nmachine b.example login x password y12",
+    "default login anonymous password ada@example.org",
+    "--password hunter2",
+    "--user ada --password 'hunter2' --host db",
+    "-v --db-password hunter2",
+    "--token abcdef",
+    "--api-key abcdefgh1",
+    "-u ada -p hunter2 db.example",
+    "-h db --user ada -p 'hunter2'",
+    "-p hunter2 -u ada",
+    "-uroot -phunter2",
+    "mysql -u root -phunter2",
+    "--username ada -p hunter2",
+    "-password hunter2 -user ada",
+    "EAACEdEose0cBAabcdefghijklmnopqrstuvwxyz0123456789ZCZDZD",
+    "https://graph.example/me?access_token=EAACEdEose0cBAabcdefghijklmnopqrstuvwxyz0123456789ZCZDZD",
+    "sl.B1abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789",
+    "sl.u.AFabcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789",
+    "Authorization Bearer sl.B1abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRST",
+    "https://api.example/v1?api_key=abcdefgh1",
+    "https://api.example/v1?x=1&apikey=abcdefgh1",
+    "https://api.example/v1?key=abcdefghij0123456",
+    "https://api.example/v1#a?access_token=abcdefgh1",
+    "https://a.example/c?se=2026-01-01&sig=abcdefghij%2B012345%3D",
+    "https://s3.example/x?X-Amz-Date=1&X-Amz-Signature=0123456789abcdef0123456789abcdef",
+    "https://storage.example/x?Expires=1&Signature=abcdefghij0123456%2F",
+    "wss://api.example/socket?token=abcdefgh1",
+];
+
+/// Variables of everyday, of which each has something that a secret has, too.
+const EVERYDAY: &[(&str, &str)] = &[
+    ("DOCKER_RUN_OPTS", "-u 1000 -p 8080:80"),
+    ("DOCKER_RUN_OPTS", "-u ada -p 127.0.0.1:8080:80"),
+    ("DOCKER_RUN_OPTS", "-p 80 -u ada"),
+    ("PYTEST_ADDOPTS", "-p no:cacheprovider -q"),
+    ("CARGO_CHECK", "check -p workspace -p tools"),
+    ("TSC_OPTS", "-p tsconfig.json"),
+    ("PG_OPTS", "-U postgres -p 5432"),
+    ("PGOPTIONS", "-c search_path=app --no-password"),
+    ("MKDIR", "mkdir -p /home/ada/build"),
+    ("INSTALL", "sudo -u ada mkdir -p build/out"),
+    ("SS", "-u -p"),
+    ("GOTEST_OPTS", "-update -parallel 4"),
+    ("KEYTOOL_OPTS", "-alias ada -storepass changeit"),
+    ("FFMPEG_OPTS", "-b:v 1M -pass 1 -f null"),
+    ("CI_LOGIN", "docker login --password-stdin registry.example.com"),
+    ("GPG_OPTS", "--batch --passphrase-fd 0"),
+    ("GPG_OPTS", "--passphrase-file /home/ada/.gnupg/phrase"),
+    ("ANSIBLE_OPTS", "--vault-password-file /home/ada/.vault"),
+    ("LLM_OPTS", "--max-tokens 4096 --temperature 0"),
+    ("OPTS", "--token-type bearer"),
+    ("OPTS", "--token $TOKEN --password ${PASSWORD} --api-key \"$API_KEY\""),
+    ("OPTS", "--password --user ada"),
+    ("OPTS", "--pass-through arguments-of-it"),
+    ("OPTS", "--bypass-cache everything"),
+    ("OPTS", "--public-key abcdefghijkl --cache-key v1-linux-x86_64"),
+    ("OPTS", "--ssh-key ~/.ssh/id_ed25519"),
+    ("DOCKER_BUILD_OPTS", "--secret id=npmrc,src=.npmrc"),
+    ("OPTS", "--author ada --authority example"),
+    ("MACHINE", "machine"),
+    ("MACHINE_NOTE", "default machine of the lab"),
+    ("QEMU_OPTS", "-machine q35 -cpu host"),
+    ("SUBJECT", "machine learning"),
+    ("LOGIN_URL", "https://login.example/?prompt=login&lang=en"),
+    ("SEARCH_URL", "https://search.example/?q=rust&key=name"),
+    ("SEARCH_URL", "https://search.example/?q=what+is+a+password"),
+    ("DOCS", "https://docs.example/page?signature=true&sort_key=created_at"),
+    ("FEED", "https://feed.example/?page=2&design=sig#sig"),
+    ("LOCALE_URL", "https://sl.wikipedia.org/wiki/Glavna_stran/Nekaj_zelo_dolgega_in_lepega"),
+    ("MODULE", "sl.modules.of.a.project.with.a.very.long.name.indeed.and.more"),
+    ("STEAM", "/usr/bin/sl"),
+    ("SHA1", "EAA0123456789ABCDEF0123456789ABCDEF01234"),
+    ("SHA2", "EAA0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789ABC"),
+    ("WORD", "EAAlike"),
+    ("GIT_CONFIG_COUNT", "1"),
+    ("GIT_CONFIG_VALUE_0", "input"),
+    ("GIT_SSH_COMMAND", "ssh -i /home/ada/.ssh/id -p 2222 -o User=git"),
+    ("RSYNC_RSH", "ssh -p 2222"),
+    ("LESS", "-R -P%f"),
+    ("MAKEFLAGS", "-j8 --no-print-directory"),
+    ("GOFLAGS", "-mod=mod -p=4"),
+    ("NODE_OPTIONS", "-r ts-node/register --enable-source-maps"),
+    ("JAVA_OPTS", "-Duser.language=en -Dkey.store=/home/ada/x.jks"),
+    ("BROWSER", "firefox --profile work -p work"),
+    ("FZF_DEFAULT_OPTS", "--bind=ctrl-p:toggle-preview --header pass"),
+    ("MANPATH", "/usr/share/man:"),
+    ("INFOPATH", "/usr/share/info:/usr/local/share/info"),
+    ("EDITOR", "vim -u NONE -p"),
+    ("COLORTERM", "truecolor"),
+    ("LC_PAPER", "en_GB.UTF-8"),
+    ("XDG_DATA_DIRS", "/usr/local/share:/usr/share"),
+    ("JUPYTER_PATH", "/home/ada/.local/share/jupyter"),
+    ("RUBYOPT", "-W0 -rbundler/setup"),
+    ("PERL5LIB", "/home/ada/perl5/lib/perl5"),
+    ("HOSTNAME", "build-01.example"),
+];
+
 /// What builds, tests and tools are told by their environment.
 const HARMLESS: &[(&str, &str)] = &[
     ("PATH", "/usr/bin:/home/ada/sk-0123456789abcdefgh/bin"),
@@ -178,8 +279,15 @@ fn what_looks_like_a_secret_is_one_whatever_its_name_is() {
 }
 
 #[test]
+fn what_a_program_is_told_of_a_secret_by_its_options_its_files_or_an_address_is_one() {
+    let missed: Vec<_> = WRITTEN.iter().filter(|value| !is_secret("FOO_OPTS", value)).collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+#[test]
 fn what_builds_need_is_no_secret() {
-    for (name, value) in HARMLESS {
+    assert!(EVERYDAY.len() >= 60);
+    for (name, value) in HARMLESS.iter().chain(EVERYDAY) {
         assert!(!is_secret(name, value), "{name}={value}");
     }
 }
@@ -244,6 +352,34 @@ fn what_the_configuration_reads_a_key_from_goes_whatever_it_is_called_and_whatev
     };
     assert_eq!(has(&[]), [true, true, false]);
     assert_eq!(has(&["PLAIN_OF_A_TEST".to_owned(), "COPY".to_owned()]), [true, false, false]);
+}
+
+#[test]
+fn a_key_of_the_configuration_goes_wherever_it_stands_and_takes_nothing_else_with_it() {
+    holds_a_key("KEY_OF_A_TEST");
+    holds_a_key("WORD_OF_A_TEST");
+    let has = |name: &str, value: &str| {
+        let environment = [("KEY_OF_A_TEST", "mine-0123456789-abc"), ("WORD_OF_A_TEST", "lm-studio"), (name, value)];
+        let environment = environment.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        Secrets::of(&environment, &[]).has(OsStr::new(name), OsStr::new(value))
+    };
+    for value in [
+        "http://127.0.0.1:8080/v1/mine-0123456789-abc/chat",
+        "http://127.0.0.1:8080/?k=mine-0123456789-abc",
+        "a b mine-0123456789-abc",
+        "{\"x\":\"mine-0123456789-abc\"}",
+    ] {
+        assert!(has("GATEWAY", value), "{value}");
+    }
+    for (name, value) in [
+        ("GATEWAY", "http://127.0.0.1:8080/v1/mine-0123456789-abcd"),
+        ("GATEWAY", "mine-0123456789"),
+        ("PATH", "/opt/mine-0123456789-abc/bin:/usr/bin"),
+        ("TOOLS", "/home/ada/.lm-studio/bin"),
+        ("GATEWAY", "http://lm-studio/"),
+    ] {
+        assert!(!has(name, value), "{name}={value}");
+    }
 }
 
 proptest! {
