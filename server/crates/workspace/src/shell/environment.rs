@@ -32,6 +32,9 @@ const SHELLS_OWN: &[&str] = &[
     "TMOUT",
 ];
 
+/// A setting that git does not know, in the place of one whose name had a secret in it.
+const TAKEN_OUT: &str = "azimuth.takenOut";
+
 /// How a variable begins that the supervisor only carries.
 #[cfg(target_os = "linux")]
 const CARRIED: &str = "AZIMUTH_CARRIED_";
@@ -138,9 +141,10 @@ fn cleaned(
     let is_passed = |name: &OsString| pass.iter().any(|pass| name == pass.as_str());
     server.retain_mut(|(name, value)| {
         if secrets.has(name, value) {
-            // Git reads as many settings as are counted: an empty one takes those before it away.
-            value.clear();
-            return name.to_string_lossy().starts_with("GIT_CONFIG_VALUE_");
+            // Git reads as many settings as are counted: an empty one takes those before it away, and each has a name.
+            let is_of_git = |begin: &str| name.to_string_lossy().starts_with(begin);
+            *value = if is_of_git(secrets::NAMES_OF_GIT) { TAKEN_OUT.into() } else { OsString::new() };
+            return is_of_git(secrets::NAMES_OF_GIT) || is_of_git("GIT_CONFIG_VALUE_");
         }
         is_passed(name) || !SHELLS_OWN.iter().any(|own| *own == *name)
     });
@@ -259,8 +263,29 @@ mod tests {
             (all.next(), all.next())
         };
         assert_eq!(value("GIT_CONFIG_COUNT"), (Some("3"), None));
+        assert_eq!(value("GIT_CONFIG_KEY_0"), (Some("user.name"), None));
         assert_eq!(value("GIT_CONFIG_VALUE_0"), (Some("me"), None));
         assert_eq!(value("GIT_CONFIG_KEY_2"), (Some("safe.bareRepository"), None));
+    }
+
+    #[test]
+    fn git_still_counts_the_users_settings_where_a_secret_was_taken_out_of_one() {
+        let key = "url.https://ada:hunter2@c.example/.insteadOf";
+        let user = [
+            ("GIT_CONFIG_COUNT", "2"),
+            ("GIT_CONFIG_KEY_0", key),
+            ("GIT_CONFIG_VALUE_0", "https://c.example/"),
+            ("GIT_CONFIG_KEY_1", "http.extraHeader"),
+            ("GIT_CONFIG_VALUE_1", "Authorization: Basic dXNlcjpwYXNz"),
+        ];
+        let environment = for_shell(user.map(|(name, value)| (name.into(), value.into())), &[], &[], &[]);
+        assert!(!environment.iter().any(|(_, value)| value.to_string_lossy().contains("hunter2")));
+        assert!(!environment.iter().any(|(_, value)| value.to_string_lossy().contains("dXNlcjpwYXNz")));
+        #[expect(clippy::disallowed_methods, reason = "git is asked what it was told")]
+        let mut git = std::process::Command::new("git");
+        let told = git.args(["config", "--show-scope", "--list"]).env_clear().envs(environment).output().unwrap();
+        let told = String::from_utf8(told.stdout).unwrap();
+        assert!(told.contains("command\thttp.extraheader=\n") && told.contains("core.fsmonitor=false"), "{told}");
     }
 
     #[test]

@@ -15,6 +15,9 @@ mod tokens;
 /// one session's configuration names is no other session's either.
 static KEYS: RwLock<BTreeSet<String>> = RwLock::new(BTreeSet::new());
 
+/// How variables begin that name settings of git: they name what may be a key, and are none.
+pub(super) const NAMES_OF_GIT: &str = "GIT_CONFIG_KEY_";
+
 /// A value shorter than this is not looked for under other names.
 const SHORTEST_KEY: usize = 8;
 /// One shorter than this is not looked for within others: it may be a word, such as a local server has for a key.
@@ -158,6 +161,9 @@ fn named(name: &str) -> Named {
         "HOT",
     ];
     const EXACT: &[&str] = &["AWS_ACCESS_KEY_ID", "BW_SESSION", "SECRET_KEY_BASE", "AZURE_STORAGE_CONNECTION_STRING"];
+    if name.starts_with(NAMES_OF_GIT) {
+        return Named::Not;
+    }
     let name = name.to_ascii_uppercase();
     if EXACT.contains(&name.as_str()) || name.starts_with("OP_SESSION_") {
         return Named::Secret;

@@ -179,6 +179,7 @@ const EVERYDAY: &[(&str, &str)] = &[
     ("SHA2", "EAA0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789ABC"),
     ("WORD", "EAAlike"),
     ("GIT_CONFIG_COUNT", "1"),
+    ("GIT_CONFIG_KEY_0", "core.autocrlf"),
     ("GIT_CONFIG_VALUE_0", "input"),
     ("GIT_SSH_COMMAND", "ssh -i /home/ada/.ssh/id -p 2222 -o User=git"),
     ("RSYNC_RSH", "ssh -p 2222"),
