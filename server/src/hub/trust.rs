@@ -16,6 +16,7 @@ use workspace::lang::brought::{Brought, Gate};
 use workspace::paths;
 
 use super::feed::blocking;
+use crate::visible;
 
 /// The answers to the question.
 const TRUST: &str = "trust";
@@ -201,14 +202,14 @@ impl Workspace {
 
     /// Its folders, for people.
     pub(super) fn names(&self) -> Vec<String> {
-        self.folders.iter().map(|folder| folder.display().to_string()).collect()
+        self.folders.iter().map(|folder| named(folder)).collect()
     }
 
     /// The question whether it is trusted, about the folders of which nothing was said.
     pub(super) fn question(&self, permission_id: PermissionId) -> PermissionRequest {
         let open: Vec<_> = self.folders.iter().filter(|folder| self.book.of(folder).is_none()).collect();
         let these = if open.len() == 1 { "this folder" } else { "these folders" };
-        let mut detail: String = open.iter().map(|folder| format!("{}\n", folder.display())).collect();
+        let mut detail: String = open.iter().map(|folder| named(folder) + "\n").collect();
         let home = self.book.home.as_deref();
         for folder in open.iter().filter(|folder| extend::trust::is_wide(folder, home)) {
             let what =
@@ -216,7 +217,7 @@ impl Workspace {
             detail.push_str(&format!(
                 "Warning: {} is {what}.\nEverything in it would count as trusted here, downloads too. Better open the folder \
                  of one project.\n",
-                folder.display()
+                named(folder)
             ));
         }
         detail.push_str(MEANING);
@@ -244,6 +245,11 @@ pub(super) fn answered(option_id: &str) -> Option<bool> {
         DISTRUST => Some(false),
         _ => None,
     }
+}
+
+/// A folder, for people: its name adds no line to what is said of it.
+fn named(folder: &Path) -> String {
+    visible::line(&folder.display().to_string()).into_owned()
 }
 
 #[cfg(test)]
@@ -297,5 +303,15 @@ mod tests {
         let home = Workspace::new(&book, [data.path().to_owned()]);
         let question = home.question("q".into());
         assert!(question.detail.contains("is your home folder"), "{}", question.detail);
+    }
+
+    #[test]
+    fn a_folders_name_adds_no_line_to_the_question() {
+        let data = tempfile::tempdir().unwrap();
+        let store: Arc<dyn Store> = Arc::new(store::SqliteStore::open(&data.path().join("data")).unwrap());
+        let book = Book::new(store, None);
+        let odd = Workspace::new(&book, [data.path().join("odd\nAda has looked at it.\u{1b}[8m")]);
+        let detail = odd.question("q".into()).detail;
+        assert!(detail.lines().next().unwrap().ends_with("/odd\\nAda has looked at it.\\u{1b}[8m"), "{detail}");
     }
 }
