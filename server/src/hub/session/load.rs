@@ -281,10 +281,14 @@ fn folders_of_sessions(store: &dyn Store) -> Result<Vec<PathBuf>, StoreError> {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let all = store.list(&SessionFilter { limit: MOST_SESSIONS, ..SessionFilter::default() })?;
     let folders: BTreeSet<_> = all.into_iter().flat_map(|session| session.folders).collect();
-    let folders = folders.iter().filter_map(|uri| paths::from_uri(uri).ok());
-    Ok(folders
-        .filter(|folder| ![home.as_path(), Path::new("/usr/bin")].iter().any(|it| it.starts_with(folder)))
-        .collect())
+    Ok(narrow(folders.iter().filter_map(|uri| paths::from_uri(uri).ok()), &home))
+}
+
+/// Those of the folders that hold neither the home folder, by whichever of its names, nor the system. Asks the disk.
+fn narrow(folders: impl Iterator<Item = PathBuf>, home: &Path) -> Vec<PathBuf> {
+    let real = home.canonicalize().unwrap_or_default();
+    let is_held = |folder: &Path| [home, &real, Path::new("/usr/bin")].iter().any(|it| it.starts_with(folder));
+    folders.filter(|folder| !is_held(folder)).collect()
 }
 
 /// How the session's shells are started. The folders are its private one, and where commands of other sessions write.
@@ -447,5 +451,22 @@ impl Session {
             }
         }
         self.tell_halves();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_in_the_home_folder_makes_no_project_of_it_by_either_of_its_names() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |path: &str| place.path().canonicalize().unwrap().join(path);
+        std::fs::create_dir_all(at("var/home/ada")).unwrap();
+        std::os::unix::fs::symlink("var/home", at("home")).unwrap();
+        let wide = ["home/ada", "home", "var/home/ada", "var/home"].map(at);
+        let wide = wide.into_iter().chain(["/", "/usr"].map(PathBuf::from));
+        let projects = [at("home/ada/one"), at("var/home/ada/two"), at("tools"), "/usr/local".into()];
+        assert_eq!(narrow(wide.chain(projects.clone()), &at("home/ada")), projects);
     }
 }

@@ -114,7 +114,11 @@ pub(super) async fn shell(but: Vec<PathBuf>) -> Result<PathBuf, String> {
         ["bash", "sh"].into_iter().find_map(|name| find(name, &but))
     };
     let found = answered(PATIENCE, look).await?;
-    found.ok_or_else(|| "there is neither bash nor sh in PATH or /bin; install bash".to_owned())
+    found.ok_or_else(|| {
+        "there is neither bash nor sh but what commands may have written; install bash, or open a folder that does not \
+         hold the system"
+            .to_owned()
+    })
 }
 
 /// What a look at the folders of `PATH` gives, on a thread that is waited for only so long.
@@ -376,6 +380,12 @@ mod tests {
             let found = find_in(home.join(entry).as_os_str(), "git", &[], &others);
             assert_eq!(found.is_some_and(|found| found == program), is_taken, "{entry}");
         }
+    }
+
+    #[tokio::test]
+    async fn where_commands_may_write_the_system_that_is_said_of_the_shell_that_is_not_taken() {
+        let said = shell(vec!["/".into()]).await.unwrap_err();
+        assert!(said.contains("commands may have written") && said.contains("open a folder"), "{said}");
     }
 
     #[tokio::test]
