@@ -219,8 +219,7 @@ function on.titleChanged(state, event)
 end
 
 function on.modelChanged(state, event)
-  state.model = event.model
-  state.scripted = event.scripted == true
+  state.model, state.scripted = event.model, event.scripted == true
 end
 
 function on.modeChanged(state, event)

@@ -278,7 +278,8 @@ impl Servers {
         let folders: Vec<PathBuf> = roots.iter().map(|root| root.path.clone()).collect();
         if !folders.iter().any(|own| folder.starts_with(own)) {
             let all = config.path.take();
-            config.path = Some(blocking(move || programs::path(all.as_deref(), &folders)).await.unwrap_or_default());
+            let path = blocking(move || programs::path(answering(all).as_deref(), &folders)).await;
+            config.path = Some(path.unwrap_or_default());
         }
         let slot = Arc::new(Slot::new(key, &detected, &config, Duration::ZERO, self.changes.clone()));
         let tried = match tokio::time::timeout(TRIAL, slot.running()).await {
