@@ -25,6 +25,8 @@ use agent::store::Store;
 use agent::tool::Tool;
 use futures_util::future::BoxFuture;
 use protocol::SessionId;
+use protocol::methods::Request as Method;
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use workspace::buffers::{Buffers, Change};
@@ -165,11 +167,16 @@ impl Connection {
     ///
     /// # Errors
     /// Those of the request; and an internal error where the hub ends before it answers.
-    pub async fn ask<T>(&self, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, Error> {
+    pub async fn ask<M: Method>(&self, params: M::Params) -> Result<M::Answer, Error> {
         let (reply, answer) = oneshot::channel();
-        self.post(Input::Request(request(reply)));
+        self.post(Input::Request(Request::new::<M>(params, reply)));
         let ended = || Error::new(protocol::ErrorCode::InternalError, "the session ended; the log says why");
         answer.await.unwrap_or_else(|_| Err(ended()))
+    }
+
+    /// Posts a request whose answer nobody needs.
+    pub fn tell<M: Method>(&self, params: M::Params) {
+        self.post(Input::Request(Request::new::<M>(params, oneshot::channel().0)));
     }
 
     /// Waits until all that was posted before has been handled.
@@ -263,6 +270,15 @@ pub enum Input {
 /// Something that is known once the disk has answered; none if it turns out that it never will be.
 pub type Coming<T> = BoxFuture<'static, Option<T>>;
 
+/// The request of a method with its parameters, and its answer to come. None for a method that is not ours.
+///
+/// # Errors
+/// Parameters that do not fit; the message names the field.
+pub fn parse(method: &str, params: Value) -> Option<Result<(Request, Answer), Error>> {
+    let of_router = router::HANDLERS.parse(method, params.clone());
+    of_router.or_else(|| session::HANDLERS.parse(method, params))
+}
+
 /// A client of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct ClientId(u64);
@@ -272,5 +288,47 @@ impl ClientId {
         use std::sync::atomic::{AtomicU64, Ordering};
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::ErrorCode;
+    use protocol::methods::{self, Scope};
+    use serde_json::json;
+
+    use super::*;
+
+    fn error_of(method: &str, params: Value) -> String {
+        match parse(method, params) {
+            Some(Err(error)) if error.code == ErrorCode::InvalidParams => error.message,
+            _ => String::from("no error"),
+        }
+    }
+
+    #[test]
+    fn bad_params_name_the_field() {
+        assert!(error_of("azimuth/session/open", json!({})).contains("`sessionId`"));
+        assert!(error_of("azimuth/session/open", json!({ "sessionId": "a", "since": "x" })).contains("`since`"));
+        assert!(error_of("azimuth/session/list", json!({ "everywere": true })).contains("`everywere`"));
+        assert!(
+            error_of("azimuth/turn/start", json!({ "sessionId": "a", "prompt": [{ "type": "text" }] }))
+                .contains("`prompt[0]`")
+        );
+    }
+
+    #[test]
+    fn every_method_of_the_protocol_is_answered_where_its_scope_says() {
+        for spec in methods::REQUESTS {
+            let by_router = router::HANDLERS.parse(spec.method, Value::Null).is_some();
+            let by_session = session::HANDLERS.parse(spec.method, Value::Null).is_some();
+            let wanted = match spec.scope {
+                Scope::Global => (true, false),
+                Scope::Session => (false, true),
+                Scope::Either => (true, true),
+            };
+            assert_eq!((by_router, by_session), wanted, "{}", spec.method);
+        }
+        assert!(parse("azimuth/coffee/make", Value::Null).is_none());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use azimuth::config::{self, Config, Sources};
-use azimuth::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub, Input, Parts, Request};
+use azimuth::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub, Input, Parts};
 use azimuth::sockets::Sockets;
 use futures_util::FutureExt;
 use harness::{Answer, Gate, ModelServer, Project, Setup, Wire, patiently};
@@ -14,7 +14,7 @@ use protocol::event::ApplyOutcome;
 use protocol::review::{Decision, DecisionTarget, HunkState, Proposal, ReviewDecideParams, ReviewListParams};
 use protocol::session::{SessionNewParams, SessionOpenParams};
 use protocol::turn::{StopReason, TurnStartParams};
-use protocol::{Event, PromptBlock, SessionId, TerminalId};
+use protocol::{Event, PromptBlock, SessionId, TerminalId, methods};
 use serde_json::json;
 use store::SqliteStore;
 use tokio::sync::watch;
@@ -92,25 +92,25 @@ impl Window {
 
     async fn new_session(&self) -> SessionId {
         let params = SessionNewParams::default();
-        let made = self.connection.ask(|reply| Request::SessionNew(params, reply)).await.unwrap();
+        let made = self.connection.ask::<methods::SessionNew>(params).await.unwrap();
         made.session.session_id
     }
 
     async fn show(&self, session: &SessionId) {
         let params = SessionOpenParams { session_id: session.clone(), since: 0 };
-        self.connection.ask(|reply| Request::SessionOpen(params, reply)).await.unwrap();
+        self.connection.ask::<methods::SessionOpen>(params).await.unwrap();
     }
 
     async fn prompt(&self, session: &SessionId) {
         let prompt = vec![PromptBlock::Text { text: "Go.".into() }];
         let params = TurnStartParams { session_id: session.clone(), prompt, mode: None };
-        self.connection.ask(|reply| Request::TurnStart(params, reply)).await.unwrap();
+        self.connection.ask::<methods::TurnStart>(params).await.unwrap();
     }
 
     /// What is pending: one file.
     async fn last_proposal(&self, session: &SessionId) -> Proposal {
         let params = ReviewListParams { session_id: session.clone() };
-        let listed = self.connection.ask(|reply| Request::ReviewList(params, reply)).await.unwrap();
+        let listed = self.connection.ask::<methods::ReviewList>(params).await.unwrap();
         listed.proposals.into_iter().next().unwrap()
     }
 
@@ -123,7 +123,7 @@ impl Window {
             targets: vec![target],
             message: None,
         };
-        self.connection.ask(|reply| Request::ReviewDecide(params, reply)).await.unwrap();
+        self.connection.ask::<methods::ReviewDecide>(params).await.unwrap();
     }
 
     /// The next event that something is made of.

@@ -13,6 +13,7 @@ use agent::permission::{Action, Case, Rule, Rules, SourcedRule, Surroundings, Ve
 use agent::user_command;
 use async_trait::async_trait;
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
+use protocol::methods::{self, Request as Method};
 use protocol::model::ModelSelectParams;
 use protocol::permission::{PermissionAnswerParams, RuleOrigin};
 use protocol::review::{Decision, DecisionTarget, HunkState, Proposal, ReviewDecideParams, ReviewListParams};
@@ -33,7 +34,7 @@ use super::signals::Signals;
 use super::style::Style;
 use super::view::{View, is_job};
 use super::{Exec, Failure, complain};
-use crate::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub, Reply, Request};
+use crate::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub};
 use crate::{lsp, mentions, serve, visible};
 
 /// The message if accepted edits, or the results of a slash command, do not arrive in time.
@@ -174,7 +175,7 @@ impl Job {
             mode: self.mode,
         };
         let is_command = user_command::parse(&params.prompt).is_some();
-        match ask(connection, |reply| Request::TurnStart(params, reply)).await?.turn_id {
+        match ask::<methods::TurnStart>(connection, params).await?.turn_id {
             _ if is_command => turn.only_a_command(),
             None => turn.only_commands(),
             Some(_) => {}
@@ -242,14 +243,14 @@ impl Job {
         let (info, seq) = match &self.resume {
             None => {
                 let params = SessionNewParams { folders: None, model: self.model.clone(), mode: self.mode };
-                (ask(connection, |reply| Request::SessionNew(params, reply)).await?.session, 0)
+                (ask::<methods::SessionNew>(connection, params).await?.session, 0)
             }
             Some(session) => {
                 let params = SessionOpenParams { session_id: session.clone(), since: 0 };
-                let opened = ask(connection, |reply| Request::SessionOpen(params, reply)).await?;
+                let opened = ask::<methods::SessionOpen>(connection, params).await?;
                 if let Some(model) = &self.model {
                     let params = ModelSelectParams { session_id: Some(session.clone()), model: model.clone() };
-                    ask(connection, |reply| Request::ModelSelect(params, reply)).await?;
+                    ask::<methods::ModelSelect>(connection, params).await?;
                 }
                 (opened.session, opened.events.last().map_or(0, |event| event.seq))
             }
@@ -294,7 +295,7 @@ impl Job {
                     since: *offset,
                     size: None,
                 };
-                ask(connection, |reply| Request::TerminalOpen(params, reply)).await?;
+                ask::<methods::TerminalOpen>(connection, params).await?;
             }
             Event::PermissionAsked { request, .. } => {
                 let answered = if self.json {
@@ -311,7 +312,7 @@ impl Job {
                     option_id: chosen.option_id,
                     message: chosen.message,
                 };
-                ask(connection, |reply| Request::PermissionAnswer(params, reply)).await?;
+                ask::<methods::PermissionAnswer>(connection, params).await?;
             }
             // What has landed is kept; it can be taken back in an editor.
             Event::ProposalChanged { proposal } if !proposal.landed => {
@@ -336,7 +337,7 @@ impl Job {
             return Ok(false);
         }
         let (params, seen) = (ReviewListParams { session_id: turn.session.clone() }, turn.seen.len());
-        let listed = ask(connection, |reply| Request::ReviewList(params, reply)).await?.proposals;
+        let listed = ask::<methods::ReviewList>(connection, params).await?.proposals;
         for proposal in listed.iter().filter(|proposal| !proposal.landed) {
             self.review(connection, view, turn, proposal).await?;
         }
@@ -389,7 +390,7 @@ impl Job {
                 }],
                 message: decided.message.clone().filter(|_| decision == Decision::Reject),
             };
-            match connection.ask(|reply| Request::ReviewDecide(params, reply)).await {
+            match connection.ask::<methods::ReviewDecide>(params).await {
                 Ok(result) => turn.accepted(&hunks, &result.proposals),
                 // The agent edited on meanwhile, or took the edit back: what is proposed now comes with the next
                 // events.
@@ -478,15 +479,15 @@ impl Editor for Terminal {
     }
 }
 
-async fn ask<T>(connection: &Connection, make: impl FnOnce(Reply<T>) -> Request) -> Result<T, Failure> {
-    connection.ask(make).await.map_err(Failure::new)
+async fn ask<M: Method>(connection: &Connection, params: M::Params) -> Result<M::Answer, Failure> {
+    connection.ask::<M>(params).await.map_err(Failure::new)
 }
 
 /// Cancels the turn. Its end comes as an event.
 async fn cancel(connection: &Connection, turn: &mut Watch) -> Result<(), Failure> {
     turn.cancelled = true;
     let params = TurnCancelParams { session_id: turn.session.clone(), turn_id: None };
-    ask(connection, |reply| Request::TurnCancel(params, reply)).await.map(drop)
+    ask::<methods::TurnCancel>(connection, params).await.map(drop)
 }
 
 /// Why a file that the prompt names is not put before the model: a rule denies it, or it is one that is asked for, and

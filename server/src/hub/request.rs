@@ -1,10 +1,13 @@
-//! Our own requests as typed values, each with the place its answer goes to.
+//! Our own requests as typed values, each with the place its answer goes to, and the tables of who answers them.
+
+use std::any::Any;
+use std::collections::HashMap;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use protocol::ErrorCode;
-use protocol::methods::{self, Request as Method};
+use protocol::methods::Request as Method;
 use protocol::session::SessionOpenResult;
+use protocol::{ErrorCode, SessionId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
@@ -25,64 +28,144 @@ pub type Opened = SessionOpenResult<Box<RawValue>>;
 /// Where the answer to a request goes that was sent elsewhere as JSON.
 pub(crate) type JsonReply = Box<dyn FnOnce(Result<Box<RawValue>, Error>) + Send>;
 
-macro_rules! result {
-    (SessionOpen) => {
-        Opened
-    };
-    ($name:ident) => {
-        <methods::$name as Method>::Result
-    };
+/// A request of ours, whatever its method.
+pub struct Request(Box<dyn Call + Send>);
+
+impl Request {
+    /// A request of a method.
+    pub fn new<M: Method>(params: M::Params, reply: Reply<M::Answer>) -> Self {
+        Self(Box::new(Typed::<M> { params, reply }))
+    }
+
+    /// The session that it is about.
+    pub fn session(&self) -> Option<&SessionId> {
+        self.0.session()
+    }
+
+    /// The parameters; none if it is of another method.
+    pub fn params<M: Method>(&self) -> Option<&M::Params> {
+        let call: &dyn Any = &*self.0;
+        call.downcast_ref::<Typed<M>>().map(|call| &call.params)
+    }
+
+    /// True if it is of this method.
+    pub(crate) fn is<M: Method>(&self) -> bool {
+        self.params::<M>().is_some()
+    }
+
+    /// Hands it to `taker` if it is of this method, and else gives it back.
+    pub(crate) fn when<M: Method>(self, taker: impl FnOnce(M::Params, Reply<M::Answer>)) -> Option<Self> {
+        if !self.is::<M>() {
+            return Some(self);
+        }
+        let call: Box<dyn Any + Send> = self.0;
+        if let Ok(call) = call.downcast::<Typed<M>>() {
+            taker(call.params, call.reply);
+        }
+        None
+    }
+
+    /// Answers with an error.
+    pub fn fail(self, error: Error) {
+        self.0.fail(error);
+    }
+
+    /// The request as JSON, to be answered elsewhere: its method, its parameters, and where the answer goes.
+    pub(crate) fn into_json(self) -> (&'static str, Value, JsonReply) {
+        self.0.into_json()
+    }
 }
 
-macro_rules! requests {
-    ($($name:ident),* $(,)?) => {
-        /// A request of ours.
-        pub enum Request {
-            $(#[doc = concat!("`", stringify!($name), "` of [`protocol::methods`].")]
-            $name(<methods::$name as Method>::Params, Reply<result!($name)>),)*
-        }
-
-        impl Request {
-            /// Answers with an error.
-            pub fn fail(self, error: Error) {
-                match self {
-                    $(Self::$name(_, reply) => drop(reply.send(Err(error))),)*
-                }
-            }
-
-            /// The request as JSON, to be answered elsewhere: its method, its parameters, and where the answer goes.
-            pub(crate) fn into_json(self) -> (&'static str, Value, JsonReply) {
-                match self {
-                    $(Self::$name(params, reply) => {
-                        (<methods::$name as Method>::METHOD, json!(params), read_into(reply))
-                    })*
-                }
-            }
-
-            /// The request of a method with its parameters, and its answer to come. None for a method that is not ours.
-            ///
-            /// # Errors
-            /// Parameters that do not fit; the message names the field.
-            pub fn parse(method: &str, params: Value) -> Option<Result<(Self, Answer), Error>> {
-                match method {
-                    $(<methods::$name as Method>::METHOD => Some(typed(params).map(|params| {
-                        let (reply, answer) = oneshot::channel();
-                        (Self::$name(params, reply), written(answer))
-                    })),)*
-                    _ => None,
-                }
-            }
-        }
-    };
+/// The requests that a `T` answers, of a caller that is a `C`. Each part of the server registers its own, by their
+/// types.
+pub(crate) struct Handlers<T, C> {
+    by_method: HashMap<&'static str, Handler<T, C>>,
 }
 
-requests! {
-    SessionNew, SessionList, SessionOpen, SessionClose, SessionRename, SessionMode, SessionDelete,
-    TurnStart, TurnSteer, TurnQueue, TurnCancel,
-    PermissionAnswer, PermissionList, PermissionRevoke, WorkspaceTrust, ReviewList, ReviewDecide, ReviewText, ReviewChange, ReviewComment, ReviewAuto,
-    CheckpointList, CheckpointPreview, CheckpointUndo, CheckpointRedo,
-    TerminalList, TerminalOpen, TerminalWrite, TerminalResize, TerminalKill, TerminalSignal, TerminalTake, TerminalAck, TerminalClose,
-    ModelList, ModelSelect, ServersList, ServersRestart, PromptComplete, PromptBeginnings,
+impl<T: 'static, C: 'static> Handlers<T, C> {
+    /// Registers a method whose answer may come later.
+    pub(crate) fn on<M: Method>(&mut self, handler: fn(&mut T, C, M::Params, Reply<M::Answer>)) -> &mut Self {
+        let handle = move |to: &mut T, from: C, request: Request| {
+            let _ = request.when::<M>(|params, reply| handler(to, from, params, reply));
+        };
+        self.by_method.insert(M::METHOD, Handler { parse: parse::<M>, handle: Box::new(handle) });
+        self
+    }
+
+    /// Registers a method that is answered at once.
+    pub(crate) fn at_once<M: Method>(
+        &mut self,
+        handler: fn(&mut T, C, M::Params) -> Result<M::Answer, Error>,
+    ) -> &mut Self {
+        let handle = move |to: &mut T, from: C, request: Request| {
+            let _ = request.when::<M>(|params, reply| drop(reply.send(handler(to, from, params))));
+        };
+        self.by_method.insert(M::METHOD, Handler { parse: parse::<M>, handle: Box::new(handle) });
+        self
+    }
+
+    /// The request of a method with its parameters, and its answer to come. None for a method that is not registered.
+    ///
+    /// # Errors
+    /// Parameters that do not fit; the message names the field.
+    pub(crate) fn parse(&self, method: &str, params: Value) -> Option<Result<(Request, Answer), Error>> {
+        self.by_method.get(method).map(|handler| (handler.parse)(params))
+    }
+
+    /// Has a request answered. One whose method is not registered is answered with an internal error.
+    pub(crate) fn handle(&self, to: &mut T, from: C, request: Request) {
+        if let Some(handler) = self.by_method.get(request.0.method()) {
+            (handler.handle)(to, from, request);
+        }
+    }
+}
+
+impl<T, C> Default for Handlers<T, C> {
+    fn default() -> Self {
+        Self { by_method: HashMap::new() }
+    }
+}
+
+struct Handler<T, C> {
+    parse: fn(Value) -> Result<(Request, Answer), Error>,
+    handle: Box<dyn Fn(&mut T, C, Request) + Send + Sync>,
+}
+
+/// A request whose method is not known.
+trait Call: Any {
+    fn method(&self) -> &'static str;
+    fn session(&self) -> Option<&SessionId>;
+    fn fail(self: Box<Self>, error: Error);
+    fn into_json(self: Box<Self>) -> (&'static str, Value, JsonReply);
+}
+
+/// A request of a method.
+struct Typed<M: Method> {
+    params: M::Params,
+    reply: Reply<M::Answer>,
+}
+
+impl<M: Method> Call for Typed<M> {
+    fn method(&self) -> &'static str {
+        M::METHOD
+    }
+
+    fn session(&self) -> Option<&SessionId> {
+        M::session(&self.params)
+    }
+
+    fn fail(self: Box<Self>, error: Error) {
+        let _ = self.reply.send(Err(error));
+    }
+
+    fn into_json(self: Box<Self>) -> (&'static str, Value, JsonReply) {
+        (M::METHOD, json!(self.params), read_into(self.reply))
+    }
+}
+
+fn parse<M: Method>(params: Value) -> Result<(Request, Answer), Error> {
+    let (reply, answer) = oneshot::channel();
+    Ok((Request::new::<M>(typed(params)?, reply), written(answer)))
 }
 
 /// Reads a message's parameters.
@@ -133,44 +216,77 @@ pub(crate) fn write(answer: &impl Serialize) -> Result<Box<RawValue>, Error> {
 
 #[cfg(test)]
 mod tests {
+    use protocol::methods::{SessionList, TurnCancel};
+    use protocol::session::SessionListResult;
+    use protocol::turn::TurnCancelResult;
+
     use super::*;
 
-    fn error_of(method: &str, params: Value) -> String {
-        match Request::parse(method, params) {
-            Some(Err(error)) if error.code == ErrorCode::InvalidParams => error.message,
-            _ => String::from("no error"),
-        }
+    /// A part of a server that answers two methods.
+    #[derive(Default)]
+    struct Part {
+        cancelled: Vec<Option<SessionId>>,
+        later: Vec<Reply<SessionListResult>>,
     }
 
-    #[test]
-    fn bad_params_name_the_field() {
-        assert!(error_of("azimuth/session/open", json!({})).contains("`sessionId`"));
-        assert!(error_of("azimuth/session/open", json!({ "sessionId": "a", "since": "x" })).contains("`since`"));
-        assert!(error_of("azimuth/session/list", json!({ "everywere": true })).contains("`everywere`"));
-        assert!(
-            error_of("azimuth/turn/start", json!({ "sessionId": "a", "prompt": [{ "type": "text" }] }))
-                .contains("`prompt[0]`")
-        );
+    fn handlers() -> Handlers<Part, u8> {
+        let mut handlers = Handlers::default();
+        handlers
+            .at_once::<TurnCancel>(|part: &mut Part, _, params| {
+                part.cancelled.push(Some(params.session_id));
+                Ok(TurnCancelResult { cancelled: true })
+            })
+            .on::<SessionList>(|part, _, _, reply| part.later.push(reply));
+        handlers
+    }
+
+    fn cancel() -> Value {
+        json!({ "sessionId": "s", "turnId": "t" })
     }
 
     #[tokio::test]
-    async fn a_request_answered_elsewhere_is_answered_here() {
-        let params = json!({ "sessionId": "s", "turnId": "t" });
-        let (request, answer) = Request::parse("azimuth/turn/cancel", params.clone()).unwrap().unwrap();
-        let (method, sent, reply) = request.into_json();
-        assert_eq!((method, sent), ("azimuth/turn/cancel", params));
-        reply(Ok(RawValue::from_string(r#"{"cancelled":true}"#.into()).unwrap()));
+    async fn a_part_answers_the_methods_that_it_registers() {
+        let (handlers, mut part) = (handlers(), Part::default());
+        let (request, answer) = handlers.parse("azimuth/turn/cancel", cancel()).unwrap().unwrap();
+        assert_eq!(request.session(), Some(&SessionId::from("s")));
+        handlers.handle(&mut part, 1, request);
         assert_eq!(answer.await.unwrap().get(), r#"{"cancelled":true}"#);
 
-        let (request, answer) = Request::parse("azimuth/turn/cancel", json!({ "sessionId": "s" })).unwrap().unwrap();
-        request.into_json().2(Ok(RawValue::from_string("7".into()).unwrap()));
+        let (request, answer) = handlers.parse("azimuth/session/list", Value::Null).unwrap().unwrap();
+        assert_eq!(request.session(), None);
+        handlers.handle(&mut part, 1, request);
+        part.later.pop().unwrap().send(Ok(SessionListResult { sessions: Vec::new() })).unwrap();
+        assert_eq!(answer.await.unwrap().get(), r#"{"sessions":[]}"#);
+        assert!(handlers.parse("azimuth/turn/start", cancel()).is_none());
+    }
+
+    #[tokio::test]
+    async fn a_request_that_nobody_answers_is_answered_with_an_error() {
+        let (request, answer) = handlers().parse("azimuth/turn/cancel", cancel()).unwrap().unwrap();
+        Handlers::<Part, u8>::default().handle(&mut Part::default(), 1, request);
         assert_eq!(answer.await.unwrap_err().code, ErrorCode::InternalError);
     }
 
     #[test]
-    fn every_method_of_the_protocol_is_a_request() {
-        for spec in methods::REQUESTS {
-            assert!(Request::parse(spec.method, json!({ "!": 0 })).is_some(), "{} is missing", spec.method);
-        }
+    fn a_request_is_taken_by_the_type_of_its_method_alone() {
+        let (request, _answer) = handlers().parse("azimuth/turn/cancel", cancel()).unwrap().unwrap();
+        assert!(request.is::<TurnCancel>() && !request.is::<SessionList>());
+        let mut taken = None;
+        let request = request.when::<SessionList>(|_, _| panic!("it lists nothing")).unwrap();
+        assert!(request.when::<TurnCancel>(|params, _| taken = params.turn_id).is_none());
+        assert_eq!(taken, Some("t".into()));
+    }
+
+    #[tokio::test]
+    async fn a_request_answered_elsewhere_is_answered_here() {
+        let (request, answer) = handlers().parse("azimuth/turn/cancel", cancel()).unwrap().unwrap();
+        let (method, sent, reply) = request.into_json();
+        assert_eq!((method, sent), ("azimuth/turn/cancel", cancel()));
+        reply(Ok(RawValue::from_string(r#"{"cancelled":true}"#.into()).unwrap()));
+        assert_eq!(answer.await.unwrap().get(), r#"{"cancelled":true}"#);
+
+        let (request, answer) = handlers().parse("azimuth/turn/cancel", json!({ "sessionId": "s" })).unwrap().unwrap();
+        request.into_json().2(Ok(RawValue::from_string("7".into()).unwrap()));
+        assert_eq!(answer.await.unwrap_err().code, ErrorCode::InternalError);
     }
 }

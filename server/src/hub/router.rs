@@ -9,15 +9,15 @@ mod unused;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use agent::store::{SessionFilter, StoreError};
 use futures_util::FutureExt;
-use protocol::model::{ModelListResult, ModelSelectResult};
+use protocol::model::{ModelListParams, ModelListResult, ModelSelectParams, ModelSelectResult};
 use protocol::permission::{WorkspaceTrustParams, WorkspaceTrustResult};
 use protocol::session::{Mode, SessionListParams, SessionListResult, SessionNewParams, SessionNewResult};
-use protocol::{ErrorCode, SessionId};
+use protocol::{ErrorCode, SessionId, methods};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 use workspace::buffers::{BufferError, Snapshot};
@@ -28,6 +28,7 @@ use workspace::text::PositionEncoding;
 use self::begun::Begun;
 use super::feed::blocking;
 use super::post::{Caller, LAST_MODEL, Message, NewSession, Post, Shared};
+use super::request::Handlers;
 use super::session;
 use super::trust::{Book, Word, Workspace};
 use super::{Board, Client, ClientId, Error, GRACE, Input, Parts, Reply, Request};
@@ -44,6 +45,31 @@ enum Done {
     Resolved(ClientId, String, PathBuf),
     Config(Arc<Config>),
 }
+
+/// The requests that name no session.
+pub(super) static HANDLERS: LazyLock<Handlers<Router, ClientId>> = LazyLock::new(|| {
+    let mut handlers = Handlers::<Router, ClientId>::default();
+    handlers
+        .on::<methods::SessionNew>(Router::session_new)
+        .on::<methods::SessionList>(Router::session_list)
+        .on::<methods::WorkspaceTrust>(Router::workspace_trust)
+        .on::<methods::ModelList>(Router::model_list)
+        .on::<methods::ModelSelect>(Router::model_select)
+        .on::<methods::ServersList>(|router, id, _, reply| {
+            let Some(client) = router.clients.get(&id) else { return };
+            drop(tokio::spawn(router.folders_of(client).list(reply)));
+        })
+        .on::<methods::ServersRestart>(|router, id, params, reply| {
+            let Some(client) = router.clients.get(&id) else { return };
+            drop(tokio::spawn(router.folders_of(client).restart(params, reply)));
+        })
+        .on::<methods::PromptBeginnings>(|router, id, params, reply| {
+            let Some(client) = router.clients.get(&id) else { return };
+            let start = beginnings::Start { folders: router.folders_of(client), caller: client.caller.clone() };
+            drop(tokio::spawn(start.offer(params, reply)));
+        });
+    handlers
+});
 
 /// Starts the router.
 pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
@@ -73,7 +99,7 @@ pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
     posts
 }
 
-struct Router {
+pub(super) struct Router {
     shared: Shared,
     config: Arc<Config>,
     /// The number of the work that brought it: what was begun earlier and comes later is old.
@@ -291,44 +317,9 @@ impl Router {
     }
 
     fn request(&mut self, id: ClientId, request: Request) {
-        match request {
-            Request::SessionNew(params, reply) => self.session_new(id, params, reply),
-            Request::SessionList(params, reply) => self.session_list(id, params, reply),
-            Request::ModelList(_, reply) => {
-                let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
-                tokio::spawn(async move {
-                    let models = shared.parts.catalog.list().await;
-                    let default =
-                        session::default_model(&shared, &config).await.ok().map(|model| model.info().id.clone());
-                    let _ = reply.send(Ok(ModelListResult { models, default }));
-                });
-            }
-            Request::WorkspaceTrust(params, reply) => self.workspace_trust(id, params, reply),
-            Request::ServersList(_, reply) => {
-                let Some(client) = self.clients.get(&id) else { return };
-                drop(tokio::spawn(self.folders_of(client).list(reply)));
-            }
-            Request::ServersRestart(params, reply) => {
-                let Some(client) = self.clients.get(&id) else { return };
-                drop(tokio::spawn(self.folders_of(client).restart(params, reply)));
-            }
-            Request::PromptBeginnings(params, reply) => {
-                let Some(client) = self.clients.get(&id) else { return };
-                let start = beginnings::Start { folders: self.folders_of(client), caller: client.caller.clone() };
-                drop(tokio::spawn(start.offer(params, reply)));
-            }
-            Request::ModelSelect(params, reply) if params.session_id.is_none() => {
-                let shared = self.shared.clone();
-                tokio::spawn(async move {
-                    let selected = select_default(&shared, &params.model).await;
-                    let _ = reply.send(selected);
-                });
-            }
-            request => match session_of(&request) {
-                Some(session) => self.hand_over(id, session, request),
-                // Every request that names no session was handled above.
-                None => drop(request),
-            },
+        match request.session().cloned() {
+            Some(session) => self.hand_over(id, session, request),
+            None => HANDLERS.handle(self, id, request),
         }
     }
 
@@ -423,6 +414,24 @@ impl Router {
         });
     }
 
+    fn model_list(&mut self, _: ClientId, _: ModelListParams, reply: Reply<ModelListResult>) {
+        let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
+        tokio::spawn(async move {
+            let models = shared.parts.catalog.list().await;
+            let default = session::default_model(&shared, &config).await.ok().map(|model| model.info().id.clone());
+            let _ = reply.send(Ok(ModelListResult { models, default }));
+        });
+    }
+
+    /// Chooses the model of new sessions.
+    fn model_select(&mut self, _: ClientId, params: ModelSelectParams, reply: Reply<ModelSelectResult>) {
+        let shared = self.shared.clone();
+        tokio::spawn(async move {
+            let selected = select_default(&shared, &params.model).await;
+            let _ = reply.send(selected);
+        });
+    }
+
     fn created(&mut self, session: SessionId, new: NewSession, caller: Caller, reply: Reply<SessionNewResult>) {
         if self.ending {
             return drop(reply.send(Err(ending())));
@@ -434,7 +443,7 @@ impl Router {
         self.sessions.insert(session, open);
     }
 
-    fn session_list(&self, id: ClientId, params: SessionListParams, reply: Reply<SessionListResult>) {
+    fn session_list(&mut self, id: ClientId, params: SessionListParams, reply: Reply<SessionListResult>) {
         let folders = match (params.everywhere, params.folder, self.clients.get(&id)) {
             (true, _, _) | (false, None, None) => Vec::new(),
             (false, Some(folder), _) => vec![folder],
@@ -489,55 +498,6 @@ async fn select_default(shared: &Shared, name: &str) -> Result<ModelSelectResult
     let (store, id) = (Arc::clone(&shared.parts.store), model.info().id.clone());
     blocking(move || store.set(LAST_MODEL, &id)).await?;
     Ok(ModelSelectResult { model: model.info().clone() })
-}
-
-/// The session that a request is about.
-fn session_of(request: &Request) -> Option<SessionId> {
-    use protocol::turn::TurnQueueParams;
-    Some(match request {
-        Request::SessionNew(..)
-        | Request::SessionList(..)
-        | Request::ModelList(..)
-        | Request::WorkspaceTrust(..)
-        | Request::ServersList(..)
-        | Request::ServersRestart(..)
-        | Request::PromptBeginnings(..) => return None,
-        Request::SessionOpen(params, _) => params.session_id.clone(),
-        Request::SessionClose(params, _) => params.session_id.clone(),
-        Request::SessionRename(params, _) => params.session_id.clone(),
-        Request::SessionDelete(params, _) => params.session_id.clone(),
-        Request::TurnStart(params, _) => params.session_id.clone(),
-        Request::TurnSteer(params, _) => params.session_id.clone(),
-        Request::TurnQueue(TurnQueueParams::Add { session_id, .. } | TurnQueueParams::Remove { session_id, .. }, _) => {
-            session_id.clone()
-        }
-        Request::TurnCancel(params, _) => params.session_id.clone(),
-        Request::PermissionAnswer(params, _) => params.session_id.clone(),
-        Request::ReviewList(params, _) => params.session_id.clone(),
-        Request::ReviewDecide(params, _) => params.session_id.clone(),
-        Request::ReviewText(params, _) => params.session_id.clone(),
-        Request::ReviewChange(params, _) => params.session_id.clone(),
-        Request::ReviewComment(params, _) => params.session_id.clone(),
-        Request::ReviewAuto(params, _) => params.session_id.clone(),
-        Request::CheckpointList(params, _) => params.session_id.clone(),
-        Request::CheckpointPreview(params, _) => params.session_id.clone(),
-        Request::CheckpointUndo(params, _) => params.session_id.clone(),
-        Request::CheckpointRedo(params, _) => params.session_id.clone(),
-        Request::SessionMode(params, _) => params.session_id.clone(),
-        Request::PermissionList(params, _) => params.session_id.clone(),
-        Request::PermissionRevoke(params, _) => params.session_id.clone(),
-        Request::TerminalList(params, _) => params.session_id.clone(),
-        Request::TerminalSignal(params, _) => params.session_id.clone(),
-        Request::TerminalTake(params, _) => params.session_id.clone(),
-        Request::TerminalAck(params, _) => params.session_id.clone(),
-        Request::TerminalClose(params, _) => params.session_id.clone(),
-        Request::TerminalOpen(params, _) => params.session_id.clone(),
-        Request::TerminalWrite(params, _) => params.session_id.clone(),
-        Request::TerminalResize(params, _) => params.session_id.clone(),
-        Request::TerminalKill(params, _) => params.session_id.clone(),
-        Request::ModelSelect(params, _) => return params.session_id.clone(),
-        Request::PromptComplete(params, _) => params.session_id.clone(),
-    })
 }
 
 /// The workspace folders that a client names. Where a disk does not answer, only this waits.

@@ -4,12 +4,13 @@
 //! of its own, which come back with an [`Own`] message. The session is made of parts, each of which owns its fields and
 //! does not know the session; what it does with what a part gives stands beside the part, in `routes` or `taken`.
 //!
-//! Reading order: this file (the loop and the table of requests), `hosting` (who holds the session), `load` (opening
-//! it), `state` (what the log comes to). The parts: `clients` (who sees it), `reading` (what the project is read with),
-//! `prompts` (from a prompt to a running turn), `gate` (what may be done without asking, and what is asked), `edits`
-//! (proposals, decisions and their way into the documents), `undo` (taking turns back, as `checkpoints` plans it),
-//! `watch` (what commands and other programs change), `terminals`. Then `problems` (what edits break and mend),
-//! `halves` (calls of which only a part was made), `models`; and `relay` (a session that another process holds).
+//! Reading order: this file (the loop; each part registers the requests that it answers), `hosting` (who holds the
+//! session), `load` (opening it), `state` (what the log comes to). The parts: `clients` (who sees it), `reading` (what
+//! the project is read with), `prompts` (from a prompt to a running turn), `gate` (what may be done without asking, and
+//! what is asked), `edits` (proposals, decisions and their way into the documents), `undo` (taking turns back, as
+//! `checkpoints` plans it), `watch` (what commands and other programs change), `terminals`. Then `problems` (what edits
+//! break and mend), `halves` (calls of which only a part was made), `models`; and `relay` (a session that another
+//! process holds).
 
 mod checkpoints;
 mod clients;
@@ -36,19 +37,17 @@ mod work;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use agent::hooks::Hooks;
 use agent::model::Model;
 use agent::store::SessionLock;
-use protocol::checkpoint::Direction;
-use protocol::model::ModelSelectResult;
-use protocol::review::ReviewResult;
-use protocol::session::{SessionInfo, SessionNewResult};
+use protocol::model::{ModelSelectParams, ModelSelectResult};
+use protocol::session::{SessionInfo, SessionNewResult, SessionRenameParams};
 use protocol::terminal::Done;
-use protocol::{ErrorCode, Event, SessionId};
+use protocol::{ErrorCode, Event, SessionId, methods};
 use tokio::sync::{mpsc, oneshot};
 
 use self::clients::{Clients, give_log};
@@ -66,7 +65,7 @@ use self::watch::Watch;
 use self::work::Work;
 use super::feed::{Feed, Log, blocking};
 use super::post::{self, Caller, NewSession, Shared};
-use super::request::Opened;
+use super::request::{Handlers, Opened};
 use super::{ClientId, Error, Reply, Request};
 use crate::config::Config;
 
@@ -120,6 +119,26 @@ enum Own {
     Opened(Caller, u64, Reply<Opened>),
 }
 
+/// The requests about a session. Each part registers its own.
+pub(super) static HANDLERS: LazyLock<Handlers<Session, Caller>> = LazyLock::new(|| {
+    let mut handlers = Handlers::<Session, Caller>::default();
+    handlers
+        .on::<methods::SessionRename>(|session, _, params, reply| {
+            let renamed = session.rename(&params);
+            session.answer_when_stored(reply, renamed);
+        })
+        .on::<methods::ModelSelect>(Session::select_model)
+        // The loop answers it, since the session ends with it.
+        .on::<methods::SessionDelete>(|_, _, _, reply| drop(reply));
+    clients::register(&mut handlers);
+    prompts::register(&mut handlers);
+    gate::register(&mut handlers);
+    edits::register(&mut handlers);
+    undo::register(&mut handlers);
+    terminals::register(&mut handlers);
+    handlers
+});
+
 /// A session's task, as the router has it.
 pub(super) struct Task {
     pub(super) inbox: mpsc::UnboundedSender<Message>,
@@ -148,7 +167,7 @@ pub(super) fn start(shared: Shared, config: Arc<Config>, id: SessionId, new: Opt
 }
 
 /// All of a session. Only its task touches it.
-struct Session {
+pub(super) struct Session {
     shared: Shared,
     config: Arc<Config>,
     work: Work,
@@ -195,8 +214,15 @@ impl Session {
                             let _ = done.send(());
                             return;
                         }
-                        Some(Message::Request(_, Request::SessionDelete(_, reply))) => {
-                            return self.delete(inbox, own, reply).await;
+                        Some(Message::Request(caller, request)) => {
+                            let mut deletion = None;
+                            let request = request.when::<methods::SessionDelete>(|_, reply| deletion = Some(reply));
+                            if let Some(reply) = deletion {
+                                return self.delete(inbox, own, reply).await;
+                            }
+                            if let Some(request) = request {
+                                self.request(caller, request);
+                            }
                         }
                         Some(message) => self.message(message),
                     }
@@ -268,6 +294,19 @@ impl Session {
         if tokio::time::timeout(AT_ONCE, command_ended).await.is_err() {
             tracing::warn!("what the user's command came to was not heard in time");
         }
+        // A title is worth a moment; what it used is recorded in any case.
+        for _ in 0..2 {
+            let titled = async {
+                while self.prompts.are_titling()
+                    && let Some(message) = own.recv().await
+                {
+                    self.own(message);
+                }
+            };
+            if tokio::time::timeout(AT_ONCE, titled).await.is_err() {
+                self.prompts.cancel_title();
+            }
+        }
         // Edits on their way are waited for, so that the log says what became of them.
         while self.edits.are_applying() || self.undo.is_on() {
             let Some(message) = own.recv().await else { break };
@@ -290,6 +329,7 @@ impl Session {
         }
         // What would wait in it goes with it.
         self.interrupt_turn();
+        self.prompts.cancel_title();
         let Left { lock, .. } = self.end(own).await;
         let (store, session) = (Arc::clone(&shared.parts.store), id.clone());
         let delete = move || {
@@ -308,7 +348,6 @@ impl Session {
                 self.follow(&caller, 0);
                 let _ = reply.send(Ok(SessionNewResult { session: self.info() }));
             }
-            Message::Request(caller, request) => self.request(caller, request),
             Message::Gone(client) => self.gone(client),
             Message::TextChanged(client, path) => {
                 if let Some(buffers) = self.clients.buffers_of(client) {
@@ -339,8 +378,8 @@ impl Session {
                 self.record_all(news);
             }
             Message::Trust(_) => self.look_at_trust(),
-            // The loop keeps it for itself.
-            Message::Shutdown(done) => drop(done),
+            // The loop keeps these for itself.
+            Message::Request(..) | Message::Shutdown(_) => {}
         }
     }
 
@@ -373,84 +412,12 @@ impl Session {
         }
     }
 
-    /// The table of requests: what is done at once, and what begins here and comes back.
     fn request(&mut self, caller: Caller, request: Request) {
         if self.clients.home().is_none() {
             self.set_home(Some(caller.clone()));
         }
-        let Some((caller, request)) = self.undo.hold(caller, request) else { return };
-        match request {
-            // Done at once.
-            Request::SessionClose(_, reply) => {
-                self.clients.remove(caller.id);
-                caller.editor.unfollow(self.id());
-                let _ = reply.send(Ok(Done {}));
-            }
-            Request::SessionRename(params, reply) => {
-                let renamed = self.rename(&params.title);
-                self.answer_when_stored(reply, renamed);
-            }
-            Request::TurnSteer(params, reply) => self.steer(params, reply),
-            Request::TurnQueue(params, reply) => {
-                let _ = reply.send(self.enqueue(caller, params));
-            }
-            Request::TurnCancel(params, reply) => {
-                let _ = reply.send(self.cancel(&params));
-            }
-            Request::PermissionAnswer(params, reply) => {
-                let _ = reply.send(self.answer(caller, params));
-            }
-            Request::ReviewList(_, reply) => {
-                let _ = reply.send(Ok(ReviewResult { proposals: self.edits.proposals() }));
-            }
-            Request::ReviewDecide(params, reply) => {
-                let _ = reply.send(self.decide(&params));
-            }
-            Request::ReviewText(params, reply) => {
-                let _ = reply.send(self.edits.texts(&params.proposal_id));
-            }
-            Request::ReviewChange(params, reply) => {
-                let _ = reply.send(self.change(&params));
-            }
-            Request::ReviewComment(params, reply) => {
-                let result = self.comment(&params);
-                self.answer_when_stored(reply, result);
-            }
-            Request::ReviewAuto(params, reply) => self.accept_edits(&params, reply),
-            Request::SessionMode(params, reply) => self.set_mode(&params, reply),
-            Request::PermissionList(_, reply) => self.gate.list(&caller.trust, reply),
-            Request::PermissionRevoke(params, reply) => {
-                self.gate.revoke(params, reply, &self.config, self.state.mode);
-            }
-            Request::TerminalOpen(params, reply) => self.terminals.open(&caller, params, reply),
-            Request::TerminalWrite(params, reply) => self.terminals.write(params, reply),
-            Request::TerminalResize(params, reply) => self.terminals.resize(params, reply),
-            Request::TerminalKill(params, reply) => self.terminals.kill(params, reply),
-            Request::TerminalAck(params, reply) => self.terminals.acknowledge(&caller, &params, reply),
-            Request::TerminalTake(params, reply) => self.terminals.take(&params, reply),
-            Request::TerminalList(_, reply) => {
-                let _ = reply.send(Ok(self.terminals.list(&self.state.terminals)));
-            }
-            Request::TerminalSignal(params, reply) => self.terminals.signal(&params, reply),
-            Request::TerminalClose(params, reply) => self.terminals.unfollow(&caller, &params, reply),
-            // Begun here; the answer comes from a task of its own.
-            Request::CheckpointList(params, reply) => self.checkpoint_list(&params, reply),
-            Request::CheckpointPreview(params, reply) => self.checkpoint_preview(&params, reply),
-            Request::CheckpointUndo(params, reply) => self.checkpoint_restore(Direction::Undo, params, reply),
-            Request::CheckpointRedo(params, reply) => self.checkpoint_restore(Direction::Redo, params, reply),
-            Request::SessionOpen(params, reply) => self.open(&caller, params.since, reply),
-            Request::TurnStart(params, reply) => self.start_turn(caller, params, reply),
-            Request::ModelSelect(params, reply) => self.select_model(params.model, reply),
-            Request::PromptComplete(params, reply) => self.complete(params, reply),
-            // The router's and the loop's own.
-            Request::SessionNew(..)
-            | Request::SessionList(..)
-            | Request::ModelList(..)
-            | Request::WorkspaceTrust(..)
-            | Request::ServersList(..)
-            | Request::PromptBeginnings(..)
-            | Request::ServersRestart(..)
-            | Request::SessionDelete(..) => {}
+        if let Some((caller, request)) = self.undo.hold(caller, request) {
+            HANDLERS.handle(self, caller, request);
         }
     }
 
@@ -503,8 +470,8 @@ impl Session {
         });
     }
 
-    fn rename(&mut self, title: &str) -> Result<Done, Error> {
-        let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    fn rename(&mut self, params: &SessionRenameParams) -> Result<Done, Error> {
+        let title = params.title.split_whitespace().collect::<Vec<_>>().join(" ");
         if title.is_empty() {
             return Err(Error::new(ErrorCode::InvalidParams, "invalid params: `title`: a title cannot be empty"));
         }
@@ -512,11 +479,11 @@ impl Session {
         Ok(Done {})
     }
 
-    fn select_model(&mut self, name: String, reply: Reply<ModelSelectResult>) {
+    fn select_model(&mut self, _: Caller, params: ModelSelectParams, reply: Reply<ModelSelectResult>) {
         let (shared, own) = (self.shared.clone(), self.work.own.clone());
         self.work.begin();
         tokio::spawn(async move {
-            let model = resolve_model(&shared, &name).await;
+            let model = resolve_model(&shared, &params.model).await;
             let _ = own.send(Own::ModelSelected(model, reply));
         });
     }

@@ -17,7 +17,7 @@ use std::time::Duration;
 use protocol::permission::PermissionRequest;
 use protocol::session::{SessionNewParams, SessionOpenParams};
 use protocol::turn::{TurnStartParams, TurnSteerParams};
-use protocol::{ErrorCode, Event, PromptBlock, SequencedEvent, SessionId, TurnId};
+use protocol::{ErrorCode, Event, PromptBlock, SequencedEvent, SessionId, TurnId, methods};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -32,7 +32,7 @@ use super::{commands, messages, review};
 use crate::config::ChatAnswers;
 use crate::hub::board::Reviews;
 use crate::hub::chat_name::{CHAT, is_chat};
-use crate::hub::{Connection, DocumentEdit, Editor, Error, Request};
+use crate::hub::{Connection, DocumentEdit, Editor, Error};
 use crate::mentions;
 
 /// The interval at which a chat is written to while an answer streams in.
@@ -472,11 +472,11 @@ impl Chat {
         let sent = match self.turn.clone().filter(|_| !is_command) {
             Some(expected_turn_id) => {
                 let params = TurnSteerParams { session_id, expected_turn_id, prompt };
-                self.connection.ask(|reply| Request::TurnSteer(params, reply)).await.map(|_| None)
+                self.connection.ask::<methods::TurnSteer>(params).await.map(|_| None)
             }
             None => {
                 let params = TurnStartParams { session_id, prompt, mode: None };
-                self.connection.ask(|reply| Request::TurnStart(params, reply)).await.map(Some)
+                self.connection.ask::<methods::TurnStart>(params).await.map(Some)
             }
         };
         let started = sent.inspect_err(|_| self.transcript.not_sent())?;
@@ -575,7 +575,7 @@ impl Chat {
     /// asked for here. Gives whether a prompt waits for its turn.
     async fn open(&mut self, session_id: SessionId) -> Result<bool, Error> {
         let params = SessionOpenParams { session_id: session_id.clone(), since: 0 };
-        let opened = self.connection.ask(|reply| Request::SessionOpen(params, reply)).await?;
+        let opened = self.connection.ask::<methods::SessionOpen>(params).await?;
         (self.session, self.turn, self.transcript) = (Some(session_id), None, Transcript::default());
         self.last = opened.events.last().map_or(0, |event| event.seq);
         // How things stand is read from the events, since those that follow go on from there.
@@ -598,7 +598,7 @@ impl Chat {
     }
 
     async fn begin(&mut self) -> Result<SessionId, Error> {
-        let new = self.connection.ask(|reply| Request::SessionNew(SessionNewParams::default(), reply)).await?;
+        let new = self.connection.ask::<methods::SessionNew>(SessionNewParams::default()).await?;
         let session = new.session.session_id;
         self.transcript.line(&session_line(&session));
         (self.session, self.last) = (Some(session.clone()), 0);

@@ -11,7 +11,7 @@ use super::abilities::{Abilities, LLM_GENERATED};
 use super::error;
 use super::messages::{Document, ExecuteCommand, typed};
 use super::workflows::Start;
-use crate::hub::{Answer, Error, Request};
+use crate::hub::{self, Answer, Error, Request};
 
 /// Accepts a hunk. Takes a [`Target`] with a hunk.
 pub(super) const ACCEPT: &str = "azimuth.review.accept";
@@ -192,7 +192,7 @@ fn decide(decision: Decision, argument: Value, scope: Scope) -> Result<Action, E
 }
 
 fn post(method: &str, params: Value) -> Result<Action, Error> {
-    let (request, answer) = Request::parse(method, params).unwrap_or_else(|| Err(error::no_method(method)))?;
+    let (request, answer) = hub::parse(method, params).unwrap_or_else(|| Err(error::no_method(method)))?;
     Ok(Action::Post(request, answer))
 }
 
@@ -208,7 +208,8 @@ mod tests {
     fn a_hunk_is_decided_alone_and_a_file_as_a_whole() {
         let target = json!({ "sessionId": "s", "proposalId": "p", "revision": 3, "hunkId": "h" });
         let hunks = |command| match run(command, target.clone()) {
-            Ok(Action::Post(Request::ReviewDecide(params, _), _)) => {
+            Ok(Action::Post(request, _)) => {
+                let params = request.params::<methods::ReviewDecide>().unwrap();
                 (params.decision, params.targets[0].hunk_ids.clone())
             }
             _ => panic!("{command} decides nothing"),

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use lsp_types::MessageType;
-use protocol::methods::{self, Request as _};
+use protocol::methods;
 use protocol::session::PromptPutParams;
+use protocol::turn::TurnCancelParams;
 use serde_json::{Value, json};
 use workspace::paths;
 
@@ -137,10 +138,8 @@ impl Front {
 
     pub(super) fn progress_cancel(&mut self, params: ProgressCancel) {
         if let Some((session, turn)) = progress::turn_of(&params.token) {
-            let params = json!({ "sessionId": session, "turnId": turn });
-            if let Some(Ok((request, _))) = Request::parse(methods::TurnCancel::METHOD, params) {
-                self.connection.post(Input::Request(request));
-            }
+            let params = TurnCancelParams { session_id: session, turn_id: Some(turn) };
+            self.connection.tell::<methods::TurnCancel>(params);
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::error;
 use super::front::Front;
 use super::messages::typed;
-use crate::hub::{Answer, Error, Request};
+use crate::hub::{self, Answer, Error};
 
 /// Takes a notification. One that we do not have, or that does not fit, is passed over, as LSP has it.
 pub(super) fn notification(front: &mut Front, method: &str, params: Value) {
@@ -44,7 +44,7 @@ pub(super) fn request(front: &mut Front, method: &str, params: Value) -> Result<
 
         // Posted to the hub, which answers.
         "workspace/executeCommand" => front.execute_command(typed(params)?),
-        method => match Request::parse(method, params) {
+        method => match hub::parse(method, params) {
             Some(parsed) => parsed.map(|(request, answer)| front.ours(request, answer)),
             None => Err(error::no_method(method)),
         },

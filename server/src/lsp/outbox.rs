@@ -44,7 +44,7 @@ use super::review::Shown;
 use super::settings::{self, SECTION, Settings};
 use super::stdio::Level;
 use crate::hub::board::Reviews;
-use crate::hub::{Connection, DocumentEdit, Editor, EditorError, Feed, Input, Request};
+use crate::hub::{Connection, DocumentEdit, Editor, EditorError, Feed};
 
 /// The time that the client has to answer a request, except for questions to the user.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -453,11 +453,7 @@ impl Task {
                     self.notify("$/progress", value).await;
                 }
             }
-            Done::Answered(params) => {
-                if let Some(Ok((request, _))) = Request::parse(methods::PermissionAnswer::METHOD, json!(params)) {
-                    self.connection.post(Input::Request(request));
-                }
-            }
+            Done::Answered(params) => self.connection.tell::<methods::PermissionAnswer>(params),
             Done::Settings(Value::Null) => {}
             Done::Settings(settings) => {
                 self.parts.settings.take_settings(settings);

@@ -3,7 +3,9 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
+use crate::SessionId;
 use crate::beginnings::{PromptBeginningsParams, PromptBeginningsResult};
 use crate::checkpoint::{
     CheckpointListParams, CheckpointListResult, CheckpointPreviewParams, CheckpointPreviewResult,
@@ -41,13 +43,29 @@ use crate::turn::{
 };
 
 /// A request.
-pub trait Request {
+pub trait Request: 'static {
     /// The method's name.
     const METHOD: &'static str;
     /// The parameters.
     type Params: DeserializeOwned + Serialize + JsonSchema + Send + 'static;
     /// The result.
     type Result: DeserializeOwned + Serialize + JsonSchema + Send + 'static;
+    /// The result as the server gives it. It is the same in JSON, but a log in it may be the store's own text.
+    type Answer: DeserializeOwned + Serialize + Send + 'static;
+
+    /// The session that a request with these parameters is about.
+    fn session(params: &Self::Params) -> Option<&SessionId>;
+}
+
+/// The part of the server that a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The server as a whole.
+    Global,
+    /// The session that the parameters name. It may have to be opened first, or be another window's.
+    Session,
+    /// The session that the parameters name, or the server as a whole if they name none.
+    Either,
 }
 
 /// A notification from the server to the client.
@@ -68,13 +86,66 @@ pub struct MethodSpec {
     pub params: fn(&mut SchemaGenerator) -> Schema,
     /// The schema of its result; none for a notification.
     pub result: Option<fn(&mut SchemaGenerator) -> Schema>,
+    /// The part of the server that it is for.
+    pub scope: Scope,
+    /// The errors of its own: see [`MethodSpec::errors`].
+    own_errors: &'static [ErrorCode],
+}
+
+impl MethodSpec {
     /// Its errors, in addition to `invalidParams`, `internalError` and `requestCancelled`. Every request about a
     /// session can fail to open it, or to reach the window that has it.
-    pub errors: &'static [ErrorCode],
+    pub fn errors(&self) -> impl Iterator<Item = ErrorCode> {
+        let (first, rest): (&[_], &[_]) = match self.scope {
+            Scope::Global => (&[], &[]),
+            Scope::Session | Scope::Either => (
+                &[ErrorCode::NotFound],
+                &[ErrorCode::SessionLocked, ErrorCode::StoreFailed, ErrorCode::OperationFailed],
+            ),
+        };
+        first.iter().chain(self.own_errors).chain(rest).copied()
+    }
+}
+
+macro_rules! scope {
+    (global) => {
+        Scope::Global
+    };
+    (either) => {
+        Scope::Either
+    };
+    ($($session:ident)+) => {
+        Scope::Session
+    };
+}
+
+macro_rules! session_of {
+    ($params:ident, global) => {{
+        let _ = $params;
+        None
+    }};
+    ($params:ident, either) => {
+        $params.session_id.as_ref()
+    };
+    ($params:ident, session) => {
+        Some(&$params.session_id)
+    };
+    ($params:ident, session of variant) => {
+        Some($params.session_id())
+    };
+}
+
+macro_rules! answer {
+    ($result:ty) => {
+        $result
+    };
+    ($result:ty, $answer:ty) => {
+        $answer
+    };
 }
 
 macro_rules! requests {
-    ($(#[doc = $table_doc:literal])+ $table:ident; $($(#[doc = $doc:literal])+ $name:ident = $method:literal, $params:ty => $result:ty, [$($error:ident),*];)*) => {
+    ($(#[doc = $table_doc:literal])+ $table:ident; $($(#[doc = $doc:literal])+ $name:ident = $method:literal, $($scope:ident)+: $params:ty => $result:ty $(as $answer:ty)?, [$($error:ident),*];)*) => {
         $(
             $(#[doc = $doc])+
             pub struct $name;
@@ -82,6 +153,11 @@ macro_rules! requests {
                 const METHOD: &'static str = $method;
                 type Params = $params;
                 type Result = $result;
+                type Answer = answer!($result $(, $answer)?);
+
+                fn session(params: &Self::Params) -> Option<&SessionId> {
+                    session_of!(params, $($scope)+)
+                }
             }
         )*
 
@@ -92,7 +168,8 @@ macro_rules! requests {
                 doc: concat!($($doc, "\n"),+),
                 params: |generator| generator.subschema_for::<$params>(),
                 result: Some(|generator| generator.subschema_for::<$result>()),
-                errors: &[$(ErrorCode::$error),*],
+                scope: scope!($($scope)+),
+                own_errors: &[$(ErrorCode::$error),*],
             },
         )*];
     };
@@ -116,7 +193,8 @@ macro_rules! notifications {
                 doc: concat!($($doc, "\n"),+),
                 params: |generator| generator.subschema_for::<$params>(),
                 result: None,
-                errors: &[],
+                scope: Scope::Global,
+                own_errors: &[],
             },
         )*];
     };
@@ -126,88 +204,88 @@ requests! {
     /// Every request from client to server, in the order of the documentation.
     REQUESTS;
     /// Creates a session and attaches the client to it.
-    SessionNew = "azimuth/session/new", SessionNewParams => SessionNewResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    SessionNew = "azimuth/session/new", global: SessionNewParams => SessionNewResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Lists sessions.
-    SessionList = "azimuth/session/list", SessionListParams => SessionListResult, [StoreFailed];
+    SessionList = "azimuth/session/list", global: SessionListParams => SessionListResult, [StoreFailed];
     /// Opens a session, attaches the client to it, and returns its events after a number.
-    SessionOpen = "azimuth/session/open", SessionOpenParams => SessionOpenResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    SessionOpen = "azimuth/session/open", session: SessionOpenParams => SessionOpenResult as SessionOpenResult<Box<RawValue>>, [];
     /// Detaches the client from a session.
-    SessionClose = "azimuth/session/close", SessionCloseParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    SessionClose = "azimuth/session/close", session: SessionCloseParams => Done, [];
     /// Renames a session.
-    SessionRename = "azimuth/session/rename", SessionRenameParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    SessionRename = "azimuth/session/rename", session: SessionRenameParams => Done, [];
     /// Sets the mode of a session's next turns. `bypass` needs a confirmation.
-    SessionMode = "azimuth/session/mode", SessionModeParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    SessionMode = "azimuth/session/mode", session: SessionModeParams => Done, [];
     /// Deletes a session and everything that belongs to it. This cannot be undone.
-    SessionDelete = "azimuth/session/delete", SessionDeleteParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    SessionDelete = "azimuth/session/delete", session: SessionDeleteParams => Done, [];
     /// Starts a turn. Answers at once with the turn's id; the rest are events.
-    TurnStart = "azimuth/turn/start", TurnStartParams => TurnStartResult, [NotFound, TurnRunning, SessionLocked, StoreFailed, OperationFailed];
+    TurnStart = "azimuth/turn/start", session: TurnStartParams => TurnStartResult, [TurnRunning];
     /// Sends a message to the running turn.
-    TurnSteer = "azimuth/turn/steer", TurnSteerParams => Done, [NotFound, WrongTurn, SessionLocked, StoreFailed, OperationFailed];
+    TurnSteer = "azimuth/turn/steer", session: TurnSteerParams => Done, [WrongTurn];
     /// Adds a prompt to the queue, or takes one back.
-    TurnQueue = "azimuth/turn/queue", TurnQueueParams => TurnQueueResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    TurnQueue = "azimuth/turn/queue", session of variant: TurnQueueParams => TurnQueueResult, [];
     /// Cancels the running turn.
-    TurnCancel = "azimuth/turn/cancel", TurnCancelParams => TurnCancelResult, [NotFound, WrongTurn, SessionLocked, StoreFailed, OperationFailed];
+    TurnCancel = "azimuth/turn/cancel", session: TurnCancelParams => TurnCancelResult, [WrongTurn];
     /// Answers a question for permission.
-    PermissionAnswer = "azimuth/permission/answer", PermissionAnswerParams => PermissionAnswerResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    PermissionAnswer = "azimuth/permission/answer", session: PermissionAnswerParams => PermissionAnswerResult, [];
     /// Lists the permission rules in force, with their sources.
-    PermissionList = "azimuth/permission/list", PermissionListParams => PermissionListResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    PermissionList = "azimuth/permission/list", session: PermissionListParams => PermissionListResult, [];
     /// Revokes a rule that was granted.
-    PermissionRevoke = "azimuth/permission/revoke", PermissionRevokeParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    PermissionRevoke = "azimuth/permission/revoke", session: PermissionRevokeParams => Done, [];
     /// Returns the trust in a folder, or changes it.
-    WorkspaceTrust = "azimuth/workspace/trust", WorkspaceTrustParams => WorkspaceTrustResult, [StoreFailed, OperationFailed];
+    WorkspaceTrust = "azimuth/workspace/trust", global: WorkspaceTrustParams => WorkspaceTrustResult, [StoreFailed, OperationFailed];
     /// Lists the proposals that wait for a decision.
-    ReviewList = "azimuth/review/list", ReviewListParams => ReviewResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    ReviewList = "azimuth/review/list", session: ReviewListParams => ReviewResult, [];
     /// Accepts or rejects hunks. The same call twice is harmless; a stale one changes nothing.
-    ReviewDecide = "azimuth/review/decide", ReviewDecideParams => ReviewResult, [NotFound, StaleReview, SessionLocked, StoreFailed, OperationFailed];
+    ReviewDecide = "azimuth/review/decide", session: ReviewDecideParams => ReviewResult, [StaleReview];
     /// Returns a file before and after its pending hunks, for a comparison.
-    ReviewText = "azimuth/review/text", ReviewTextParams => ProposedText, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    ReviewText = "azimuth/review/text", session: ReviewTextParams => ProposedText, [];
     /// Replaces the proposed text of a file with the user's. It accepts nothing.
-    ReviewChange = "azimuth/review/change", ReviewChangeParams => ReviewResult, [NotFound, StaleReview, SessionLocked, StoreFailed, OperationFailed];
+    ReviewChange = "azimuth/review/change", session: ReviewChangeParams => ReviewResult, [StaleReview];
     /// Sends a comment on a hunk to the model. It decides nothing.
-    ReviewComment = "azimuth/review/comment", ReviewCommentParams => ReviewResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    ReviewComment = "azimuth/review/comment", session: ReviewCommentParams => ReviewResult, [];
     /// Switches automatic accepting of edits on or off: in the session until the server ends, or in its project
     /// permanently. The edits can be undone.
-    ReviewAuto = "azimuth/review/auto", ReviewAutoParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    ReviewAuto = "azimuth/review/auto", session: ReviewAutoParams => Done, [];
     /// Lists the turns that changed files, with their changes and the current status of each file.
-    CheckpointList = "azimuth/checkpoint/list", CheckpointListParams => CheckpointListResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    CheckpointList = "azimuth/checkpoint/list", session: CheckpointListParams => CheckpointListResult, [];
     /// Returns what undoing or redoing a turn would do to each file. It changes nothing.
-    CheckpointPreview = "azimuth/checkpoint/preview", CheckpointPreviewParams => CheckpointPreviewResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    CheckpointPreview = "azimuth/checkpoint/preview", session: CheckpointPreviewParams => CheckpointPreviewResult, [];
     /// Undoes what a turn did to files, or what all turns from a message on did. A file that was changed since is left
     /// and named, unless it is confirmed. Undecided hunks of these turns are rejected. The same call twice is harmless.
-    CheckpointUndo = "azimuth/checkpoint/undo", CheckpointRestoreParams => CheckpointRestoreResult, [NotFound, TurnRunning, SessionLocked, StoreFailed, OperationFailed];
+    CheckpointUndo = "azimuth/checkpoint/undo", session: CheckpointRestoreParams => CheckpointRestoreResult, [TurnRunning];
     /// Redoes what was undone, by the same rules.
-    CheckpointRedo = "azimuth/checkpoint/redo", CheckpointRestoreParams => CheckpointRestoreResult, [NotFound, TurnRunning, SessionLocked, StoreFailed, OperationFailed];
+    CheckpointRedo = "azimuth/checkpoint/redo", session: CheckpointRestoreParams => CheckpointRestoreResult, [TurnRunning];
     /// Lists a session's terminals: its shell and its jobs.
-    TerminalList = "azimuth/terminal/list", TerminalListParams => TerminalListResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    TerminalList = "azimuth/terminal/list", session: TerminalListParams => TerminalListResult, [];
     /// Follows a terminal's output from an offset on.
-    TerminalOpen = "azimuth/terminal/open", TerminalOpenParams => TerminalOpenResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    TerminalOpen = "azimuth/terminal/open", session: TerminalOpenParams => TerminalOpenResult, [];
     /// Types into a terminal.
-    TerminalWrite = "azimuth/terminal/write", TerminalWriteParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    TerminalWrite = "azimuth/terminal/write", session: TerminalWriteParams => Done, [];
     /// Sets a terminal's size.
-    TerminalResize = "azimuth/terminal/resize", TerminalResizeParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    TerminalResize = "azimuth/terminal/resize", session: TerminalResizeParams => Done, [];
     /// Ends the command in a terminal.
-    TerminalKill = "azimuth/terminal/kill", TerminalKillParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    TerminalKill = "azimuth/terminal/kill", session: TerminalKillParams => Done, [];
     /// Sends a signal to the command in a terminal.
-    TerminalSignal = "azimuth/terminal/signal", TerminalSignalParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    TerminalSignal = "azimuth/terminal/signal", session: TerminalSignalParams => Done, [];
     /// Takes a terminal over from the model, or hands it back.
-    TerminalTake = "azimuth/terminal/take", TerminalTakeParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    TerminalTake = "azimuth/terminal/take", session: TerminalTakeParams => Done, [];
     /// Acknowledges a terminal's output.
-    TerminalAck = "azimuth/terminal/ack", TerminalAckParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    TerminalAck = "azimuth/terminal/ack", session: TerminalAckParams => Done, [];
     /// Stops following a terminal's output.
-    TerminalClose = "azimuth/terminal/close", TerminalCloseParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    TerminalClose = "azimuth/terminal/close", session: TerminalCloseParams => Done, [];
     /// Lists the models.
-    ModelList = "azimuth/model/list", ModelListParams => ModelListResult, [];
+    ModelList = "azimuth/model/list", global: ModelListParams => ModelListResult, [];
     /// Chooses a model for a session, or for new sessions.
-    ModelSelect = "azimuth/model/select", ModelSelectParams => ModelSelectResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    ModelSelect = "azimuth/model/select", either: ModelSelectParams => ModelSelectResult, [];
     /// Lists Azimuth's own language servers for the client's workspace folders, with their status. Servers that the
     /// editor runs are not among them.
-    ServersList = "azimuth/servers/list", ServersListParams => ServersListResult, [OperationFailed];
+    ServersList = "azimuth/servers/list", global: ServersListParams => ServersListResult, [OperationFailed];
     /// Restarts Azimuth's own language servers with the next question, and reads their configuration files again.
-    ServersRestart = "azimuth/servers/restart", ServersRestartParams => ServersRestartResult, [OperationFailed];
+    ServersRestart = "azimuth/servers/restart", global: ServersRestartParams => ServersRestartResult, [OperationFailed];
     /// Completes a prompt: slash commands and their arguments after `/`, files after `@`.
-    PromptComplete = "azimuth/prompt/complete", PromptCompleteParams => PromptCompleteResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    PromptComplete = "azimuth/prompt/complete", session: PromptCompleteParams => PromptCompleteResult, [];
     /// Returns what an empty chat offers: the setup of the client's workspace, and prompts to try for a document.
-    PromptBeginnings = "azimuth/prompt/beginnings", PromptBeginningsParams => PromptBeginningsResult, [OperationFailed];
+    PromptBeginnings = "azimuth/prompt/beginnings", global: PromptBeginningsParams => PromptBeginningsResult, [OperationFailed];
 }
 
 notifications! {
@@ -228,13 +306,13 @@ requests! {
     /// announced it, and has a deadline.
     CLIENT_REQUESTS;
     /// Saves a document, including everything that the editor does on save. Needs the capability `save`.
-    EditorSave = "azimuth/editor/save", EditorDocumentParams => EditorSaveResult, [];
+    EditorSave = "azimuth/editor/save", global: EditorDocumentParams => EditorSaveResult, [];
     /// Returns a document's text in the editor. Needs the capability `text`.
-    EditorText = "azimuth/editor/text", EditorDocumentParams => EditorTextResult, [];
+    EditorText = "azimuth/editor/text", global: EditorDocumentParams => EditorTextResult, [];
     /// Returns the text of a document, formatted by the editor or one of its language servers. Needs the capability
     /// `format`.
-    EditorFormat = "azimuth/editor/format", EditorFormatParams => EditorFormatResult, [];
+    EditorFormat = "azimuth/editor/format", global: EditorFormatParams => EditorFormatResult, [];
     /// Passes a question about code to the language servers that the editor runs, never to this one, and returns their
     /// answer. It changes nothing. Needs the capability `query`.
-    EditorQuery = "azimuth/editor/query", EditorQueryParams => LangResult, [];
+    EditorQuery = "azimuth/editor/query", global: EditorQueryParams => LangResult, [];
 }

@@ -65,6 +65,15 @@ pub enum TurnQueueParams {
     },
 }
 
+impl TurnQueueParams {
+    /// The session.
+    pub fn session_id(&self) -> &SessionId {
+        match self {
+            Self::Add { session_id, .. } | Self::Remove { session_id, .. } => session_id,
+        }
+    }
+}
+
 /// Result of `azimuth/turn/queue`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

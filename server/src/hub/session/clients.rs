@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use workspace::buffers::Buffers;
 
-pub(super) use self::routes::give_log;
+pub(super) use self::routes::{give_log, register};
 use super::Caller;
 use crate::hub::{ClientId, Editor};
 

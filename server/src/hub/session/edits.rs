@@ -37,6 +37,7 @@ use self::formatting::{Answered, Formatting};
 use self::rounds::Rounds;
 pub(super) use self::rounds::{Landing, Landings};
 use self::routes::Applied;
+pub(super) use self::routes::register;
 use self::saving::{NotSaved, Ours};
 pub(super) use self::settling::{CutOff, ended};
 use self::settling::{Halves, Settling};

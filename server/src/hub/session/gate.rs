@@ -33,6 +33,7 @@ pub(super) use self::accepting::accepts;
 pub(super) use self::programs::{Programs, Stand};
 pub(super) use self::questions::Closed;
 use self::questions::{Answered, Follow, Questions};
+pub(super) use self::routes::register;
 use self::rules::Grants;
 pub(super) use self::rules::{BYPASS, InForce, refused};
 pub(super) use self::trusting::Asking;

@@ -32,6 +32,7 @@ use tokio_util::sync::CancellationToken;
 use self::preparation::GivenAnswer;
 pub(super) use self::preparation::{Prepared, post_as};
 pub(super) use self::prepare::{says_something, split};
+pub(super) use self::routes::register;
 use self::titles::Titled;
 use self::user_commands::UserEnd;
 use self::waiting::Sent;
@@ -54,8 +55,8 @@ pub(super) enum Message {
     Steered(TurnId, QueueId, Interjection, Reply<Done>),
     /// The user's own command ended.
     CommandEnded(UserEnd),
-    /// A model was asked for a title.
-    Titled(Titled),
+    /// A model was asked for a title, or could not be.
+    Titled(Option<Titled>),
 }
 
 /// A session's prompts.
@@ -74,6 +75,8 @@ pub(super) struct Prompts {
     went_well: bool,
     /// An answer to the question that the running turn will ask again.
     given: Option<GivenAnswer>,
+    /// Ends the request for a title that is under way.
+    titling: Option<CancellationToken>,
 }
 
 /// The turn that runs, or is about to.
@@ -117,6 +120,7 @@ impl Prompts {
             last_caller: None,
             went_well: true,
             given: None,
+            titling: None,
         }
     }
 
@@ -133,6 +137,18 @@ impl Prompts {
     /// The client whose unsaved texts the turn works on.
     pub(super) fn home(&self) -> Option<&Caller> {
         self.turn.as_ref().map(|turn| &turn.home)
+    }
+
+    /// True if a model is asked for a title.
+    pub(super) fn are_titling(&self) -> bool {
+        self.titling.is_some()
+    }
+
+    /// Ends the request for a title that is under way. What it used comes back.
+    pub(super) fn cancel_title(&self) {
+        if let Some(cancel) = &self.titling {
+            cancel.cancel();
+        }
     }
 
     /// Whether a turn or a command of the user's own runs.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use protocol::methods::{self, Request as Method};
 use protocol::review::ReviewResult;
-use protocol::session::{SessionCloseParams, SessionOpenParams};
+use protocol::session::SessionOpenParams;
 use protocol::terminal::{Done, TerminalOpenParams, TerminalOpenResult};
 use protocol::turn::TurnStartParams;
 use protocol::{ErrorCode, TerminalId};
@@ -285,93 +285,96 @@ impl Relay<'_> {
     }
 
     async fn request(&mut self, caller: Caller, request: Request) -> Option<Ended> {
-        if let Request::TerminalAck(params, reply) = request {
-            // The output comes out of this process's own copy of it.
-            caller.editor.acknowledge_terminal(&self.open.id, &params.terminal_id, params.offset);
-            let _ = reply.send(Ok(Done {}));
-            return None;
-        }
-        if let Request::SessionClose(SessionCloseParams { .. }, reply) = request {
-            // The host need not know: a turn that runs is still this client's.
-            self.open.followers.remove(&caller.id);
-            caller.editor.unfollow(&self.open.id);
-            let _ = reply.send(Ok(Done {}));
-            return None;
-        }
-        if let Request::TerminalClose(params, reply) = request {
-            // Nor need it know this: others here may see the terminal.
-            caller.editor.unfollow_terminal(&self.open.id, &params.terminal_id);
-            let _ = reply.send(Ok(Done {}));
-            return None;
-        }
+        let request = self.answer_here(&caller, request)?;
         if let Err(ended) = self.link(&caller).await {
             request.fail(link::gone());
             return Some(ended);
         }
-        if let Request::TerminalOpen(TerminalOpenParams { terminal_id: Some(terminal), .. }, _) = &request {
+        if let Some(TerminalOpenParams { terminal_id: Some(terminal), .. }) = request.params::<methods::TerminalOpen>()
+        {
             // What the host sends from its answer on has somewhere to go.
             let _ = spool(self.open, terminal).await;
         }
         let link = self.links.get_mut(&caller.id)?;
         self.begun += 1;
         let news = self.news.clone();
-        match request {
-            Request::SessionOpen(params, reply) => {
-                let reply = Owed::to(reply);
-                if self.open.followers.insert(caller.id, caller.clone()).is_none() {
-                    self.opening.insert(caller.id);
-                }
-                let asked = SessionOpenParams { since: NO_EVENT, ..params.clone() };
-                let answer = link.ask(methods::SessionOpen::METHOD, json!(asked));
-                tokio::spawn(async move {
-                    let opened = read(answer.await);
-                    let _ = news.send(News::Opened(caller, params.since, reply, opened));
-                });
+        let request = request.when::<methods::SessionOpen>(|params, reply| {
+            let (reply, news) = (Owed::to(reply), news.clone());
+            if self.open.followers.insert(caller.id, caller.clone()).is_none() {
+                self.opening.insert(caller.id);
             }
-            Request::TerminalOpen(params, reply) => {
-                let reply = Owed::to(reply);
-                let asked = TerminalOpenParams { since: u64::MAX, acknowledges: false, ..params.clone() };
-                let answer = link.ask(methods::TerminalOpen::METHOD, json!(asked));
-                tokio::spawn(async move {
-                    let opened = read(answer.await);
-                    let _ = news.send(News::TerminalOpened(caller, params, reply, opened));
-                });
-            }
-            Request::SessionDelete(params, reply) => {
-                let reply = Owed::to(reply);
-                let answer = link.ask(methods::SessionDelete::METHOD, json!(params));
-                tokio::spawn(async move {
-                    let deleted = read(answer.await);
-                    let _ = news.send(News::Deleted(reply, deleted));
-                });
-            }
-            Request::TurnStart(mut params, reply) => {
-                let (shared, client) = (self.open.shared.clone(), caller.id);
-                self.open.home = caller;
-                let rest = onward::take_rest(&mut params.prompt);
-                let answer = link.ask(methods::TurnStart::METHOD, json!(params));
-                tokio::spawn(async move {
-                    let started = read(answer.await);
-                    match rest {
-                        None => drop(reply.send(started)),
-                        Some(prompt) => {
-                            let params = TurnStartParams { prompt, ..params };
-                            onward::send_rest(&shared, client, params, started, reply).await;
-                        }
+            let asked = SessionOpenParams { since: NO_EVENT, ..params.clone() };
+            let answer = link.ask(methods::SessionOpen::METHOD, json!(asked));
+            let caller = caller.clone();
+            tokio::spawn(async move {
+                let opened = read(answer.await);
+                let _ = news.send(News::Opened(caller, params.since, reply, opened));
+            });
+        })?;
+        let request = request.when::<methods::TerminalOpen>(|params, reply| {
+            let (reply, news) = (Owed::to(reply), news.clone());
+            let asked = TerminalOpenParams { since: u64::MAX, acknowledges: false, ..params.clone() };
+            let answer = link.ask(methods::TerminalOpen::METHOD, json!(asked));
+            let caller = caller.clone();
+            tokio::spawn(async move {
+                let opened = read(answer.await);
+                let _ = news.send(News::TerminalOpened(caller, params, reply, opened));
+            });
+        })?;
+        let request = request.when::<methods::SessionDelete>(|params, reply| {
+            let (reply, news) = (Owed::to(reply), news.clone());
+            let answer = link.ask(methods::SessionDelete::METHOD, json!(params));
+            tokio::spawn(async move {
+                let deleted = read(answer.await);
+                let _ = news.send(News::Deleted(reply, deleted));
+            });
+        })?;
+        let request = request.when::<methods::TurnStart>(|mut params, reply| {
+            let (shared, client, news) = (self.open.shared.clone(), caller.id, news.clone());
+            self.open.home = caller;
+            let rest = onward::take_rest(&mut params.prompt);
+            let answer = link.ask(methods::TurnStart::METHOD, json!(params));
+            tokio::spawn(async move {
+                let started = read(answer.await);
+                match rest {
+                    None => drop(reply.send(started)),
+                    Some(prompt) => {
+                        let params = TurnStartParams { prompt, ..params };
+                        onward::send_rest(&shared, client, params, started, reply).await;
                     }
-                    let _ = news.send(News::Answered);
-                });
-            }
-            request => {
-                let (method, params, reply) = request.into_json();
-                let answer = link.ask(method, params);
-                tokio::spawn(async move {
-                    reply(answer.await);
-                    let _ = news.send(News::Answered);
-                });
-            }
-        }
+                }
+                let _ = news.send(News::Answered);
+            });
+        })?;
+        let (method, params, reply) = request.into_json();
+        let answer = link.ask(method, params);
+        tokio::spawn(async move {
+            reply(answer.await);
+            let _ = news.send(News::Answered);
+        });
         None
+    }
+
+    /// Answers what the host need not know, and gives back the rest.
+    fn answer_here(&mut self, caller: &Caller, request: Request) -> Option<Request> {
+        let (editor, session) = (&caller.editor, &self.open.id);
+        request
+            // The output comes out of this process's own copy of it.
+            .when::<methods::TerminalAck>(|params, reply| {
+                editor.acknowledge_terminal(session, &params.terminal_id, params.offset);
+                let _ = reply.send(Ok(Done {}));
+            })?
+            // Others here may see the terminal.
+            .when::<methods::TerminalClose>(|params, reply| {
+                editor.unfollow_terminal(session, &params.terminal_id);
+                let _ = reply.send(Ok(Done {}));
+            })?
+            // A turn that runs is still this client's.
+            .when::<methods::SessionClose>(|_, reply| {
+                self.open.followers.remove(&caller.id);
+                editor.unfollow(session);
+                let _ = reply.send(Ok(Done {}));
+            })
     }
 
     fn news(&mut self, news: News) -> Option<Ended> {

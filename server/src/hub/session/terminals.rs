@@ -18,7 +18,7 @@ use protocol::terminal::{
     TerminalKind, TerminalListResult, TerminalOpenParams, TerminalOpenResult, TerminalResizeParams,
     TerminalSignalParams, TerminalSize, TerminalTakeParams, TerminalWriteParams,
 };
-use protocol::{ErrorCode, Event, SessionId, TerminalId};
+use protocol::{ErrorCode, Event, SessionId, TerminalId, methods};
 use tokio::sync::mpsc;
 use workspace::shell::jobs::number as job_number;
 use workspace::shell::{
@@ -30,12 +30,27 @@ pub(super) use self::recorded::Recorded;
 use self::recorded::bounded;
 pub(super) use self::spools::Spools;
 use self::spools::folder_of;
-use super::{Caller, Own};
+use super::{Caller, Own, Session};
 use crate::hub::feed::now;
+use crate::hub::request::Handlers;
 use crate::hub::{Error, Reply};
 
 /// How long commands may take to end with their session.
 const END: Duration = Duration::from_secs(5);
+
+/// Registers the requests about terminals.
+pub(super) fn register(handlers: &mut Handlers<Session, Caller>) {
+    handlers
+        .at_once::<methods::TerminalList>(|session, _, _| Ok(session.terminals.list(&session.state.terminals)))
+        .on::<methods::TerminalOpen>(|session, caller, params, reply| session.terminals.open(&caller, params, reply))
+        .at_once::<methods::TerminalWrite>(|session, _, params| session.terminals.write(&params))
+        .at_once::<methods::TerminalResize>(|session, _, params| session.terminals.resize(&params))
+        .on::<methods::TerminalKill>(|session, _, params, reply| session.terminals.kill(params, reply))
+        .on::<methods::TerminalSignal>(|session, _, params, reply| session.terminals.signal(&params, reply))
+        .at_once::<methods::TerminalTake>(|session, _, params| session.terminals.take(&params))
+        .at_once::<methods::TerminalAck>(|session, caller, params| Ok(session.terminals.acknowledge(&caller, &params)))
+        .at_once::<methods::TerminalClose>(|session, caller, params| Ok(session.terminals.unfollow(&caller, &params)));
+}
 
 /// What comes back to the session's task for its terminals.
 pub(super) enum Message {
@@ -172,15 +187,16 @@ impl Terminals {
             tracing::error!(session = %self.session, "a command could not be ended in time");
         }
     }
+
     /// All that there are now.
-    pub(super) fn list(&self, recorded: &Recorded) -> TerminalListResult {
+    fn list(&self, recorded: &Recorded) -> TerminalListResult {
         let jobs = self.jobs.all();
         let shells = std::iter::once(self.shell_info(recorded)).chain(self.outside_info(recorded));
         TerminalListResult { terminals: shells.chain(jobs.iter().map(|job| self.job_info(job, recorded))).collect() }
     }
 
     /// Has a client follow one.
-    pub(super) fn open(&self, caller: &Caller, params: TerminalOpenParams, reply: Reply<TerminalOpenResult>) {
+    fn open(&self, caller: &Caller, params: TerminalOpenParams, reply: Reply<TerminalOpenResult>) {
         if let Some(size) = params.size
             && let Err(error) = check(size)
         {
@@ -211,40 +227,34 @@ impl Terminals {
     }
 
     /// How far a client has come. Of a terminal that it does not follow, that means nothing.
-    pub(super) fn acknowledge(&self, caller: &Caller, params: &TerminalAckParams, reply: Reply<Done>) {
+    fn acknowledge(&self, caller: &Caller, params: &TerminalAckParams) -> Done {
         caller.editor.acknowledge_terminal(&self.session, &params.terminal_id, params.offset);
-        let _ = reply.send(Ok(Done {}));
+        Done {}
     }
 
     /// Has a client follow one no longer.
-    pub(super) fn unfollow(&self, caller: &Caller, params: &TerminalCloseParams, reply: Reply<Done>) {
+    fn unfollow(&self, caller: &Caller, params: &TerminalCloseParams) -> Done {
         caller.editor.unfollow_terminal(&self.session, &params.terminal_id);
-        let _ = reply.send(Ok(Done {}));
+        Done {}
     }
 
     /// Types into one.
-    pub(super) fn write(&self, params: TerminalWriteParams, reply: Reply<Done>) {
-        let Ok(bytes) = BASE64_STANDARD.decode(&params.data) else {
-            let text = "invalid params: `data`: not base64";
-            return drop(reply.send(Err(Error::new(ErrorCode::InvalidParams, text))));
-        };
-        let written =
-            self.get(&params.terminal_id).and_then(|shell| shell.write(&bytes).map(|()| Done {}).map_err(failed));
-        let _ = reply.send(written);
+    fn write(&self, params: &TerminalWriteParams) -> Result<Done, Error> {
+        let not_base64 = |_| Error::new(ErrorCode::InvalidParams, "invalid params: `data`: not base64");
+        let bytes = BASE64_STANDARD.decode(&params.data).map_err(not_base64)?;
+        self.get(&params.terminal_id)?.write(&bytes).map(|()| Done {}).map_err(failed)
     }
 
     /// Says how large a client shows one.
-    pub(super) fn resize(&self, params: TerminalResizeParams, reply: Reply<Done>) {
-        let resized = self.get(&params.terminal_id).and_then(|shell| {
-            check(params.size)?;
-            shell.resize(params.size);
-            Ok(Done {})
-        });
-        let _ = reply.send(resized);
+    fn resize(&self, params: &TerminalResizeParams) -> Result<Done, Error> {
+        let shell = self.get(&params.terminal_id)?;
+        check(params.size)?;
+        shell.resize(params.size);
+        Ok(Done {})
     }
 
     /// Sends a signal to what runs in one.
-    pub(super) fn signal(&self, params: &TerminalSignalParams, reply: Reply<Done>) {
+    fn signal(&self, params: &TerminalSignalParams, reply: Reply<Done>) {
         let signalled = self.get(&params.terminal_id).and_then(|shell| shell.signal(params.signal).map_err(failed));
         match signalled {
             Err(error) => drop(reply.send(Err(error))),
@@ -256,7 +266,7 @@ impl Terminals {
     }
 
     /// Ends what runs in one.
-    pub(super) fn kill(&self, params: TerminalKillParams, reply: Reply<Done>) {
+    fn kill(&self, params: TerminalKillParams, reply: Reply<Done>) {
         let id = params.terminal_id;
         if let Some(job) = self.jobs.get(&id) {
             let ended = job.kill();
@@ -280,12 +290,9 @@ impl Terminals {
     }
 
     /// Takes a terminal over for the user, or hands it back.
-    pub(super) fn take(&self, params: &TerminalTakeParams, reply: Reply<Done>) {
-        let taken = self.get(&params.terminal_id).map(|shell| {
-            shell.take(params.taken);
-            Done {}
-        });
-        let _ = reply.send(taken);
+    fn take(&self, params: &TerminalTakeParams) -> Result<Done, Error> {
+        self.get(&params.terminal_id)?.take(params.taken);
+        Ok(Done {})
     }
 
     /// What is to be recorded of a terminal, if its state is news.

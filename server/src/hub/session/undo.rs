@@ -6,10 +6,11 @@
 mod files;
 mod routes;
 
-use protocol::TurnId;
 use protocol::checkpoint::{CheckpointRestoreParams, CheckpointRestoreResult, Direction};
+use protocol::{TurnId, methods};
 
 use self::files::Gone;
+pub(super) use self::routes::register;
 use super::Caller;
 use super::prompts::Prepared;
 use crate::hub::{Reply, Request};
@@ -21,6 +22,8 @@ pub(super) struct Undo {
     held: Option<Vec<Held>>,
     /// One that has not begun, since files are still being changed.
     restoring: Option<Restoring>,
+    /// True if the next prompt that waits is to start once it is over.
+    holds_next: bool,
 }
 
 /// An undo or redo, before it begins.
@@ -69,13 +72,10 @@ impl Undo {
     /// Has a request wait that starts a turn, changes files itself, or would be decided on texts that are about to be
     /// others. Gives one back that need not wait.
     pub(super) fn hold(&mut self, caller: Caller, request: Request) -> Option<(Caller, Request)> {
-        let waits = matches!(
-            request,
-            Request::TurnStart(..)
-                | Request::ReviewDecide(..)
-                | Request::CheckpointUndo(..)
-                | Request::CheckpointRedo(..)
-        );
+        let waits = request.is::<methods::TurnStart>()
+            || request.is::<methods::ReviewDecide>()
+            || request.is::<methods::CheckpointUndo>()
+            || request.is::<methods::CheckpointRedo>();
         match &mut self.held {
             Some(held) if waits => {
                 held.push(Held::Request(caller, request));
@@ -83,6 +83,17 @@ impl Undo {
             }
             _ => Some((caller, request)),
         }
+    }
+
+    /// True if one is on: the next prompt of those that wait, which may be a command, starts once it is over.
+    pub(super) fn hold_next(&mut self) -> bool {
+        self.holds_next |= self.is_on();
+        self.is_on()
+    }
+
+    /// True if a prompt was to start that waits, and was held for it.
+    fn take_next(&mut self) -> bool {
+        std::mem::take(&mut self.holds_next)
     }
 
     /// Has a prompt wait that is ready. Gives it back if it need not wait.

@@ -31,7 +31,7 @@ pub struct Method {
     /// The name of the type of its result; none for a notification.
     pub result: Option<String>,
     /// The errors it can give beside those that every method can.
-    pub errors: &'static [ErrorCode],
+    pub errors: Vec<ErrorCode>,
 }
 
 /// A type with a name.
@@ -163,7 +163,7 @@ fn methods(methods: &[schema::Method]) -> Result<Vec<Method>, Error> {
             doc: one_line(method.spec.doc),
             params: name(method, &method.params)?,
             result: method.result.as_ref().map(|result| name(method, result)).transpose()?,
-            errors: method.spec.errors,
+            errors: method.spec.errors().collect(),
         })
     };
     methods.iter().map(read).collect()

@@ -96,7 +96,7 @@ impl Method {
         let mut json = json!({ "description": self.spec.doc.trim(), "params": self.params });
         if let Some(result) = &self.result {
             json["result"] = result.clone();
-            json["errors"] = self.spec.errors.iter().map(|code| code.name()).collect();
+            json["errors"] = self.spec.errors().map(|code| code.name()).collect();
         }
         json
     }

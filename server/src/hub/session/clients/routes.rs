@@ -3,12 +3,25 @@
 use std::sync::Arc;
 
 use agent::store::Store;
+use protocol::methods;
+use protocol::terminal::Done;
 
 use crate::hub::ClientId;
 use crate::hub::Reply;
 use crate::hub::feed::{Feed, blocking};
-use crate::hub::request::Opened;
+use crate::hub::request::{Handlers, Opened};
 use crate::hub::session::{Caller, Own, Session};
+
+/// Registers the requests about who sees the session.
+pub(in crate::hub::session) fn register(handlers: &mut Handlers<Session, Caller>) {
+    handlers
+        .on::<methods::SessionOpen>(|session, caller, params, reply| session.open(caller, params.since, reply))
+        .at_once::<methods::SessionClose>(|session, caller, _| {
+        session.clients.remove(caller.id);
+        caller.editor.unfollow(session.id());
+        Ok(Done {})
+    });
+}
 
 impl Session {
     /// Has a client see the session's events after number `since`, and those that follow.
@@ -45,10 +58,10 @@ impl Session {
     }
 
     /// Gives all events up to now and has the later ones follow as notifications.
-    pub(in crate::hub::session) fn open(&mut self, caller: &Caller, since: u64, reply: Reply<Opened>) {
+    fn open(&mut self, caller: Caller, since: u64, reply: Reply<Opened>) {
         self.clients.add(caller.clone());
         self.work.begin();
-        let (log, own, caller) = (self.log.clone(), self.work.own.clone(), caller.clone());
+        let (log, own) = (self.log.clone(), self.work.own.clone());
         tokio::spawn(async move {
             log.flush().await;
             let _ = own.send(Own::Opened(caller, since, reply));

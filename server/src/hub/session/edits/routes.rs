@@ -13,7 +13,7 @@ use protocol::event::{ApplyOutcome, SeenOccasion};
 use protocol::review::{
     Decision, DecisionTarget, ReviewChangeParams, ReviewCommentParams, ReviewDecideParams, ReviewResult,
 };
-use protocol::{Event, ToolCallId, TurnId};
+use protocol::{Event, ToolCallId, TurnId, methods};
 use tokio::sync::oneshot;
 use workspace::buffers::Open;
 use workspace::paths;
@@ -26,8 +26,22 @@ use super::rounds::Landings;
 use super::saving::{NotSavedReason, Saver, unsaved};
 use super::settling::Settling;
 use super::{Context, Decided, Edits, Message};
-use crate::hub::session::{Own, Session, gate};
+use crate::hub::request::Handlers;
+use crate::hub::session::{Caller, Own, Session, gate};
 use crate::hub::{ClientId, Error};
+
+/// Registers the requests about proposed edits.
+pub(in crate::hub::session) fn register(handlers: &mut Handlers<Session, Caller>) {
+    handlers
+        .at_once::<methods::ReviewList>(|session, _, _| Ok(ReviewResult { proposals: session.edits.proposals() }))
+        .at_once::<methods::ReviewDecide>(|session, _, params| session.decide(&params))
+        .at_once::<methods::ReviewText>(|session, _, params| session.edits.texts(&params.proposal_id))
+        .at_once::<methods::ReviewChange>(|session, _, params| session.change(&params))
+        .on::<methods::ReviewComment>(|session, _, params, reply| {
+            let result = session.comment(&params);
+            session.answer_when_stored(reply, result);
+        });
+}
 
 /// Accepted hunks that arrived in their document, or did not.
 pub(in crate::hub::session) struct Applied {
@@ -155,14 +169,14 @@ impl Session {
     }
 
     /// Takes what the user says of a hunk, for the model.
-    pub(in crate::hub::session) fn comment(&mut self, params: &ReviewCommentParams) -> Result<ReviewResult, Error> {
+    fn comment(&mut self, params: &ReviewCommentParams) -> Result<ReviewResult, Error> {
         let proposal = self.edits.comment(params)?;
         self.review_changed();
         Ok(ReviewResult { proposals: vec![proposal] })
     }
 
     /// Makes what the user wants of a file the proposed text.
-    pub(in crate::hub::session) fn change(&mut self, params: &ReviewChangeParams) -> Result<ReviewResult, Error> {
+    fn change(&mut self, params: &ReviewChangeParams) -> Result<ReviewResult, Error> {
         let proposals = self.edits.change(params)?;
         self.review_changed();
         Ok(ReviewResult { proposals })

@@ -7,14 +7,27 @@ use protocol::permission::{PermissionAnswerParams, PermissionAnswerResult, Permi
 use protocol::review::{AutoScope, ReviewAutoParams};
 use protocol::session::{Mode, SessionModeParams};
 use protocol::terminal::Done;
-use protocol::{PermissionId, TurnId};
+use protocol::{PermissionId, TurnId, methods};
 use tokio::sync::oneshot;
 
 use super::{Answered, Closed, Follow, Message, Stand, refused};
 use crate::hub::post;
+use crate::hub::request::Handlers;
 use crate::hub::session::{Caller, Session};
 use crate::hub::trust::Word;
 use crate::hub::{Error, Reply};
+
+/// Registers the requests about what may be done, and what was asked.
+pub(in crate::hub::session) fn register(handlers: &mut Handlers<Session, Caller>) {
+    handlers
+        .at_once::<methods::PermissionAnswer>(Session::answer)
+        .on::<methods::PermissionList>(|session, caller, _, reply| session.gate.list(&caller.trust, reply))
+        .on::<methods::PermissionRevoke>(|session, _, params, reply| {
+            session.gate.revoke(params, reply, &session.config, session.state.mode);
+        })
+        .on::<methods::SessionMode>(|session, _, params, reply| session.set_mode(&params, reply))
+        .on::<methods::ReviewAuto>(|session, _, params, reply| session.accept_edits(&params, reply));
+}
 
 impl Session {
     /// Takes what comes back for the gate.
@@ -44,7 +57,7 @@ impl Session {
     }
 
     /// Puts the session into another mode, from its next turn on.
-    pub(in crate::hub::session) fn set_mode(&mut self, params: &SessionModeParams, reply: Reply<Done>) {
+    fn set_mode(&mut self, params: &SessionModeParams, reply: Reply<Done>) {
         let is_confirmed = params.confirmed || self.state.mode == Mode::Bypass;
         if let Some(error) = refused(&self.config, params.mode, is_confirmed) {
             return drop(reply.send(Err(error)));
@@ -60,7 +73,7 @@ impl Session {
     }
 
     /// Has edits accepted automatically from now on, or no longer.
-    pub(in crate::hub::session) fn accept_edits(&mut self, params: &ReviewAutoParams, reply: Reply<Done>) {
+    fn accept_edits(&mut self, params: &ReviewAutoParams, reply: Reply<Done>) {
         if params.scope == AutoScope::Project {
             self.work.begin();
             return self.gate.keep_always(params.on, reply);
@@ -71,11 +84,7 @@ impl Session {
     }
 
     /// Takes the user's answer to a question.
-    pub(in crate::hub::session) fn answer(
-        &mut self,
-        caller: Caller,
-        params: PermissionAnswerParams,
-    ) -> Result<PermissionAnswerResult, Error> {
+    fn answer(&mut self, caller: Caller, params: PermissionAnswerParams) -> Result<PermissionAnswerResult, Error> {
         let Some(Answered { closed, follow }) = self.gate.answer(params, &self.state.asked)? else {
             return Ok(PermissionAnswerResult { accepted: false });
         };

@@ -10,6 +10,7 @@ use protocol::checkpoint::{
     CheckpointFile, CheckpointListParams, CheckpointPreviewParams, CheckpointRestoreParams, CheckpointState,
     ConfirmedFile, Direction, RestoreOutcome, RestoredFile,
 };
+use protocol::methods::{self, Request as Method};
 use protocol::permission::{PermissionListParams, PermissionRevokeParams, RuleEffect, RuleInfo};
 use protocol::review::{AutoScope, ReviewAutoParams};
 use protocol::session::Mode;
@@ -23,7 +24,7 @@ use crate::hub::feed::blocking;
 use crate::hub::post::Message;
 use crate::hub::session::gate::{self, BYPASS};
 use crate::hub::session::{NewSession, resolve_model};
-use crate::hub::{Error, Reply, Request, feed};
+use crate::hub::{Error, Request, feed};
 
 /// How many sessions `/conversations` lists.
 const LIST: usize = 20;
@@ -106,7 +107,7 @@ async fn run(preparation: &Preparation, command: Command, done: &mut Done) -> Re
 async fn permission_rules(preparation: &Preparation, number: Option<usize>) -> Result<String, String> {
     let session_id = preparation.info.session_id.clone();
     let params = PermissionListParams { session_id: session_id.clone() };
-    let rules = ask(preparation, |reply| Request::PermissionList(params, reply)).await?.rules;
+    let rules = ask::<methods::PermissionList>(preparation, params).await?.rules;
     let Some(number) = number else { return Ok(rules_in_words(&rules)) };
     let rule = number.checked_sub(1).and_then(|at| rules.get(at));
     let RuleInfo { rule, origin, revocable, source, .. } =
@@ -115,7 +116,7 @@ async fn permission_rules(preparation: &Preparation, number: Option<usize>) -> R
         return Err(format!("`{rule}` comes from {source}; it is changed there"));
     }
     let params = PermissionRevokeParams { session_id, rule: rule.clone(), origin: *origin };
-    ask(preparation, |reply| Request::PermissionRevoke(params, reply)).await?;
+    ask::<methods::PermissionRevoke>(preparation, params).await?;
     Ok(format!("`{rule}` is taken back; it is asked again from now on"))
 }
 
@@ -144,7 +145,7 @@ fn rules_in_words(rules: &[RuleInfo]) -> String {
 async fn auto(preparation: &Preparation, switch: Option<(bool, AutoScope)>) -> Result<String, String> {
     let Some((on, scope)) = switch else { return Ok(auto_in_words(preparation.accept_edits).to_owned()) };
     let params = ReviewAutoParams { session_id: preparation.info.session_id.clone(), on, scope };
-    ask(preparation, |reply| Request::ReviewAuto(params, reply)).await?;
+    ask::<methods::ReviewAuto>(preparation, params).await?;
     let config = &preparation.config;
     Ok(match (on, scope) {
         (true, AutoScope::Project) if !config.errors.is_empty() => {
@@ -218,8 +219,8 @@ async fn restore(preparation: &Preparation, direction: Direction, over: Vec<Stri
     };
     let params = CheckpointRestoreParams { session_id, turn_id, and_later: false, confirmed };
     let restored = match direction {
-        Direction::Undo => ask(preparation, |reply| Request::CheckpointUndo(params, reply)).await?,
-        Direction::Redo => ask(preparation, |reply| Request::CheckpointRedo(params, reply)).await?,
+        Direction::Undo => ask::<methods::CheckpointUndo>(preparation, params).await?,
+        Direction::Redo => ask::<methods::CheckpointRedo>(preparation, params).await?,
     };
     Ok(restored_in_words(direction, &restored.files))
 }
@@ -234,11 +235,11 @@ async fn confirm(
     let uris: Vec<_> = over.iter().map(uri).collect::<Result<_, _>>().map_err(|error| error.to_string())?;
     let session_id = preparation.info.session_id.clone();
     let params = CheckpointListParams { session_id: session_id.clone(), limit: None };
-    let list = ask(preparation, |reply| Request::CheckpointList(params, reply)).await?;
+    let list = ask::<methods::CheckpointList>(preparation, params).await?;
     for turn in list.turns {
         let (session_id, turn_id) = (session_id.clone(), Some(turn.turn_id));
         let params = CheckpointPreviewParams { session_id, turn_id: turn_id.clone(), and_later: false, direction };
-        let preview = ask(preparation, |reply| Request::CheckpointPreview(params, reply)).await?;
+        let preview = ask::<methods::CheckpointPreview>(preparation, params).await?;
         let confirmed: Option<Vec<_>> = uris
             .iter()
             .map(|uri| {
@@ -255,9 +256,9 @@ async fn confirm(
 }
 
 /// Asks the session itself for something.
-async fn ask<T>(preparation: &Preparation, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, String> {
+async fn ask<M: Method>(preparation: &Preparation, params: M::Params) -> Result<M::Answer, String> {
     let (reply, answer) = oneshot::channel();
-    post_as(&preparation.shared, preparation.caller.id, request(reply));
+    post_as(&preparation.shared, preparation.caller.id, Request::new::<M>(params, reply));
     match answer.await {
         Ok(answer) => answer.map_err(|error| error.message),
         Err(_) => Err("Azimuth is ending".to_owned()),

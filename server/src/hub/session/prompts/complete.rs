@@ -9,17 +9,13 @@ use tokio_util::sync::CancellationToken;
 use workspace::paths;
 
 use crate::hub::Reply;
-use crate::hub::session::Session;
+use crate::hub::session::{Caller, Session};
 
 /// How many sessions are offered.
 const SESSIONS: usize = 20;
 
 impl Session {
-    pub(in crate::hub::session) fn complete(
-        &mut self,
-        params: PromptCompleteParams,
-        reply: Reply<PromptCompleteResult>,
-    ) {
+    pub(super) fn complete(&mut self, _: Caller, params: PromptCompleteParams, reply: Reply<PromptCompleteResult>) {
         let (shared, search, roots) =
             (self.shared.clone(), self.reading.search.clone(), Arc::clone(&self.reading.roots));
         let folders = self.state.folders.clone();

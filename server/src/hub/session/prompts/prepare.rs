@@ -12,10 +12,10 @@ use agent::model::{Model, ToolSpec};
 use agent::permission::{Rules, denied_reading};
 use agent::prompt::{Environment, PromptParts, Section};
 use agent::toolset::ToolSet;
-use protocol::PromptBlock;
 use protocol::content::Range;
 use protocol::session::Mode;
 use protocol::turn::TurnQueueParams;
+use protocol::{PromptBlock, methods};
 use tokio::sync::oneshot;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
@@ -59,7 +59,7 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
         Some(session) if is_turn && !was_empty => {
             let (reply, _) = oneshot::channel();
             let params = TurnQueueParams::Add { session_id: session.clone(), prompt };
-            post_as(&preparation.shared, preparation.caller.id, Request::TurnQueue(params, reply));
+            post_as(&preparation.shared, preparation.caller.id, Request::new::<methods::TurnQueue>(params, reply));
             None
         }
         _ => None,

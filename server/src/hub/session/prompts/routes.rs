@@ -10,13 +10,24 @@ use protocol::turn::{
     StopReason, TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnStartParams, TurnStartResult,
     TurnSteerParams,
 };
-use protocol::{ErrorCode, Event, QueueId, ToolCallId, TurnId};
+use protocol::{ErrorCode, Event, QueueId, ToolCallId, TurnId, methods};
 
 use super::preparation::{GivenAnswer, Prepared};
 use super::waiting::{Kept, Sent};
 use super::{Message, Running, TurnEnd, prepare};
+use crate::hub::request::Handlers;
 use crate::hub::session::{Caller, Own, Session, gate};
 use crate::hub::{Error, Reply};
+
+/// Registers the requests about prompts and turns.
+pub(in crate::hub::session) fn register(handlers: &mut Handlers<Session, Caller>) {
+    handlers
+        .on::<methods::TurnStart>(Session::start_turn)
+        .on::<methods::TurnSteer>(Session::steer)
+        .at_once::<methods::TurnQueue>(Session::enqueue)
+        .at_once::<methods::TurnCancel>(Session::cancel)
+        .on::<methods::PromptComplete>(Session::complete);
+}
 
 impl Session {
     /// Takes what comes back for the prompts.
@@ -42,12 +53,7 @@ impl Session {
     }
 
     /// Makes a turn of a prompt, or runs it if it is a command of the user's own.
-    pub(in crate::hub::session) fn start_turn(
-        &mut self,
-        caller: Caller,
-        params: TurnStartParams,
-        reply: Reply<TurnStartResult>,
-    ) {
+    fn start_turn(&mut self, caller: Caller, params: TurnStartParams, reply: Reply<TurnStartResult>) {
         if let Some(command) = user_command::parse(&params.prompt) {
             return self.start_user_command(caller, command, reply);
         }
@@ -80,7 +86,7 @@ impl Session {
     }
 
     /// Says something to the running turn.
-    pub(in crate::hub::session) fn steer(&mut self, mut params: TurnSteerParams, reply: Reply<Done>) {
+    fn steer(&mut self, _: Caller, mut params: TurnSteerParams, reply: Reply<Done>) {
         if let Err(error) = self.prompts.expect(&params.expected_turn_id) {
             return drop(reply.send(Err(error)));
         }
@@ -115,11 +121,7 @@ impl Session {
     }
 
     /// Has a prompt wait, or takes out one that does.
-    pub(in crate::hub::session) fn enqueue(
-        &mut self,
-        caller: Caller,
-        params: TurnQueueParams,
-    ) -> Result<TurnQueueResult, Error> {
+    fn enqueue(&mut self, caller: Caller, params: TurnQueueParams) -> Result<TurnQueueResult, Error> {
         let added = match params {
             TurnQueueParams::Add { prompt, .. } => {
                 let queue_id = QueueId::new(self.ids.next("queue"));
@@ -138,8 +140,11 @@ impl Session {
         Ok(TurnQueueResult { queue: self.prompts.waiting(), added })
     }
 
-    /// Starts the first waiting prompt, if nothing runs and somebody is there.
-    pub(super) fn next_in_queue(&mut self) {
+    /// Starts the first waiting prompt, if nothing runs, no undo changes files, and somebody is there.
+    pub(in crate::hub::session) fn next_in_queue(&mut self) {
+        if self.undo.hold_next() {
+            return;
+        }
         while let Some((caller, queue_id, prompt)) = self.prompts.take_next() {
             if let Some(command) = user_command::parse(&prompt) {
                 self.run_queued(caller, command);
@@ -153,7 +158,7 @@ impl Session {
     }
 
     /// Cancels the turn, or else the user's own command.
-    pub(in crate::hub::session) fn cancel(&mut self, params: &TurnCancelParams) -> Result<TurnCancelResult, Error> {
+    fn cancel(&mut self, _: Caller, params: TurnCancelParams) -> Result<TurnCancelResult, Error> {
         let is_turn = self.prompts.cancel(params.turn_id.as_ref())?;
         if is_turn {
             let closed = self.gate.close_questions();

@@ -1,14 +1,18 @@
 //! A session's title by a model, if the user chose one for that.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use agent::side::{self, SideAnswer, SideRequest};
+use futures_util::FutureExt;
 use protocol::content::SideRole;
+use protocol::model::ModelInfo;
 use protocol::{Event, PromptBlock};
+use tokio_util::sync::CancellationToken;
 
 use super::Message;
-use crate::hub::session::{Own, Session, resolve_model, usable};
+use crate::hub::session::{Own, Session, usable};
 
 /// The longest title of a model that is taken, in characters; what is longer is no title.
 const LONGEST: usize = 80;
@@ -31,8 +35,9 @@ pub(in crate::hub::session) struct Titled {
 }
 
 impl Session {
-    /// Asks the model for titles, if there is one, what to call the session that began with this prompt.
-    pub(super) fn ask_for_title(&mut self, prompt: &[PromptBlock]) {
+    /// Asks the model for titles, if there is one, what to call the session that began with this prompt, whose turn has
+    /// this model. A prompt without words is not worth it, and a scripted turn stays within this machine.
+    pub(super) fn ask_for_title(&mut self, prompt: &[PromptBlock], of_turn: &ModelInfo) {
         let Some(name) = self.config.title_model.clone() else { return };
         let texts = prompt.iter().filter_map(|block| match block {
             PromptBlock::Text { text } => Some(text.as_str()),
@@ -42,28 +47,44 @@ impl Session {
             | PromptBlock::Image { .. } => None,
         });
         let prompt: String = texts.collect::<Vec<_>>().join("\n").chars().take(LONGEST_PROMPT).collect();
+        if prompt.trim().is_empty() {
+            return;
+        }
         let (shared, config, own) = (self.shared.clone(), Arc::clone(&self.config), self.work.own.clone());
-        let had = self.state.title.clone();
-        tokio::spawn(async move {
-            let model = resolve_model(&shared, &name).await.and_then(|model| usable(model, &config));
-            let model = match model {
-                Ok(model) => model,
-                Err(error) => return tracing::warn!(%error, "the model for titles cannot be asked"),
-            };
+        let (had, is_scripted, cancel) = (self.state.title.clone(), of_turn.scripted, CancellationToken::new());
+        self.prompts.titling = Some(cancel.clone());
+        self.work.begin();
+        let asked = async move {
+            let resolved = tokio::time::timeout(DEADLINE, shared.parts.catalog.resolve_aside(&name));
+            let resolved = cancel.run_until_cancelled(resolved).await?.ok()?.map_err(|error| error.to_string());
+            let model = resolved.and_then(|model| usable(model, &config).map_err(|error| error.message));
+            let model =
+                model.inspect_err(|error| tracing::warn!(error, "the model for titles cannot be asked")).ok()?;
+            if is_scripted && !model.info().scripted {
+                return None;
+            }
             let request = SideRequest {
                 role: SideRole::Title,
                 system: SYSTEM.into(),
                 prompt,
                 max_output_tokens: MOST_TOKENS,
                 deadline: DEADLINE,
+                cancel,
             };
             let answer = side::ask(&*model, request).await;
-            let _ = own.send(Own::Prompts(Message::Titled(Titled { had, answer })));
+            Some(Titled { had, answer })
+        };
+        tokio::spawn(async move {
+            let titled = AssertUnwindSafe(asked).catch_unwind().await.unwrap_or_default();
+            let _ = own.send(Own::Prompts(Message::Titled(titled)));
         });
     }
 
     /// Takes a title, unless the session was given another meanwhile.
-    pub(super) fn titled(&mut self, Titled { had, answer }: Titled) {
+    pub(super) fn titled(&mut self, titled: Option<Titled>) {
+        self.work.end();
+        self.prompts.titling = None;
+        let Some(Titled { had, answer }) = titled else { return };
         self.record(answer.event);
         match answer.text {
             Ok(text) => {

@@ -119,7 +119,9 @@ impl Session {
             && let Some(title) = turn.title.take()
         {
             self.record(Event::TitleChanged { title });
-            self.ask_for_title(&turn.prompt);
+            if let Ok(model) = &turn.model {
+                self.ask_for_title(&turn.prompt, model.info());
+            }
         }
         let info = turn.model.as_ref().ok().map(|model| model.info().clone());
         let model = info.as_ref().map_or_else(String::new, |info| info.id.clone());

@@ -4,8 +4,8 @@
 
 use agent::commands::{Command, Invocation};
 use agent::user_command;
-use protocol::PromptBlock;
 use protocol::turn::{TurnQueueParams, TurnStartParams, TurnStartResult};
+use protocol::{PromptBlock, methods};
 use tokio::sync::oneshot;
 
 use super::link;
@@ -41,10 +41,14 @@ pub(super) async fn send_rest(
     };
     let Some(session_id) = started.switch_to.clone() else {
         // They led nowhere, as to a conversation that is not there: it is a prompt like any other.
-        return post_as(shared, client, Request::TurnStart(params, reply));
+        return post_as(shared, client, Request::new::<methods::TurnStart>(params, reply));
     };
     let (queued, answer) = oneshot::channel();
-    post_as(shared, client, Request::TurnQueue(TurnQueueParams::Add { session_id, prompt: params.prompt }, queued));
+    post_as(
+        shared,
+        client,
+        Request::new::<methods::TurnQueue>(TurnQueueParams::Add { session_id, prompt: params.prompt }, queued),
+    );
     let answer = answer.await.unwrap_or_else(|_| Err(link::gone()));
     let _ = reply.send(answer.map(|_| started));
 }

@@ -112,10 +112,8 @@ async fn what_lived_in_an_earlier_process_has_ended_with_it() {
 #[tokio::test]
 async fn a_terminal_that_is_not_there_is_named() {
     let world = World::new();
-    let (reply, answer) = tokio::sync::oneshot::channel();
     let params =
         TerminalWriteParams { session_id: SessionId::new("abc123"), terminal_id: "job-9".into(), data: String::new() };
-    world.terminals.write(params, reply);
-    let error = answer.await.unwrap().unwrap_err();
+    let error = world.terminals.write(&params).unwrap_err();
     assert!(error.message.contains("job-9"), "{}", error.message);
 }

@@ -5,17 +5,18 @@ use std::panic::AssertUnwindSafe;
 use futures_util::FutureExt;
 use protocol::checkpoint::{
     Checkpoint, CheckpointListParams, CheckpointListResult, CheckpointPreviewParams, CheckpointPreviewResult,
-    CheckpointRestoreParams, CheckpointRestoreResult, Direction, RestoreOutcome,
+    CheckpointRestoreResult, Direction, RestoreOutcome,
 };
 use protocol::review::{Decision, ReviewDecideParams};
-use protocol::{ErrorCode, Event, TurnId};
+use protocol::{ErrorCode, Event, TurnId, methods};
 use serde_json::json;
 use workspace::buffers::Open;
 
 use super::files::{Gone, go, looked_at};
 use super::{Held, Restored, Restoring};
+use crate::hub::request::Handlers;
 use crate::hub::session::edits::Carrier;
-use crate::hub::session::{Own, Session};
+use crate::hub::session::{Caller, Own, Session};
 use crate::hub::{Error, Reply};
 
 /// How many turns are listed where nothing is said.
@@ -23,12 +24,21 @@ const LISTED: usize = 20;
 /// What rejected hunks of turns that are undone are said to be rejected for.
 const TAKEN_BACK: &str = "the user took the whole turn back";
 
+/// Registers the requests about checkpoints.
+pub(in crate::hub::session) fn register(handlers: &mut Handlers<Session, Caller>) {
+    handlers
+        .on::<methods::CheckpointList>(|session, _, params, reply| session.list_checkpoints(&params, reply))
+        .on::<methods::CheckpointPreview>(|session, _, params, reply| session.preview(&params, reply))
+        .on::<methods::CheckpointUndo>(|session, _, params, reply| {
+            session.restore_files(Restoring { direction: Direction::Undo, params, reply });
+        })
+        .on::<methods::CheckpointRedo>(|session, _, params, reply| {
+            session.restore_files(Restoring { direction: Direction::Redo, params, reply });
+        });
+}
+
 impl Session {
-    pub(in crate::hub::session) fn checkpoint_list(
-        &mut self,
-        params: &CheckpointListParams,
-        reply: Reply<CheckpointListResult>,
-    ) {
+    fn list_checkpoints(&self, params: &CheckpointListParams, reply: Reply<CheckpointListResult>) {
         let limit = params.limit.map_or(LISTED, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let mut turns = self.state.checkpoints.changing();
         let more = turns.len() > limit;
@@ -48,11 +58,7 @@ impl Session {
         });
     }
 
-    pub(in crate::hub::session) fn checkpoint_preview(
-        &mut self,
-        params: &CheckpointPreviewParams,
-        reply: Reply<CheckpointPreviewResult>,
-    ) {
+    fn preview(&self, params: &CheckpointPreviewParams, reply: Reply<CheckpointPreviewResult>) {
         let direction = params.direction;
         let turn_ids = match self.turns_meant(direction, params.turn_id.as_ref(), params.and_later) {
             Ok(turn_ids) => turn_ids,
@@ -76,15 +82,6 @@ impl Session {
     fn look<T: Send + 'static>(&self, reply: Reply<T>, look: impl FnOnce(&Carrier) -> T + Send + 'static) {
         let carrier = self.carrier();
         tokio::task::spawn_blocking(move || drop(reply.send(Ok(look(&carrier)))));
-    }
-
-    pub(in crate::hub::session) fn checkpoint_restore(
-        &mut self,
-        direction: Direction,
-        params: CheckpointRestoreParams,
-        reply: Reply<CheckpointRestoreResult>,
-    ) {
-        self.restore_files(Restoring { direction, params, reply });
     }
 
     /// Takes up an undo or redo, unless a turn runs.
@@ -171,6 +168,9 @@ impl Session {
                 Held::Request(caller, request) => self.request(caller, request),
                 Held::Prepared(prepared) => self.prepared(prepared),
             }
+        }
+        if self.undo.take_next() {
+            self.next_in_queue();
         }
     }
 

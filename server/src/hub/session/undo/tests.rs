@@ -7,7 +7,7 @@ use protocol::event::ApplyOutcome;
 use protocol::review::{Decision, ReviewDecideParams};
 use protocol::session::Mode;
 use protocol::turn::{TurnCancelParams, TurnStartParams};
-use protocol::{Event, SessionId};
+use protocol::{Event, SessionId, methods};
 use store::SqliteStore;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -156,7 +156,7 @@ fn what_starts_a_turn_or_decides_waits_until_the_files_are_as_they_are_to_be() {
     let session_id = || SessionId::from("s");
     let prompt = || {
         let params = TurnStartParams { session_id: session_id(), prompt: Vec::new(), mode: None };
-        Request::TurnStart(params, oneshot::channel().0)
+        Request::new::<methods::TurnStart>(params, oneshot::channel().0)
     };
     let mut undo = Undo::default();
     assert!(undo.hold(caller(), prompt()).is_some());
@@ -167,13 +167,25 @@ fn what_starts_a_turn_or_decides_waits_until_the_files_are_as_they_are_to_be() {
     let (decision, targets, message) = (Decision::Accept, Vec::new(), None);
     let decide = ReviewDecideParams { session_id: session_id(), decision, targets, message };
     assert!(undo.hold(caller(), prompt()).is_none());
-    assert!(undo.hold(caller(), Request::ReviewDecide(decide, oneshot::channel().0)).is_none());
+    assert!(undo.hold(caller(), Request::new::<methods::ReviewDecide>(decide, oneshot::channel().0)).is_none());
     let cancel = TurnCancelParams { session_id: session_id(), turn_id: None };
-    assert!(undo.hold(caller(), Request::TurnCancel(cancel, oneshot::channel().0)).is_some());
+    assert!(undo.hold(caller(), Request::new::<methods::TurnCancel>(cancel, oneshot::channel().0)).is_some());
     let held = undo.end();
     assert!(matches!(
         held.as_slice(),
-        [Held::Request(_, Request::TurnStart(..)), Held::Request(_, Request::ReviewDecide(..))]
+        [Held::Request(_, start), Held::Request(_, decide)]
+            if start.is::<methods::TurnStart>() && decide.is::<methods::ReviewDecide>()
     ));
     assert!(!undo.is_on() && undo.end().is_empty());
+}
+
+#[test]
+fn what_waits_in_the_queue_starts_once_an_undo_is_over_and_only_if_it_was_about_to() {
+    let mut undo = Undo::default();
+    assert!(!undo.hold_next() && !undo.take_next(), "nothing is undone");
+    undo.held = Some(Vec::new());
+    assert!(undo.hold_next());
+    undo.end();
+    assert!(undo.take_next());
+    assert!(!undo.take_next(), "once");
 }
