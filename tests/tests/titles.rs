@@ -1,5 +1,7 @@
 //! A session's title by a model of its own, asked outside the turn.
 
+use std::time::Duration;
+
 use harness::model::Asked;
 use harness::{Answer, Client, Gate, ModelServer, Profile, Project, Setup, Wire};
 use protocol::turn::StopReason;
@@ -91,4 +93,59 @@ async fn a_title_of_the_users_own_stays_and_a_model_that_fails_leaves_the_prompt
     let opened = client.call::<methods::SessionOpen>(json!({ "sessionId": other })).await;
     assert_eq!(opened.session.title, "Mend the other");
     client.finish().await;
+}
+
+#[tokio::test]
+async fn a_title_that_is_under_way_when_the_window_closes_is_cancelled_and_counts() {
+    let gate = Gate::default();
+    let slow = gate.clone();
+    let model = ModelServer::responding(move |asked| match is_title(asked) {
+        true => Answer::nothing().text("Too ").wait(&slow).text("late"),
+        false => Answer::says("Done."),
+    })
+    .await;
+    let (setup, project) = (titling(&model), Project::new([]));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    client.prompt(&session, "Mend it.").await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    let asked = async {
+        while !model.asked().iter().any(is_title) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    harness::patiently("the request for a title", asked).await;
+    client.waive("azimuth/event");
+    assert_eq!(client.finish().await, 0);
+
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let opened = client.call::<methods::SessionOpen>(json!({ "sessionId": session, "since": 0 })).await;
+    let asked = opened.events.iter().filter(|event| matches!(event.event, Event::SideAsked { error: Some(_), .. }));
+    assert_eq!(asked.count(), 1, "{:?}", opened.events);
+    client.finish().await;
+    gate.open();
+}
+
+#[tokio::test]
+async fn a_prompt_without_words_and_a_scripted_turn_have_no_title_asked_for() {
+    let model = ModelServer::responding(|_| Answer::says("Done.")).await;
+    let (setup, project) = (titling(&model), Project::new([("a.txt", "one\n")]));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    let lines = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 1, "character": 0 } });
+    let selection = json!([{ "type": "range", "uri": project.uri("a.txt"), "range": lines }]);
+    client.call::<methods::TurnStart>(json!({ "sessionId": session, "prompt": selection })).await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    client.finish().await;
+    assert!(!model.asked().iter().any(is_title), "{:?}", model.asked());
+
+    let (place, before) = (tempfile::tempdir().unwrap(), model.asked().len());
+    let script = place.path().join("script.json");
+    std::fs::write(&script, json!({ "name": "test", "steps": [{ "text": "Done." }] }).to_string()).unwrap();
+    let mut exec = tokio::process::Command::new(harness::binary());
+    exec.args(["exec", "--trust", "--script"]).arg(&script).arg("Mend the parser.").current_dir(project.folder());
+    exec.env("AZIMUTH_DATA_DIR", setup.data_folder()).env("AZIMUTH_CONFIG", setup.config_file());
+    let output = harness::patiently("the end", exec.output()).await.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(model.asked().len(), before, "nothing leaves this machine");
 }

@@ -96,7 +96,11 @@ impl Book {
     /// # Errors
     /// It cannot be read.
     pub(super) fn of_program(&self, program: &Path, fingerprint: &str) -> Result<Option<bool>, StoreError> {
-        let kept = self.store.get(&program_key(program))?;
+        if let Some(said) = self.store.get(&program_key(program, Some(fingerprint)))? {
+            return Ok(Some(said == TRUSTED));
+        }
+        // Earlier versions kept one answer for each program, with what it was about.
+        let kept = self.store.get(&program_key(program, None))?;
         let of_this = kept.as_deref().and_then(|kept| kept.split_once(' ')).filter(|(_, of)| *of == fingerprint);
         Ok(of_this.map(|(said, _)| said == TRUSTED))
     }
@@ -107,7 +111,7 @@ impl Book {
     /// It could not be kept.
     pub(super) fn set_program(&self, program: &Path, fingerprint: &str, allowed: bool) -> Result<(), StoreError> {
         let said = if allowed { TRUSTED } else { RESTRICTED };
-        self.store.set(&program_key(program), &format!("{said} {fingerprint}"))
+        self.store.set(&program_key(program, Some(fingerprint)), said)
     }
 
     /// Keeps what the user says of a folder.
@@ -141,9 +145,10 @@ fn key(folder: &Path) -> String {
     format!("trust {}", paths::to_uri(folder))
 }
 
-/// The setting that keeps what was said of a program.
-fn program_key(program: &Path) -> String {
-    format!("program {}", paths::to_uri(program))
+/// The setting that keeps what was said of a program as it is: one program, such as `npx`, may run many servers.
+fn program_key(program: &Path, fingerprint: Option<&str>) -> String {
+    let program = paths::to_uri(program);
+    fingerprint.map_or_else(|| format!("program {program}"), |as_it_is| format!("program {program} {as_it_is}"))
 }
 
 /// A folder by its own name, links resolved.

@@ -187,3 +187,33 @@ async fn a_shell_or_a_job_in_a_folder_that_is_gone_says_so_in_time() {
     let said = harness::patiently("the job's word", started).await.unwrap().unwrap_err().to_string();
     assert!(said.contains("does not answer"), "{said}");
 }
+
+#[tokio::test]
+async fn the_folder_of_an_earlier_session_that_is_gone_holds_up_no_session_elsewhere_and_no_doctor() {
+    let Some(world) = World::new(User::Same, "").await else { return };
+    let far = world.home.join("far");
+    std::fs::create_dir_all(far.join("project")).unwrap();
+    let folders = json!({ "folders": [format!("file://{}/project", far.display())] });
+    let earlier = world.window.call::<methods::SessionNew>(folders).await.session.session_id;
+    world.model.then(Answer::says("Done."));
+    world.window.prompt(&earlier, "Hello.").await;
+    world.window.until_end(&earlier, StopReason::EndTurn).await;
+    let Some(gone) = Gone::mount(far) else { return world.window.close().await };
+
+    let session = world.window.new_session().await;
+    world.model.then(Answer::calls("shell_run", json!({ "command": "echo here" })));
+    world.model.then(Answer::says("Done."));
+    world.window.prompt(&session, "Say where.").await;
+    world.window.until_end(&session, StopReason::EndTurn).await;
+    assert!(world.model.asked().last().unwrap().last_results()[0].contains("here\n"));
+    world.window.new_session().await;
+    assert!(stuck(&world) <= 2, "it is not asked again and again");
+
+    let mut doctor = tokio::process::Command::new(harness::binary());
+    doctor.arg("doctor").current_dir(world.project.folder()).env("HOME", &world.home).kill_on_drop(true);
+    doctor.env("AZIMUTH_DATA_DIR", world.setup.data_folder()).env("AZIMUTH_CONFIG", world.setup.config_file());
+    let output = harness::patiently("doctor's end", doctor.output()).await.unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("shell: "), "{output:?}");
+    drop(gone);
+    world.window.close().await;
+}

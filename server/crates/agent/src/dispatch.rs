@@ -135,6 +135,7 @@ impl Gate {
     /// Lets a call through that was checked, or stops it. Ends in time when the turn is cancelled.
     pub(crate) async fn pass(&self, call: &OpenCall, checked: Checked) -> Ended {
         let Checked { began, described: checked } = checked;
+        let outer = &call.name;
         let call = &*toolset::meant(call);
         let tool = self.tool(&call.name);
         let tool = tool.as_ref();
@@ -153,7 +154,11 @@ impl Gate {
             }
             (None, Ok(_)) => Outcome::failed("there is no such tool"),
         };
-        let outcome = self.shorten(outcome).await;
+        let mut outcome = self.shorten(outcome).await;
+        if call.name != *outer {
+            // It is the inner call's, and the model reads the outer one.
+            outcome.canonical = None;
+        }
         self.end(call, outcome, began)
     }
 

@@ -1,22 +1,27 @@
 //! Points of a session at which others have a say: before and after a prompt, a turn, a request, a tool call and the
 //! session itself.
 //!
-//! Hooks are called in their order, and each is waited for, so one that does more than look bounds its own time; a
-//! cancelled turn waits for none. A hook takes away and adds: it can stop what would happen, and put words before the
+//! Hooks are called in their order, and each is waited for: within a turn until it is cancelled, elsewhere for a minute
+//! at most. A hook takes away and adds: it can stop what would happen, and put words before the
 //! model. None of them allows anything: whatever it says, a call still has to pass permission. A hook that panics has
 //! said nothing, but for [`Hooks::before_tool`], where it stops the call.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
+use futures_util::future::join_all;
 use protocol::content::Usage;
 use protocol::turn::StopReason;
 use protocol::{PromptBlock, SessionId, ToolCallId, TurnId};
 use serde_json::Value;
 
 use crate::tool::{Access, Description, Output, ToolError};
+
+/// How long a hook may take at a point that the user cannot cancel.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// What is called at the points. All of them do nothing unless it says otherwise.
 #[async_trait]
@@ -114,27 +119,26 @@ impl Chain {
 impl Hooks for Chain {
     async fn session_opened(&self, session: &SessionId) {
         for hooks in &*self.0 {
-            whole("session_opened", hooks.session_opened(session)).await;
+            in_time("session_opened", hooks.session_opened(session)).await;
         }
     }
 
     async fn session_closed(&self, session: &SessionId) {
-        for hooks in &*self.0 {
-            whole("session_closed", hooks.session_closed(session)).await;
-        }
+        // The session does not wait long, and one that hangs keeps no other from its end.
+        join_all(self.0.iter().map(|hooks| in_time("session_closed", hooks.session_closed(session)))).await;
     }
 
     async fn before_prompt(&self, point: &PromptPoint<'_>) -> Option<String> {
         let mut texts = Vec::new();
         for hooks in &*self.0 {
-            texts.extend(whole("before_prompt", hooks.before_prompt(point)).await.flatten());
+            texts.extend(in_time("before_prompt", hooks.before_prompt(point)).await.flatten());
         }
         joined(&texts)
     }
 
     async fn after_prompt(&self, point: &PromptPoint<'_>) {
         for hooks in &*self.0 {
-            whole("after_prompt", hooks.after_prompt(point)).await;
+            in_time("after_prompt", hooks.after_prompt(point)).await;
         }
     }
 
@@ -146,7 +150,7 @@ impl Hooks for Chain {
 
     async fn after_turn(&self, point: &TurnPoint<'_>, stop: StopReason, error: Option<&str>) {
         for hooks in &*self.0 {
-            whole("after_turn", hooks.after_turn(point, stop, error)).await;
+            in_time("after_turn", hooks.after_turn(point, stop, error)).await;
         }
     }
 
@@ -184,6 +188,15 @@ impl Hooks for Chain {
 async fn whole<T>(point: &'static str, hook: impl Future<Output = T>) -> Option<T> {
     let said = AssertUnwindSafe(hook).catch_unwind().await;
     said.inspect_err(|_| tracing::error!(point, "a hook panicked")).ok()
+}
+
+/// The same where the user cannot cancel it: none if it takes longer than [`LONGEST`], too.
+async fn in_time<T>(point: &'static str, hook: impl Future<Output = T>) -> Option<T> {
+    let said = tokio::time::timeout(LONGEST, whole(point, hook)).await;
+    said.unwrap_or_else(|_| {
+        tracing::error!(point, "a hook took longer than {} s; it is given up", LONGEST.as_secs());
+        None
+    })
 }
 
 fn joined(texts: &[String]) -> Option<String> {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use protocol::content::{SideRole, Usage};
 use protocol::{AssistantBlock, Event};
+use tokio_util::sync::CancellationToken;
 
 use crate::model::{Message, Model, ModelError, ModelEvent, Request, Stop, UserBlock, cost};
 
@@ -26,6 +27,8 @@ pub struct SideRequest {
     pub max_output_tokens: u64,
     /// How long all of it may take.
     pub deadline: Duration,
+    /// Cancelled once nobody needs the answer any more.
+    pub cancel: CancellationToken,
 }
 
 /// What it came to.
@@ -46,6 +49,9 @@ pub enum SideError {
     /// It took too long.
     #[error("there was no answer within {} s", .0.as_secs())]
     TooLate(Duration),
+    /// Nobody needed it any more.
+    #[error("it was cancelled")]
+    Cancelled,
     /// The answer was cut off, refused or blank.
     #[error("the model gave no usable answer")]
     NoAnswer,
@@ -53,7 +59,7 @@ pub enum SideError {
 
 /// Asks a model.
 pub async fn ask(model: &dyn Model, request: SideRequest) -> SideAnswer {
-    let SideRequest { role, system, prompt, max_output_tokens, deadline } = request;
+    let SideRequest { role, system, prompt, max_output_tokens, deadline, cancel } = request;
     let info = model.info();
     let request = Request {
         system,
@@ -65,8 +71,11 @@ pub async fn ask(model: &dyn Model, request: SideRequest) -> SideAnswer {
         cache_key: String::new(),
     };
     let mut used = Usage::default();
-    let answered = tokio::time::timeout(deadline, answer(model, request, &mut used)).await;
-    let text = answered.unwrap_or(Err(SideError::TooLate(deadline)));
+    let text = tokio::select! {
+        answered = answer(model, request, &mut used) => answered,
+        () = tokio::time::sleep(deadline) => Err(SideError::TooLate(deadline)),
+        () = cancel.cancelled() => Err(SideError::Cancelled),
+    };
     let cost = info.price.map(|price| cost(&price, &used));
     let error = text.as_ref().err().map(ToString::to_string);
     let event = Event::SideAsked { role, model: info.id.clone(), usage: used, cost, error };
@@ -157,12 +166,17 @@ mod tests {
     }
 
     async fn asked(model: &Says) -> SideAnswer {
+        cancelled_with(model, CancellationToken::new()).await
+    }
+
+    async fn cancelled_with(model: &Says, cancel: CancellationToken) -> SideAnswer {
         let request = SideRequest {
             role: SideRole::Title,
             system: "be short".into(),
             prompt: "a title".to_owned(),
             max_output_tokens: 50,
             deadline: Duration::from_secs(10),
+            cancel,
         };
         ask(model, request).await
     }
@@ -191,6 +205,20 @@ mod tests {
         assert_eq!(cost_of(&answer), Some(1.0));
         let Event::SideAsked { error, .. } = &answer.event else { panic!() };
         assert_eq!(error.as_deref(), Some("there was no answer within 10 s"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_nobody_needs_any_more_is_given_up_and_what_it_used_is_told() {
+        let mut model = says(vec![Ok(ModelEvent::Used(usage(500_000, 0)))]);
+        model.hangs = true;
+        let cancel = CancellationToken::new();
+        let later = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            cancel.cancel();
+        };
+        let (answer, ()) = tokio::join!(cancelled_with(&model, cancel.clone()), later);
+        assert_eq!(answer.text, Err(SideError::Cancelled));
+        assert_eq!(cost_of(&answer), Some(1.0));
     }
 
     #[tokio::test(start_paused = true)]

@@ -121,6 +121,14 @@ impl Catalog {
     /// # Errors
     /// There is no such model, or its provider does not tell.
     pub async fn resolve(&self, name: &str) -> Result<Arc<dyn Model>, CatalogError> {
+        self.resolve_aside(name).await.map(|model| self.give(model))
+    }
+
+    /// The same for requests outside the turn, which are never recorded: what is replayed is the turn.
+    ///
+    /// # Errors
+    /// There is no such model, or its provider does not tell.
+    pub async fn resolve_aside(&self, name: &str) -> Result<Arc<dyn Model>, CatalogError> {
         let name = name.trim();
         if name.len() > LONGEST_NAME {
             let name = format!("{}…", name.get(..name.floor_char_boundary(LONGEST_NAME)).unwrap_or_default());
@@ -130,12 +138,12 @@ impl Catalog {
         let added = self.added();
         let by_id = added.iter().rev().find(|model| model.info().id == name);
         if let Some(model) = by_id.or_else(|| added.iter().rev().find(|model| bare(&model.info().id) == name)) {
-            return Ok(self.give(Arc::clone(model)));
+            return Ok(Arc::clone(model));
         }
         // What is known without asking anybody comes first, so that a start with a known model is instant.
         let known: Vec<_> = state.sources().filter_map(|source| Some((source, source.known()?))).collect();
         if let Some(model) = best(&known, name) {
-            return Ok(self.give(model));
+            return Ok(model);
         }
         // A name with a provider's name before it is that provider's.
         let named = state
@@ -151,7 +159,7 @@ impl Catalog {
         let found: Vec<_> =
             asked.into_iter().zip(answers).filter_map(|(source, answer)| Some((source, answer.ok()?))).collect();
         if let Some(model) = best(&found, name) {
-            return Ok(self.give(model));
+            return Ok(model);
         }
         if let Some(problem) = problem {
             return Err(CatalogError::Unlisted { name: keys::left_out(name).into_owned(), problem });

@@ -118,11 +118,11 @@ pub(crate) fn silent(folders: impl IntoIterator<Item = PathBuf>, longest: Durati
             let _ = place.symlink_metadata();
             let _ = sender.send(());
         };
-        // Their number is bounded by that of the folders.
-        let look = if known.contains(&folder) { None } else { Looks::default().begin(look) };
-        match look {
-            Some(look) => begun.push((folder, look, told)),
-            None => drop(silent.insert(folder)),
+        if known.contains(&folder) {
+            silent.insert(folder);
+            // Their number is bounded by that of the folders. That the system gives no thread says nothing of a folder.
+        } else if let Some(look) = Looks::default().begin(look) {
+            begun.push((folder, look, told));
         }
     }
     for (folder, look, told) in begun {
@@ -135,10 +135,42 @@ pub(crate) fn silent(folders: impl IntoIterator<Item = PathBuf>, longest: Durati
     silent
 }
 
-/// True if a folder answers in two seconds. One that did not before, and of which nothing was heard since, does not:
-/// that is known at once. Blocks.
+/// True if a folder answers in some seconds, as a disk that has to wake up does. One that did not before, and of which
+/// nothing was heard since, does not: that is known at once. Blocks.
 pub fn answers(folder: &Path) -> bool {
-    silent([folder.to_owned()], Duration::from_secs(2)).is_empty()
+    silent([folder.to_owned()], Duration::from_secs(5)).is_empty()
+}
+
+/// Folders as they are without links. Those that do not answer are left as they are named, and not asked again for a
+/// minute. Blocks, for some seconds at most.
+pub fn resolved(folders: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
+    /// How long all of them may take, but for those that do not answer: each of these takes as long again.
+    const LONGEST: Duration = Duration::from_secs(2);
+    /// Behind so many that do not answer none is asked any more.
+    const MOST_SILENT: usize = 3;
+    const AGAIN: Duration = Duration::from_secs(60);
+    static SILENT: Mutex<BTreeMap<PathBuf, Instant>> = Mutex::new(BTreeMap::new());
+    let known = || SILENT.lock().unwrap_or_else(PoisonError::into_inner);
+    known().retain(|_, since| since.elapsed() < AGAIN);
+    let (mut found, mut rest): (Vec<_>, Vec<_>) = folders.into_iter().partition(|folder| known().contains_key(folder));
+    for _ in 0..MOST_SILENT {
+        let (asked, mut told) = (rest.clone(), Vec::new());
+        let look = move |tell: &dyn Fn(PathBuf) -> bool| {
+            let real = asked.into_iter().map(|folder| folder.canonicalize().unwrap_or(folder));
+            let _ = real.map(tell).all(|is_heard| is_heard);
+        };
+        let is_whole = in_time(LONGEST, look, |folder| told.push(folder));
+        rest.drain(..told.len());
+        found.extend(told);
+        if is_whole || rest.is_empty() {
+            break;
+        }
+        let silent = rest.remove(0);
+        known().insert(silent.clone(), Instant::now());
+        found.push(silent);
+    }
+    found.extend(rest);
+    found
 }
 
 /// Whether a path is a folder; none if it does not [answer](answers).

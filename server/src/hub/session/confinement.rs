@@ -9,7 +9,7 @@ use std::time::Duration;
 use agent::permission::Rules;
 use agent::store::{SessionFilter, Store, StoreError};
 use protocol::terminal::SandboxMode;
-use workspace::answers::Looks;
+use workspace::answers::{self, Looks};
 use workspace::lang::pool::Sessions;
 use workspace::paths::{self, Roots};
 use workspace::shell::sandbox::{self, Policy, Settings, World};
@@ -58,8 +58,9 @@ pub(crate) fn folders_of_sessions(store: &dyn Store) -> Result<Vec<PathBuf>, Sto
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let all = store.list(&SessionFilter { limit: MOST_SESSIONS, ..SessionFilter::default() })?;
     let folders: BTreeSet<_> = all.into_iter().flat_map(|session| session.folders).collect();
-    let folders = folders.iter().filter_map(|uri| paths::from_uri(uri).ok());
-    let folders: BTreeSet<_> = folders.flat_map(|folder| [sandbox::resolved(&folder), folder]).collect();
+    let mut folders: BTreeSet<_> = folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect();
+    // One may lie on a machine that is gone, which is no reason to wait for what has nothing to do with it.
+    folders.extend(answers::resolved(folders.clone()));
     Ok(narrow(folders.into_iter(), &home))
 }
 
@@ -102,13 +103,16 @@ pub(crate) async fn told(
     roots: &Roots,
     of_credentials: bool,
 ) -> Option<Arc<Policy>> {
+    static LOOKS: LazyLock<Looks> = LazyLock::new(Looks::default);
     let plan = Plan::new(own, config, roots);
     let made = move || {
         let (environment, _) = answering();
         let credentials = if of_credentials { sandbox::settings_with_credentials(&environment) } else { Vec::new() };
         plan.policy(credentials, &environment)
     };
-    tokio::task::spawn_blocking(made).await.ok().flatten().map(Arc::new)
+    let made = tokio::spawn(async { LOOKS.answer(PATIENCE, made).await }).await.ok().flatten();
+    // Where it cannot be made, nothing could run in a session either.
+    made.unwrap_or_else(|| sandbox::support().by.is_some().then(Policy::closed)).map(Arc::new)
 }
 
 /// What a policy is made of.

@@ -63,8 +63,8 @@ impl Turn {
         if self.budget.is_full(&self.history.messages()) {
             self.make_room();
         }
-        let said = until_cancelled(&self.gate.cancel, self.gate.hooks.before_request(&self.point())).await;
-        said.flatten().into_iter().chain(self.untold.take()).for_each(|text| self.note(text));
+        let untold = self.untold.take();
+        untold.into_iter().for_each(|text| self.note(text));
         let goes_on = match self.broken_off.take() {
             Some(BrokenOff::GoesOn { wait, error }) => self.wait(wait, self.failures.retries, error).await,
             Some(BrokenOff::GivenUp(error)) => return Err(failed(error)),
@@ -73,6 +73,8 @@ impl Turn {
         if !goes_on {
             return Err(StopReason::Cancelled.into());
         }
+        let said = until_cancelled(&self.gate.cancel, self.gate.hooks.before_request(&self.point())).await;
+        said.flatten().into_iter().for_each(|text| self.note(text));
         let mut stops = 0;
         loop {
             let (mut shown, mut used) = (Shown::default(), Usage::default());

@@ -138,12 +138,12 @@ pub(super) fn look(server: &Detected, ground: &Ground<'_>, hashes: &Hashes, anew
     };
     let mut hashed = vec![json!(hash(&program)?)];
     for file in &files {
-        // What is loaded of a folder is not known, but for what is named in it.
-        let hash = if file.is_dir() { None } else { Some(hash(file)?) };
+        let hash = if is_by_name(file) { None } else { Some(hash(file)?) };
         hashed.push(json!([file.to_string_lossy(), hash]));
     }
     if !parts.modules.is_empty() {
-        hashed.push(json!(parts.modules));
+        // Their names are those of many projects.
+        hashed.push(json!([server.root.to_string_lossy(), parts.modules]));
         said_by.push(server.root.clone());
     }
     said_by.extend(files);
@@ -160,6 +160,12 @@ pub(super) fn look(server: &Detected, ground: &Ground<'_>, hashes: &Hashes, anew
         is_sandboxed: ground.is_sandboxed,
         fingerprint: in_digits(Sha256::digest(all)),
     })
+}
+
+/// True if a file counts by its name alone. What is loaded of a folder is not known, but for what is named in it; and
+/// what is said over a socket or a pipe, or written to a log, is no part of what runs.
+fn is_by_name(file: &Path) -> bool {
+    file.metadata().is_ok_and(|data| !data.is_file()) || file.extension().is_some_and(|ending| ending == "log")
 }
 
 /// What of a server is the project's, beside its program and the files that say something of it.

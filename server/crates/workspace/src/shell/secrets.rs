@@ -403,7 +403,30 @@ fn has_option(text: &str) -> bool {
             Named::Not => false,
         }
     });
-    by_name || (0..words.len()).any(|at| has_login(words.get(at..).unwrap_or_default()))
+    by_name || (0..words.len()).any(|at| has_login(words.get(at..).unwrap_or_default())) || is_client_with_login(&words)
+}
+
+/// True if it is the line of a client whose options are known, with a password: `mysql -h db -uroot -psecret`,
+/// `curl -u ada:secret`.
+fn is_client_with_login(words: &[&str]) -> bool {
+    const DATABASES: &[&str] = &["mariadb", "mycli", "mysql"];
+    const TRANSFERS: &[&str] = &["curl", "http", "https", "wget", "xh"];
+    let base = |word: &&str| word.rsplit('/').next().unwrap_or_default().to_owned();
+    let is_of = |names: &[&str], word: &str| {
+        names.iter().any(|name| word.strip_prefix(name).is_some_and(|rest| rest.is_empty() || names == DATABASES))
+    };
+    words.iter().enumerate().any(|(at, word)| {
+        let (program, rest) = (base(word), words.get(at + 1..).unwrap_or_default());
+        let of_database = || rest.iter().any(|word| word.strip_prefix("-p").is_some_and(|value| is_given(value, 3)));
+        let of_transfer = || {
+            rest.windows(2).any(|two| {
+                let login = two.last().and_then(|value| value.split_once(':'));
+                let is_named = matches!(two.first(), Some(&("-u" | "-a" | "--user" | "--auth")));
+                is_named && login.is_some_and(|(user, password)| !user.is_empty() && is_given(password, 3))
+            })
+        };
+        is_of(DATABASES, &program) && of_database() || is_of(TRANSFERS, &program) && of_transfer()
+    })
 }
 
 /// True if words begin with a user's name and a password, in either order: `-u ada -p …`, `-uada -p…`.

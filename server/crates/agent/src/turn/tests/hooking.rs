@@ -1,14 +1,15 @@
 use std::future::pending;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use protocol::Event;
 use protocol::content::Usage;
 use protocol::turn::StopReason;
+use protocol::{Event, SessionId, TurnId};
 use serde_json::json;
 
 use super::fakes::{Left, Script, Stage, Steps, answer, call, says};
-use crate::hooks::{Hooks, ToolPoint, TurnPoint};
+use crate::hooks::{Chain, Hooks, PromptPoint, ToolPoint, TurnPoint};
 use crate::tool::{Output, ToolError};
 
 fn one_command() -> Vec<Script> {
@@ -196,4 +197,51 @@ async fn a_cancelled_turn_waits_for_no_hook() {
     let hangs = Hangs(Arc::clone(&stage.steps));
     let left = stage.hooked(hangs).play().await;
     assert_eq!(left.result("x").0, "cancelled by the user");
+}
+
+/// Never comes back from the points that nobody can cancel.
+struct Hanging;
+
+#[async_trait]
+impl Hooks for Hanging {
+    async fn session_closed(&self, _: &SessionId) {
+        pending().await
+    }
+
+    async fn after_turn(&self, _: &TurnPoint<'_>, _: StopReason, _: Option<&str>) {
+        pending().await
+    }
+
+    async fn before_prompt(&self, _: &PromptPoint<'_>) -> Option<String> {
+        pending().await
+    }
+}
+
+/// Hearing a word to every prompt, and hears a session's end.
+#[derive(Clone, Default)]
+struct Hearing(Listens);
+
+#[async_trait]
+impl Hooks for Hearing {
+    async fn session_closed(&self, session: &SessionId) {
+        self.0.heard(format!("{session} closed"));
+    }
+
+    async fn before_prompt(&self, _: &PromptPoint<'_>) -> Option<String> {
+        Some("added".to_owned())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_that_hangs_holds_up_neither_a_session_nor_the_hooks_behind_it_for_ever() {
+    let left = Stage::new(one_command()).allows("Shell").hooked(Hanging).play().await;
+    assert_eq!(left.outcome.stop, StopReason::EndTurn);
+
+    let (adds, session, turn) = (Hearing::default(), SessionId::from("s"), TurnId::from("t"));
+    let chain = Chain::new([Arc::new(Hanging) as Arc<dyn Hooks>, Arc::new(adds.clone())]);
+    let point = PromptPoint { session: &session, turn: &turn, prompt: &[] };
+    assert_eq!(chain.before_prompt(&point).await.as_deref(), Some("added"));
+    // The process's end waits for a second.
+    let _ = tokio::time::timeout(Duration::from_secs(1), chain.session_closed(&session)).await;
+    assert_eq!(*adds.0.0.lock().unwrap(), ["s closed"]);
 }

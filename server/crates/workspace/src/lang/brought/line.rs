@@ -58,20 +58,23 @@ pub(super) fn reach(program: &Path, args: &[String], root: &Path, search: Option
         look.reach.named.extend(named.map(|piece| root.join(piece)).filter(|path| path.is_file()));
         return look.reach;
     }
-    let kept = without_subcommands(&all);
+    let (names, kept) = without_subcommands(&all);
     let rest = kept.get(1..).unwrap_or_default();
     let phrases = args.iter().filter(|arg| words(arg).count() > 1 || arg.starts_with('-')).map(String::as_str);
     let split = rest.iter().copied().chain(phrases).flat_map(pieces);
-    let in_code = args.iter().filter(|arg| is_code(arg)).flat_map(|arg| of_code(arg));
-    let meant: BTreeSet<String> = split.chain(in_code).collect();
+    let in_code =
+        args.iter().filter(|arg| is_code(arg)).flat_map(|arg| of_code(arg).into_iter().chain(with_blanks(arg)));
+    let of_globs = args.iter().flat_map(|arg| words(arg)).flat_map(pieces).filter_map(|piece| of_glob(&piece));
+    let meant: BTreeSet<String> = split.chain(in_code).chain(of_globs).collect();
 
     let folders = look.named(&meant);
-    look.packages(&meant);
+    look.packages(&meant.into_iter().chain(names.iter().map(|name| (*name).to_owned())).collect());
     look.read(&folders, &runners::files_of(&kept));
     if finds_modules(&kept) {
         look.modules();
     }
-    let found = rest.iter().filter(|word| !word.contains('/')).filter_map(|word| in_path(word, search));
+    let named = names.iter().skip(1).filter(|word| !word.contains('/'));
+    let found = named.filter_map(|word| in_path(word, search));
     look.reach.programs.extend(found);
     look.reach
 }
@@ -99,17 +102,17 @@ fn known_server(line: &[&str]) -> usize {
 }
 
 /// A command line without what tells the servers in it that they are to be servers. Their names stay, since a launcher
-/// before them may know a program of the project by it, but for those that are launchers elsewhere.
-fn without_subcommands<'a>(line: &[&'a str]) -> Vec<&'a str> {
-    let (mut kept, mut at) = (Vec::new(), 0);
+/// before them, and `PATH`, may know a program of the project by it. Gives its names, and what of them may be anything
+/// else: not those that are launchers elsewhere, and a server here.
+fn without_subcommands<'a>(line: &[&'a str]) -> (Vec<&'a str>, Vec<&'a str>) {
+    let (mut names, mut kept, mut at) = (Vec::new(), Vec::new(), 0);
     while let Some(word) = line.get(at) {
         let length = line.get(at..).map_or(0, known_server);
-        if length < 2 || !runners::is_runner(word) {
-            kept.push(*word);
-        }
+        names.push(*word);
+        kept.extend((length < 2 || !runners::is_runner(word)).then_some(*word));
         at += length.max(1);
     }
-    kept
+    (names, kept)
 }
 
 /// What a word may name: itself, its parts, what stands behind the letter of an option, and a module's path.
@@ -151,11 +154,36 @@ fn of_code(code: &str) -> Vec<String> {
             _ => {}
         }
         let is_test = matches!(word, "?" | "[" | "[[" | "]" | "]]");
-        if let Some((fixed, _)) = word.split_once(['*', '?', '[']).filter(|_| !is_test) {
-            found.push(
-                fixed.rsplit_once('/').map_or(".", |(folder, _)| if folder.is_empty() { "/" } else { folder }).into(),
-            );
+        if !is_test && let Some((fixed, _)) = word.split_once(GLOB) {
+            found.push(folder_of(fixed));
         }
+    }
+    found
+}
+
+/// The signs that make a glob of a word.
+const GLOB: [char; 3] = ['*', '?', '['];
+
+/// The folder of what a glob stands for that not only a shell may know, such as Java's `lib/*`.
+fn of_glob(word: &str) -> Option<String> {
+    let (fixed, _) = word.split_once(GLOB)?;
+    (fixed.contains('/') || word == "*").then(|| folder_of(fixed))
+}
+
+/// The folder that a path lies in of which this is the beginning.
+fn folder_of(fixed: &str) -> String {
+    let folder = fixed.rsplit_once('/').map_or(".", |(folder, _)| if folder.is_empty() { "/" } else { folder });
+    folder.to_owned()
+}
+
+/// Words of code that have blanks in them: in quotes, or behind backslashes.
+fn with_blanks(code: &str) -> Vec<String> {
+    let quoted = ['\'', '"'].into_iter().flat_map(|quote| code.split(quote).skip(1).step_by(2));
+    let mut found: Vec<String> = quoted.filter(|run| run.contains(' ')).map(str::to_owned).collect();
+    if code.contains("\\ ") {
+        let joined = code.replace("\\ ", "\0");
+        let joined = joined.split_whitespace().filter(|word| word.contains('\0'));
+        found.extend(joined.map(|word| word.replace('\0', " ")));
     }
     found
 }
@@ -165,11 +193,24 @@ fn of_code(code: &str) -> Vec<String> {
 fn finds_modules(line: &[&str]) -> bool {
     let is_python = |word: &&str| runners::is_one_of(word, &["ipython", "pypy", "python"]);
     let Some(at) = line.iter().position(is_python) else { return false };
-    let options = line.iter().skip(at + 1).filter_map(|word| word.strip_prefix('-'));
-    let options: Vec<&str> = options.filter(|letters| !letters.starts_with('-')).collect();
-    let flags = |letters: &&str| letters.split(['c', 'm']).next().unwrap_or_default().contains(['I', 'P']);
-    let is_told = |letters: &&str| letters.is_empty() || letters.contains(['c', 'm']);
-    options.iter().any(is_told) && !options.iter().any(flags)
+    let mut words = line.iter().skip(at + 1);
+    while let Some(word) = words.next() {
+        match word.strip_prefix('-') {
+            // Code from its input.
+            Some("") => return true,
+            Some(long) if long.starts_with('-') => {}
+            Some(letters) => match letters.find(['c', 'm', 'I', 'P', 'W', 'X']).map(|at| letters.split_at(at)) {
+                Some((_, told)) if told.starts_with(['c', 'm']) => return true,
+                Some((_, isolated)) if isolated.starts_with(['I', 'P']) => return false,
+                // The value of these stands behind them, or is the next word.
+                Some((_, "W" | "X")) => drop(words.next()),
+                _ => {}
+            },
+            // A script: it finds what lies beside it.
+            None => return false,
+        }
+    }
+    false
 }
 
 /// The first program of a name.

@@ -144,6 +144,8 @@ const RUNS: &[(&str, &str, &[&str])] = &[
     ("Makefile", "wrapper-of-next-year", &["--", "make", "lsp"]),
     ("server.js", "nice", &["node", "server.js"]),
     ("a/b.py", "sh", &["-c", "exec python -m a.b"]),
+    ("my tools/x.sh", "sh", &["-c", "exec './my tools/x.sh'"]),
+    ("my tools/x.sh", "sh", &["-c", "exec ./my\\ tools/x.sh"]),
     // Folders, and names without their endings.
     ("server/index.js", "node", &["./server"]),
     ("server/package.json", "node", &["server"]),
@@ -251,6 +253,8 @@ fn the_folder_itself_is_asked_for_whatever_is_in_it() {
         ("sh", &["-c", "exec $(pwd)/x.sh"]),
         ("sh", &["-c", "node $PWD"]),
         ("sh", &["-c", "exec ./x*"]),
+        ("sh", &["-c", "./x*"]),
+        ("java", &["-cp", "*", "Main"]),
     ] {
         write(&at("users").join(program), "");
         let server = server(&at("project"), &at("users").join(program), args);
@@ -326,6 +330,7 @@ fn a_server_of_the_users_own_is_not_brought_along_by_a_project_that_it_does_not_
         ("nice", &["-n", "5", "zls"]),
         ("env", &["-u", "FOO", "A=b", "deno", "lsp"]),
         ("mine-lsp", &["--stdio", "--log=/var/log/x"]),
+        ("mine-lsp", &["--include=*.ts", "--exclude", "**/node_modules"]),
         ("python3", &["-m", "mine_lsp"]),
     ] {
         let server = server(&at("project"), &at("users").join(program), args);
@@ -350,6 +355,10 @@ fn modules_that_python_would_take_from_the_project_before_all_others_are_the_pro
         (&["-c", "import pylsp"], true),
         (&["-I", "-m", "pylsp"], false),
         (&["-Pm", "pylsp"], false),
+        (&["-I", "-W", "ignore", "-m", "pylsp"], false),
+        (&["-m", "mine_ls", "-P", "2087"], true),
+        (&["-Wignore::PendingDeprecationWarning", "-m", "pylsp"], true),
+        (&["-W", "ignore", "-m", "pylsp"], true),
         (&["/opt/pylsp.py", "--stdio"], false),
     ] {
         assert_eq!(brought(args), is_it, "{args:?}");
@@ -359,6 +368,49 @@ fn modules_that_python_would_take_from_the_project_before_all_others_are_the_pro
     let before = looked();
     write(&at("project/json/__init__.py"), "one");
     assert_ne!(before, looked());
+}
+
+#[test]
+fn what_was_allowed_of_modules_in_one_project_is_asked_for_in_another_with_the_same_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+    write(&at("python3"), "");
+    let looked = |project: &str| {
+        write(&at(project).join("jedi.py"), project);
+        let server = server(&at(project), &at("python3"), &["-m", "pylsp"]);
+        look(&server, &ground(&Roots::new([at(project)]).unwrap()), &Hashes::default(), true).unwrap().fingerprint
+    };
+    assert_ne!(looked("mine"), looked("fork"));
+}
+
+#[test]
+fn a_folder_of_jars_in_the_project_is_the_projects() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+    write(&at("java"), "");
+    std::fs::create_dir(at("project")).unwrap();
+    let roots = Roots::new([at("project")]).unwrap();
+    let server = server(&at("project"), &at("java"), &["-cp", "lib/*:/opt/ls.jar", "com.ada.Main"]);
+    assert!(!is_brought(&server, &ground(&roots)));
+    write(&at("project/lib/a.jar"), "one");
+    assert!(is_brought(&server, &ground(&roots)));
+    assert_eq!(look(&server, &ground(&roots), &Hashes::default(), true).unwrap().said_by, [at("project/lib")]);
+}
+
+#[test]
+fn what_a_server_writes_into_the_project_is_asked_for_once_and_keeps_it_from_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+    write(&at("mine-ls"), "");
+    write(&at("project/ls.log"), "one");
+    let _socket = std::os::unix::net::UnixListener::bind(at("project/ls.sock")).unwrap();
+    let roots = Roots::new([at("project")]).unwrap();
+    let server = server(&at("project"), &at("mine-ls"), &["--log", "./ls.log", "--socket=./ls.sock"]);
+    let looked = || look(&server, &ground(&roots), &Hashes::default(), true).unwrap();
+    let before = looked();
+    assert_eq!(before.said_by, [at("project/ls.log"), at("project/ls.sock")]);
+    write(&at("project/ls.log"), "two");
+    assert_eq!(before, looked());
 }
 
 #[test]
@@ -390,14 +442,17 @@ fn what_lies_in_the_folder_of_another_session_or_is_reached_by_a_link_there_is_b
 fn a_program_of_the_project_that_path_has_first_is_asked_for_behind_a_wrapper_too() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
-    for file in ["project/tools/ls", "users/ls", "users/nice"] {
+    for file in ["project/tools/ls", "project/tools/deno", "users/ls", "users/deno", "users/nice"] {
         write(&at(file), "");
         std::fs::set_permissions(at(file), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     }
     let roots = Roots::new([at("project")]).unwrap();
-    let server = server(&at("project"), &at("users/nice"), &["ls", "--stdio"]);
-    for (path, is_it) in [(["project/tools", "users"], true), (["users", "project/tools"], false)] {
-        let search = std::env::join_paths(path.map(at)).unwrap();
-        assert_eq!(is_brought(&server, &Ground::new(&roots, None, Vec::new(), Some(&search))), is_it, "{path:?}");
+    for args in [&["ls", "--stdio"][..], &["deno", "lsp"]] {
+        let server = server(&at("project"), &at("users/nice"), args);
+        for (path, is_it) in [(["project/tools", "users"], true), (["users", "project/tools"], false)] {
+            let search = std::env::join_paths(path.map(at)).unwrap();
+            let ground = Ground::new(&roots, None, Vec::new(), Some(&search));
+            assert_eq!(is_brought(&server, &ground), is_it, "{args:?} {path:?}");
+        }
     }
 }

@@ -85,8 +85,11 @@ fn grants(policy: &Policy) -> BTreeMap<PathBuf, BitFlags<AccessFs>> {
     let asked = || policy.hidden.iter().filter(|hidden| !is_silent(hidden));
     let may_come = |hidden: &&PathBuf| hidden.parent().is_some_and(Path::is_dir);
     let is_there = |hidden: &&PathBuf| hidden.symlink_metadata().is_ok();
-    let from_read: Vec<PathBuf> = asked().filter(may_come).cloned().collect();
-    let from_write: Vec<PathBuf> = asked().filter(is_there).cloned().collect();
+    // What is silent may answer again: a place that holds it, with something hidden in it, is not granted whole.
+    let holds_hidden = |silent: &&PathBuf| policy.hidden.iter().any(|hidden| hidden.starts_with(silent));
+    let unasked = || policy.silent.iter().filter(holds_hidden);
+    let from_read: Vec<PathBuf> = asked().filter(may_come).chain(unasked()).cloned().collect();
+    let from_write: Vec<PathBuf> = asked().filter(is_there).chain(unasked()).cloned().collect();
     let written = policy.written();
     for (places, access, hidden) in [
         (&policy.read, read, &from_read),
