@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use harness::client::Timing;
 use harness::window::Window;
-use harness::{Answer, Client, Gate, ModelServer, PATIENCE, Profile, Project, Setup, Wire};
+use harness::{Answer, Client, Gate, ModelServer, Profile, Project, Setup, Wire};
 use protocol::turn::StopReason;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -40,7 +40,7 @@ impl World {
     /// Waits until the chat reads as wished.
     async fn until(&self, what: &str, wish: impl Fn(&str) -> bool) -> String {
         let wished = until(|| Some(self.text()).filter(|text| wish(text)));
-        tokio::time::timeout(PATIENCE, wished).await.unwrap_or_else(|_| panic!("no {what}: {}", self.text()))
+        harness::in_time(wished).await.unwrap_or_else(|| panic!("no {what}: {}", self.text()))
     }
 
     async fn until_end(&self) -> String {
@@ -79,7 +79,7 @@ async fn choose(client: &Client, uri: &str, line: u32, title: &str) -> Result<Va
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    let action = tokio::time::timeout(PATIENCE, offered).await.unwrap_or_else(|_| panic!("no action {title}"));
+    let action = harness::in_time(offered).await.unwrap_or_else(|| panic!("no action {title}"));
     client.request("workspace/executeCommand", action["command"].clone()).await.map_err(|error| error.message)
 }
 
@@ -355,7 +355,7 @@ fn edits_instead(client: &Client, answer: Result<Value, String>) -> mpsc::Unboun
 }
 
 async fn next(edits: &mut mpsc::UnboundedReceiver<String>) -> String {
-    tokio::time::timeout(PATIENCE, edits.recv()).await.expect("an edit in time").unwrap()
+    harness::in_time(edits.recv()).await.expect("an edit in time").unwrap()
 }
 
 #[tokio::test]
@@ -591,7 +591,7 @@ async fn a_second_chat_of_a_conversation_that_another_window_has_waits_too() {
         choose(&window, chat, 0, "Send to Azimuth").await.unwrap();
         let ending = format!("{answer}\n\n## You\n\n");
         let written = until(|| window.text(chat).ends_with(&ending).then_some(()));
-        tokio::time::timeout(PATIENCE, written).await.unwrap_or_else(|_| panic!("no answer: {}", window.text(chat)));
+        harness::in_time(written).await.unwrap_or_else(|| panic!("no answer: {}", window.text(chat)));
     };
     let (first, second) = (project.uri(CHAT), project.uri("second.azimuth-chat.md"));
     window.open_with(&first, &format!("{named}One.\n\n## You\n\n"));

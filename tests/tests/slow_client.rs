@@ -27,7 +27,7 @@ const LINES: usize = 300_000;
 const MEMORY: u64 = 10_000;
 
 /// So many bytes a flood has at least, and so many are sent to a client that does not say how far it has come.
-const FLOOD: u64 = 200_000_000;
+const FLOOD: u64 = 80_000_000;
 const WINDOW: u64 = 256 << 10;
 /// It has long lines, since this is a debug build that is slow with many.
 const LINE: &str =

@@ -358,8 +358,8 @@ async fn until(client: &Client, uri: &str, wish: impl Fn(&str) -> bool) -> Strin
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    let wished = tokio::time::timeout(harness::PATIENCE, wished).await;
-    wished.unwrap_or_else(|_| panic!("{}", client.text(uri)))
+    let wished = harness::in_time(wished).await;
+    wished.unwrap_or_else(|| panic!("{}", client.text(uri)))
 }
 
 #[test]

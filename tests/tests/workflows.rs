@@ -1,6 +1,6 @@
 //! Code actions at a place in the code begin a workflow in the chat: in the panel, and without one in a chat document.
 
-use harness::{Answer, Client, Gate, ModelServer, PATIENCE, Profile, Project, Setup, Wire};
+use harness::{Answer, Client, Gate, ModelServer, Profile, Project, Setup, Wire};
 use protocol::PromptBlock;
 use protocol::session::PromptPutParams;
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ impl World {
 
     /// The chat that the client was asked to show.
     async fn shown(&mut self) -> String {
-        tokio::time::timeout(PATIENCE, self.shown.recv()).await.expect("nothing was to be shown").unwrap()
+        harness::in_time(self.shown.recv()).await.expect("nothing was to be shown").unwrap()
     }
 
     async fn until_end(&self, chat: &str, end: &str) -> String {
@@ -70,8 +70,8 @@ impl World {
                 tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             }
         };
-        let wished = tokio::time::timeout(PATIENCE, wished).await;
-        wished.unwrap_or_else(|_| panic!("it does not end so: {}", self.client.text(chat)))
+        let wished = harness::in_time(wished).await;
+        wished.unwrap_or_else(|| panic!("it does not end so: {}", self.client.text(chat)))
     }
 }
 
@@ -210,6 +210,6 @@ async fn who_wants_no_such_actions_says_so() {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, none).await.expect("they are offered still");
+    harness::in_time(none).await.expect("they are offered still");
     client.finish().await;
 }

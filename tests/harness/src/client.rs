@@ -356,9 +356,9 @@ impl Client {
                 news.await;
             }
         };
-        match tokio::time::timeout(crate::PATIENCE, found).await {
-            Ok(found) => found,
-            Err(_) => panic!("waited in vain for {}; {}", what(), self.state().unseen().join("; ")),
+        match crate::in_time(found).await {
+            Some(found) => found,
+            None => panic!("waited in vain for {}; {}", what(), self.state().unseen().join("; ")),
         }
     }
 

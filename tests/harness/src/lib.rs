@@ -36,10 +36,10 @@ pub use self::program::binary;
 pub use self::project::Project;
 pub use self::server::{Server, Setup};
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long anything is waited for before the test fails. It is for a server that hangs, and longer than anything takes
-/// on a busy machine.
+/// on a machine that has nothing else to do; see [`in_time`].
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Waits for something, with [`PATIENCE`].
@@ -47,7 +47,28 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 /// # Panics
 /// It did not come.
 pub async fn patiently<T>(what: &str, future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| panic!("waited in vain for {what}"))
+    in_time(future).await.unwrap_or_else(|| panic!("waited in vain for {what}"))
+}
+
+/// The output of a future within [`PATIENCE`], or as many times that as more work waits for this machine's processors
+/// than they can do at once: who gets a fifth of a processor is given five times as long before it counts as hanging.
+pub async fn in_time<T>(future: impl Future<Output = T>) -> Option<T> {
+    let (began, mut future) = (Instant::now(), std::pin::pin!(future));
+    loop {
+        match tokio::time::timeout(PATIENCE, &mut future).await {
+            Ok(it) => return Some(it),
+            Err(_) if began.elapsed() < PATIENCE.mul_f64(load()) => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+/// How many programs want each of this machine's processors, as a mean of the last minute: from 1 to 10.
+fn load() -> f64 {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let running: f64 = text.split(' ').next().and_then(|mean| mean.parse().ok()).unwrap_or(0.0);
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    (running / u32::try_from(processors).map_or(1.0, f64::from)).clamp(1.0, 10.0)
 }
 
 /// Says what a test could not try on this machine: in its output, and in the file that `AZIMUTH_NOT_TRIED` names, so

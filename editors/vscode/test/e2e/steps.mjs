@@ -13,10 +13,11 @@ export async function command(world, title) {
   await insist(world, `the command ${title}`, async () => {
     // A key that is pressed while a webview loads reaches nobody.
     await page.keyboard.press('F1');
-    await input.waitFor({ timeout: 2_000 });
-    await write(input, `>${title}`, { timeout: 2_000 });
-    await row.waitFor({ timeout: 2_000 });
-    await row.click({ timeout: 2_000 });
+    const timeout = 2_000 * contending();
+    await input.waitFor({ timeout });
+    await write(input, `>${title}`, { timeout });
+    await row.waitFor({ timeout });
+    await row.click({ timeout });
   });
 }
 
@@ -298,16 +299,24 @@ export async function dragFile({ page }, name, to) {
  * A time is what the clock says, so it is shared out among the programs that contend for a core in the last minute.
  */
 export function within(what, took, wanted) {
-  const contending = Math.max(1, os.loadavg()[0] / os.availableParallelism());
-  assert.ok(took <= 10 * wanted * contending, `${what} took ${took}, and ${wanted} is wanted; ${contending.toFixed(1)} programs for each core`);
+  const share = contending();
+  assert.ok(took <= 10 * wanted * share, `${what} took ${took}, and ${wanted} is wanted; ${share.toFixed(1)} programs for each core`);
 }
 
-/** Waits until `look` gives something that is neither undefined nor empty. */
+/** How many programs have contended for a core in the last minute: at least 1. */
+function contending() {
+  return Math.max(1, os.loadavg()[0] / os.availableParallelism());
+}
+
+/**
+ * Waits until `look` gives something that is neither undefined nor empty. The time is for something that hangs, so a program that has to
+ * share the cores is given as many times that.
+ */
 export async function until(what, look, timeout = 30_000, explain = async () => '') {
-  for (const end = Date.now() + timeout; ;) {
+  for (const began = Date.now(); ;) {
     const found = await look();
     if (found !== undefined && found !== '' && found !== false) return found;
-    if (Date.now() > end) throw new Error(`${what} did not come within ${timeout} ms; ${await explain()}`);
+    if (Date.now() - began > timeout * contending()) throw new Error(`${what} did not come within ${timeout} ms; ${await explain()}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
