@@ -13,8 +13,8 @@ use providers::cost::format_cost;
 use workspace::paths;
 
 use super::style::Style;
+use crate::front::words;
 use crate::visible::{self, Colours, Pieces};
-use crate::words;
 
 /// The longest piece of a tool result's summary that is shown, in characters.
 const SUMMARY: usize = 100;

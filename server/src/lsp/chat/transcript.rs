@@ -16,7 +16,7 @@ use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event, MessageId, PermissionId, PromptBlock, TerminalId, ToolCallId};
 
 use super::document::{ANSWER, MARK, quoted};
-use crate::words;
+use crate::front::words;
 
 /// The longest line of a model's that is written; editors are slow with longer ones.
 const LONGEST_LINE: usize = 10_000;
