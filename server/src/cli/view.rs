@@ -34,6 +34,8 @@ pub(super) struct View<W> {
     at_line_start: bool,
     /// True if commands' output is shown as it comes. Where it is not, it is shown plain when they have ended.
     live: bool,
+    /// True if a command's output was shown since the user's own command started.
+    own_is_shown: bool,
 }
 
 impl<W: Write> View<W> {
@@ -49,6 +51,7 @@ impl<W: Write> View<W> {
             colours: Colours::default(),
             at_line_start: true,
             live: false,
+            own_is_shown: false,
         }
     }
 
@@ -115,9 +118,14 @@ impl<W: Write> View<W> {
             Entry::Command { message, is_error } => {
                 self.line(&if is_error { style.red(message) } else { message.to_owned() })
             }
+            Entry::OwnStarted { .. } => {
+                self.own_is_shown = false;
+                Ok(())
+            }
             Entry::OwnEnded { text, exit_code, .. } => {
-                if !text.is_empty() {
-                    self.line(text)?;
+                let unseen = if self.own_is_shown { notes(text) } else { text };
+                if !unseen.is_empty() {
+                    self.line(unseen)?;
                 }
                 match exit_code {
                     Some(0) => Ok(()),
@@ -134,7 +142,6 @@ impl<W: Write> View<W> {
             // The user has typed the prompt and the answers here, and what is proposed is shown when it is asked about.
             Entry::TurnStarted { .. }
             | Entry::Steered { .. }
-            | Entry::OwnStarted { .. }
             | Entry::Asked(_)
             | Entry::Answered { .. }
             | Entry::Proposal(_)
@@ -226,6 +233,7 @@ impl<W: Write> View<W> {
             self.colours.begin_line();
         }
         let shown = self.colours.push(bytes);
+        self.own_is_shown = true;
         self.out.write_all(shown.as_bytes())?;
         self.at_line_start = self.colours.is_at_line_start();
         self.out.flush()
@@ -294,6 +302,13 @@ fn lines(text: &str) -> i64 {
     i64::try_from(text.lines().count()).unwrap_or(i64::MAX)
 }
 
+/// The lines in brackets at the end, which are ours and not the command's.
+fn notes(text: &str) -> &str {
+    let is_note = |line: &&str| line.starts_with('[') && line.trim_end().ends_with(']');
+    let length: usize = text.split_inclusive('\n').rev().take_while(is_note).map(str::len).sum();
+    text.get(text.len() - length..).unwrap_or_default()
+}
+
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().into()
 }
@@ -359,6 +374,26 @@ mod tests {
         view.event(&plan(vec![entry("Find \u{1b}[2Kit", PlanEntryStatus::Completed), second])).unwrap();
         let shown = String::from_utf8(out).unwrap();
         assert_eq!(shown, "  ▸ Find \\u{1b}[2Kit\n  ○ Mend it\n  ✓ Find \\u{1b}[2Kit\n");
+    }
+
+    #[test]
+    fn the_output_of_a_command_of_the_users_own_is_shown_once() {
+        let started = Event::UserCommandStarted { tool_call_id: "u".into(), command: "ls".into(), in_context: true };
+        let ended = |exit_code| Event::UserCommandEnded {
+            tool_call_id: "u".into(),
+            text: "a.txt\n[The shell ended too.]".into(),
+            exit_code,
+            duration_ms: 1,
+        };
+        let mut out = Vec::new();
+        let mut view = View::live(&mut out, Style::PLAIN);
+        view.event(&started).unwrap();
+        view.terminal(b"a.txt\n").unwrap();
+        view.event(&ended(Some(2))).unwrap();
+        view.event(&started).unwrap();
+        view.event(&ended(Some(0))).unwrap();
+        let expected = "a.txt\n[The shell ended too.]\nexit code 2\na.txt\n[The shell ended too.]\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected, "the second time it was not seen as it came");
     }
 
     #[test]
