@@ -3,22 +3,21 @@
 //! What comes in passes [`frames`] (only what can be read), the framework's codec, [`ingress`] (in the order of the
 //! wire) and the table in [`methods`], and is then the hub's. What goes out is either the answer to a request, which
 //! the ingress waits for, or the [`outbox`]'s; both end in [`stdio`]'s pump. Between them stand [`connect`] and
-//! [`front`] (one client), [`review`], [`workflows`], [`progress`] and [`commands`] (what LSP itself has for what we
-//! do), and [`chat`] (a conversation in a document).
+//! [`connected`] (one client), [`review`], [`workflows`], [`progress`] and [`commands`] (what LSP itself has for what
+//! we do), and [`chat`] (a conversation in a document).
 
 mod abilities;
 mod backend;
 mod chat;
 mod commands;
 mod connect;
+mod connected;
 mod convert;
 mod error;
 mod frames;
-mod front;
 mod ingress;
 mod messages;
 mod methods;
-mod names;
 mod outbox;
 mod process;
 mod progress;
@@ -41,8 +40,8 @@ use self::backend::Backend;
 use self::connect::Connector;
 use self::frames::Frames;
 use self::ingress::Ingress;
-pub use self::names::{Resolve, on_disk};
 pub use self::settings::LoadConfig;
+use crate::front::Resolve;
 use crate::hub::Hub;
 
 /// How many requests may wait for their answers before no more input is read. Far above what a client sends: at this
@@ -57,7 +56,7 @@ pub struct Options {
     pub hub: Hub,
     /// Who the client is to this process.
     pub role: Role,
-    /// How links in paths are resolved: [`on_disk`].
+    /// How links in paths are resolved: [`on_disk`](crate::front::on_disk).
     pub resolve: Arc<Resolve>,
     /// The log, for the command that shows it.
     pub log_file: PathBuf,

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use workspace::shell::supervisor;
 
 use crate::config::{self, Config, Editor, Sources};
+use crate::front::{Resolve, on_disk};
 use crate::hub::{Hub, Parts};
 use crate::lsp::{self, End, Role};
 use crate::sockets::Sockets;
@@ -38,8 +39,8 @@ pub struct Options {
 /// itself changes nothing.
 #[derive(Clone)]
 pub struct Custom {
-    /// How links in paths are resolved; by default by asking the disk ([`lsp::on_disk`]).
-    pub resolve: Arc<lsp::Resolve>,
+    /// How links in paths are resolved; by default by asking the disk ([`on_disk`]).
+    pub resolve: Arc<Resolve>,
     /// Tools beside the built-in ones, for every session; by default none. Their names must differ from those.
     pub tools: Vec<Arc<dyn Tool>>,
     /// What holds the processes of shells ([`Parts::supervisor`]); by default this program.
@@ -48,7 +49,7 @@ pub struct Custom {
 
 impl Default for Custom {
     fn default() -> Self {
-        Self { resolve: Arc::new(lsp::on_disk), tools: Vec::new(), supervisor: this_program() }
+        Self { resolve: Arc::new(on_disk), tools: Vec::new(), supervisor: this_program() }
     }
 }
 
@@ -113,7 +114,7 @@ where
 /// waited for at the end, so that no socket is left behind.
 pub(crate) fn serve_others(
     hub: Hub,
-    resolve: Arc<lsp::Resolve>,
+    resolve: Arc<Resolve>,
     log_file: PathBuf,
 ) -> impl Future<Output = ()> + Send + 'static {
     let (listener, ended) = (hub.sockets().listener(), hub.ended().clone());

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use azimuth::lsp;
+use azimuth::front;
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use protocol::methods;
 use protocol::turn::StopReason;
@@ -57,7 +57,7 @@ async fn a_document_on_a_disk_that_does_not_answer_keeps_nothing_waiting() {
         if path.starts_with(&away) {
             held.wait();
         }
-        lsp::on_disk(path)
+        front::on_disk(path)
     });
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let [good, stuck] = ["good.txt", "away/a.txt"].map(|file| project.uri(file));
@@ -96,7 +96,7 @@ async fn a_turn_sees_a_document_opened_just_before_it_behind_a_link_on_a_slow_di
     setup.custom.resolve = Arc::new(|path: &Path| {
         // A slow disk; far longer than a whole turn takes here, and far shorter than requests wait.
         std::thread::sleep(Duration::from_millis(200));
-        lsp::on_disk(path)
+        front::on_disk(path)
     });
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
@@ -118,7 +118,7 @@ async fn hints_bear_the_name_that_the_client_uses_also_behind_a_link_on_a_slow_d
     let mut setup = Setup::model(&model, Wire::Chat);
     setup.custom.resolve = Arc::new(|path: &Path| {
         std::thread::sleep(Duration::from_millis(200));
-        lsp::on_disk(path)
+        front::on_disk(path)
     });
     let client = Client::start(&setup, &project, Profile::plain()).await;
     let session = client.new_session().await;

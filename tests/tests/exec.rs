@@ -440,6 +440,15 @@ fn a_command_of_the_users_own_names_no_file_by_at() {
 }
 
 #[test]
+fn on_a_terminal_the_output_of_a_command_of_the_users_own_is_shown_once() {
+    let world = World::new();
+    let (code, shown) = world.terminal(&["exec", "!seq -s- 3; (exit 2)"]).end();
+    assert_eq!(shown.matches("1-2-3").count(), 1, "{shown}");
+    assert!(shown.contains("exit code 2"), "{shown}");
+    assert_eq!(code, Some(1), "{shown}");
+}
+
+#[test]
 fn a_session_is_gone_on_with_listed_shown_deleted_and_brought_back() {
     let world = World::new();
     let script = world.script(&json!([{ "text": "First answer." }, { "text": "Second answer." }]));

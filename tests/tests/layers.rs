@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cargo_metadata::{Metadata, MetadataCommand, Package};
+use regex::Regex;
 
 /// Every package of ours, lowest layer first, and which of ours it may depend on.
 const LAYERS: &[(&str, &[&str])] = &[
@@ -37,6 +38,15 @@ const HOMES: &[(&str, &[&str])] = &[
 
 /// What the source of the pure core does not mention, because it has no way to the world but its ports.
 const UNKNOWN_TO_AGENT: &[&str] = &["std::fs", "std::process", "std::net", "tokio::fs", "tokio::process", "tokio::net"];
+
+/// The parts of the program `azimuth`, and what each does not name: a front stands beside the others, on the kit that
+/// they share, and below that the hub knows none of them.
+const FRONTS: &[(&str, &[&str])] = &[
+    ("lsp", &["crate::cli"]),
+    ("cli", &["crate::lsp", "lsp_types", "tower_lsp"]),
+    ("front", &["crate::lsp", "crate::cli", "lsp_types", "tower_lsp"]),
+    ("hub", &["crate::lsp", "crate::cli", "crate::front", "lsp_types", "tower_lsp"]),
+];
 
 #[test]
 fn dependencies_point_down() {
@@ -81,6 +91,30 @@ fn the_core_knows_no_file_process_or_network() {
         }
     }
     assert!(offences.is_empty(), "the crate agent reaches the world through its ports only:\n{}", offences.join("\n"));
+}
+
+#[test]
+fn a_front_builds_on_the_kit_of_all_fronts_and_never_on_another_front() {
+    let mut offences = Vec::new();
+    for (part, unknown) in FRONTS {
+        let mut files = rust_files(&project_root().join("server/src").join(part));
+        files.push(project_root().join(format!("server/src/{part}.rs")));
+        for path in files {
+            let text = fs::read_to_string(&path).unwrap();
+            let named = unknown.iter().filter(|name| names_module(&text, name));
+            offences.extend(named.map(|name| format!("{}: {name}", path.display())));
+        }
+    }
+    assert!(offences.is_empty(), "docs/architecture.md, \"src\":\n{}", offences.join("\n"));
+}
+
+#[test]
+fn a_module_is_named_alone_or_among_others() {
+    assert!(names_module("use crate::lsp::on_disk;", "crate::lsp"));
+    assert!(names_module("use crate::{\n    hub, lsp, serve,\n};", "crate::lsp"));
+    assert!(names_module("use lsp_types::Range;", "lsp_types"));
+    assert!(!names_module("use crate::{hub, tools_lsp}; use tools::lsp;", "crate::lsp"));
+    assert!(!names_module("use crate::client;", "crate::cli"));
 }
 
 #[test]
@@ -143,6 +177,15 @@ fn names(pattern: &str, name: &str) -> bool {
     pattern.strip_suffix('*').map_or(pattern == name, |beginning| name.starts_with(beginning))
 }
 
+/// True if a source names a module, as `crate::lsp` or within `crate::{..}`.
+fn names_module(text: &str, module: &str) -> bool {
+    let pattern = match module.split_once("::") {
+        Some((above, name)) => format!(r"\b{above}::(\{{[^}}]*\b)?{name}\b"),
+        None => format!(r"\b{module}\b"),
+    };
+    Regex::new(&pattern).unwrap().is_match(text)
+}
+
 fn takes_workspace_lints(package: &Package) -> bool {
     let manifest = fs::read_to_string(&package.manifest_path).unwrap();
     let mut lines = manifest.lines().map(str::trim).skip_while(|line| *line != "[lints]").skip(1);
@@ -150,13 +193,15 @@ fn takes_workspace_lints(package: &Package) -> bool {
 }
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
+    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(path);
+            }
         }
     }
     assert!(!files.is_empty(), "no sources in {}", folder.display());

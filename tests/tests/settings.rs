@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use azimuth::config::{self, Config, Editor, Sources};
+use azimuth::front;
 use azimuth::hub::{GRACE, Hub, Parts};
 use azimuth::lsp::{self, LoadConfig, Role};
 use azimuth::sockets::Sockets;
@@ -177,7 +178,7 @@ async fn the_settings_of_a_folder_on_a_disk_that_is_always_slow_count_once_they_
     let (pipe, ours) = tokio::io::duplex(64 * 1024);
     let (input, output) = tokio::io::split(ours);
     let log_file = setup.home().join("azimuth.log");
-    let options = lsp::Options { hub, role: Role::Owner(load), resolve: Arc::new(lsp::on_disk), log_file };
+    let options = lsp::Options { hub, role: Role::Owner(load), resolve: Arc::new(front::on_disk), log_file };
     let server = tokio::spawn(lsp::serve(input, output, options));
     let (input, output) = tokio::io::split(pipe);
     let mut client = Client::over(input, output);

@@ -3,6 +3,7 @@
 local fold = require("azimuth.fold")
 local live_diff = require("azimuth.live_diff")
 local prompt = require("azimuth.prompt")
+local protocol = require("azimuth.generated.protocol")
 local render = require("azimuth.render")
 local support = require("support")
 local text = require("azimuth.text")
@@ -38,6 +39,14 @@ end
 
 local function turn_ended(id, reason)
   return { type = "turnEnded", turnId = id, stopReason = reason or "end_turn", usage = usage, cost = 0.5 }
+end
+
+function T.every_kind_of_event_shows_something_or_is_said_to_show_nothing()
+  local said = vim.list_extend(vim.tbl_keys(fold.on), vim.tbl_keys(fold.silent))
+  local known = vim.list_slice(protocol.event_kinds)
+  table.sort(said)
+  table.sort(known)
+  support.equal(said, known)
 end
 
 function T.deltas_are_replaced_by_the_whole_message()

@@ -34,8 +34,9 @@ use super::signals::Signals;
 use super::style::Style;
 use super::view::{View, is_job};
 use super::{Exec, Failure, complain};
+use crate::front::{mentions, on_disk};
 use crate::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub};
-use crate::{lsp, mentions, serve, visible};
+use crate::{serve, visible};
 
 /// The message if accepted edits, or the results of a slash command, do not arrive in time.
 const LATE: &str = "the turn is over, but what came of it did not arrive in time; look at the files before you go on";
@@ -82,7 +83,7 @@ pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Fai
     };
     let hub = Hub::start(parts);
     // A window may attach and look on.
-    let others = serve::serve_others(hub.clone(), Arc::new(lsp::on_disk), log_file(&setup.data_folder));
+    let others = serve::serve_others(hub.clone(), Arc::new(on_disk), log_file(&setup.data_folder));
     let code = job.run(hub.clone()).await;
     hub.ended().cancel();
     others.await;

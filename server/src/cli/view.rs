@@ -1,20 +1,19 @@
 //! A session's events on a terminal, or piped: what a person reads of a headless turn.
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 
 use protocol::content::{PlanEntry, PlanEntryStatus, Usage};
-use protocol::event::{ApplyOutcome, Severity};
+use protocol::event::Severity;
 use protocol::review::{FileChange, Hunk, HunkState, Proposal};
-use protocol::terminal::TerminalInfo;
 use protocol::turn::StopReason;
-use protocol::{Event, MessageId, TerminalId, ToolCallId};
+use protocol::{Event, MessageId, TerminalId, ToolResult};
 use providers::cost::format_cost;
 use workspace::paths;
 
 use super::style::Style;
+use crate::front::fold::{Entry, Fold, Ran};
+use crate::front::words;
 use crate::visible::{self, Colours, Pieces};
-use crate::words;
 
 /// The longest piece of a tool result's summary that is shown, in characters.
 const SUMMARY: usize = 100;
@@ -23,6 +22,7 @@ const SUMMARY: usize = 100;
 pub(super) struct View<W> {
     out: W,
     style: Style,
+    fold: Fold,
     /// The message whose text was written last.
     message: Option<MessageId>,
     /// The part of its text that depends on what comes next.
@@ -34,39 +34,24 @@ pub(super) struct View<W> {
     at_line_start: bool,
     /// True if commands' output is shown as it comes. Where it is not, it is shown plain when they have ended.
     live: bool,
-    /// The calls that run a command whose output is shown when they have ended.
-    commands: Vec<ToolCallId>,
-    /// The calls that start a command in the background, and the terminal of each.
-    starting: Vec<(ToolCallId, TerminalId)>,
-    /// What was started so, as it was last said to be.
-    jobs: HashMap<TerminalId, String>,
-    /// The plan as it was shown last.
-    plan: Vec<PlanEntry>,
-    /// True if it was said that the model's price is not known.
-    told_unpriced: bool,
+    /// True if a command's output was shown since the user's own command started.
+    own_is_shown: bool,
 }
 
 impl<W: Write> View<W> {
     /// A view of what has happened, without live output.
     pub(super) fn new(out: W, style: Style) -> Self {
-        let (commands, starting, jobs) = (Vec::new(), Vec::new(), HashMap::new());
-        let (message, at_line_start, live, plan) = (None, true, false, Vec::new());
-        let (pieces, in_output, colours) = (Pieces::default(), false, Colours::default());
-        let told_unpriced = false;
         Self {
             out,
             style,
-            message,
-            pieces,
-            in_output,
-            colours,
-            at_line_start,
-            live,
-            commands,
-            starting,
-            jobs,
-            plan,
-            told_unpriced,
+            fold: Fold::default(),
+            message: None,
+            pieces: Pieces::default(),
+            in_output: false,
+            colours: Colours::default(),
+            at_line_start: true,
+            live: false,
+            own_is_shown: false,
         }
     }
 
@@ -92,121 +77,113 @@ impl<W: Write> View<W> {
 
     /// Writes what an event says to a person. Nothing in it is obeyed by a terminal.
     pub(super) fn event(&mut self, event: &Event) -> io::Result<()> {
+        // Text comes in pieces, and a character in it may belong to the one before.
+        let is_piece = matches!(event, Event::MessageDelta { .. });
+        let visible = if is_piece { None } else { Some(visible::within(event)?) };
+        let entry = self.fold.take(visible.as_ref().unwrap_or(event));
+        entry.map_or(Ok(()), |entry| self.entry(entry))
+    }
+
+    fn entry(&mut self, entry: Entry<'_>) -> io::Result<()> {
         let style = self.style;
-        // It comes in pieces, and a character in it may belong to the one before.
-        if let Event::MessageDelta { message_id, text } = event {
-            return self.stream(message_id, text);
-        }
-        match &visible::within(event)? {
-            Event::ModelChanged { model, scripted: true } => {
-                self.line(&style.yellow(format!("{model} plays a script: no model is asked. Everything else is real.")))
+        match entry {
+            Entry::Said { message, text } => self.stream(message, text),
+            Entry::Completed { message, unsaid } => unsaid.into_iter().try_for_each(|text| self.stream(message, text)),
+            Entry::Model { id, scripted: true } => {
+                self.line(&style.yellow(format!("{id} plays a script: no model is asked. Everything else is real.")))
             }
-            Event::ModelChanged { model, .. } => {
-                self.told_unpriced = false;
-                self.line(&style.dim(format!("model {model}")))
-            }
-            Event::MessageDiscarded { .. } => self.line(&style.dim("(the answer was cut off; asking again)")),
-            Event::Retrying { attempt, delay_ms, reason, .. } => {
-                let seconds = (delay_ms + 500) / 1000;
+            Entry::Model { id, scripted: false } => self.line(&style.dim(format!("model {id}"))),
+            Entry::CutOff => self.line(&style.dim("(the answer was cut off; asking again)")),
+            Entry::Retrying { attempt, seconds, reason } => {
                 self.line(&style.yellow(format!("{reason}; retry {attempt} in {seconds} s")))
             }
-            Event::ToolCallStarted { title, .. } => self.line(&format!("{} {}", style.cyan("●"), visible::line(title))),
-            Event::PlanUpdated { entries, .. } => {
-                let before = std::mem::replace(&mut self.plan, entries.clone());
-                entries.iter().filter(|entry| !before.contains(entry)).try_for_each(|entry| self.step(entry))
-            }
-            Event::TerminalStarted { terminal_id, tool_call_id, .. } => {
-                let is_job = is_job(terminal_id);
-                if !self.live || is_job {
-                    self.commands.push(tool_call_id.clone());
-                }
-                if is_job {
-                    self.starting.push((tool_call_id.clone(), terminal_id.clone()));
-                }
-                Ok(())
-            }
-            Event::TerminalChanged { terminal } => self.job(terminal),
-            Event::ToolCallEnded { result, summary, .. } => {
-                let summary =
-                    if summary.is_empty() { first_line(&result.text) } else { visible::line(summary).into_owned() };
-                let mut said = summary.is_empty();
-                let started = self.starting.extract_if(.., |(call, _)| *call == result.tool_call_id);
-                self.jobs.extend(started.map(|(_, terminal)| (terminal, String::new())));
-                if self.commands.contains(&result.tool_call_id) {
-                    let text = result.text.trim_end();
-                    self.line(text)?;
-                    said |= text.lines().last().is_some_and(|last| last.contains(&summary));
-                }
-                if said {
-                    return Ok(());
-                }
-                let mark = if result.is_error { style.red("  ✗") } else { style.dim("  └") };
-                self.line(&format!("{mark} {}", style.dim(clip(&summary))))
-            }
-            Event::PermissionJudged { allowed: false, reason, .. } => {
-                self.line(&style.red(format!("  not allowed: {reason}")))
-            }
-            Event::EditApplied { uri, outcome: ApplyOutcome::Failed { reason }, .. } => {
-                let path = paths::from_uri(uri).map_or_else(|_| uri.clone(), |path| path.display().to_string());
+            Entry::CallStarted { title } => self.line(&format!("{} {}", style.cyan("●"), visible::line(title))),
+            Entry::Planned(steps) => steps.into_iter().try_for_each(|step| self.step(step)),
+            Entry::CallEnded { result, summary, ran, .. } => self.call_ended(result, summary, ran),
+            // How a job was when its start was told is in what the call printed.
+            Entry::Job { words, start_is_told: true } => self.line(&style.dim(visible::line(&words))),
+            Entry::Denied { reason } => self.line(&style.red(format!("  not allowed: {reason}"))),
+            Entry::NotApplied { uri, reason } => {
+                let path = paths::from_uri(uri).map_or_else(|_| uri.to_owned(), |path| path.display().to_string());
                 self.line(&style.red(format!("  {} was not changed: {reason}", visible::line(&path))))
             }
-            Event::Notice { severity, text } => self.line(&match severity {
+            Entry::Notice { severity, text } => self.line(&match severity {
                 Severity::Info => style.dim(text),
                 Severity::Warning => style.yellow(text),
                 Severity::Error => style.red(text),
             }),
-            Event::ContextTrimmed { tool_call_ids, .. } => {
-                let count = tool_call_ids.len();
-                self.line(&style.dim(format!("the context filled up: {count} old tool results were left out")))
+            Entry::Trimmed { calls } => {
+                self.line(&style.dim(format!("the context filled up: {calls} old tool results were left out")))
             }
-            Event::CommandExecuted { message, is_error, .. } => {
-                self.line(&if *is_error { style.red(message) } else { message.clone() })
+            Entry::Command { message, is_error } => {
+                self.line(&if is_error { style.red(message) } else { message.to_owned() })
             }
-            Event::UserCommandEnded { tool_call_id, text, exit_code, .. } => {
-                // What it printed was shown as it came, if it ran.
-                if !(text.is_empty() || self.live && self.commands.contains(tool_call_id)) {
-                    self.line(text)?;
+            Entry::OwnStarted { .. } => {
+                self.own_is_shown = false;
+                Ok(())
+            }
+            Entry::OwnEnded { text, exit_code, .. } => {
+                let unseen = if self.own_is_shown { notes(text) } else { text };
+                if !unseen.is_empty() {
+                    self.line(unseen)?;
                 }
                 match exit_code {
                     Some(0) => Ok(()),
-                    Some(code) => self.line(&style.red(format!("exit code {code}"))),
-                    None => self.line(&style.red("stopped, or not run")),
+                    _ => self.line(&style.red(words::of_exit(exit_code))),
                 }
             }
-            Event::TurnEnded { stop_reason, error, usage, cost, .. } => {
-                self.plan.clear();
+            Entry::TurnEnded { reason, error, usage, cost, is_unpriced } => {
                 if let Some(error) = error {
-                    let paint = if *stop_reason == StopReason::Error { Style::red } else { Style::yellow };
+                    let paint = if reason == StopReason::Error { Style::red } else { Style::yellow };
                     self.line(&paint(style, error))?;
                 }
-                self.spent(usage, *cost)
+                self.spent(usage, cost, is_unpriced)
             }
-            _ => Ok(()),
+            // The user has typed the prompt and the answers here, and what is proposed is shown when it is asked about.
+            Entry::TurnStarted { .. }
+            | Entry::Steered { .. }
+            | Entry::Asked(_)
+            | Entry::Answered { .. }
+            | Entry::Proposal(_)
+            | Entry::Accepting(_)
+            | Entry::FilesChanged { .. }
+            | Entry::Restored { .. }
+            | Entry::Job { start_is_told: false, .. } => Ok(()),
         }
+    }
+
+    /// Writes what a call came to: what its command printed, if that was not shown as it came, and a summary that says
+    /// more than that.
+    fn call_ended(&mut self, result: &ToolResult, summary: &str, ran: Option<Ran>) -> io::Result<()> {
+        let summary = if summary.is_empty() { first_line(&result.text) } else { visible::line(summary).into_owned() };
+        let mut said = summary.is_empty();
+        let is_printed = match ran {
+            Some(Ran::Command) => !self.live,
+            Some(Ran::Job) => true,
+            None => false,
+        };
+        if is_printed {
+            let text = result.text.trim_end();
+            self.line(text)?;
+            said |= text.lines().last().is_some_and(|last| last.contains(&summary));
+        }
+        if said {
+            return Ok(());
+        }
+        let mark = if result.is_error { self.style.red("  ✗") } else { self.style.dim("  └") };
+        self.line(&format!("{mark} {}", self.style.dim(clip(&summary))))
     }
 
     /// Writes what a turn took, and once that its price is not known.
-    fn spent(&mut self, usage: &Usage, cost: Option<f64>) -> io::Result<()> {
+    fn spent(&mut self, usage: &Usage, cost: Option<f64>, is_unpriced: bool) -> io::Result<()> {
         let input = usage.input + usage.cache_read + usage.cache_write;
         let cached = if usage.cache_read > 0 { format!(" ({} cached)", usage.cache_read) } else { String::new() };
-        let is_news = cost.is_none() && input + usage.output > 0 && !std::mem::replace(&mut self.told_unpriced, true);
         let cost = match cost {
             Some(cost) => format!(", {}", format_cost(cost)),
-            None if is_news => ", cost unknown: the model has no known price".into(),
+            None if is_unpriced => ", cost unknown: the model has no known price".into(),
             None => String::new(),
         };
         self.line(&self.style.dim(format!("{input} tokens in{cached}, {} out{cost}", usage.output)))
-    }
-
-    /// Writes what became of a command in the background after the call that started it, which says itself how it was
-    /// then.
-    fn job(&mut self, job: &TerminalInfo) -> io::Result<()> {
-        let words = words::of_job(job);
-        match self.jobs.get_mut(&job.terminal_id) {
-            Some(said) if *said != words && (!job.alive || job.ready.is_some()) => said.clone_from(&words),
-            _ => return Ok(()),
-        }
-        self.line(&self.style.dim(visible::line(&words)))
     }
 
     /// Writes a proposal's pending hunks as a coloured diff. Where there are several, each has its number.
@@ -256,6 +233,7 @@ impl<W: Write> View<W> {
             self.colours.begin_line();
         }
         let shown = self.colours.push(bytes);
+        self.own_is_shown = true;
         self.out.write_all(shown.as_bytes())?;
         self.at_line_start = self.colours.is_at_line_start();
         self.out.flush()
@@ -324,6 +302,13 @@ fn lines(text: &str) -> i64 {
     i64::try_from(text.lines().count()).unwrap_or(i64::MAX)
 }
 
+/// The lines in brackets at the end, which are ours and not the command's.
+fn notes(text: &str) -> &str {
+    let is_note = |line: &&str| line.starts_with('[') && line.trim_end().ends_with(']');
+    let length: usize = text.split_inclusive('\n').rev().take_while(is_note).map(str::len).sum();
+    text.get(text.len() - length..).unwrap_or_default()
+}
+
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().into()
 }
@@ -389,6 +374,26 @@ mod tests {
         view.event(&plan(vec![entry("Find \u{1b}[2Kit", PlanEntryStatus::Completed), second])).unwrap();
         let shown = String::from_utf8(out).unwrap();
         assert_eq!(shown, "  ▸ Find \\u{1b}[2Kit\n  ○ Mend it\n  ✓ Find \\u{1b}[2Kit\n");
+    }
+
+    #[test]
+    fn the_output_of_a_command_of_the_users_own_is_shown_once() {
+        let started = Event::UserCommandStarted { tool_call_id: "u".into(), command: "ls".into(), in_context: true };
+        let ended = |exit_code| Event::UserCommandEnded {
+            tool_call_id: "u".into(),
+            text: "a.txt\n[The shell ended too.]".into(),
+            exit_code,
+            duration_ms: 1,
+        };
+        let mut out = Vec::new();
+        let mut view = View::live(&mut out, Style::PLAIN);
+        view.event(&started).unwrap();
+        view.terminal(b"a.txt\n").unwrap();
+        view.event(&ended(Some(2))).unwrap();
+        view.event(&started).unwrap();
+        view.event(&ended(Some(0))).unwrap();
+        let expected = "a.txt\n[The shell ended too.]\nexit code 2\na.txt\n[The shell ended too.]\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected, "the second time it was not seen as it came");
     }
 
     #[test]

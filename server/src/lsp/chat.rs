@@ -28,12 +28,12 @@ use self::document::{MARK, Place, Prompt, lacks, read, session_line, switched};
 use self::transcript::Transcript;
 use super::abilities::Abilities;
 use super::settings::Settings;
-use super::{commands, messages, review};
+use super::{commands, review};
 use crate::config::ChatAnswers;
+use crate::front::{mentions, names};
 use crate::hub::board::Reviews;
 use crate::hub::chat_name::{CHAT, is_chat};
 use crate::hub::{Connection, DocumentEdit, Editor, Error};
-use crate::mentions;
 
 /// The interval at which a chat is written to while an answer streams in.
 const CADENCE: Duration = Duration::from_secs(1);
@@ -154,9 +154,8 @@ impl Chats {
         let chats = lock(&self.0.chats);
         let mut open: Vec<_> = chats.iter().filter(|(_, chat)| lock(&chat.view).is_open).map(|(uri, _)| uri).collect();
         open.sort_unstable();
-        let is_there = |uri: &&&String| {
-            folder.is_none_or(|folder| messages::path(uri).is_some_and(|path| path.starts_with(folder)))
-        };
+        let is_there =
+            |uri: &&&String| folder.is_none_or(|folder| names::path(uri).is_some_and(|path| path.starts_with(folder)));
         open.iter().find(is_there).or(open.first()).map(|uri| (*uri).clone())
     }
 
@@ -657,7 +656,7 @@ impl Chat {
 
 /// A prompt as it is written into a chat: [`mentions::blocks`] makes the same of it. Blocks.
 fn written(prompt: &[PromptBlock], folders: &[PathBuf], buffers: &Buffers) -> String {
-    let mention = |uri: &str| messages::path(uri).map(|path| mentions::written(&path, folders, buffers));
+    let mention = |uri: &str| names::path(uri).map(|path| mentions::written(&path, folders, buffers));
     let parts = prompt.iter().filter_map(|block| match block {
         PromptBlock::Text { text } => Some(document::quoted(text.trim_end())),
         PromptBlock::File { uri } => mention(uri),

@@ -10,13 +10,13 @@ use tower_lsp::Client;
 use super::Role;
 use super::abilities::Abilities;
 use super::chat::{Chats, usual_answers};
-use super::front::Front;
+use super::connected::Connected;
 use super::messages::Initialize;
-use super::names::{Names, Resolve};
 use super::outbox;
 use super::process;
 use super::settings::{self, Settings};
 use super::stdio::Level;
+use crate::front::names::{Names, Resolve};
 use crate::hub::{self, Hub};
 
 /// The parts of a connection.
@@ -33,7 +33,7 @@ pub(super) struct Connector {
 
 impl Connector {
     /// Connects the client to the hub.
-    pub(super) fn connect(self, params: &Initialize, over: &CancellationToken) -> Front {
+    pub(super) fn connect(self, params: &Initialize, over: &CancellationToken) -> Connected {
         let abilities = Arc::new(Abilities::new(&params.capabilities));
         let folders = params.folders();
         tracing::info!(client = ?params.client_info, ?folders, "a client connects");
@@ -77,6 +77,6 @@ impl Connector {
             });
         }
         let board = self.hub.board().clone();
-        Front { connection, outbox, abilities, names, settings, board, chats, folders, log_file: self.log_file }
+        Connected { connection, outbox, abilities, names, settings, board, chats, folders, log_file: self.log_file }
     }
 }

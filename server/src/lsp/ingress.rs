@@ -24,8 +24,8 @@ use tower_lsp::jsonrpc::{Id, Request, Response};
 
 use super::backend::Backend;
 use super::connect::Connector;
+use super::connected::Connected;
 use super::frames::MALFORMED;
-use super::front::Front;
 use super::messages::typed;
 use super::stdio::Answers;
 use super::{error, methods};
@@ -47,9 +47,9 @@ pub(super) struct Ingress {
 enum Stage {
     /// It has not said `initialize`.
     Fresh(Box<Connector>),
-    Connected(Box<Front>),
+    Connected(Box<Connected>),
     /// It has said `shutdown`. It stays connected, so that what ends now is still shown.
-    ShutDown(#[expect(dead_code, reason = "it is kept for its drop, which disconnects the client")] Box<Front>),
+    ShutDown(#[expect(dead_code, reason = "it is kept for its drop, which disconnects the client")] Box<Connected>),
     /// Its connection failed.
     Broken,
 }
@@ -88,13 +88,13 @@ impl Ingress {
 
             // The table's.
             (method, None) => {
-                if let Stage::Connected(front) = &mut self.stage {
-                    methods::notification(front, method, params.unwrap_or_default());
+                if let Stage::Connected(client) = &mut self.stage {
+                    methods::notification(client, method, params.unwrap_or_default());
                 }
                 now(None)
             }
             (method, Some(id)) => match &mut self.stage {
-                Stage::Connected(front) => match methods::request(front, method, params.unwrap_or_default()) {
+                Stage::Connected(client) => match methods::request(client, method, params.unwrap_or_default()) {
                     Ok(answer) => self.wait(id, answer),
                     Err(error) => now(Some(error::response(id, error))),
                 },
@@ -117,9 +117,9 @@ impl Ingress {
             _ => return self.framework(request),
         };
         if let Stage::Fresh(connector) = std::mem::replace(&mut self.stage, Stage::Broken) {
-            let front = connector.connect(&params, &self.over);
-            self.framework.inner().answer(&front.abilities);
-            self.stage = Stage::Connected(Box::new(front));
+            let client = connector.connect(&params, &self.over);
+            self.framework.inner().answer(&client.abilities);
+            self.stage = Stage::Connected(Box::new(client));
         }
         // The framework reads all that a client can do by LSP's full types, and refuses it all for one value that they
         // do not know; it has no use for it.
@@ -129,8 +129,8 @@ impl Ingress {
     fn shutdown(&mut self, id: Id) -> Reply {
         if let Stage::Connected(_) = &self.stage {
             self.shut_down.store(true, Ordering::SeqCst);
-            if let Stage::Connected(front) = std::mem::replace(&mut self.stage, Stage::Broken) {
-                self.stage = Stage::ShutDown(front);
+            if let Stage::Connected(client) = std::mem::replace(&mut self.stage, Stage::Broken) {
+                self.stage = Stage::ShutDown(client);
             }
         }
         self.framework(Request::build("shutdown").id(id))

@@ -10,8 +10,8 @@ use protocol::Range;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use workspace::buffers::Change;
-use workspace::paths;
 
+use crate::front::names::path;
 pub(super) use crate::hub::request::typed;
 
 /// The longest name and version of an editor, in characters.
@@ -224,11 +224,6 @@ pub(super) struct ExecuteCommand {
 #[derive(Deserialize)]
 pub(super) struct ProgressCancel {
     pub(super) token: Value,
-}
-
-/// The path that a URI names, if it is a file's.
-pub(super) fn path(uri: &str) -> Option<PathBuf> {
-    paths::from_uri(uri).inspect_err(|error| tracing::debug!(uri, %error, "not a file")).ok()
 }
 
 #[cfg(test)]

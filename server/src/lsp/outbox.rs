@@ -3,8 +3,6 @@
 //! Nobody waits in it. Requests to the client wait side by side, each with a deadline; events come from cursors and are
 //! read on only while the way out is clear. The hub sees it as its port [`Editor`].
 
-mod cursors;
-
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,15 +32,15 @@ use tower_lsp::Client;
 use tower_lsp::jsonrpc;
 use workspace::shell::Spool;
 
-use self::cursors::{Cursors, Item};
 use super::abilities::Abilities;
 use super::chat::Chats;
 use super::convert;
-use super::names::Names;
 use super::progress::{Progress, Step};
 use super::review::Shown;
 use super::settings::{self, SECTION, Settings};
 use super::stdio::Level;
+use crate::front::cursors::{Cursors, Item};
+use crate::front::names::Names;
 use crate::hub::board::Reviews;
 use crate::hub::{Connection, DocumentEdit, Editor, EditorError, Feed};
 

@@ -14,8 +14,8 @@ use workspace::text::PositionEncoding;
 use super::abilities::Abilities;
 use super::commands::{self, Target};
 use super::convert;
-use super::messages::{self, CodeActions};
-use super::names::Names;
+use super::messages::CodeActions;
+use crate::front::names::{self, Names};
 use crate::hub::board::Reviews;
 
 /// Who says so, in a hint.
@@ -133,7 +133,7 @@ pub(super) fn lenses(reviews: &Reviews, file: &Path) -> Vec<CodeLens> {
 /// The proposals for a file, by its path with links resolved, which is how proposals name it too.
 fn of_file<'r>(reviews: &'r Reviews, file: &Path) -> impl Iterator<Item = (&'r SessionId, &'r Proposal)> {
     let all = reviews.iter().flat_map(|(session, proposals)| proposals.iter().map(move |proposal| (session, proposal)));
-    all.filter(move |(_, proposal)| messages::path(&proposal.uri).is_some_and(|of| of == file))
+    all.filter(move |(_, proposal)| names::path(&proposal.uri).is_some_and(|of| of == file))
 }
 
 fn pending(proposal: &Proposal) -> impl Iterator<Item = &Hunk> {

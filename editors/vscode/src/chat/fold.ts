@@ -1,12 +1,13 @@
 // What the chat shows of a session, as a fold of its events. Pure: the host folds a session that is opened and hands over
-// its end, and the webview goes on from there.
+// its end, and the webview goes on from there. What the editor around it shows too is not derived here again: `session/fold.ts`
+// gives it.
 
 import type {
-  AutoScope, Direction, Event, FileImage, Hunk, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal, ProposalId,
+  AutoScope, Direction, Event, FileImage, Hunk, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal,
   QueueId, RestoreStep, SequencedEvent, StopReason, TerminalInfo, ToolCallId, TurnId, Usage,
 } from '../generated/protocol';
-import { openProposals, type Groups } from '../session/fold';
-import { waitingInWords, type Terminals } from '../terminal/state';
+import { type AcceptEdits, begin, fold, type Groups, later, openProposals, type SessionState } from '../session/fold';
+import { corrected, waitingInWords, type Terminals } from '../terminal/state';
 import { autoInWords, changedFiles, formattedInWords, restoredFiles, type FileNews } from './news';
 import { Commands, fresh, type OwnEntry, type ToolEntry } from './ran';
 
@@ -87,7 +88,7 @@ export interface ChatSnapshot {
   unpriced: string[];
   /** The session's folders, as URIs. */
   folders: string[];
-  accepts: AutoScope | undefined;
+  acceptEdits: AcceptEdits | undefined;
   terminals: TerminalInfo[];
 }
 
@@ -99,23 +100,15 @@ export class Chat {
   readonly entries: Entry[] = [];
   /** How many entries stand before `entries`. */
   earlier = 0;
-  readonly proposals = new Map<ProposalId, Proposal>();
+  /** What the editor around the chat shows of the session too. */
+  session: SessionState = begin();
   /** The prompts that wait, first to go first. */
   readonly queue = new Map<QueueId, PromptBlock[]>();
-  title = '';
-  model = '';
-  scripted = false;
-  cost = 0;
-  context: { used: number; limit: number } | undefined;
-  runningTurn: TurnId | undefined;
   /** The model of the last turn. Another may be chosen for the next one. */
   turnModel = '';
   /** What the running turn is at. */
   doing = '';
-  lastSeq = 0;
   folders: string[] = [];
-  /** For how long edits are accepted automatically, as was last said. */
-  accepts: AutoScope | undefined;
 
   private readonly byKey = new Map<string, Entry>();
   private readonly commands = new Commands((callId) => this.ran(callId), (ran) => this.touch(ran as Entry));
@@ -139,32 +132,59 @@ export class Chat {
   }
 
   /** A chat that goes on from where another one stood. */
-  static from({ entries, proposals, queue, saidBefore, unpriced, terminals, ...rest }: ChatSnapshot): Chat {
+  static from(snapshot: ChatSnapshot): Chat {
+    const { entries, earlier, queue, turnModel, doing, folders, saidBefore, unpriced } = snapshot;
+    const { title, model, scripted, cost, context, runningTurn, lastSeq, acceptEdits } = snapshot;
     const chat = new Chat();
-    Object.assign(chat, rest);
+    const proposals = new Map(snapshot.proposals.map((proposal) => [proposal.proposalId, proposal]));
+    const terminals = new Map(snapshot.terminals.map((terminal) => [terminal.terminalId, terminal]));
+    chat.session = { ...chat.session, title, model, scripted, cost, context, runningTurn, lastSeq, acceptEdits, proposals, terminals };
+    Object.assign(chat, { earlier, turnModel, doing, folders });
     chat.saidBefore = saidBefore;
     chat.prepend(entries, terminals);
-    for (const proposal of proposals) chat.proposals.set(proposal.proposalId, proposal);
     for (const [queueId, blocks] of queue) chat.queue.set(queueId, blocks);
     for (const known of unpriced) chat.unpriced.add(known);
     return chat;
   }
 
   /** Takes the next event. One that was seen already, or is not known, changes nothing. */
-  take({ seq, at, event }: SequencedEvent): void {
-    if (seq <= this.lastSeq) return;
-    this.lastSeq = seq;
-    this.apply(seq, event);
-    this.commands.take(event, at);
+  take(sequenced: SequencedEvent): void {
+    const before = this.session;
+    this.session = fold(before, sequenced);
+    if (this.session === before) return;
+    this.apply(sequenced.seq, sequenced.event, before);
+    this.commands.take(sequenced.event, this.terminals);
   }
 
   /** Takes the terminals as the server lists them: what ended with a server is in no event. */
   correct(list: readonly TerminalInfo[]): void {
-    this.commands.correct(list);
+    this.session = { ...this.session, terminals: corrected(this.terminals, list) };
+    this.commands.become(this.terminals);
   }
 
   get terminals(): Terminals {
-    return this.commands.terminals;
+    return this.session.terminals;
+  }
+
+  get title(): string {
+    return this.session.title;
+  }
+
+  /** The model's id; empty if it is not known. */
+  get model(): string {
+    return this.session.model ?? '';
+  }
+
+  get cost(): number {
+    return this.session.cost;
+  }
+
+  get runningTurn(): TurnId | undefined {
+    return this.session.runningTurn;
+  }
+
+  get lastSeq(): number {
+    return this.session.lastSeq;
   }
 
   /** This chat with its last entries: `count` of them, and more where a question among the earlier ones waits. */
@@ -172,13 +192,14 @@ export class Chat {
     const waits = this.entries.findIndex((entry) => entry.kind === 'question' && !entry.outcome);
     const tail = Math.max(0, this.entries.length - count);
     const from = waits >= 0 ? Math.min(waits, tail) : tail;
-    const { open, queue, title, model, scripted, cost, context, runningTurn, turnModel, doing, lastSeq, folders, accepts } = this;
+    const { open, queue, model, turnModel, doing, folders } = this;
+    const { title, scripted, cost, context, runningTurn, lastSeq, acceptEdits } = this.session;
     return {
       entries: this.entries.slice(from),
       earlier: from,
       proposals: [...open.proposed, ...open.landed],
       queue: [...queue],
-      title, model, scripted, cost, context, runningTurn, turnModel, doing, lastSeq, folders, accepts,
+      title, model, scripted, cost, context, runningTurn, turnModel, doing, lastSeq, folders, acceptEdits,
       saidBefore: saidIn(this.entries.slice(0, from)).slice(0, RECALL),
       unpriced: [...this.unpriced],
       terminals: [...this.terminals.values()],
@@ -193,7 +214,7 @@ export class Chat {
     return true;
   }
 
-  private prepend(entries: readonly Entry[], terminals?: readonly TerminalInfo[]): void {
+  private prepend(entries: readonly Entry[], terminals?: Terminals): void {
     this.entries.unshift(...entries);
     for (const entry of entries) this.know(entry);
     this.commands.know(entries.filter((entry) => entry.kind === 'tool' || entry.kind === 'own'), terminals);
@@ -224,7 +245,7 @@ export class Chat {
 
   /** The proposals with a hunk that is not decided. */
   get open(): Groups {
-    return openProposals(this.proposals.values());
+    return openProposals(this.session.proposals.values());
   }
 
   /** What was said in this session, last first. */
@@ -232,20 +253,12 @@ export class Chat {
     return [...new Set([...saidIn(this.entries), ...this.saidBefore])];
   }
 
-  private apply(seq: number, event: Event): void {
+  private apply(seq: number, event: Event, before: SessionState): void {
     switch (event.type) {
       case 'sessionStarted':
         this.folders = event.folders;
         break;
-      case 'titleChanged':
-        this.title = event.title;
-        break;
-      case 'modelChanged':
-        this.model = event.model;
-        this.scripted = event.scripted;
-        break;
       case 'turnStarted':
-        this.runningTurn = event.turnId;
         this.turnModel = event.model;
         this.doing = 'Thinking';
         this.add(`p${seq}`, {
@@ -269,9 +282,6 @@ export class Chat {
         this.answer(event.messageId, (answer) => (answer.thinking += event.text));
         this.doing = 'Thinking';
         break;
-      case 'sideAsked':
-        this.cost += event.cost ?? 0;
-        break;
       case 'editDelta':
         this.diff(event);
         this.doing = `Editing ${event.path}`;
@@ -280,7 +290,6 @@ export class Chat {
         this.dropDiffs(event.messageId);
         const said = event.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n\n');
         const thought = event.content.flatMap((block) => (block.type === 'thinking' ? [block.text] : [])).join('\n\n');
-        this.cost += event.cost ?? 0;
         if (said.trim() === '' && thought.trim() === '') {
           this.drop(event.messageId);
           break;
@@ -344,9 +353,6 @@ export class Chat {
       case 'permissionJudged':
         if (!event.allowed) this.note(seq, 'warning', `Not allowed: ${event.reason}`);
         break;
-      case 'proposalChanged':
-        this.proposals.set(event.proposal.proposalId, event.proposal);
-        break;
       case 'editApplied':
         if (event.outcome.type === 'failed') this.note(seq, 'error', `An edit was not made: ${event.outcome.reason}`);
         else this.changedBy(event.turnId, event.uri, textOnly(event.before), textOnly(event.after));
@@ -366,12 +372,9 @@ export class Chat {
         for (const { uri, steps } of event.files) for (const step of steps ?? []) this.restored(event.direction, uri, step);
         this.add(`f${seq}`, { kind: 'files', ...restoredFiles(event) });
         break;
-      case 'acceptEditsChanged': {
-        const accepts = event.on ? event.scope : undefined;
-        if (accepts !== this.accepts) this.note(seq, 'info', autoInWords(event));
-        this.accepts = accepts;
+      case 'acceptEditsChanged':
+        if (scopeOf(this.session) !== scopeOf(before)) this.note(seq, 'info', autoInWords(event));
         break;
-      }
       case 'notice':
         this.note(seq, event.severity, event.text);
         break;
@@ -380,19 +383,31 @@ export class Chat {
           kind: 'command', command: event.command, message: event.message, isError: event.isError,
         });
         break;
-      case 'contextUsed':
-        this.context = { used: event.used, limit: event.limit };
-        break;
       case 'turnEnded':
         this.ended(seq, event);
         break;
-      default:
+      // Nothing of these stands in the transcript: they are in the session's state, or in the terminals of `Commands`.
+      case 'titleChanged':
+      case 'modelChanged':
+      case 'modeChanged':
+      case 'proposalChanged':
+      case 'sideAsked':
+      case 'contextUsed':
+      case 'terminalStarted':
+      case 'terminalEnded':
+      case 'terminalInput':
+      // What was decided shows in the proposal; the others are for the model, or for undo.
+      case 'reviewDecided':
+      case 'noted':
+      case 'contextTrimmed':
+      case 'fileSeen':
         break;
+      default:
+        later(event);
     }
   }
 
   private ended(seq: number, event: Extract<Event, { type: 'turnEnded' }>): void {
-    if (event.turnId === this.runningTurn) this.runningTurn = undefined;
     this.doing = '';
     this.dropDiffs();
     for (const entry of this.entries.slice(-200)) {
@@ -526,6 +541,11 @@ export class Chat {
 }
 
 type EntryContent = Entry extends infer E ? (E extends Entry ? Omit<E, 'key' | 'version'> : never) : never;
+
+/** For how long edits are accepted automatically, if they are. */
+function scopeOf({ acceptEdits }: SessionState): AutoScope | undefined {
+  return acceptEdits?.on === true ? acceptEdits.scope : undefined;
+}
 
 /** Where an event tells of a text, its bytes are not known. */
 function textOnly(hash: string | undefined): FileImage | undefined {

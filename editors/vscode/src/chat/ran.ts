@@ -1,7 +1,7 @@
 // What the chat shows of commands: which of its entries runs in which terminal, and how that stands. Pure.
 
 import type { Event, Location, TerminalId, TerminalInfo, ToolCallId, Typist } from '../generated/protocol';
-import { corrected, foldTerminals, type Terminals } from '../terminal/state';
+import type { Terminals } from '../terminal/state';
 
 /** What is common to all that may run in a terminal. */
 export interface Ran {
@@ -59,28 +59,19 @@ export class Commands {
   /** `touch` is told which entries have changed, and `find` gives the one of a call. */
   constructor(private readonly find: (callId: ToolCallId) => Ran | undefined, private readonly touch: (ran: Ran) => void) {}
 
-  get terminals(): Terminals {
-    return this.now;
-  }
-
-  /** Takes what happened at a time in a terminal; other events change nothing. */
-  take(event: Event, at: number): void {
+  /** Takes what happened, with the terminals after it; what is not about them changes nothing. */
+  take(event: Event, after: Terminals): void {
     if (event.type === 'terminalStarted') this.started(event.toolCallId, event.terminalId);
     if (event.type === 'terminalInput') this.input(event);
-    this.become(foldTerminals(this.now, event, at));
-  }
-
-  /** Takes the terminals as the server lists them. */
-  correct(list: readonly TerminalInfo[]): void {
-    this.become(corrected(this.now, list));
+    this.become(after);
   }
 
   /** Takes entries that were there before, first to last, with the terminals as they were. Later ones stay what ran last. */
-  know(entries: Iterable<Ran>, terminals: readonly TerminalInfo[] = []): void {
+  know(entries: Iterable<Ran>, terminals?: Terminals): void {
     const known = new Map<TerminalId, Ran>();
     for (const ran of entries) if (ran.terminal !== undefined) known.set(ran.terminal, ran);
     for (const [id, ran] of known) if (!this.last.has(id)) this.last.set(id, ran);
-    if (terminals.length > 0) this.now = new Map(terminals.map((terminal) => [terminal.terminalId, terminal]));
+    if (terminals !== undefined) this.now = terminals;
   }
 
   private started(callId: ToolCallId, terminalId: TerminalId): void {
@@ -100,7 +91,8 @@ export class Commands {
     this.touch(ran);
   }
 
-  private become(after: Terminals): void {
+  /** Takes the terminals as they are now. */
+  become(after: Terminals): void {
     if (after === this.now) return;
     const before = this.now;
     this.now = after;

@@ -1,5 +1,5 @@
-// What the editor around the chat shows of a session, as a fold of its events: status bar, review, questions and
-// terminals. Pure; the chat has a fold of its own for what was said.
+// What the editor shows of a session, as a fold of its events: status bar, review, questions and terminals. Pure; the chat
+// builds on it, and adds what was said.
 
 import type {
   AutoScope, Event, Hunk, Mode, PermissionId, PermissionRequest, Proposal, ProposalId, SequencedEvent, SessionInfo, TurnId,
@@ -35,8 +35,8 @@ export interface AcceptEdits {
   project: boolean;
 }
 
-/** Before the first event. */
-export function begin(info: SessionInfo): SessionState {
+/** Before the first event. What is not told of the session its events will say. */
+export function begin(info: Pick<SessionInfo, 'title' | 'mode' | 'model'> = { title: '', mode: 'agent' }): SessionState {
   return {
     lastSeq: 0,
     title: info.title,
@@ -138,9 +138,45 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
       return { questions: without(state.questions, event.permissionId) };
     case 'proposalChanged':
       return { proposals: new Map(state.proposals).set(event.proposal.proposalId, event.proposal) };
-    default:
+    // What was said and done stands in the chat, and what runs in the terminals.
+    case 'sessionStarted':
+    case 'commandExecuted':
+    case 'steered':
+    case 'promptQueued':
+    case 'promptDequeued':
+    case 'noted':
+    case 'messageDelta':
+    case 'thinkingDelta':
+    case 'editDelta':
+    case 'messageDiscarded':
+    case 'retrying':
+    case 'planUpdated':
+    case 'toolCallStarted':
+    case 'toolCallEnded':
+    case 'permissionJudged':
+    case 'reviewDecided':
+    case 'editApplied':
+    case 'formatted':
+    case 'terminalStarted':
+    case 'terminalEnded':
+    case 'terminalChanged':
+    case 'terminalInput':
+    case 'userCommandStarted':
+    case 'userCommandEnded':
+    case 'filesChanged':
+    case 'fileSeen':
+    case 'checkpointRestored':
+    case 'notice':
+    case 'contextTrimmed':
       return {};
+    default:
+      return later(event);
   }
+}
+
+/** A kind of event that only a later server knows changes nothing. One that this version knows does not come here: the compiler sees to it. */
+export function later(_event: never): Record<string, never> {
+  return {};
 }
 
 function accepting({ on, scope }: Extract<Event, { type: 'acceptEditsChanged' }>, before: AcceptEdits | undefined): AcceptEdits {

@@ -124,7 +124,7 @@ export class Prompt {
     this.grow();
     const { chat, facts } = this;
     const running = chat?.runningTurn !== undefined;
-    const now = JSON.stringify([running, chat?.model, chat?.scripted, chat?.cost, chat?.context, chat?.doing]);
+    const now = JSON.stringify([running, chat?.model, chat?.session.scripted, chat?.cost, chat?.session.context, chat?.doing]);
     if (now === this.shown) return;
     this.shown = now;
     refill(this.buttons,
@@ -144,9 +144,9 @@ export class Prompt {
     const { chat, facts } = this;
     if (!facts) return;
     const model = chat?.model !== undefined && chat.model !== '' ? chat.model : (facts.defaultModel ?? 'no model');
-    const context = chat?.context;
+    const context = chat?.session.context;
     refill(this.status,
-      button(`${visible(model)}${chat?.scripted === true ? ' (scripted)' : ''}`, () => this.post({ type: 'pickModel' }), { class: 'link', title: 'Choose a model' }),
+      button(`${visible(model)}${chat?.session.scripted === true ? ' (scripted)' : ''}`, () => this.post({ type: 'pickModel' }), { class: 'link', title: 'Choose a model' }),
       button(`mode: ${facts.mode.replace('_', ' ')}`, () => this.post({ type: 'pickMode' }), {
         class: `link${facts.mode === 'bypass' ? ' danger' : ''}`, title: 'Choose what Azimuth may do', disabled: !facts.trusted,
       }),

@@ -155,19 +155,9 @@ impl State {
             Event::TurnEnded { usage, cost, .. } => {
                 let turn = self.open_turn.take();
                 self.turn_ended = Some(SystemTime::now());
-                self.usage += *usage;
-                self.cost += cost.unwrap_or_default();
-                if cost.is_none() && *usage != Usage::default() {
-                    self.unpriced.extend(turn.map(|turn| turn.model));
-                }
+                self.pay(turn.map(|turn| turn.model), *usage, *cost);
             }
-            Event::SideAsked { model, usage, cost, .. } => {
-                self.usage += *usage;
-                self.cost += cost.unwrap_or_default();
-                if cost.is_none() && *usage != Usage::default() {
-                    self.unpriced.insert(model.clone());
-                }
-            }
+            Event::SideAsked { model, usage, cost, .. } => self.pay(Some(model.clone()), *usage, *cost),
             Event::UserCommandStarted { tool_call_id, .. } => drop(self.user_commands.insert(tool_call_id.clone())),
             Event::UserCommandEnded { tool_call_id, .. } => drop(self.user_commands.remove(tool_call_id)),
             Event::PromptQueued { queue_id, prompt } => self.queue.push_back((queue_id.clone(), prompt.clone())),
@@ -201,7 +191,34 @@ impl State {
                 self.deleted.extend(before.clone().filter(|_| is_gone).map(|before| (uri.clone(), before)));
             }
             Event::ProposalChanged { proposal } => self.proposal_changed(proposal),
-            _ => {}
+            // These change none of this: they are only shown, or are for one of the parts above.
+            Event::CommandExecuted { .. }
+            | Event::Steered { .. }
+            | Event::MessageDelta { .. }
+            | Event::ThinkingDelta { .. }
+            | Event::EditDelta { .. }
+            | Event::MessageDiscarded { .. }
+            | Event::Retrying { .. }
+            | Event::PlanUpdated { .. }
+            | Event::ToolCallStarted { .. }
+            | Event::ToolCallEnded { .. }
+            | Event::PermissionJudged { .. }
+            | Event::TerminalEnded { .. }
+            | Event::TerminalChanged { .. }
+            | Event::TerminalInput { .. }
+            | Event::FileSeen { .. }
+            | Event::Notice { .. }
+            | Event::ContextTrimmed { .. }
+            | Event::ContextUsed { .. } => {}
+        }
+    }
+
+    /// Counts what was used of a model, and what it cost if that is known.
+    fn pay(&mut self, model: Option<String>, usage: Usage, cost: Option<f64>) {
+        self.usage += usage;
+        self.cost += cost.unwrap_or_default();
+        if cost.is_none() && usage != Usage::default() {
+            self.unpriced.extend(model);
         }
     }
 

@@ -3,20 +3,18 @@
 //! Text is given out in whole lines, so that each edit of the document leaves it readable; the end of a message ends
 //! its line.
 
-use std::collections::HashMap;
 use std::fmt::Write;
 
 use protocol::checkpoint::{ChangedFile, Direction, RestoreOutcome, RestoredFile};
 use protocol::content::{PlanEntry, PlanEntryStatus};
-use protocol::event::{ApplyOutcome, Severity};
-use protocol::permission::{PermissionOutcome, PermissionRequest};
+use protocol::event::Severity;
+use protocol::permission::PermissionRequest;
 use protocol::review::{AutoScope, HunkState, Proposal};
-use protocol::terminal::{TerminalInfo, TerminalKind};
-use protocol::turn::StopReason;
-use protocol::{AssistantBlock, Event, MessageId, PermissionId, PromptBlock, TerminalId, ToolCallId};
+use protocol::{Event, MessageId, PromptBlock};
 
 use super::document::{ANSWER, MARK, quoted};
-use crate::words;
+use crate::front::fold::{Entry, Fold};
+use crate::front::words;
 
 /// The longest line of a model's that is written; editors are slow with longer ones.
 const LONGEST_LINE: usize = 10_000;
@@ -30,30 +28,17 @@ const MOST_NAMED: usize = 10;
 /// The text to write of a session.
 #[derive(Default)]
 pub(super) struct Transcript {
+    fold: Fold,
     /// Whole lines that wait to be written.
     ready: String,
     /// The begun line of the message that streams in.
     line: String,
     /// The message that streams in, or did last.
     message: Option<MessageId>,
-    /// The titles of calls.
-    titles: HashMap<ToolCallId, String>,
-    /// The plan as it was written last.
-    plan: Vec<PlanEntry>,
-    /// The questions that stand.
-    questions: Vec<PermissionRequest>,
-    /// The last words about commands in the background.
-    jobs: HashMap<TerminalId, String>,
-    /// What became of them between turns, where the next prompt is written.
+    /// What became of commands in the background between turns, where the next prompt is written.
     meanwhile: Vec<String>,
-    /// True if edits are accepted automatically, with the scope.
-    accepting: (bool, AutoScope),
-    /// True if a turn runs.
-    is_in_turn: bool,
     /// True if the next prompt is the one that was sent from the document, and stands there already.
     is_own: bool,
-    /// True if the last turn broke off, and can be gone on with.
-    is_broken_off: bool,
 }
 
 impl Transcript {
@@ -69,12 +54,12 @@ impl Transcript {
 
     /// The questions that stand.
     pub(super) fn questions(&self) -> &[PermissionRequest] {
-        &self.questions
+        self.fold.questions()
     }
 
     /// True if the last turn broke off, and can be gone on with.
     pub(super) fn is_broken_off(&self) -> bool {
-        self.is_broken_off
+        self.fold.is_broken_off()
     }
 
     /// Writes a line of the document's own.
@@ -121,119 +106,95 @@ impl Transcript {
         self.say(&format!("{what}: {set} of {} files{rest}", files.len()));
     }
 
-    /// Says how a command in the background is. That it runs is said by the call that starts it.
-    fn job(&mut self, job: &TerminalInfo) {
-        let words = flat(&words::of_job(job));
-        let is_new = self.jobs.insert(job.terminal_id.clone(), words.clone()).is_none_or(|before| before != words);
-        if !job.alive {
-            self.jobs.remove(&job.terminal_id);
-        }
-        let is_up = !job.alive || job.ready.is_some();
-        match is_new && is_up {
-            true if self.is_in_turn => self.item(&words),
-            true => self.meanwhile.push(words),
-            false => {}
+    /// Takes what happened.
+    pub(super) fn event(&mut self, event: &Event) {
+        if let Some(entry) = self.fold.take(event) {
+            self.entry(entry);
         }
     }
 
-    /// Takes what happened.
-    pub(super) fn event(&mut self, event: &Event) {
-        match event {
-            Event::TurnStarted { prompt, .. } => {
-                self.is_broken_off = false;
-                if !std::mem::take(&mut self.is_own) && !prompt.is_empty() {
-                    self.paragraph(MARK);
-                    self.paragraph(in_words(prompt).trim_start());
-                }
-                self.paragraph(ANSWER);
-                self.is_in_turn = true;
-                std::mem::take(&mut self.meanwhile).iter().for_each(|words| self.item(words));
-                if self.accepting.0 {
-                    self.say_accepting();
+    fn entry(&mut self, entry: Entry<'_>) {
+        match entry {
+            Entry::TurnStarted { prompt } => self.turn_started(prompt),
+            Entry::Steered { prompt } => {
+                if !std::mem::take(&mut self.is_own) {
+                    self.paragraph(&format!("> {}", flat(&in_words(prompt))));
                 }
             }
-            Event::Steered { prompt, .. } if !std::mem::take(&mut self.is_own) => {
-                self.paragraph(&format!("> {}", flat(&in_words(prompt))));
-            }
-            Event::MessageDelta { message_id, text } => self.stream(message_id, text),
-            Event::MessageCompleted { message_id, content, .. } => {
-                if self.message.as_ref() != Some(message_id) {
-                    for block in content {
-                        if let AssistantBlock::Text { text, .. } = block {
-                            self.stream(message_id, text);
-                        }
-                    }
-                }
+            Entry::Said { message, text } => self.stream(message, text),
+            Entry::Completed { message, unsaid } => {
+                unsaid.into_iter().for_each(|text| self.stream(message, text));
                 self.end_line();
             }
-            Event::MessageDiscarded { .. } => self.say("The answer was cut off; asking again."),
-            Event::Retrying { reason, delay_ms, .. } => {
-                self.say(&format!("{reason}; trying again in {} s", (delay_ms + 500) / 1000));
-            }
-            Event::AcceptEditsChanged { on, scope } => {
-                self.accepting = (*on, *scope);
+            Entry::CutOff => self.say("The answer was cut off; asking again."),
+            Entry::Retrying { reason, seconds, .. } => self.say(&format!("{reason}; trying again in {seconds} s")),
+            Entry::Accepting(scope) => {
                 // Between turns it would stand where the next prompt is written; whoever switches it there is told.
-                if self.is_in_turn {
-                    self.say_accepting();
+                if self.fold.is_in_turn() {
+                    self.say_accepting(scope);
                 }
             }
-            Event::PlanUpdated { entries, .. } => self.planned(entries),
-            Event::ToolCallStarted { tool_call_id, title, .. } => {
-                self.titles.insert(tool_call_id.clone(), title.clone());
-            }
-            Event::ToolCallEnded { result, summary, .. } => {
-                let title = self.titles.remove(&result.tool_call_id);
-                let title = flat(&title.unwrap_or_else(|| String::from("a tool call")));
+            Entry::Planned(steps) => steps.into_iter().for_each(|step| self.step(step)),
+            Entry::CallEnded { title, result, summary, .. } => {
+                let title = flat(title.as_deref().unwrap_or("a tool call"));
                 let mark = if result.is_error { "✗ " } else { "" };
                 let summary = if summary.is_empty() { String::new() } else { format!(": {}", flat(summary)) };
                 self.item(&format!("{mark}{title}{summary}"));
             }
-            Event::TerminalChanged { terminal } if terminal.kind == TerminalKind::Job => self.job(terminal),
-            Event::PermissionAsked { request, .. } => self.asked(request),
-            Event::PermissionAnswered { permission_id, outcome } => self.answered(permission_id, outcome),
-            Event::PermissionJudged { allowed: false, reason, .. } => self.item(&format!("✗ {}", flat(reason))),
-            Event::ProposalChanged { proposal } if !proposal.landed => self.proposed(proposal),
-            Event::FilesChanged { tool_call_id, files, .. } => self.changed(tool_call_id.is_some(), files),
-            Event::EditApplied { uri, outcome: ApplyOutcome::Failed { reason }, .. } => {
+            Entry::Job { words, .. } => {
+                let words = flat(&words);
+                if self.fold.is_in_turn() { self.item(&words) } else { self.meanwhile.push(words) }
+            }
+            Entry::Asked(request) => self.asked(request),
+            Entry::Answered { question, outcome } => {
+                self.paragraph(&format!("> → {}", flat(words::of_answer(&question, outcome))));
+            }
+            Entry::Denied { reason } => self.item(&format!("✗ {}", flat(reason))),
+            Entry::Proposal(proposal) => self.proposed(proposal),
+            Entry::FilesChanged { by_command, files } => self.changed(by_command, files),
+            Entry::NotApplied { uri, reason } => {
                 self.item(&format!("✗ {} was not changed: {}", flat(uri), flat(reason)));
             }
-            Event::CheckpointRestored { direction, files, .. } => self.restored(*direction, files),
-            Event::CommandExecuted { message, .. } => self.paragraph(&shown(message)),
-            Event::UserCommandStarted { tool_call_id, command, in_context } => {
-                let typed = format!("{}{command}", if *in_context { "!" } else { "!!" });
-                if !std::mem::take(&mut self.is_own) && !self.is_in_turn {
+            Entry::Restored { direction, files } => self.restored(direction, files),
+            Entry::Command { message, .. } => self.paragraph(&shown(message)),
+            Entry::OwnStarted { typed } => {
+                if !std::mem::take(&mut self.is_own) && !self.fold.is_in_turn() {
                     self.paragraph(MARK);
                     self.paragraph(shown(&typed).trim_start());
                 }
-                self.titles.insert(tool_call_id.clone(), typed);
             }
-            Event::UserCommandEnded { tool_call_id, text, exit_code, .. } => {
-                let typed = self.titles.remove(tool_call_id).unwrap_or_default();
-                self.ran(&typed, text, *exit_code);
-            }
-            Event::Notice { severity: Severity::Warning | Severity::Error, text } => self.say(text),
-            Event::TurnEnded { error, stop_reason, .. } => {
+            Entry::OwnEnded { typed, text, exit_code, .. } => self.ran(&typed, text, exit_code),
+            Entry::Notice { severity: Severity::Warning | Severity::Error, text } => self.say(text),
+            Entry::TurnEnded { error, .. } => {
                 self.end_line();
-                self.is_in_turn = false;
-                self.plan.clear();
-                self.is_broken_off = *stop_reason == StopReason::Interrupted;
-                // An answer to a question of a turn that broke off goes on with it.
-                if !self.is_broken_off {
-                    self.questions.clear();
-                }
                 if let Some(error) = error {
                     self.say(error);
                 }
                 self.mark();
             }
-            _ => {}
+            // A call stands here when it has ended; the others are no part of the conversation.
+            Entry::CallStarted { .. }
+            | Entry::Model { .. }
+            | Entry::Trimmed { .. }
+            | Entry::Notice { severity: Severity::Info, .. } => {}
+        }
+    }
+
+    fn turn_started(&mut self, prompt: &[PromptBlock]) {
+        if !std::mem::take(&mut self.is_own) && !prompt.is_empty() {
+            self.paragraph(MARK);
+            self.paragraph(in_words(prompt).trim_start());
+        }
+        self.paragraph(ANSWER);
+        std::mem::take(&mut self.meanwhile).iter().for_each(|words| self.item(words));
+        if let Some(scope) = self.fold.accepting() {
+            self.say_accepting(Some(scope));
         }
     }
 
     /// Says what came of a command of the user's own, with the end of what it printed.
     fn ran(&mut self, typed: &str, text: &str, exit_code: Option<i32>) {
-        let how = exit_code.map_or_else(|| "stopped, or not run".to_owned(), |code| format!("exit code {code}"));
-        let mut words = format!("> **{}**: {how}\n", flat(typed));
+        let mut words = format!("> **{}**: {}\n", flat(typed), words::of_exit(exit_code));
         let text = shown(text);
         let skipped = text.lines().count().saturating_sub(LAST_LINES);
         if skipped > 0 {
@@ -243,35 +204,30 @@ impl Transcript {
             let _ = writeln!(words, ">     {line}");
         }
         self.paragraph(&words);
-        if !self.is_in_turn {
+        if !self.fold.is_in_turn() {
             self.mark();
         }
     }
 
     /// Says whether edits wait for the user.
-    fn say_accepting(&mut self) {
-        self.say(match self.accepting {
-            (true, AutoScope::Session) => "Edits are accepted automatically in this conversation.",
-            (true, AutoScope::Project) => "Edits are accepted automatically in this project.",
-            (false, _) => "Edits wait for your review.",
+    fn say_accepting(&mut self, scope: Option<AutoScope>) {
+        self.say(match scope {
+            Some(AutoScope::Session) => "Edits are accepted automatically in this conversation.",
+            Some(AutoScope::Project) => "Edits are accepted automatically in this project.",
+            None => "Edits wait for your review.",
         });
     }
 
-    /// The steps of a plan that are new or further than they were.
-    fn planned(&mut self, entries: &[PlanEntry]) {
-        let before = std::mem::replace(&mut self.plan, entries.to_vec());
-        for entry in entries.iter().filter(|entry| !before.contains(entry)) {
-            let content = flat(&entry.content);
-            self.item(&match entry.status {
-                PlanEntryStatus::Pending => format!("[ ] {content}"),
-                PlanEntryStatus::InProgress => format!("[ ] **now:** {content}"),
-                PlanEntryStatus::Completed => format!("[x] {content}"),
-            });
-        }
+    fn step(&mut self, step: &PlanEntry) {
+        let content = flat(&step.content);
+        self.item(&match step.status {
+            PlanEntryStatus::Pending => format!("[ ] {content}"),
+            PlanEntryStatus::InProgress => format!("[ ] **now:** {content}"),
+            PlanEntryStatus::Completed => format!("[x] {content}"),
+        });
     }
 
     fn asked(&mut self, request: &PermissionRequest) {
-        self.questions.push(request.clone());
         let options: Vec<_> = request.options.iter().map(|option| flat(&option.name)).collect();
         let mut words = format!("> **{}**\n", flat(&request.title));
         for line in shown(&request.detail).lines() {
@@ -282,25 +238,11 @@ impl Transcript {
         self.paragraph(&words);
     }
 
-    fn answered(&mut self, id: &PermissionId, outcome: &PermissionOutcome) {
-        let Some(at) = self.questions.iter().position(|question| question.permission_id == *id) else { return };
-        let question = self.questions.remove(at);
-        let words = match outcome {
-            PermissionOutcome::Selected { option_id, .. } => {
-                let option = question.options.iter().find(|option| option.option_id == *option_id);
-                option.map_or_else(|| option_id.clone(), |option| option.name.clone())
-            }
-            PermissionOutcome::Cancelled => String::from("not answered"),
-            PermissionOutcome::Moot => String::from("settled in another way"),
-        };
-        self.paragraph(&format!("> → {}", flat(&words)));
-    }
-
     fn proposed(&mut self, proposal: &Proposal) {
         let pending = proposal.hunks.iter().filter(|hunk| hunk.state == HunkState::Pending).count();
         let fresh = proposal.hunks.iter().any(|hunk| hunk.state != HunkState::Pending);
         // What is decided shows in the document that it is about.
-        if pending > 0 && !fresh {
+        if pending > 0 && !fresh && !proposal.landed {
             let changes = if pending == 1 { "1 change waits" } else { &format!("{pending} changes wait") };
             self.item(&format!("{}: {changes} for you, as hints with code actions in the file", flat(&proposal.path)));
         }
@@ -309,7 +251,7 @@ impl Transcript {
     /// Says which files others changed. In the files themselves they are hints with code actions.
     fn changed(&mut self, is_command: bool, files: &[ChangedFile]) {
         // Between turns it would stand where the next prompt is written.
-        if !self.is_in_turn {
+        if !self.fold.is_in_turn() {
             return;
         }
         let who = if is_command { "a command" } else { "another program" };
@@ -404,9 +346,11 @@ fn in_words(prompt: &[PromptBlock]) -> String {
 #[cfg(test)]
 mod tests {
     use protocol::content::{ToolKind, Usage};
-    use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind};
+    use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind, PermissionOutcome};
     use protocol::session::Mode;
-    use protocol::{ToolResult, TurnId};
+    use protocol::terminal::{TerminalInfo, TerminalKind};
+    use protocol::turn::StopReason;
+    use protocol::{AssistantBlock, ToolResult, TurnId};
     use serde_json::json;
 
     use super::super::document::is_own;
@@ -459,6 +403,19 @@ mod tests {
         transcript.event(&completed());
         transcript.event(&ended());
         assert_eq!(transcript.take(), "How are you?\n\n## You\n\n");
+    }
+
+    #[test]
+    fn an_answer_beside_which_something_else_happened_is_not_written_twice() {
+        let notice = Event::Notice { severity: Severity::Warning, text: "A server has ended.".into() };
+        let content = vec![AssistantBlock::Text { text: "Hello.\nBye.".into(), vendor: None }];
+        let (turn_id, message_id, usage) = (turn(), "m".into(), Usage::default());
+        let completed = Event::MessageCompleted { turn_id, message_id, content, usage, cost: None };
+        let text = written(&[started("Hello"), says("Hello.\n"), notice, says("Bye."), completed.clone()]);
+        assert_eq!(text, "\n## Azimuth\n\nHello.\n\n*A server has ended.*\n\nBye.\n");
+        let notice = Event::Notice { severity: Severity::Warning, text: "A server has ended.".into() };
+        let text = written(&[started("Hello"), says("Hello.\nBye."), notice, completed]);
+        assert_eq!(text, "\n## Azimuth\n\nHello.\nBye.\n\n*A server has ended.*\n");
     }
 
     #[test]

@@ -38,10 +38,26 @@ fn write_file(out: &mut String, protocol: &Protocol) -> fmt::Result {
     }
     writeln!(out, "}}\n")?;
 
+    comment(out, "", "The kinds of events, in the order of the protocol.")?;
+    writeln!(out, "M.event_kinds = {{")?;
+    for kind in event_kinds(protocol) {
+        writeln!(out, "  \"{kind}\",")?;
+    }
+    writeln!(out, "}}\n")?;
+
     comment(out, "", SAID_BY_ERROR)?;
     writeln!(out, "---@type table<azimuth.StopReason, true>")?;
     let reasons: Vec<_> = said_by_error().iter().map(|reason| format!("{reason} = true")).collect();
     writeln!(out, "M.said_by_error = {{ {} }}\n\nreturn M", reasons.join(", "))
+}
+
+fn event_kinds(protocol: &Protocol) -> impl Iterator<Item = &str> {
+    let events = protocol.types.iter().filter(|definition| definition.name == "Event");
+    let variants = events.filter_map(|definition| match &definition.shape {
+        Shape::Union(variants) => Some(variants),
+        Shape::Alias(_) | Shape::Record(_) | Shape::Words(_) => None,
+    });
+    variants.flatten().map(|variant| variant.tag.as_str())
 }
 
 fn methods(out: &mut String, table: &str, methods: &[Method]) -> fmt::Result {

@@ -1762,6 +1762,51 @@ M.error_codes = {
   notConfirmed = -32017,
 }
 
+---The kinds of events, in the order of the protocol.
+M.event_kinds = {
+  "sessionStarted",
+  "titleChanged",
+  "modelChanged",
+  "acceptEditsChanged",
+  "modeChanged",
+  "commandExecuted",
+  "turnStarted",
+  "steered",
+  "promptQueued",
+  "promptDequeued",
+  "noted",
+  "messageDelta",
+  "thinkingDelta",
+  "editDelta",
+  "messageCompleted",
+  "messageDiscarded",
+  "retrying",
+  "planUpdated",
+  "toolCallStarted",
+  "toolCallEnded",
+  "permissionAsked",
+  "permissionAnswered",
+  "permissionJudged",
+  "proposalChanged",
+  "reviewDecided",
+  "editApplied",
+  "formatted",
+  "terminalStarted",
+  "terminalEnded",
+  "terminalChanged",
+  "terminalInput",
+  "userCommandStarted",
+  "userCommandEnded",
+  "filesChanged",
+  "fileSeen",
+  "checkpointRestored",
+  "notice",
+  "contextTrimmed",
+  "sideAsked",
+  "contextUsed",
+  "turnEnded",
+}
+
 ---The reasons that `turnEnded` says as a whole in its `error`, so that no words are added.
 ---@type table<azimuth.StopReason, true>
 M.said_by_error = { max_tokens = true, refusal = true }

@@ -29,7 +29,7 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// A client's position in what it follows.
 #[derive(Default)]
-pub(super) struct Cursors {
+pub(crate) struct Cursors {
     followed: HashMap<Source, Followed>,
     last: u64,
     reading: FuturesUnordered<BoxFuture<'static, Page>>,
@@ -52,7 +52,7 @@ struct Followed {
 }
 
 /// Something to send.
-pub(super) enum Item {
+pub(crate) enum Item {
     /// An event of a session.
     Event(SessionId, Arc<SequencedEvent>),
     /// Output of a terminal, from an offset on.
@@ -85,21 +85,21 @@ struct Reader {
 
 impl Cursors {
     /// Begins to follow a session from after event `since` on.
-    pub(super) fn follow(&mut self, feed: Feed, since: u64) {
+    pub(crate) fn follow(&mut self, feed: Feed, since: u64) {
         let source = Source::Session(feed.session().clone());
         let (number, _) = self.number(&source);
         self.reading.push(events(number, source, feed, since));
     }
 
     /// Ends following a session and its terminals.
-    pub(super) fn unfollow(&mut self, session: &SessionId) {
+    pub(crate) fn unfollow(&mut self, session: &SessionId) {
         self.followed.retain(|source, _| match source {
             Source::Session(of) | Source::Terminal(of, _) => of != session,
         });
     }
 
     /// Begins to follow a terminal from offset `since` on.
-    pub(super) fn follow_terminal(&mut self, session: SessionId, terminal: TerminalId, spool: Arc<Spool>, since: u64) {
+    pub(crate) fn follow_terminal(&mut self, session: SessionId, terminal: TerminalId, spool: Arc<Spool>, since: u64) {
         let source = Source::Terminal(session, terminal);
         let (number, pace) = self.number(&source);
         self.reading.push(output(number, source, Reader { spool, next: since, gap: None, pace, read: None }));
@@ -107,19 +107,19 @@ impl Cursors {
 
     /// A client has come so far with a terminal that it follows. From the first time on it is sent no more than
     /// [`WINDOW`] ahead of that.
-    pub(super) fn acknowledge(&mut self, session: SessionId, terminal: TerminalId, offset: u64) {
+    pub(crate) fn acknowledge(&mut self, session: SessionId, terminal: TerminalId, offset: u64) {
         if let Some(followed) = self.followed.get(&Source::Terminal(session, terminal)) {
             followed.pace.send_modify(|pace| *pace = (*pace).max(Some(offset)));
         }
     }
 
     /// Ends following a terminal.
-    pub(super) fn unfollow_terminal(&mut self, session: SessionId, terminal: TerminalId) {
+    pub(crate) fn unfollow_terminal(&mut self, session: SessionId, terminal: TerminalId) {
         self.followed.remove(&Source::Terminal(session, terminal));
     }
 
     /// The next thing to send; waits while there is none. What it has read stays if it is dropped meanwhile.
-    pub(super) async fn next(&mut self) -> Item {
+    pub(crate) async fn next(&mut self) -> Item {
         loop {
             while let Some(page) = self.pages.pop_front() {
                 if self.followed.get(&page.source).is_some_and(|followed| followed.number == page.number)

@@ -18,19 +18,19 @@ use super::chat::{self, Chats};
 use super::commands::{self, Action, QUICK_FIX};
 use super::messages::{
     CodeActions, DidChange, DidChangeConfiguration, DidChangeWatchedFiles, DidChangeWorkspaceFolders, DidOpen, DidSave,
-    ExecuteCommand, OfDocument, ProgressCancel, path,
+    ExecuteCommand, OfDocument, ProgressCancel,
 };
-use super::names::Names;
 use super::outbox::Outbox;
 use super::settings::{self, SECTION, Settings};
 use super::workflows::Start;
 use super::{progress, review, workflows};
+use crate::front::names::{Names, path};
 use crate::hub::chat_name::is_chat;
 use crate::hub::request::write;
 use crate::hub::{Answer, Board, Connection, Error, Input, Request};
 
 /// A connected client.
-pub(super) struct Front {
+pub(super) struct Connected {
     pub(super) connection: Arc<Connection>,
     pub(super) outbox: Outbox,
     pub(super) abilities: Arc<Abilities>,
@@ -44,7 +44,7 @@ pub(super) struct Front {
 }
 
 /// Documents, files, folders, settings.
-impl Front {
+impl Connected {
     pub(super) fn initialized(&mut self, _: Value) {
         self.outbox.ready();
     }
@@ -145,7 +145,7 @@ impl Front {
 }
 
 /// Requests.
-impl Front {
+impl Connected {
     /// One of our own.
     pub(super) fn ours(&mut self, request: Request, answer: Answer) -> Answer {
         self.outbox.speaks();
@@ -226,7 +226,7 @@ impl Front {
 }
 
 /// Workflows.
-impl Front {
+impl Connected {
     /// Puts the prompt of a workflow into the chat: into the panel, or a chat document, which is shown.
     fn start_workflow(&self, start: Start) -> Answer {
         let file = self.names.file(&start.uri);

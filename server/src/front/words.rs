@@ -1,5 +1,6 @@
 //! What the views that are text say in the same words.
 
+use protocol::permission::{PermissionOutcome, PermissionRequest};
 use protocol::terminal::{Ready, TerminalInfo};
 
 /// The status of a command in the background: `job-1 (npm run dev) is up: it listens on port 5173`.
@@ -13,6 +14,23 @@ pub(crate) fn of_job(job: &TerminalInfo) -> String {
         (false, None, _) => "was stopped".to_owned(),
     };
     format!("{id} ({command}) {how}")
+}
+
+/// The answer to a question: the name of the option that was chosen.
+pub(crate) fn of_answer<'a>(question: &'a PermissionRequest, outcome: &'a PermissionOutcome) -> &'a str {
+    match outcome {
+        PermissionOutcome::Selected { option_id, .. } => {
+            let option = question.options.iter().find(|option| option.option_id == *option_id);
+            option.map_or(option_id, |option| &option.name)
+        }
+        PermissionOutcome::Cancelled => "not answered",
+        PermissionOutcome::Moot => "settled in another way",
+    }
+}
+
+/// The end of a command of the user's own.
+pub(crate) fn of_exit(exit_code: Option<i32>) -> String {
+    exit_code.map_or_else(|| "stopped, or not run".to_owned(), |code| format!("exit code {code}"))
 }
 
 fn what_shows(ready: &Ready) -> String {

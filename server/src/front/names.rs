@@ -13,7 +13,6 @@ use futures_util::future::{BoxFuture, Shared};
 use tokio::sync::Semaphore;
 use workspace::paths;
 
-use super::messages;
 use crate::hub::GRACE;
 
 /// The number of paths that are looked up at once.
@@ -30,10 +29,10 @@ pub fn on_disk(path: &Path) -> PathBuf {
 }
 
 /// A file with its links resolved, once the disk has answered.
-pub(super) type Resolving = Shared<BoxFuture<'static, PathBuf>>;
+pub(crate) type Resolving = Shared<BoxFuture<'static, PathBuf>>;
 
 /// The names of the open documents and the folders.
-pub(super) struct Names {
+pub(crate) struct Names {
     resolve: Arc<Resolve>,
     lookups: Arc<Semaphore>,
     stuck: Arc<Semaphore>,
@@ -63,7 +62,7 @@ impl Document {
 }
 
 impl Names {
-    pub(super) fn new(resolve: Arc<Resolve>) -> Self {
+    pub(crate) fn new(resolve: Arc<Resolve>) -> Self {
         Self::bounded(resolve, [LOOKUPS, STUCK])
     }
 
@@ -74,7 +73,7 @@ impl Names {
     }
 
     /// The client's workspace folders are these now. They are looked up.
-    pub(super) fn set_folders(&self, folders: &[PathBuf]) {
+    pub(crate) fn set_folders(&self, folders: &[PathBuf]) {
         let folders = folders.iter().map(|spelled| {
             let real = self.resolve(spelled.clone());
             // It is only ever peeked at.
@@ -85,8 +84,8 @@ impl Names {
     }
 
     /// Notes that a document is open, and has its file looked up; none if it has none.
-    pub(super) fn opened(&self, uri: &str) -> Option<Resolving> {
-        let spelled = messages::path(uri)?;
+    pub(crate) fn opened(&self, uri: &str) -> Option<Resolving> {
+        let spelled = path(uri)?;
         let file = self.resolve(spelled.clone());
         let mut open = self.open();
         open.retain(|document| document.uri != uri);
@@ -95,13 +94,13 @@ impl Names {
     }
 
     /// Notes that it is no more.
-    pub(super) fn closed(&self, uri: &str) {
+    pub(crate) fn closed(&self, uri: &str) {
         self.open().retain(|document| document.uri != uri);
     }
 
     /// The client's URI of the file that one of Azimuth's URIs names. Azimuth's have their links resolved.
-    pub(super) fn of(&self, uri: &str) -> String {
-        let Some(file) = messages::path(uri) else { return uri.to_owned() };
+    pub(crate) fn of(&self, uri: &str) -> String {
+        let Some(file) = path(uri) else { return uri.to_owned() };
         // The last one opened, where a file is open under several names.
         let open = self.open().iter().rev().find(|document| document.file() == file).map(|open| open.uri.clone());
         open.or_else(|| self.in_folder(&file)).unwrap_or_else(|| uri.to_owned())
@@ -121,8 +120,8 @@ impl Names {
     }
 
     /// The file that a URI of the client's names, links resolved as far as the disk answers in time.
-    pub(super) fn file(&self, uri: &str) -> impl Future<Output = Option<PathBuf>> + Send + use<> {
-        let spelled = messages::path(uri);
+    pub(crate) fn file(&self, uri: &str) -> impl Future<Output = Option<PathBuf>> + Send + use<> {
+        let spelled = path(uri);
         let known = self.open().iter().find(|document| document.uri == uri).map(|document| document.file.clone());
         let resolving = spelled.map(|spelled| (known.unwrap_or_else(|| self.resolve(spelled.clone())), spelled));
         async move {
@@ -165,6 +164,11 @@ impl Names {
     fn open(&self) -> MutexGuard<'_, Vec<Document>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The path that a URI names, if it is a file's.
+pub(crate) fn path(uri: &str) -> Option<PathBuf> {
+    paths::from_uri(uri).inspect_err(|error| tracing::debug!(uri, %error, "not a file")).ok()
 }
 
 #[cfg(test)]
