@@ -11,11 +11,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use agent::model::Model;
 use futures_util::future::join_all;
+use net::Clients;
 use protocol::model::ModelInfo;
 
 use self::entry::Entry;
 use self::listing::Listing;
-use crate::http::Http;
 use crate::keys;
 use crate::scripted::Recorder;
 use crate::settings::{Provider, Settings};
@@ -34,7 +34,7 @@ pub struct Catalog {
 /// What follows from the settings.
 struct State {
     settings: Settings,
-    http: Arc<Http>,
+    http: Arc<Clients>,
     /// What was last heard from each provider, in their order.
     listings: Vec<Listing>,
 }
@@ -217,7 +217,7 @@ impl Catalog {
 
 impl State {
     fn new(settings: Settings) -> Self {
-        let http = Arc::new(Http::new(settings.ca_file.clone()));
+        let http = Arc::new(Clients::new(settings.ca_file.clone()));
         let listings = settings.providers.iter().map(|_| Listing::default()).collect();
         Self { settings, http, listings }
     }

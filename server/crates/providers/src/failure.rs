@@ -3,7 +3,8 @@
 use std::time::{Duration, SystemTime};
 
 use agent::model::{ModelError, ModelErrorKind};
-use reqwest::header::HeaderMap;
+use net::header::HeaderMap;
+use net::{HttpError, NetError, Url};
 use serde_json::Value;
 
 use crate::settings::Secret;
@@ -126,7 +127,7 @@ impl Whose {
     }
 
     /// The error of a request that did not come to an answer, or of a body that broke off.
-    pub(crate) fn network(&self, failure: &reqwest::Error) -> ModelError {
+    pub(crate) fn network(&self, failure: &HttpError) -> ModelError {
         let cause = self.quote(&root_cause(failure));
         let place = self.place();
         if cause.contains("certificate") {
@@ -221,6 +222,15 @@ pub(crate) fn quote(text: &str, key: Option<&Secret>) -> String {
 /// An error.
 pub(crate) fn error(kind: ModelErrorKind, message: impl Into<String>) -> ModelError {
     ModelError { kind, message: message.into() }
+}
+
+/// There is no client to ask with.
+pub(crate) fn no_client(problem: NetError) -> ModelError {
+    let kind = match problem {
+        NetError::Ending => ModelErrorKind::Transient,
+        NetError::CaFile { .. } | NetError::NotMade(_) => ModelErrorKind::Rejected,
+    };
+    error(kind, problem.to_string())
 }
 
 /// The status that a vendor names by its code: within a stream, OpenRouter, Google and gateways send numbers.
@@ -368,25 +378,25 @@ fn http_date(text: &str) -> Option<SystemTime> {
 
 /// An address without what may be secret in it: name, password and query.
 fn public_part(address: &str) -> Option<String> {
-    let url = reqwest::Url::parse(address).ok()?;
+    let url = Url::parse(address).ok()?;
     Some(format!("{}://{}{}", url.scheme(), host_of(&url)?, url.path()))
 }
 
 /// The host and port of an address, for words. The name, the password and the query that an address may hold are left
 /// out, and so is an address that cannot be read.
 pub(crate) fn host(base_url: &str) -> String {
-    let url = reqwest::Url::parse(base_url.trim()).ok();
+    let url = Url::parse(base_url.trim()).ok();
     url.as_ref().and_then(host_of).unwrap_or_else(|| "an address that cannot be read".to_owned())
 }
 
-fn host_of(url: &reqwest::Url) -> Option<String> {
+fn host_of(url: &Url) -> Option<String> {
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
     Some(format!("{}{port}", url.host_str()?))
 }
 
 /// The innermost cause, which says most: the outer ones only say what was being done. The outermost holds the address,
 /// which may hold a key.
-fn root_cause(failure: &reqwest::Error) -> String {
+fn root_cause(failure: &HttpError) -> String {
     let Some(mut cause) = std::error::Error::source(failure) else { return "no cause is known".to_owned() };
     while let Some(inner) = cause.source() {
         cause = inner;

@@ -7,12 +7,10 @@ use agent::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, R
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream;
+use net::{Clients, Response, Url, is_loopback, read, sse};
 use protocol::model::ModelInfo;
-use reqwest::{Response, Url};
 
-use crate::failure::{Fault, Whose, error};
-use crate::http::{Http, is_loopback, key_header};
-use crate::sse;
+use crate::failure::{Fault, Whose, error, no_client};
 use crate::wire::{Decode, Pieces, Target, Wire};
 
 /// How long a request may take without a piece of an answer. While pieces come it may take as long as it
@@ -35,7 +33,7 @@ pub(crate) struct Remote {
     pub(crate) base_url: String,
     pub(crate) whose: Whose,
     pub(crate) needs_key: bool,
-    pub(crate) http: Arc<Http>,
+    pub(crate) http: Arc<Clients>,
     /// How long it may be silent.
     pub(crate) idle_timeout: Duration,
 }
@@ -84,14 +82,14 @@ impl Remote {
     /// Sends the request and waits for the head of the answer.
     async fn send(&self, url: Url, body: Vec<u8>) -> Result<Response, ModelError> {
         let wait = if is_loopback(&url) { PATIENCE } else { self.idle_timeout.min(PATIENCE) };
-        let client = self.http.client(&url).await?;
+        let client = self.http.client(&url).await.map_err(no_client)?;
         let mut post =
             client.post(url).header("content-type", "application/json").header("accept", "text/event-stream");
         for (name, value) in self.wire.headers(&self.target) {
             post = post.header(name, value);
         }
         if let Some(key) = &self.whose.key {
-            let (name, value) = key_header(self.wire, key).ok_or_else(|| {
+            let (name, value) = self.wire.key_header(key).ok_or_else(|| {
                 let source = &self.whose.key_source;
                 error(ModelErrorKind::Unauthorized, format!("the key holds what no key can hold; check {source}"))
             })?;
@@ -149,19 +147,6 @@ fn kind_of(response: &Response) -> Body {
         // Some servers call an event stream plain text, or nothing.
         Body::Events
     }
-}
-
-/// Reads a body up to a limit.
-pub(crate) async fn read(mut response: Response, limit: usize) -> Result<Vec<u8>, reqwest::Error> {
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await? {
-        let room = limit.saturating_sub(body.len());
-        body.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
-        if body.len() >= limit {
-            break;
-        }
-    }
-    Ok(body)
 }
 
 /// An answer that comes in.

@@ -25,6 +25,7 @@ pub(crate) mod testing;
 use std::collections::VecDeque;
 
 use agent::model::{ModelEvent, Request};
+use net::header::HeaderValue;
 use protocol::ToolCallId;
 use protocol::content::Usage;
 use serde_json::{Map, Value};
@@ -33,6 +34,7 @@ use sha2::{Digest, Sha256};
 pub use self::openai_chat::Dialect;
 use crate::data::Thinking;
 use crate::failure::Fault;
+use crate::settings::Secret;
 
 /// What is said of an answer that the vendor broke off.
 const FILTERED: &str = "the vendor's content filter broke the answer off";
@@ -105,12 +107,15 @@ impl Wire {
         }
     }
 
-    /// The header that carries the key, and its value.
-    pub(crate) fn key_header(self, key: &str) -> (&'static str, String) {
-        match self {
-            Self::Anthropic => ("x-api-key", key.to_owned()),
-            Self::OpenAiResponses | Self::OpenAiChat => ("authorization", format!("Bearer {key}")),
-        }
+    /// The header that carries a key, hidden from `Debug`; none if the key holds what no header can.
+    pub(crate) fn key_header(self, key: &Secret) -> Option<(&'static str, HeaderValue)> {
+        let (name, value) = match self {
+            Self::Anthropic => ("x-api-key", key.expose().to_owned()),
+            Self::OpenAiResponses | Self::OpenAiChat => ("authorization", format!("Bearer {}", key.expose())),
+        };
+        let mut value = HeaderValue::try_from(value).ok()?;
+        value.set_sensitive(true);
+        Some((name, value))
     }
 
     /// The body of a request.

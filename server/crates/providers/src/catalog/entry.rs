@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::model::Model;
+use net::Clients;
 use protocol::model::{ModelInfo, Price};
 
 use super::bare;
 use super::listing::Listed;
 use crate::data::{self, Thinking};
 use crate::failure::{Whose, host};
-use crate::http::Http;
 use crate::remote::Remote;
 use crate::settings::Provider;
 use crate::wire::{Target, Wire};
@@ -66,7 +66,7 @@ impl Entry {
     }
 
     /// The model itself.
-    pub(super) fn model(&self, provider: &Provider, http: &Arc<Http>, idle_timeout: Duration) -> Arc<dyn Model> {
+    pub(super) fn model(&self, provider: &Provider, http: &Arc<Clients>, idle_timeout: Duration) -> Arc<dyn Model> {
         Arc::new(Remote {
             info: self.info.clone(),
             wire: provider.wire,

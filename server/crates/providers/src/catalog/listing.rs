@@ -2,14 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use net::{Clients, Url, read};
 use protocol::model::Price;
-use reqwest::Url;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
 use crate::failure::{host, quote, words};
-use crate::http::{Http, key_header};
-use crate::remote::{endpoint, read};
+use crate::remote::endpoint;
 use crate::settings::Provider;
 
 /// How long a server on this machine may take that nobody spoke of. It is there at once, or not at all.
@@ -53,7 +52,7 @@ type Answer = Result<Vec<Listed>, String>;
 
 impl Listing {
     /// The provider's models, or why they are not known and what to do.
-    pub(super) async fn get(&self, provider: &Provider, http: &Http) -> Answer {
+    pub(super) async fn get(&self, provider: &Provider, http: &Clients) -> Answer {
         let mut last = self.last.lock().await;
         if let Some((asked, answer)) = &*last {
             let fresh = match answer {
@@ -79,7 +78,7 @@ impl Listing {
     }
 }
 
-async fn ask(provider: &Provider, http: &Http, patience: Duration) -> Answer {
+async fn ask(provider: &Provider, http: &Clients, patience: Duration) -> Answer {
     // Ollama's own list says what its models can do. Where there is none, it is another server in its place.
     if provider.is_local
         && provider.name == "ollama"
@@ -105,7 +104,7 @@ async fn in_time(patience: Duration, asking: impl Future<Output = Answer>) -> An
 }
 
 /// What LM Studio says of its models in a list of its own.
-async fn ask_lm_studio(provider: &Provider, http: &Http) -> Answer {
+async fn ask_lm_studio(provider: &Provider, http: &Clients) -> Answer {
     let mut told = Err("it has no list of its own".to_owned());
     for place in LM_STUDIO_LISTS {
         told = ask_at(beside(&provider.base_url, place)?, provider, http).await;
@@ -132,10 +131,10 @@ fn beside(base_url: &str, place: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-async fn ask_at(url: Url, provider: &Provider, http: &Http) -> Answer {
-    let mut get = http.client(&url).await.map_err(|error| error.message)?.get(url);
+async fn ask_at(url: Url, provider: &Provider, http: &Clients) -> Answer {
+    let mut get = http.client(&url).await.map_err(|error| error.to_string())?.get(url);
     if let Some(key) = &provider.key {
-        let (name, value) = key_header(provider.wire, key).ok_or("the key holds what no key can hold")?;
+        let (name, value) = provider.wire.key_header(key).ok_or("the key holds what no key can hold")?;
         get = get.header(name, value);
     }
     let response = get.send().await.map_err(|failure| {

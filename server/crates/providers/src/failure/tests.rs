@@ -151,7 +151,7 @@ fn the_time_to_wait_is_read_in_all_its_forms() {
 #[test]
 fn an_overloaded_vendor_that_names_a_time_is_asked_again_then() {
     let kind = |status: u16, wait: &'static str| {
-        let headers = HeaderMap::from_iter([(reqwest::header::RETRY_AFTER, wait.parse().unwrap())]);
+        let headers = HeaderMap::from_iter([(net::header::RETRY_AFTER, wait.parse().unwrap())]);
         whose().status(status, &headers, b"{}").kind
     };
     for status in [429, 500, 503, 529] {
@@ -160,14 +160,14 @@ fn an_overloaded_vendor_that_names_a_time_is_asked_again_then() {
     }
     assert_eq!(kind(503, "0"), ModelErrorKind::Transient, "no time is named, so ours counts");
     assert_eq!(kind(400, "17"), ModelErrorKind::Rejected);
-    let headers = HeaderMap::from_iter([(reqwest::header::RETRY_AFTER, "17".parse().unwrap())]);
+    let headers = HeaderMap::from_iter([(net::header::RETRY_AFTER, "17".parse().unwrap())]);
     assert!(whose().status(529, &headers, b"{}").message.contains("overloaded"));
 }
 
 #[test]
 fn a_redirection_is_told_without_what_may_be_secret_in_it() {
     for place in ["https://user:hunter2@other.example/v1?key=hunter2", "/v1?key=hunter2", "hunter2:hunter2"] {
-        let headers = HeaderMap::from_iter([(reqwest::header::LOCATION, place.parse().unwrap())]);
+        let headers = HeaderMap::from_iter([(net::header::LOCATION, place.parse().unwrap())]);
         let error = whose().status(307, &headers, b"");
         assert!(!error.message.contains("hunter2") && error.message.contains("redirection"), "{error}");
     }

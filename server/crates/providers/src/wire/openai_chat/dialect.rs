@@ -1,6 +1,6 @@
 //! What servers want differently.
 
-use reqwest::Url;
+use net::Url;
 
 use crate::wire::Target;
 use crate::wire::tool_ids::Rule;

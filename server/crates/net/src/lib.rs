@@ -1,42 +1,61 @@
-//! The HTTP clients: made at first use, so that the start costs nothing.
+//! The one way to the network: HTTP clients with the platform's certificates and proxies, bounded bodies, and
+//! server-sent events.
+//!
+//! The clients are made at first use, so that the start costs nothing. They follow no redirections, since these would
+//! take a key to where nobody said it should go.
 
 #![expect(clippy::disallowed_methods, reason = "the file of certificate authorities is read here, and nothing else")]
+
+pub mod sse;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agent::model::{ModelError, ModelErrorKind};
-use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy;
-use reqwest::{Certificate, Client, ClientBuilder, Url};
+use reqwest::{Certificate, ClientBuilder};
+pub use reqwest::{Client, Error as HttpError, Response, Url, header};
 use tokio::sync::OnceCell;
-
-use crate::failure::error;
-use crate::settings::Secret;
-use crate::wire::Wire;
 
 /// How long a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(10);
 /// How often a connection is asked whether it lives, so that a dead one is noticed.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 
+/// A client could not be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NetError {
+    /// The file of certificate authorities is of no use.
+    #[error("the file of `ca_file`, {}, {problem}", .file.display())]
+    CaFile {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The platform gives no client.
+    #[error("the HTTP client cannot be made: {0}")]
+    NotMade(String),
+    /// The process is about to end.
+    #[error("the server is ending")]
+    Ending,
+}
+
 /// The clients. Cheap until asked.
 #[derive(Debug, Default)]
-pub(crate) struct Http {
+pub struct Clients {
     ca_file: Option<PathBuf>,
     near: OnceCell<Client>,
     far: OnceCell<Client>,
 }
 
-impl Http {
+impl Clients {
     /// Clients that trust, besides the platform's, the certificate authorities of this PEM file.
-    pub(crate) fn new(ca_file: Option<PathBuf>) -> Self {
+    pub fn new(ca_file: Option<PathBuf>) -> Self {
         Self { ca_file, ..Self::default() }
     }
 
     /// True if no client was made yet.
-    #[cfg(test)]
-    pub(crate) fn is_unused(&self) -> bool {
+    pub fn is_unused(&self) -> bool {
         !self.near.initialized() && !self.far.initialized()
     }
 
@@ -44,8 +63,8 @@ impl Http {
     /// certificates, whose loading takes a while.
     ///
     /// # Errors
-    /// The file of certificate authorities cannot be used; says why.
-    pub(crate) async fn client(&self, url: &Url) -> Result<Client, ModelError> {
+    /// The client could not be made, such as when the file of certificate authorities cannot be used.
+    pub async fn client(&self, url: &Url) -> Result<Client, NetError> {
         if url.scheme() == "http" && is_loopback(url) {
             return self.near.get_or_try_init(async || near()).await.cloned();
         }
@@ -53,23 +72,15 @@ impl Http {
             let ca_file = self.ca_file.clone();
             async {
                 let made = tokio::task::spawn_blocking(move || far(ca_file.as_deref())).await;
-                made.map_err(|_| error(ModelErrorKind::Transient, "the server is ending"))?
+                made.map_err(|_| NetError::Ending)?
             }
         });
         far.await.cloned()
     }
 }
 
-/// The header that carries a key, hidden from `Debug`; none if the key holds what no header can.
-pub(crate) fn key_header(wire: Wire, key: &Secret) -> Option<(&'static str, HeaderValue)> {
-    let (name, value) = wire.key_header(key.expose());
-    let mut value = HeaderValue::try_from(value).ok()?;
-    value.set_sensitive(true);
-    Some((name, value))
-}
-
 /// True if an address is on this machine.
-pub(crate) fn is_loopback(url: &Url) -> bool {
+pub fn is_loopback(url: &Url) -> bool {
     match url.host_str() {
         Some("localhost") => true,
         Some(host) => {
@@ -80,16 +91,30 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-fn near() -> Result<Client, ModelError> {
+/// Reads a body up to a limit, in bytes.
+///
+/// # Errors
+/// The connection broke off.
+pub async fn read(mut response: Response, limit: usize) -> Result<Vec<u8>, HttpError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        let room = limit.saturating_sub(body.len());
+        body.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
+        if body.len() >= limit {
+            break;
+        }
+    }
+    Ok(body)
+}
+
+fn near() -> Result<Client, NetError> {
     build(common().no_proxy().tls_certs_only([]))
 }
 
-fn far(ca_file: Option<&Path>) -> Result<Client, ModelError> {
+fn far(ca_file: Option<&Path>) -> Result<Client, NetError> {
     let mut builder = common().http2_keep_alive_interval(KEEP_ALIVE);
     if let Some(file) = ca_file {
-        let wrong = |problem: String| {
-            error(ModelErrorKind::Rejected, format!("the file of `ca_file`, {}, {problem}", file.display()))
-        };
+        let wrong = |problem: String| NetError::CaFile { file: file.to_owned(), problem };
         let pem = std::fs::read(file).map_err(|problem| wrong(format!("cannot be read: {problem}")))?;
         let certificates =
             Certificate::from_pem_bundle(&pem).map_err(|_| wrong("holds no certificates in PEM".to_owned()))?;
@@ -108,14 +133,13 @@ fn common() -> ClientBuilder {
         .user_agent(concat!("azimuth/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT)
         .tcp_keepalive(KEEP_ALIVE)
-        // A redirection would take the key to where nobody said it should go.
         .redirect(Policy::none())
 }
 
-fn build(builder: ClientBuilder) -> Result<Client, ModelError> {
+fn build(builder: ClientBuilder) -> Result<Client, NetError> {
     builder.build().map_err(|problem| {
         let cause = std::error::Error::source(&problem).map_or_else(|| problem.to_string(), ToString::to_string);
-        error(ModelErrorKind::Rejected, format!("the HTTP client cannot be made: {cause}"))
+        NetError::NotMade(cause)
     })
 }
 
@@ -142,7 +166,7 @@ mod tests {
     #[tokio::test]
     async fn both_clients_can_be_made_though_a_provider_is_installed() {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = Http::new(None);
+        let http = Clients::new(None);
         http.client(&url("http://127.0.0.1:1")).await.unwrap();
         http.client(&url("https://example.com")).await.unwrap();
     }
@@ -153,9 +177,9 @@ mod tests {
         let empty = folder.path().join("empty.pem");
         std::fs::write(&empty, "no certificate").unwrap();
         for file in [folder.path().join("missing.pem"), empty] {
-            let error = Http::new(Some(file.clone())).client(&url("https://example.com")).await.unwrap_err();
-            assert_eq!(error.kind, ModelErrorKind::Rejected);
-            assert!(error.message.contains(&file.display().to_string()), "{error}");
+            let error = Clients::new(Some(file.clone())).client(&url("https://example.com")).await.unwrap_err();
+            assert!(matches!(&error, NetError::CaFile { file: named, .. } if *named == file));
+            assert!(error.to_string().contains(&file.display().to_string()), "{error}");
         }
     }
 }

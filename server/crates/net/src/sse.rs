@@ -11,11 +11,11 @@ const BYTE_ORDER_MARK: &[u8] = &[0xEF, 0xBB, 0xBF];
 /// An event that is longer than any vendor's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the server sent an event of more than {LIMIT} bytes")]
-pub(crate) struct TooLong;
+pub struct TooLong;
 
 /// Takes a stream apart into events.
 #[derive(Debug)]
-pub(crate) struct Decoder {
+pub struct Decoder {
     /// The beginning of a line whose end has not come yet.
     line: Vec<u8>,
     /// The data of the event whose end has not come yet, or that was just given out.
@@ -51,7 +51,10 @@ impl Decoder {
 
     /// Reads on to the end of the next event, takes what it read off the input, and gives the event's data; none if the
     /// input ends before.
-    pub(crate) fn next(&mut self, input: &mut &[u8]) -> Result<Option<&[u8]>, TooLong> {
+    ///
+    /// # Errors
+    /// A line or an event is longer than any vendor's.
+    pub fn next(&mut self, input: &mut &[u8]) -> Result<Option<&[u8]>, TooLong> {
         if std::mem::take(&mut self.given) {
             self.data.clear();
             self.has_data = false;
@@ -67,7 +70,7 @@ impl Decoder {
 
     /// What is left when the stream has ended: the data of a last event without its blank line, which some servers
     /// leave out.
-    pub(crate) fn finish(&mut self) -> Option<&[u8]> {
+    pub fn finish(&mut self) -> Option<&[u8]> {
         let line = std::mem::take(&mut self.line);
         if std::mem::take(&mut self.given) {
             self.has_data = false;
@@ -78,7 +81,7 @@ impl Decoder {
     }
 
     /// True if lines came that no event stream has, such as those of a web page.
-    pub(crate) fn is_foreign(&self) -> bool {
+    pub fn is_foreign(&self) -> bool {
         self.foreign
     }
 
