@@ -17,9 +17,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hub::visible;
 use protocol::session::Mode;
-
-use crate::visible;
 
 /// The exit code for wrong arguments, the same as clap's.
 const USAGE: u8 = 2;

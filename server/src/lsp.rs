@@ -31,6 +31,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use hub::Hub;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -42,7 +43,6 @@ use self::frames::Frames;
 use self::ingress::Ingress;
 pub use self::settings::LoadConfig;
 use crate::front::Resolve;
-use crate::hub::Hub;
 
 /// How many requests may wait for their answers before no more input is read. Far above what a client sends: at this
 /// limit the connection would be deaf to `shutdown`, too.

@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use agent::store::StoreError;
 use agent::tool::Tool;
+use hub::config::{self, Config, Editor, Sources};
+use hub::sockets::Sockets;
+use hub::{Hub, Parts};
 use store::SqliteStore;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinSet;
 use workspace::shell::supervisor;
 
-use crate::config::{self, Config, Editor, Sources};
 use crate::front::{Resolve, on_disk};
-use crate::hub::{Hub, Parts};
 use crate::lsp::{self, End, Role};
-use crate::sockets::Sockets;
 
 /// How long to wait before a connection is taken again, where the system had none to give.
 const RETRY: Duration = Duration::from_secs(1);

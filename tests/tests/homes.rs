@@ -4,11 +4,11 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use azimuth::config::{self, Config, Sources};
-use azimuth::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub, Input, Parts};
-use azimuth::sockets::Sockets;
 use futures_util::FutureExt;
 use harness::{Answer, Gate, ModelServer, Project, Setup, Wire, patiently};
+use hub::config::{self, Config, Sources};
+use hub::sockets::Sockets;
+use hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub, Input, Parts};
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
 use protocol::event::ApplyOutcome;
 use protocol::review::{Decision, DecisionTarget, HunkState, Proposal, ReviewDecideParams, ReviewListParams};

@@ -22,7 +22,7 @@ const LONG_FILES: &[(&str, usize)] = &[
     ("server/crates/workspace/src/review/proposal.rs", 868),
     ("server/crates/workspace/src/shell/sandbox/places.rs", 619),
     ("server/crates/workspace/src/syntax/definitions.rs", 664),
-    ("server/src/hub/session/problems.rs", 635),
+    ("server/crates/hub/src/session/problems.rs", 635),
     ("server/src/lsp/chat.rs", 673),
     ("server/src/lsp/outbox.rs", 617),
 ];
@@ -105,7 +105,7 @@ fn modules_beside_each_other_import_each_other_in_no_circle() {
 
 #[test]
 fn a_session_is_a_small_owner_of_parts() {
-    let text = fs::read_to_string(root().join("server/src/hub/session.rs")).unwrap();
+    let text = fs::read_to_string(root().join("server/crates/hub/src/session.rs")).unwrap();
     let (_, fields) = text.split_once("\npub(super) struct Session {\n").unwrap();
     let (fields, _) = fields.split_once("\n}").unwrap();
     let field = Regex::new(r"(?m)^    (pub(\([a-z ]+\))? )?[a-z_]+: ").unwrap();

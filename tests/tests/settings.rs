@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use azimuth::config::{self, Config, Editor, Sources};
 use azimuth::front;
-use azimuth::hub::{GRACE, Hub, Parts};
 use azimuth::lsp::{self, LoadConfig, Role};
-use azimuth::sockets::Sockets;
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire, patiently};
+use hub::config::{self, Config, Editor, Sources};
+use hub::sockets::Sockets;
+use hub::{GRACE, Hub, Parts};
 use protocol::turn::StopReason;
 use protocol::{Event, methods};
 use serde_json::{Value, json};

@@ -2,12 +2,12 @@
 //! attach to it.
 
 use agent::store::Store;
-use azimuth::sockets::Sockets;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use futures_util::FutureExt;
 use harness::window::Window;
 use harness::{Answer, Gate, ModelServer, Profile, Project, Setup, Wire};
+use hub::sockets::Sockets;
 use protocol::review::{HunkState, Proposal};
 use protocol::session::SessionOpenResult;
 use protocol::terminal::TerminalKind;

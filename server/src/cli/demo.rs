@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use agent::model::Model;
+use hub::Hub;
 use providers::scripted::Scripted;
 
 use super::exec::{Job, Prompt};
@@ -15,7 +16,6 @@ use super::setup::{Private, Setup};
 use super::signals::Signals;
 use super::style::Style;
 use super::{Demo, Failure};
-use crate::hub::Hub;
 
 /// The project: a few lines of shell with a fault in one of them, and a test that shows it with `sh` alone.
 const PROJECT: [(&str, &str); 3] = [

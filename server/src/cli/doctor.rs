@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 use agent::store::Store;
 use async_trait::async_trait;
+use hub::config::{Config, dirs};
+use hub::visible;
+use hub::{self, confinement};
 use protocol::ToolCallId;
 use protocol::servers::ServerState;
 use protocol::terminal::SandboxMode;
@@ -20,9 +23,7 @@ use workspace::shell::{Confinement, RunOptions, Shell, ShellConfig, Trust, progr
 use super::Failure;
 use super::setup::{Private, configuration, environment, log_file};
 use super::style::Style;
-use crate::config::{Config, dirs};
-use crate::hub::{self, confinement};
-use crate::{serve, visible};
+use crate::serve;
 
 /// Checks everything a user can mend. Exits with 1 if something does not work.
 pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {

@@ -12,6 +12,8 @@ use agent::commands::{self, Command, Invocation};
 use agent::permission::{Action, Case, Rule, Rules, SourcedRule, Surroundings, Verdict, accepting_rule, judge, weight};
 use agent::user_command;
 use async_trait::async_trait;
+use hub::visible;
+use hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub};
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
 use protocol::methods::{self, Request as Method};
 use protocol::model::ModelSelectParams;
@@ -35,8 +37,7 @@ use super::style::Style;
 use super::view::{View, is_job};
 use super::{Exec, Failure, complain};
 use crate::front::{mentions, on_disk};
-use crate::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub};
-use crate::{serve, visible};
+use crate::serve;
 
 /// The message if accepted edits, or the results of a slash command, do not arrive in time.
 const LATE: &str = "the turn is over, but what came of it did not arrive in time; look at the files before you go on";

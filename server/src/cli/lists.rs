@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use agent::store::{SessionFilter, Store};
+use hub::visible;
 use protocol::{Event, PromptBlock, SessionId};
 use providers::cost::format_cost;
 use store::Imported;
@@ -15,7 +16,6 @@ use super::setup::Setup;
 use super::style::Style;
 use super::view::View;
 use super::{Failure, Sessions};
-use crate::visible;
 
 /// Lists, shows, deletes, exports and imports sessions.
 pub(super) fn sessions(command: Sessions, log: Option<String>) -> Result<ExitCode, Failure> {

@@ -4,6 +4,7 @@ use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 
 use agent::permission::{FOR_A_PERSON, steers_us};
+use hub::visible;
 use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind, PermissionRequest};
 use protocol::review::{HunkState, Proposal};
 use protocol::{HunkId, PermissionId};
@@ -12,7 +13,6 @@ use tokio::sync::mpsc;
 use super::signals::Signals;
 use super::style::Style;
 use super::view::View;
-use crate::visible;
 
 /// Who answers.
 pub(super) enum Answerer {

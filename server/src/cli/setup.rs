@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use hub::Parts;
+use hub::config::{self, Config, Editor, Sources, dirs};
+use hub::log;
+use hub::sockets::Sockets;
 use store::SqliteStore;
 use tempfile::TempDir;
 
 use super::Failure;
-use crate::config::{self, Config, Editor, Sources, dirs};
-use crate::hub::Parts;
-use crate::sockets::Sockets;
-use crate::{log, serve};
+use crate::serve;
 
 /// The parts that a subcommand works with.
 pub(super) struct Setup {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use hub::visible::{self, Colours, Pieces};
 use protocol::content::{PlanEntry, PlanEntryStatus, Usage};
 use protocol::event::Severity;
 use protocol::review::{FileChange, Hunk, HunkState, Proposal};
@@ -13,7 +14,6 @@ use workspace::paths;
 use super::style::Style;
 use crate::front::fold::{Entry, Fold, Ran};
 use crate::front::words;
-use crate::visible::{self, Colours, Pieces};
 
 /// The longest piece of a tool result's summary that is shown, in characters.
 const SUMMARY: usize = 100;

@@ -9,12 +9,11 @@ use agent::store::StoreError;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
+use hub::Feed;
 use protocol::{SequencedEvent, SessionId, TerminalId};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use workspace::shell::Spool;
-
-use crate::hub::Feed;
 
 /// The most bytes of a terminal's output in one message.
 const CHUNK: usize = 32 * 1024;

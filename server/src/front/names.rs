@@ -10,10 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
+use hub::GRACE;
 use tokio::sync::Semaphore;
 use workspace::paths;
-
-use crate::hub::GRACE;
 
 /// The number of paths that are looked up at once.
 const LOOKUPS: usize = 16;

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use hub::Hub;
 use lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CodeLensOptions, ExecuteCommandOptions,
     InitializeParams, InitializeResult, OneOf, PositionEncodingKind, SaveOptions, ServerCapabilities, ServerInfo,
@@ -16,7 +17,6 @@ use workspace::text::PositionEncoding;
 
 use super::abilities::Abilities;
 use super::{commands, workflows};
-use crate::hub::Hub;
 
 /// How long the end of all sessions may take. What is not stored by then is stored no more than after a kill: all that
 /// was shown.

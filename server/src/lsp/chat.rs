@@ -14,6 +14,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use hub::board::Reviews;
+use hub::chat_name::{CHAT, is_chat};
+use hub::config::ChatAnswers;
+use hub::{Connection, DocumentEdit, Editor, Error};
 use protocol::permission::PermissionRequest;
 use protocol::session::{SessionNewParams, SessionOpenParams};
 use protocol::turn::{TurnStartParams, TurnSteerParams};
@@ -29,11 +33,7 @@ use self::transcript::Transcript;
 use super::abilities::Abilities;
 use super::settings::Settings;
 use super::{commands, review};
-use crate::config::ChatAnswers;
 use crate::front::{mentions, names};
-use crate::hub::board::Reviews;
-use crate::hub::chat_name::{CHAT, is_chat};
-use crate::hub::{Connection, DocumentEdit, Editor, Error};
 
 /// The interval at which a chat is written to while an answer streams in.
 const CADENCE: Duration = Duration::from_secs(1);

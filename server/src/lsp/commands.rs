@@ -1,5 +1,6 @@
 //! The commands of `workspace/executeCommand`: each is one of our own requests, for clients that cannot send those.
 
+use hub::{self, Answer, Error, Request};
 use lsp_types::{Command, Diagnostic};
 use protocol::methods::{self, Request as _};
 use protocol::review::{Decision, DecisionTarget, Hunk, Proposal, ReviewDecideParams};
@@ -11,7 +12,6 @@ use super::abilities::{Abilities, LLM_GENERATED};
 use super::error;
 use super::messages::{Document, ExecuteCommand, typed};
 use super::workflows::Start;
-use crate::hub::{self, Answer, Error, Request};
 
 /// Accepts a hunk. Takes a [`Target`] with a hunk.
 pub(super) const ACCEPT: &str = "azimuth.review.accept";

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use hub::{self, Hub};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower_lsp::Client;
@@ -17,7 +18,6 @@ use super::process;
 use super::settings::{self, Settings};
 use super::stdio::Level;
 use crate::front::names::{Names, Resolve};
-use crate::hub::{self, Hub};
 
 /// The parts of a connection.
 pub(super) struct Connector {

@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
+use hub::chat_name::is_chat;
+use hub::request::write;
+use hub::{Answer, Board, Connection, Error, Input, Request};
 use lsp_types::MessageType;
 use protocol::methods;
 use protocol::session::PromptPutParams;
@@ -25,9 +28,6 @@ use super::settings::{self, SECTION, Settings};
 use super::workflows::Start;
 use super::{progress, review, workflows};
 use crate::front::names::{Names, path};
-use crate::hub::chat_name::is_chat;
-use crate::hub::request::write;
-use crate::hub::{Answer, Board, Connection, Error, Input, Request};
 
 /// A connected client.
 pub(super) struct Connected {

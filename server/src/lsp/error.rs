@@ -1,11 +1,11 @@
 //! Answers in the framework's terms: the only place that makes its errors.
 
+use hub::Error;
 use protocol::ErrorCode;
 use serde_json::Value;
 use tower_lsp::jsonrpc::{self, Id, Response};
 
 use super::frames::Fault;
-use crate::hub::Error;
 
 /// The answer to a request that failed.
 pub(super) fn response(id: Id, error: Error) -> Response {

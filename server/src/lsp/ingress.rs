@@ -13,6 +13,7 @@ use std::task::{Context, Poll};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use hub::{Answer, Error};
 use protocol::ErrorCode;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -29,7 +30,6 @@ use super::frames::MALFORMED;
 use super::messages::typed;
 use super::stdio::Answers;
 use super::{error, methods};
-use crate::hub::{Answer, Error};
 
 /// The service in front of the framework's.
 pub(super) struct Ingress {

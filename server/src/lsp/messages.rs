@@ -12,7 +12,7 @@ use serde_json::Value;
 use workspace::buffers::Change;
 
 use crate::front::names::path;
-pub(super) use crate::hub::request::typed;
+pub(super) use hub::request::typed;
 
 /// The longest name and version of an editor, in characters.
 const LONGEST_NAME: usize = 80;

@@ -1,13 +1,13 @@
 //! The table of methods: which goes where, in groups by where it runs. The lifecycle (`initialize`, `shutdown`, `exit`)
 //! and `$/cancelRequest` are not here, since they concern the connection itself: see the ingress.
 
+use hub::{self, Answer, Error};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::connected::Connected;
 use super::error;
 use super::messages::typed;
-use crate::hub::{self, Answer, Error};
 
 /// Takes a notification. One that we do not have, or that does not fit, is passed over, as LSP has it.
 pub(super) fn notification(client: &mut Connected, method: &str, params: Value) {

@@ -14,6 +14,8 @@ use base64::prelude::BASE64_STANDARD;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
+use hub::board::Reviews;
+use hub::{Connection, DocumentEdit, Editor, EditorError, Feed};
 use lsp_types::MessageType;
 use protocol::editor::{EditorFormatParams, EditorFormatResult, EditorSaveResult, EditorTextResult};
 use protocol::event::EventParams;
@@ -41,8 +43,6 @@ use super::settings::{self, SECTION, Settings};
 use super::stdio::Level;
 use crate::front::cursors::{Cursors, Item};
 use crate::front::names::Names;
-use crate::hub::board::Reviews;
-use crate::hub::{Connection, DocumentEdit, Editor, EditorError, Feed};
 
 /// The time that the client has to answer a request, except for questions to the user.
 const DEADLINE: Duration = Duration::from_secs(10);

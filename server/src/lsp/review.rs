@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use hub::board::Reviews;
 use lsp_types::{CodeLens, Diagnostic, DiagnosticSeverity, Range};
 use protocol::SessionId;
 use protocol::review::{FileChange, Hunk, HunkState, Proposal};
@@ -16,7 +17,6 @@ use super::commands::{self, Target};
 use super::convert;
 use super::messages::CodeActions;
 use crate::front::names::{self, Names};
-use crate::hub::board::Reviews;
 
 /// Who says so, in a hint.
 pub(super) const SOURCE: &str = "azimuth";

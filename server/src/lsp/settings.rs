@@ -8,15 +8,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
+use hub::config::{self, ChatAnswers, Config, Editor};
+use hub::log;
+use hub::{Coming, Connection, GRACE, Input};
 use lsp_types::MessageType;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 
 use super::outbox::Outbox;
-use crate::config::{self, ChatAnswers, Config, Editor};
-use crate::hub::{Coming, Connection, GRACE, Input};
-use crate::log;
 
 /// Resolves the configuration out of all its layers, with what the editor says and the workspace folders.
 pub type LoadConfig = dyn Fn(Editor, &[PathBuf]) -> Config + Send + Sync;

@@ -174,10 +174,8 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
   }
 }
 
-/** A kind of event that only a later server knows changes nothing. One that this version knows does not come here: the compiler sees to it. */
-export function later(_event: never): Record<string, never> {
-  return {};
-}
+/** Passes over a kind of event that only a later server knows. The compiler lets none that this version knows come here. */
+export const later: (event: never) => Record<string, never> = () => ({});
 
 function accepting({ on, scope }: Extract<Event, { type: 'acceptEditsChanged' }>, before: AcceptEdits | undefined): AcceptEdits {
   return { on, scope, project: scope === 'project' ? on : (before?.project ?? false) };

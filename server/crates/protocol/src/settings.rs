@@ -1,6 +1,6 @@
 //! The table of settings: the one definition of each.
 //!
-//! From it follow how a layer of the configuration is read and what each layer may say (`server/src/config`), and the
+//! From it follow how a layer of the configuration is read and what each layer may say (`server/crates/hub/src/config`), and the
 //! generated files: the tables in `docs/configuration.md` and `docs/vscode.md`, the schema of `config.toml`, and the
 //! settings of the VS Code extension with what it sends of them. The order is the one in which users read them.
 
@@ -152,7 +152,7 @@ pub const SETTINGS: &[Setting] = &[
         default: Unset("`info`"),
         who: EDITOR,
         words: "The log level: `error`, `warn`, `info`, `debug`, `trace` or `off`, or a filter such as \
-                `azimuth=debug,warn`.",
+                `hub=debug,warn`.",
         more: None,
     },
     Setting {

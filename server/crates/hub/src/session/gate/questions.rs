@@ -1,0 +1,130 @@
+//! The questions that stand, and their answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agent::session::Answer;
+use protocol::permission::{PermissionAbout, PermissionAnswerParams, PermissionOutcome, PermissionRequest};
+use protocol::{ErrorCode, Event, PermissionId, ToolCallId};
+use tokio::sync::oneshot;
+
+use crate::Error;
+
+/// The questions that stand.
+#[derive(Default)]
+pub(super) struct Questions(BTreeMap<PermissionId, Question>);
+
+struct Question {
+    request: PermissionRequest,
+    /// The turn that waits; none if it ended with an earlier process.
+    asker: Option<oneshot::Sender<Answer>>,
+}
+
+/// A question that is closed: once that is recorded, whoever asked is to hear the answer.
+#[must_use]
+pub(in crate::session) struct Closed {
+    pub(super) event: Event,
+    pub(super) asker: Asker,
+}
+
+/// Who asked a question, if a turn still waits, and the answer.
+pub(in crate::session) struct Asker(Option<(oneshot::Sender<Answer>, Answer)>);
+
+/// A question that the user answered, and what follows where its turn waits no longer.
+pub(super) struct Answered {
+    pub(super) closed: Closed,
+    pub(super) follow: Option<Follow>,
+}
+
+/// What follows on an answer for which no turn waits.
+#[derive(Debug, PartialEq)]
+pub(super) enum Follow {
+    /// What it says of trust is kept, and then the turn goes on.
+    KeepTrust(Answer),
+    /// The turn goes on, with this answer to what the call asked, if a call did.
+    Resume(Option<ToolCallId>, Answer),
+}
+
+impl Asker {
+    /// Gives the answer.
+    pub(super) fn tell(self) {
+        if let Some((asker, answer)) = self.0 {
+            let _ = asker.send(answer);
+        }
+    }
+}
+
+impl Questions {
+    /// Those that an earlier process left.
+    pub(super) fn standing(requests: impl IntoIterator<Item = PermissionRequest>) -> Self {
+        let question = |request: PermissionRequest| {
+            let id = request.permission_id.clone();
+            (id, Question { request, asker: None })
+        };
+        Self(requests.into_iter().map(question).collect())
+    }
+
+    /// One more stands.
+    pub(super) fn put(&mut self, request: PermissionRequest, asker: oneshot::Sender<Answer>) {
+        self.0.insert(request.permission_id.clone(), Question { request, asker: Some(asker) });
+    }
+
+    /// Nobody waits for their answers any more.
+    pub(super) fn leave(&mut self) {
+        self.0.values_mut().for_each(|question| question.asker = None);
+    }
+
+    /// Takes the user's answer. None if the question, one of `asked`, stands no longer.
+    ///
+    /// # Errors
+    /// There never was such a question, or the answer is none of its options.
+    pub(super) fn answer(
+        &mut self,
+        params: PermissionAnswerParams,
+        asked: &BTreeSet<PermissionId>,
+    ) -> Result<Option<Answered>, Error> {
+        let PermissionAnswerParams { permission_id: id, option_id, message, .. } = params;
+        let Some(Question { request, .. }) = self.0.get(&id) else {
+            // Answered in another view, or by the turn's end: harmless, as long as it was a question of this session.
+            return if asked.contains(&id) { Ok(None) } else { Err(Error::not_found("question", &id)) };
+        };
+        if !request.options.iter().any(|option| option.option_id == option_id) {
+            let options: Vec<_> = request.options.iter().map(|option| option.option_id.as_str()).collect();
+            let text = format!("invalid params: `optionId`: {option_id} is none of {}", options.join(", "));
+            return Err(Error::new(ErrorCode::InvalidParams, text));
+        }
+        let Some(Question { request, asker }) = self.0.remove(&id) else { return Ok(None) };
+        let outcome = PermissionOutcome::Selected { option_id: option_id.clone(), message: message.clone() };
+        let event = Event::PermissionAnswered { permission_id: id, outcome };
+        let answer = Answer::Selected { option_id, message };
+        let (asker, follow) = match asker {
+            Some(asker) => (Some((asker, answer)), None),
+            None => (None, Some(follow(request, answer))),
+        };
+        Ok(Some(Answered { closed: Closed { event, asker: Asker(asker) }, follow }))
+    }
+
+    /// Closes those that are such by what they are about and by whether a turn waits. The answer is
+    /// [`Answer::Cancelled`] or [`Answer::Moot`].
+    pub(super) fn close(&mut self, answer: &Answer, is_one: impl Fn(PermissionAbout, bool) -> bool) -> Vec<Closed> {
+        let closed = self.0.extract_if(.., |_, question| is_one(question.request.about, question.asker.is_some()));
+        let closed = closed.map(|(permission_id, question)| {
+            let outcome = match answer {
+                Answer::Moot => PermissionOutcome::Moot,
+                _ => PermissionOutcome::Cancelled,
+            };
+            let asker = Asker(question.asker.map(|asker| (asker, answer.clone())));
+            Closed { event: Event::PermissionAnswered { permission_id, outcome }, asker }
+        });
+        closed.collect()
+    }
+}
+
+fn follow(request: PermissionRequest, answer: Answer) -> Follow {
+    match request.about {
+        PermissionAbout::Trust => Follow::KeepTrust(answer),
+        // It is asked anew, by who wants the program then: the answer was to a question whose program may have changed.
+        PermissionAbout::Program => Follow::Resume(None, Answer::Moot),
+        // The turn that asked ended with an earlier process: it goes on from here, with the answer.
+        _ => Follow::Resume(request.tool_call_id, answer),
+    }
+}

@@ -1,0 +1,366 @@
+//! Slash commands, executed. They are the user's own words to Azimuth and no part of the model's context.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use agent::commands::{COMMANDS, Command, Invocation};
+use agent::model::Model;
+use agent::store::SessionFilter;
+use protocol::checkpoint::{
+    CheckpointFile, CheckpointListParams, CheckpointPreviewParams, CheckpointRestoreParams, CheckpointState,
+    ConfirmedFile, Direction, RestoreOutcome, RestoredFile,
+};
+use protocol::methods::{self, Request as Method};
+use protocol::permission::{PermissionListParams, PermissionRevokeParams, RuleEffect, RuleInfo};
+use protocol::review::{AutoScope, ReviewAutoParams};
+use protocol::session::Mode;
+use protocol::{Event, SessionId, TurnId};
+use providers::cost::format_cost;
+use tokio::sync::oneshot;
+use workspace::paths;
+
+use super::preparation::{Preparation, post_as};
+use crate::feed::blocking;
+use crate::post::Message;
+use crate::session::gate::{self, BYPASS};
+use crate::session::{NewSession, resolve_model};
+use crate::{Error, Request, feed};
+
+/// How many sessions `/conversations` lists.
+const LIST: usize = 20;
+
+/// What a prompt's commands came to.
+#[derive(Default)]
+pub(super) struct Done {
+    pub(super) events: Vec<Event>,
+    pub(super) mode: Option<Mode>,
+    /// True if the user confirmed that mode.
+    pub(super) confirmed: bool,
+    pub(super) model: Option<Arc<dyn Model>>,
+    pub(super) switch_to: Option<SessionId>,
+}
+
+/// Executes a command and notes what came of it.
+pub(super) async fn execute(preparation: &Preparation, invocation: Invocation, done: &mut Done) {
+    let result = match invocation.command {
+        Ok(command) => run(preparation, command, done).await,
+        Err(problem) => Err(problem),
+    };
+    let (message, is_error) = match result {
+        Ok(message) => (message, false),
+        Err(message) => (message, true),
+    };
+    done.events.push(Event::CommandExecuted { command: invocation.text, message, is_error });
+}
+
+async fn run(preparation: &Preparation, command: Command, done: &mut Done) -> Result<String, String> {
+    match command {
+        Command::Help => Ok(help()),
+        Command::Mode(None) => {
+            let mode = done.mode.unwrap_or(preparation.info.mode);
+            Ok(format!("mode {}", mode_name(mode)))
+        }
+        Command::Mode(Some(mode)) => {
+            done.mode = Some(mode);
+            Ok(format!("mode {}", mode_name(mode)))
+        }
+        Command::Bypass { confirmed } => {
+            if let Some(error) = gate::refused(&preparation.config, Mode::Bypass, true) {
+                return Err(error.message);
+            }
+            if !confirmed {
+                return Ok(format!("{BYPASS}.\n\nIf that is what you want, send `/mode bypass yes`."));
+            }
+            (done.mode, done.confirmed) = (Some(Mode::Bypass), true);
+            Ok(format!("mode {}", mode_name(Mode::Bypass)))
+        }
+        Command::Permissions(number) => permission_rules(preparation, number).await,
+        Command::Model(None) => Ok(models(preparation).await),
+        Command::Model(Some(name)) => {
+            let model = resolve_model(&preparation.shared, &name).await.map_err(|error| error.message)?;
+            let info = model.info();
+            done.events.push(Event::ModelChanged { model: info.id.clone(), scripted: info.scripted });
+            let text = format!("model {} ({})", info.name, info.id);
+            done.model = Some(model);
+            Ok(text)
+        }
+        Command::Auto(switch) => auto(preparation, switch).await,
+        Command::Trust(said) => trust(preparation, said).await,
+        Command::Costs => Ok(costs(preparation)),
+        Command::Restore(direction, over) => restore(preparation, direction, over).await,
+        Command::Conversations => conversations(preparation).await,
+        Command::Resume(id) => {
+            let (store, session) = (Arc::clone(&preparation.shared.parts.store), SessionId::new(id));
+            let info = blocking(move || store.info(&session)).await.map_err(|error| error.to_string())?;
+            done.switch_to = Some(info.session_id.clone());
+            Ok(format!("going on with {} ({})", quoted(&info.title), info.session_id))
+        }
+        Command::New => {
+            let session = new_session(preparation).await.map_err(|error| error.message)?;
+            done.switch_to = Some(session.clone());
+            Ok(format!("new conversation {session}"))
+        }
+    }
+}
+
+/// Lists the rules in force, or takes back the one with a number of that list.
+async fn permission_rules(preparation: &Preparation, number: Option<usize>) -> Result<String, String> {
+    let session_id = preparation.info.session_id.clone();
+    let params = PermissionListParams { session_id: session_id.clone() };
+    let rules = ask::<methods::PermissionList>(preparation, params).await?.rules;
+    let Some(number) = number else { return Ok(rules_in_words(&rules)) };
+    let rule = number.checked_sub(1).and_then(|at| rules.get(at));
+    let RuleInfo { rule, origin, revocable, source, .. } =
+        rule.ok_or_else(|| format!("there is no rule {number}; `/permissions` lists them"))?;
+    if !revocable {
+        return Err(format!("`{rule}` comes from {source}; it is changed there"));
+    }
+    let params = PermissionRevokeParams { session_id, rule: rule.clone(), origin: *origin };
+    ask::<methods::PermissionRevoke>(preparation, params).await?;
+    Ok(format!("`{rule}` is taken back; it is asked again from now on"))
+}
+
+fn rules_in_words(rules: &[RuleInfo]) -> String {
+    let mut text = String::new();
+    for (at, info) in rules.iter().enumerate() {
+        let effect = match info.effect {
+            RuleEffect::Deny => "deny",
+            RuleEffect::Ask => "ask",
+            RuleEffect::Allow => "allow",
+        };
+        let RuleInfo { rule, covers, source, .. } = info;
+        let void = info.void.as_ref().map(|why| format!("; void now: {why}")).unwrap_or_default();
+        let _ = writeln!(text, "{}. {effect} `{rule}`: {covers}, from {source}{void}", at + 1);
+    }
+    if text.is_empty() {
+        return "there are no permission rules; what is known only to read runs, all else is asked".to_owned();
+    }
+    if rules.iter().any(|rule| rule.revocable) {
+        let _ = writeln!(text, "\n`/permissions revoke <number>` takes back what you allowed by an answer.");
+    }
+    text
+}
+
+/// Switches whether edits are accepted automatically, or tells how it is.
+async fn auto(preparation: &Preparation, switch: Option<(bool, AutoScope)>) -> Result<String, String> {
+    let Some((on, scope)) = switch else { return Ok(auto_in_words(preparation.accept_edits).to_owned()) };
+    let params = ReviewAutoParams { session_id: preparation.info.session_id.clone(), on, scope };
+    ask::<methods::ReviewAuto>(preparation, params).await?;
+    let config = &preparation.config;
+    Ok(match (on, scope) {
+        (true, AutoScope::Project) if !config.errors.is_empty() => {
+            "this is kept for the project, but as long as your configuration is not understood edits wait for your review"
+        }
+        (false, AutoScope::Project) if config.accept_edits => {
+            "edits wait for your review in this conversation; in others of the project they are accepted automatically, \
+             since `accept_edits` in your configuration says so"
+        }
+        switched => auto_in_words(switched),
+    }
+    .to_owned())
+}
+
+fn auto_in_words((on, scope): (bool, AutoScope)) -> &'static str {
+    match (on, scope) {
+        (true, AutoScope::Session) => "edits are accepted automatically in this conversation, until Azimuth ends",
+        (true, AutoScope::Project) => "edits are accepted automatically in this project; `/auto off --project` ends it",
+        (false, AutoScope::Session) => "edits wait for your review in this conversation",
+        (false, AutoScope::Project) => "edits wait for your review in this project",
+    }
+}
+
+/// Keeps whether the workspace is trusted, or tells how it is.
+async fn trust(preparation: &Preparation, said: Option<bool>) -> Result<String, String> {
+    let (workspace, word) = (preparation.trust.clone(), preparation.caller.trust.clone());
+    let decided = blocking(move || {
+        if let Some(trusted) = said {
+            workspace.decide(trusted)?;
+        }
+        Ok(workspace.decided(&word))
+    });
+    let decided = decided.await.map_err(|error| error.to_string())?;
+    if said.is_some() {
+        preparation.shared.post(None, Message::TrustChanged);
+    }
+    let names = preparation.trust.names().join(", ");
+    let mut text = match decided {
+        Some(true) => format!("{names}: trusted; what it supplies may run"),
+        Some(false) => format!("{names}: not trusted; nothing that it supplies runs"),
+        None => format!("{names}: not trusted yet; nothing that it supplies runs. `/trust yes` or `/trust no` decides"),
+    };
+    if preparation.caller.trust.said().is_some() {
+        text.push_str(". Your editor says so, and its word counts as long as it is connected");
+    }
+    Ok(text)
+}
+
+async fn new_session(preparation: &Preparation) -> Result<SessionId, Error> {
+    let new = NewSession {
+        folders: preparation.roots.iter().map(|root| root.path.clone()).collect(),
+        model: preparation.info.model.clone(),
+        // That nothing is asked was confirmed for the other session.
+        mode: if preparation.info.mode == Mode::Bypass { Mode::Agent } else { preparation.info.mode },
+        is_asked_for: true,
+    };
+    let (reply, made) = oneshot::channel();
+    preparation.shared.post(None, Message::NewSession(preparation.caller.clone(), new, reply));
+    match made.await {
+        Ok(result) => result.map(|result| result.session.session_id),
+        Err(_) => Err(Error::new(protocol::ErrorCode::InternalError, "Azimuth is ending")),
+    }
+}
+
+/// Takes the last turn back, or puts it again. Files changed since are set only where `over` names them.
+async fn restore(preparation: &Preparation, direction: Direction, over: Vec<String>) -> Result<String, String> {
+    let session_id = preparation.info.session_id.clone();
+    let (turn_id, confirmed) = match over.as_slice() {
+        [] => (None, Vec::new()),
+        over => confirm(preparation, direction, over).await?,
+    };
+    let params = CheckpointRestoreParams { session_id, turn_id, and_later: false, confirmed };
+    let restored = match direction {
+        Direction::Undo => ask::<methods::CheckpointUndo>(preparation, params).await?,
+        Direction::Redo => ask::<methods::CheckpointRedo>(preparation, params).await?,
+    };
+    Ok(restored_in_words(direction, &restored.files))
+}
+
+/// The last turn by which these files were left as they are, and what they are now.
+async fn confirm(
+    preparation: &Preparation,
+    direction: Direction,
+    over: &[String],
+) -> Result<(Option<TurnId>, Vec<ConfirmedFile>), String> {
+    let uri = |path: &String| preparation.roots.resolve(path).map(|path| paths::to_uri(&path));
+    let uris: Vec<_> = over.iter().map(uri).collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    let session_id = preparation.info.session_id.clone();
+    let params = CheckpointListParams { session_id: session_id.clone(), limit: None };
+    let list = ask::<methods::CheckpointList>(preparation, params).await?;
+    for turn in list.turns {
+        let (session_id, turn_id) = (session_id.clone(), Some(turn.turn_id));
+        let params = CheckpointPreviewParams { session_id, turn_id: turn_id.clone(), and_later: false, direction };
+        let preview = ask::<methods::CheckpointPreview>(preparation, params).await?;
+        let confirmed: Option<Vec<_>> = uris
+            .iter()
+            .map(|uri| {
+                let is_it = |file: &&CheckpointFile| file.uri == *uri && file.state == CheckpointState::ChangedSince;
+                let file = preview.files.iter().find(is_it)?;
+                Some(ConfirmedFile { uri: uri.clone(), now: file.now.clone() })
+            })
+            .collect();
+        if let Some(confirmed) = confirmed {
+            return Ok((turn_id, confirmed));
+        }
+    }
+    Err(format!("there is no turn that left {} because it was changed since; nothing was done", over.join(", ")))
+}
+
+/// Asks the session itself for something.
+async fn ask<M: Method>(preparation: &Preparation, params: M::Params) -> Result<M::Answer, String> {
+    let (reply, answer) = oneshot::channel();
+    post_as(&preparation.shared, preparation.caller.id, Request::new::<M>(params, reply));
+    match answer.await {
+        Ok(answer) => answer.map_err(|error| error.message),
+        Err(_) => Err("Azimuth is ending".to_owned()),
+    }
+}
+
+fn restored_in_words(direction: Direction, files: &[RestoredFile]) -> String {
+    let (done, name, back, nothing) = match direction {
+        Direction::Undo => ("taken back", "undo", "/redo", "there is nothing to take back"),
+        Direction::Redo => ("put again", "redo", "/undo", "there is nothing to put again"),
+    };
+    let mut text = String::new();
+    for file in files {
+        let path = &file.path;
+        let _ = match &file.outcome {
+            RestoreOutcome::Done => writeln!(text, "- `{path}`: {done}"),
+            RestoreOutcome::Unverified => writeln!(text, "- `{path}`: {done}, but the editor did not show it yet"),
+            RestoreOutcome::Left { reason } => writeln!(text, "- `{path}`: left as it is: {reason}"),
+            RestoreOutcome::Failed { reason } => writeln!(text, "- `{path}`: failed: {reason}"),
+        };
+    }
+    if text.is_empty() {
+        text.push_str(nothing);
+    }
+    if files.iter().any(|file| matches!(file.outcome, RestoreOutcome::Left { .. })) {
+        let _ = writeln!(
+            text,
+            "\n`/{name} --over path` sets a file that was left all the same; `{back}` brings back what it is now."
+        );
+    }
+    text
+}
+
+fn help() -> String {
+    let mut text = String::new();
+    for command in COMMANDS {
+        let _ = writeln!(text, "- `{}`: {}", command.usage, command.description);
+    }
+    text
+}
+
+async fn models(preparation: &Preparation) -> String {
+    let models = preparation.shared.parts.catalog.list().await;
+    let mut text = String::new();
+    for model in models.iter().filter(|model| model.available) {
+        let current = if preparation.info.model.as_deref() == Some(model.id.as_str()) { " (in use)" } else { "" };
+        let _ = writeln!(text, "- `{}`: {}{current}", model.id, model.name);
+    }
+    if text.is_empty() {
+        text.push_str("no model can be used yet; run `azimuth doctor` for what to do");
+    }
+    text
+}
+
+async fn conversations(preparation: &Preparation) -> Result<String, String> {
+    let filter = SessionFilter { folders: preparation.info.folders.clone(), query: None, limit: LIST };
+    let sessions = preparation.shared.list(filter).await.map_err(|error| error.to_string())?;
+    let mut text = String::new();
+    for session in &sessions {
+        let minutes = feed::now().saturating_sub(session.updated_at) / 60_000;
+        let _ = writeln!(text, "- `{}` {} ({})", session.session_id, quoted(&session.title), ago(minutes));
+    }
+    Ok(text)
+}
+
+fn costs(preparation: &Preparation) -> String {
+    let info = &preparation.info;
+    let usage = info.usage;
+    let models: Vec<_> = preparation.unpriced.iter().map(|model| format!("`{model}`")).collect();
+    let have = if models.len() == 1 { "has" } else { "have" };
+    let (known, unknown) = (format_cost(info.cost), format!("{} {have} no known price", models.join(", ")));
+    let cost = match (models.is_empty(), info.cost > 0.0) {
+        (true, _) => known,
+        (false, true) => format!("{known} and more, which is unknown: {unknown}"),
+        (false, false) => format!("cost unknown: {unknown}"),
+    };
+    format!(
+        "this conversation: {cost} ({} tokens in, {} from the cache, {} written to it, {} out)",
+        usage.input, usage.cache_read, usage.cache_write, usage.output,
+    )
+}
+
+fn quoted(title: &str) -> String {
+    if title.is_empty() { "(no title)".into() } else { format!("“{title}”") }
+}
+
+/// How long ago, in words.
+fn ago(minutes: u64) -> String {
+    match minutes {
+        0 => "now".into(),
+        1..60 => format!("{minutes} min ago"),
+        60..1440 => format!("{} h ago", minutes / 60),
+        _ => format!("{} d ago", minutes / 1440),
+    }
+}
+
+fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Ask => "ask: looks and answers, changes nothing",
+        Mode::Plan => "plan: looks, also by commands that only read, and plans; changes nothing",
+        Mode::Agent => "agent: edits under your review, and runs commands you allow",
+        Mode::AcceptEdits => "accept-edits: as agent, and edits are accepted automatically",
+        Mode::Bypass => "bypass: nothing is asked; `/mode agent` leaves it",
+    }
+}

@@ -1,0 +1,126 @@
+//! Completion of prompts: slash commands and their arguments, and files after `@`.
+
+use std::sync::Arc;
+
+use agent::commands::{self, Choice, Choices, TokenKind};
+use agent::store::SessionFilter;
+use protocol::session::{CompletionItem, CompletionKind, PromptCompleteParams, PromptCompleteResult};
+use tokio_util::sync::CancellationToken;
+use workspace::paths;
+
+use crate::Reply;
+use crate::session::{Caller, Session};
+
+/// How many sessions are offered.
+const SESSIONS: usize = 20;
+
+impl Session {
+    pub(super) fn complete(&mut self, _: Caller, params: PromptCompleteParams, reply: Reply<PromptCompleteResult>) {
+        let (shared, search, roots) =
+            (self.shared.clone(), self.reading.search.clone(), Arc::clone(&self.reading.roots));
+        let folders = self.state.folders.clone();
+        tokio::spawn(async move {
+            let text = params.text;
+            let cursor = byte_offset(&text, params.cursor);
+            let mut choices = Choices::default();
+            let token = commands::token_at_cursor(&text, cursor);
+            match token.kind {
+                TokenKind::Argument(spec) if spec.name == "model" => {
+                    let models = shared.parts.catalog.list().await;
+                    let usable = models.into_iter().filter(|model| model.available);
+                    choices.models = usable.map(|model| Choice { value: model.id, detail: model.name }).collect();
+                }
+                TokenKind::Argument(spec) if spec.name == "resume" => {
+                    let filter = SessionFilter { folders, query: None, limit: SESSIONS };
+                    let sessions = shared.list(filter).await.unwrap_or_default();
+                    let choice = |session: protocol::session::SessionInfo| Choice {
+                        value: session.session_id.to_string(),
+                        detail: session.title,
+                    };
+                    choices.sessions = sessions.into_iter().map(choice).collect();
+                }
+                _ => {}
+            }
+            // In a command of the user's own words are files, and nothing else is ours.
+            let is_command = text.starts_with('!');
+            let begins = token.span.start == 0 || text.get(token.span.clone()).is_none_or(str::is_empty);
+            let items = if is_command && begins {
+                Vec::new()
+            } else if is_command {
+                let typed = text.get(token.span.start..cursor).unwrap_or_default().to_owned();
+                let found = tokio::task::spawn_blocking(move || search.suggest(&typed, &CancellationToken::new()));
+                let found = found.await.ok().and_then(Result::ok).unwrap_or_default();
+                found.iter().map(|path| argument(&roots.display(path))).collect()
+            } else if token.kind == TokenKind::Mention {
+                let typed = text.get(token.span.start + 1..cursor).unwrap_or_default().to_owned();
+                let found = tokio::task::spawn_blocking(move || search.suggest(&typed, &CancellationToken::new()));
+                let found = found.await.ok().and_then(Result::ok).unwrap_or_default();
+                found.iter().map(|path| mention(&roots.display(path), paths::to_uri(path))).collect()
+            } else {
+                commands::complete(&text, cursor, &choices).1
+            };
+            let (start, end) = (utf16_offset(&text, token.span.start), utf16_offset(&text, token.span.end));
+            let _ = reply.send(Ok(PromptCompleteResult { start, end, items }));
+        });
+    }
+}
+
+fn mention(path: &str, uri: String) -> CompletionItem {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    CompletionItem {
+        kind: CompletionKind::File,
+        label: name.into(),
+        detail: folder.into(),
+        insert: format!("@{path} "),
+        uri: Some(uri),
+    }
+}
+
+/// A file as a word of a command line.
+fn argument(path: &str) -> CompletionItem {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | '@' | '%');
+    let word = match path.chars().all(is_plain) {
+        true => path.to_owned(),
+        false => format!("'{}'", path.replace('\'', "'\\''")),
+    };
+    CompletionItem {
+        kind: CompletionKind::File,
+        label: name.into(),
+        detail: folder.into(),
+        insert: format!("{word} "),
+        uri: None,
+    }
+}
+
+/// Where an offset in UTF-16 units lies in bytes; one past the end is the end.
+fn byte_offset(text: &str, utf16: u32) -> usize {
+    let mut units = 0;
+    for (index, character) in text.char_indices() {
+        if units >= utf16 {
+            return index;
+        }
+        units += if character.len_utf16() == 2 { 2 } else { 1 };
+    }
+    text.len()
+}
+
+fn utf16_offset(text: &str, byte: usize) -> u32 {
+    let before = text.get(..byte).unwrap_or(text);
+    u32::try_from(before.encode_utf16().count()).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_count_utf16_units() {
+        let text = "é𝄞x";
+        assert_eq!(byte_offset(text, 0), 0);
+        assert_eq!(byte_offset(text, 1), 2);
+        assert_eq!(byte_offset(text, 3), 6);
+        assert_eq!(byte_offset(text, 99), 7);
+        assert_eq!(utf16_offset(text, 6), 3);
+    }
+}

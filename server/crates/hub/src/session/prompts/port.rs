@@ -1,0 +1,134 @@
+//! What a turn asks of its session: every call is a message to the session's task, but for the rules, which are read,
+//! long results, which are files of their own, and what language servers are asked.
+
+use std::sync::Arc;
+
+use agent::edit::{EditPlan, EditRefused, Proposed};
+use agent::permission::{Rule, Rules, Surroundings};
+use agent::session::{Answer, GrantScope, Interjection, NewErrors, Unsettled};
+use agent::store::StoreError;
+use async_trait::async_trait;
+use protocol::permission::PermissionRequest;
+use protocol::{Event, PermissionId, SessionId, ToolCallId, TurnId};
+use tokio::sync::{mpsc, oneshot};
+use workspace::results::Results;
+
+use super::Message;
+use crate::feed::blocking;
+use crate::session::gate::InForce;
+use crate::session::problems::Problems;
+use crate::session::{Own, edits, gate, watch};
+use crate::trust::{Word, Workspace};
+
+/// A turn's end of its session.
+pub(super) struct Port {
+    pub(super) session: SessionId,
+    pub(super) turn: TurnId,
+    pub(super) own: mpsc::UnboundedSender<Own>,
+    pub(super) rules: InForce,
+    pub(super) results: Results,
+    pub(super) problems: Problems,
+    /// The workspace, and what the turn's home says of the trust in it.
+    pub(super) trust: (Workspace, Word),
+    /// True if the session's shell is in a sandbox that keeps commands from writing elsewhere.
+    pub(super) sandboxed: bool,
+    /// How many questions this turn has asked.
+    pub(super) questions: std::sync::atomic::AtomicU64,
+}
+
+impl Port {
+    async fn call<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Own) -> Option<T> {
+        let (reply, answer) = oneshot::channel();
+        self.own.send(message(reply)).ok()?;
+        answer.await.ok()
+    }
+}
+
+#[async_trait]
+impl agent::session::Session for Port {
+    fn record(&self, event: Event) {
+        let _ = self.own.send(Own::Prompts(Message::Record(self.turn.clone(), event)));
+    }
+
+    fn permission_id(&self) -> PermissionId {
+        let number = self.questions.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+        PermissionId::new(format!("{}-q{number}", self.turn))
+    }
+
+    async fn ask(&self, request: PermissionRequest) -> Answer {
+        let asked = self.call(|reply| Own::Gate(gate::Message::Ask(self.turn.clone(), request, reply))).await;
+        asked.unwrap_or(Answer::Cancelled)
+    }
+
+    fn rules(&self) -> Arc<Rules> {
+        self.rules.get()
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        // Read anew for each call, so that what the user says in any window counts at once.
+        let (workspace, word) = &self.trust;
+        Surroundings { trusted: workspace.decided(word) == Some(true), sandboxed: self.sandboxed }
+    }
+
+    async fn grant(&self, rule: Rule, scope: GrantScope) {
+        self.call(|done| Own::Gate(gate::Message::Grant(rule, scope, done))).await;
+    }
+
+    async fn stored(&self) {
+        self.call(|done| Own::Prompts(Message::Stored(done))).await;
+    }
+
+    async fn propose(&self, call: &ToolCallId, plan: EditPlan) -> Result<Proposed, EditRefused> {
+        let proposed = self.call(|reply| Own::Edits(edits::Message::Propose(call.clone(), plan, reply))).await;
+        proposed.unwrap_or_else(|| Err(EditRefused::Failed(format!("session {} has ended", self.session))))
+    }
+
+    async fn proposed(&self, call: &ToolCallId) -> Option<Proposed> {
+        self.call(|reply| Own::Edits(edits::Message::Proposed(call.clone(), reply))).await.flatten()
+    }
+
+    async fn unsettled(&self) -> Unsettled {
+        self.call(|reply| Own::Edits(edits::Message::Unsettled(reply))).await.unwrap_or_default()
+    }
+
+    async fn accept_all(&self) -> Vec<String> {
+        self.call(|done| Own::Edits(edits::Message::AcceptAll(done))).await.unwrap_or_default()
+    }
+
+    async fn save(&self, own: bool) -> Vec<String> {
+        self.call(|done| Own::Edits(edits::Message::Save { own, done })).await.unwrap_or_default()
+    }
+
+    async fn before_command(&self) {
+        self.call(|done| Own::Watch(watch::Message::BeforeCommand(done))).await;
+    }
+
+    async fn after_command(&self, call: &ToolCallId) -> Vec<String> {
+        let changed = |reply| Own::Watch(watch::Message::AfterCommand(self.turn.clone(), call.clone(), reply));
+        self.call(changed).await.unwrap_or_default()
+    }
+
+    async fn keep(&self, result: String) -> Option<String> {
+        let results = self.results.clone();
+        let failed = |error: std::io::Error| StoreError::Failed(error.to_string());
+        match blocking(move || results.keep(&result).map_err(failed)).await {
+            Ok(handle) => Some(tools::how_to_read(&handle, None)),
+            Err(error) => {
+                tracing::warn!(%error, session = %self.session, "a long result could not be kept");
+                None
+            }
+        }
+    }
+
+    async fn problems(&self) -> Option<String> {
+        self.problems.news().await
+    }
+
+    async fn new_errors(&self, tells_model: bool) -> Option<NewErrors> {
+        self.problems.new_errors(tells_model).await
+    }
+
+    async fn interjections(&self) -> Vec<Interjection> {
+        self.call(|reply| Own::Prompts(Message::Interjections(reply))).await.unwrap_or_default()
+    }
+}

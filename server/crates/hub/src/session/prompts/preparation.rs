@@ -1,0 +1,113 @@
+//! A prompt on its way to a turn: what it is made ready with, and what comes of that.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use agent::edit::EditForm;
+use agent::hooks::Chain;
+use agent::model::{Model, ToolSpec};
+use agent::permission::Rules;
+use agent::session::Answer;
+use agent::toolset::ToolSet;
+use protocol::review::AutoScope;
+use protocol::session::{Mode, SessionInfo};
+use protocol::turn::TurnStartResult;
+use protocol::{Event, PromptBlock, SessionId, ToolCallId, TurnId};
+use workspace::paths::Roots;
+use workspace::reader::Reader;
+use workspace::seen::Seen;
+use workspace::shell::Shell;
+
+use crate::config::Config;
+use crate::post::{Message, Shared};
+use crate::session::{Caller, gate};
+use crate::trust::Workspace;
+use crate::{ClientId, Error, Input, Reply, Request};
+
+/// A prompt on its way to a turn.
+pub(super) struct Preparation {
+    pub(super) shared: Shared,
+    pub(super) config: Arc<Config>,
+    pub(super) roots: Arc<Roots>,
+    pub(super) reader: Arc<Reader>,
+    /// What the model has seen of files.
+    pub(super) seen: Seen,
+    /// The rules in force.
+    pub(super) rules: Arc<Rules>,
+    pub(super) tools: ToolSet,
+    pub(super) hooks: Chain,
+    pub(super) shell: Arc<Shell>,
+    pub(super) info: SessionInfo,
+    /// The models of turns whose cost is not known.
+    pub(super) unpriced: BTreeSet<String>,
+    /// Whether edits are accepted automatically, and for how long.
+    pub(super) accept_edits: (bool, AutoScope),
+    /// How often what is kept for the project was changed here.
+    pub(super) changes: gate::Changes,
+    /// Whether its workspace is trusted.
+    pub(super) trust: Workspace,
+    pub(super) caller: Caller,
+    pub(super) turn: TurnId,
+    pub(super) prompt: Vec<PromptBlock>,
+    pub(super) mode: Option<Mode>,
+    pub(super) given: Option<GivenAnswer>,
+    pub(super) reply: Option<Reply<TurnStartResult>>,
+}
+
+/// An answer that was given to a question before the call that asked it is dispatched again.
+pub(super) struct GivenAnswer {
+    pub(super) call: ToolCallId,
+    pub(super) answer: Answer,
+}
+
+/// A prompt that is ready.
+pub(in crate::session) struct Prepared {
+    /// The turn's id.
+    pub(super) id: TurnId,
+    /// What its slash commands came to.
+    pub(super) events: Vec<Event>,
+    /// The session's mode from here on.
+    pub(super) mode: Mode,
+    /// True if whoever sent the prompt chose that mode with it.
+    pub(super) chose_mode: bool,
+    /// True if the prompt confirmed that mode.
+    pub(super) confirmed: bool,
+    /// Where the client should go on.
+    pub(super) switch_to: Option<SessionId>,
+    /// The turn; none if the prompt held only commands.
+    pub(super) turn: Option<NewTurn>,
+    pub(super) given: Option<GivenAnswer>,
+    pub(super) reply: Option<Reply<TurnStartResult>>,
+}
+
+/// A turn that is ready to begin.
+pub(super) struct NewTurn {
+    pub(super) prompt: Vec<PromptBlock>,
+    pub(super) context: String,
+    /// A title made of the prompt, for a session that has none.
+    pub(super) title: Option<String>,
+    pub(super) model: Result<Arc<dyn Model>, Error>,
+    pub(super) system: Arc<str>,
+    /// The mark of files in the model's answers, where they are taken.
+    pub(super) file_mark: Option<Arc<str>>,
+    /// The form in which the model edits.
+    pub(super) form: EditForm,
+    /// The tools that the model is told of.
+    pub(super) offered: Arc<[ToolSpec]>,
+    /// What is kept for the project, and how often that had been changed here; none if it cannot be read.
+    pub(super) kept: Option<(gate::Kept, gate::Changes)>,
+    /// Which of the project's rules could not be read and why, for the user.
+    pub(super) rules_left_out: Vec<String>,
+}
+
+impl Preparation {
+    /// The session's project: its first folder.
+    pub(super) fn project(&self) -> String {
+        self.info.folders.first().cloned().unwrap_or_default()
+    }
+}
+
+/// Sends a request as a client of this process.
+pub(in crate::session) fn post_as(shared: &Shared, client: ClientId, request: Request) {
+    shared.post(Some(client), Message::Input(Input::Request(request)));
+}

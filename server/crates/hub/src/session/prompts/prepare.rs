@@ -1,0 +1,324 @@
+//! From a prompt as it was sent to one that can become a turn: its slash commands are executed, its mentions are read,
+//! the model is found and the system prompt made. All of it happens beside the session's task.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agent::commands::{self, Invocation};
+use agent::edit::EditForm;
+use agent::hooks::{Hooks, PromptPoint};
+use agent::model::{Model, ToolSpec};
+use agent::permission::{Rules, denied_reading};
+use agent::prompt::{Environment, PromptParts, Section};
+use agent::toolset::ToolSet;
+use protocol::content::Range;
+use protocol::session::Mode;
+use protocol::turn::TurnQueueParams;
+use protocol::{PromptBlock, methods};
+use tokio::sync::oneshot;
+use workspace::paths::{self, Roots};
+use workspace::reader::Reader;
+use workspace::seen::Seen;
+
+use super::preparation::{NewTurn, Preparation, Prepared, post_as};
+use super::{commands as slash, file_mark};
+use crate::Request;
+use crate::feed::blocking;
+use crate::session::{default_model, gate, resolve_model, usable};
+
+/// A mentioned file is put before the model whole up to this many lines and bytes; of a larger one only the beginning,
+/// since the model can read on by itself.
+const WHOLE_LINES: usize = 200;
+const WHOLE_BYTES: usize = 8 * 1024;
+const PREVIEW_LINES: usize = 30;
+const PREVIEW_BYTES: usize = 2 * 1024;
+/// A mentioned range or selection is cut at this many bytes.
+const RANGE_BYTES: usize = 32 * 1024;
+
+/// Makes a prompt ready.
+pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
+    // Where a terminal was handed back a moment ago, its folder is known when the user's prompt there is gone.
+    preparation.shell.at_prompt_no_more().await;
+    let mut done = slash::Done::default();
+    let was_empty = preparation.prompt.is_empty();
+    let sent = std::mem::take(&mut preparation.prompt);
+    let (session, turn, hooks) =
+        (preparation.info.session_id.clone(), preparation.turn.clone(), preparation.hooks.clone());
+    let point = PromptPoint { session: &session, turn: &turn, prompt: &sent };
+    let said = hooks.before_prompt(&point).await;
+    let (invocations, prompt) = split(sent.clone());
+    for invocation in invocations {
+        slash::execute(&preparation, invocation, &mut done).await;
+    }
+    let mode = done.mode.or(preparation.mode).unwrap_or(preparation.info.mode);
+    let is_turn = was_empty || says_something(&prompt);
+    let new = match &done.switch_to {
+        None if is_turn => Some(new_turn(&preparation, prompt, mode, done.model.take(), said).await),
+        // What stands beside `/new` is meant for the new conversation.
+        Some(session) if is_turn && !was_empty => {
+            let (reply, _) = oneshot::channel();
+            let params = TurnQueueParams::Add { session_id: session.clone(), prompt };
+            post_as(&preparation.shared, preparation.caller.id, Request::new::<methods::TurnQueue>(params, reply));
+            None
+        }
+        _ => None,
+    };
+    hooks.after_prompt(&point).await;
+    Prepared {
+        id: preparation.turn,
+        events: done.events,
+        mode,
+        chose_mode: done.mode.or(preparation.mode).is_some(),
+        confirmed: done.confirmed,
+        switch_to: done.switch_to,
+        turn: new,
+        given: preparation.given,
+        reply: preparation.reply,
+    }
+}
+
+/// The slash commands of a prompt, and what is left of it for a model.
+pub(in crate::session) fn split(prompt: Vec<PromptBlock>) -> (Vec<Invocation>, Vec<PromptBlock>) {
+    let (mut invocations, mut rest, mut leads) = (Vec::new(), Vec::new(), true);
+    for block in prompt {
+        let PromptBlock::Text { text } = block else {
+            rest.push(block);
+            continue;
+        };
+        let parsed = commands::parse_block(&text, leads);
+        leads &= parsed.remaining.trim().is_empty();
+        invocations.extend(parsed.invocations);
+        if !parsed.remaining.trim().is_empty() {
+            rest.push(PromptBlock::Text { text: parsed.remaining });
+        }
+    }
+    (invocations, rest)
+}
+
+/// True if there is something for a model to do. Mentions alone are no prompt, with nothing said about them.
+pub(in crate::session) fn says_something(prompt: &[PromptBlock]) -> bool {
+    prompt.iter().any(|block| !matches!(block, PromptBlock::File { .. }))
+}
+
+async fn new_turn(
+    preparation: &Preparation,
+    prompt: Vec<PromptBlock>,
+    mode: Mode,
+    chosen: Option<Arc<dyn Model>>,
+    said: Option<String>,
+) -> NewTurn {
+    let Preparation { shared, roots, reader, tools, info, .. } = preparation;
+    let model = match (chosen, &info.model) {
+        (Some(model), _) => Ok(model),
+        (None, Some(name)) => resolve_model(shared, name).await,
+        (None, None) => default_model(shared, &preparation.config).await,
+    };
+    let model = model.and_then(|model| usable(model, &preparation.config));
+    let title = agent::title::from_prompt(&prompt);
+    let mut context = expand(reader, roots, &preparation.rules, &preparation.seen, &prompt).await;
+    if let Some(said) = said {
+        let _ = writeln!(context, "{said}");
+    }
+    let (store, project) = (Arc::clone(&shared.parts.store), preparation.project());
+    let kept = blocking(move || gate::Kept::read(&*store, &project)).await;
+    let kept = kept.inspect_err(|error| tracing::warn!(%error, "what is kept for the project cannot be read"));
+    let kept = kept.ok().map(|kept| (kept, preparation.changes));
+    let (roots, reader) = (Arc::clone(roots), Arc::clone(reader));
+    let rules = tokio::task::spawn_blocking(move || extend::rules::load(&roots, &reader)).await.unwrap_or_default();
+    let environment = Environment {
+        folders: preparation.roots.iter().map(|root| root.path.display().to_string()).collect(),
+        platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        editor: preparation.caller.name.as_deref().map(str::to_owned),
+        // The day the session began: the prompt's bytes must not change while it runs.
+        day: day(info.created_at),
+    };
+    let mut text = String::new();
+    for block in &rules.blocks {
+        let _ = writeln!(text, "## {}\n\n{}\n", block.source, block.text);
+    }
+    let config = &preparation.config;
+    let usual = || EditForm::usual(model.as_ref().map_or("", |model| &model.info().id));
+    let form = config.edit_mode.unwrap_or_else(usual);
+    let offered = offered(tools, mode, form, &config.edit_tools);
+    let file_mark = match config.file_blocks {
+        true => Some(file_mark::of(&shared.parts.store, &info.session_id).await),
+        false => None,
+    };
+    let file_blocks = file_mark.as_deref();
+    let sections = [Section::of_rules(text)];
+    let parts = PromptParts { tools: &offered, mode, environment: &environment, file_blocks, sections: &sections };
+    let system = agent::prompt::system(&parts);
+    let rules_left_out = rules.problems;
+    NewTurn { prompt, context, title, model, system, file_mark, form, offered, kept, rules_left_out }
+}
+
+/// The tools that a model is told of: those of its mode, and of those that edit the ones of its form.
+fn offered(tools: &ToolSet, mode: Mode, form: EditForm, also: &[String]) -> Arc<[ToolSpec]> {
+    let is_shown = |name: &String| tools::is_shown(name, form) || also.contains(name);
+    tools.offered(mode).into_iter().filter(|tool| is_shown(&tool.name)).collect()
+}
+
+/// What a prompt's mentions come to, as the model reads it. Empty where it mentions nothing.
+pub(super) async fn expand(
+    reader: &Arc<Reader>,
+    roots: &Arc<Roots>,
+    rules: &Arc<Rules>,
+    seen: &Seen,
+    prompt: &[PromptBlock],
+) -> String {
+    if prompt.iter().all(|block| matches!(block, PromptBlock::Text { .. } | PromptBlock::Image { .. })) {
+        return String::new();
+    }
+    let (reader, roots, rules, prompt) = (Arc::clone(reader), Arc::clone(roots), Arc::clone(rules), prompt.to_vec());
+    let seen = seen.clone();
+    let expanded = tokio::task::spawn_blocking(move || {
+        let context = String::new();
+        let mut mentions = Mentions { reader: &reader, roots: &roots, rules: &rules, seen: &seen, context };
+        for block in &prompt {
+            match block {
+                PromptBlock::File { uri } => mentions.file(uri),
+                PromptBlock::Range { uri, range } => mentions.part(uri, *range),
+                PromptBlock::Selection { uri, range, text } => mentions.selection(uri, *range, text),
+                PromptBlock::Text { .. } | PromptBlock::Image { .. } => {}
+            }
+        }
+        mentions.context
+    });
+    expanded.await.unwrap_or_default()
+}
+
+struct Mentions<'m> {
+    reader: &'m Reader,
+    roots: &'m Roots,
+    rules: &'m Rules,
+    seen: &'m Seen,
+    /// What they come to so far.
+    context: String,
+}
+
+impl Mentions<'_> {
+    fn file(&mut self, uri: &str) {
+        let name = self.name(uri);
+        let text = match self.read(uri) {
+            Ok(text) => text,
+            Err(problem) => return section(&mut self.context, &name, "", &format!("({problem})")),
+        };
+        let lines = text.lines().count();
+        if lines <= WHOLE_LINES && text.len() <= WHOLE_BYTES {
+            return section(&mut self.context, &name, "", &text);
+        }
+        let end = text.match_indices('\n').nth(PREVIEW_LINES - 1).map_or(text.len(), |(index, _)| index + 1);
+        let preview = cut(text.get(..end).unwrap_or(&text), PREVIEW_BYTES);
+        let shown = preview.lines().count();
+        section(&mut self.context, &name, &format!(" (the first {shown} of {lines} lines)"), preview);
+    }
+
+    fn part(&mut self, uri: &str, range: Range) {
+        let (name, place) = (self.name(uri), format!(" {}", lines_of(range)));
+        match self.read(uri) {
+            Ok(text) => {
+                let [start, end] = range.lines().map(|line| line as usize);
+                let lines: Vec<_> = text.lines().skip(start).take(end.saturating_sub(start) + 1).collect();
+                section(&mut self.context, &name, &place, cut(&lines.join("\n"), RANGE_BYTES));
+            }
+            Err(problem) => section(&mut self.context, &name, &place, &format!("({problem})")),
+        }
+    }
+
+    /// What the editor took along is the user's own word, and nothing is read for it.
+    fn selection(&mut self, uri: &str, range: Range, text: &str) {
+        let (name, place) = (self.name(uri), lines_of(range));
+        section(&mut self.context, &name, &format!(" {place}, selected"), cut(text, RANGE_BYTES));
+    }
+
+    fn name(&self, uri: &str) -> String {
+        paths::from_uri(uri).map_or_else(|_| uri.into(), |path| self.roots.display(&path))
+    }
+
+    /// The text of a file that may be read. Says before it which text that is, where the disk has another.
+    fn read(&mut self, uri: &str) -> Result<String, String> {
+        let named: PathBuf = paths::from_uri(uri).map_err(|error| error.to_string())?;
+        let path = self.roots.check(&named).map_err(|error| error.to_string())?;
+        let folders: Vec<_> = self.roots.iter().map(|root| root.path.clone()).collect();
+        if let Some(rule) = denied_reading(self.rules, &folders, &[&named, &path]) {
+            return Err(format!("it may not be read: {rule}"));
+        }
+        self.context.extend(tools::compare_with_disk(self.reader, self.roots, self.seen, &path, true));
+        self.reader.read(&path).map(|file| file.text.to_string()).map_err(|error| error.to_string())
+    }
+}
+
+fn section(context: &mut String, name: &str, place: &str, text: &str) {
+    // A fence longer than any in the text keeps the text from ending it.
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    let _ = writeln!(context, "{name}{place}:\n{fence}\n{text}{end}{fence}");
+}
+
+/// Lines are counted from 1 for people and models.
+fn lines_of(range: Range) -> String {
+    let [start, end] = range.lines().map(|line| line.saturating_add(1));
+    if start == end { format!("line {start}") } else { format!("lines {start}-{end}") }
+}
+
+fn cut(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes.min(text.len()))).unwrap_or(text)
+}
+
+/// The day of a time, as `2026-11-21` (civil from days, proleptic Gregorian calendar, UTC).
+fn day(at: u64) -> String {
+    let days = i64::try_from(at / 86_400_000).unwrap_or(0) + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::content::Position;
+
+    use super::*;
+
+    #[test]
+    fn a_time_has_its_day() {
+        assert_eq!(day(0), "1970-01-01");
+        assert_eq!(day(951_782_400_000), "2000-02-29");
+        assert_eq!(day(1_795_219_200_000), "2026-11-21");
+    }
+
+    #[test]
+    fn a_fence_in_a_file_does_not_end_the_section() {
+        let mut context = String::new();
+        section(&mut context, "a.md", "", "```rust\nfn f() {}\n```");
+        assert_eq!(context, "a.md:\n````\n```rust\nfn f() {}\n```\n````\n");
+    }
+
+    #[test]
+    fn a_range_that_ends_where_a_line_begins_does_not_take_that_line() {
+        let range = |start: (u32, u32), end: (u32, u32)| {
+            let at = |(line, character)| Position { line, character };
+            Range { start: at(start), end: at(end) }
+        };
+        assert_eq!(lines_of(range((1, 0), (3, 0))), "lines 2-3");
+        assert_eq!(lines_of(range((1, 0), (2, 0))), "line 2");
+        assert_eq!(lines_of(range((1, 0), (2, 1))), "lines 2-3");
+        assert_eq!(lines_of(range((1, 0), (1, 0))), "line 2", "a cursor is in a line");
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        workspace::files::create(&root.join("a.txt"), "one\ntwo\nthree\n").unwrap();
+        let roots = Roots::new([&root]).unwrap();
+        let reader = Reader::new(Arc::default(), Arc::new(workspace::reader::NoOverlay));
+        let (rules, seen, context) = (Rules::default(), Seen::default(), String::new());
+        let mut mentions = Mentions { reader: &reader, roots: &roots, rules: &rules, seen: &seen, context };
+        mentions.part(&paths::to_uri(&root.join("a.txt")), range((0, 0), (2, 0)));
+        assert_eq!(mentions.context, "a.txt lines 1-2:\n```\none\ntwo\n```\n");
+    }
+}

@@ -1,0 +1,266 @@
+//! What the session does with the requests and messages about prompts and turns.
+
+use std::sync::Arc;
+
+use agent::session::{Answer, Interjection};
+use agent::user_command;
+use protocol::session::Mode;
+use protocol::terminal::Done;
+use protocol::turn::{
+    StopReason, TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnStartParams, TurnStartResult,
+    TurnSteerParams,
+};
+use protocol::{ErrorCode, Event, QueueId, ToolCallId, TurnId, methods};
+
+use super::preparation::{GivenAnswer, Prepared};
+use super::waiting::{Kept, Sent};
+use super::{Message, Running, TurnEnd, prepare};
+use crate::request::Handlers;
+use crate::session::{Caller, Own, Session, gate};
+use crate::{Error, Reply};
+
+/// Registers the requests about prompts and turns.
+pub(in crate::session) fn register(handlers: &mut Handlers<Session, Caller>) {
+    handlers
+        .on::<methods::TurnStart>(Session::start_turn)
+        .on::<methods::TurnSteer>(Session::steer)
+        .at_once::<methods::TurnQueue>(Session::enqueue)
+        .at_once::<methods::TurnCancel>(Session::cancel)
+        .on::<methods::PromptComplete>(Session::complete);
+}
+
+impl Session {
+    /// Takes what comes back for the prompts.
+    pub(in crate::session) fn prompts_message(&mut self, message: Message) {
+        match message {
+            Message::Prepared(prepared) => self.prepared(prepared),
+            Message::Record(turn, event) => {
+                // A turn that was interrupted says nothing more: its end is in the log already.
+                if self.prompts.turn() == Some(&turn) {
+                    if matches!(event, Event::ContextTrimmed { .. }) {
+                        self.reading.seen.forget_differences();
+                    }
+                    self.record(event);
+                }
+            }
+            Message::Stored(done) => self.when_stored(done),
+            Message::Interjections(reply) => drop(reply.send(self.take_interjections())),
+            Message::Ended(end) => self.turn_ended(end),
+            Message::Steered(turn, queue_id, steer, reply) => self.steered(&turn, queue_id, steer, reply),
+            Message::CommandEnded(end) => self.user_command_ended(end),
+            Message::Titled(titled) => self.titled(titled),
+        }
+    }
+
+    /// Makes a turn of a prompt, or runs it if it is a command of the user's own.
+    fn start_turn(&mut self, caller: Caller, params: TurnStartParams, reply: Reply<TurnStartResult>) {
+        if let Some(command) = user_command::parse(&params.prompt) {
+            return self.start_user_command(caller, command, reply);
+        }
+        let has_said_its_end = self.state.open_turn.is_none();
+        let start = self.prompts.while_running((caller, params, reply), has_said_its_end);
+        let Some((caller, params, reply)) = start else { return };
+        // A prompt alone confirms nothing.
+        if let Some(mode) = params.mode
+            && let Some(error) = gate::refused(&self.config, mode, self.state.mode == Mode::Bypass)
+        {
+            return drop(reply.send(Err(error)));
+        }
+        self.prepare_turn(caller, params.prompt.clone(), params.mode, None, Some(reply));
+        self.prompts.made_of(Sent { queue_id: None, prompt: params.prompt, mode: params.mode });
+    }
+
+    /// Goes on with a turn that ended while it asked, now that there is an answer.
+    pub(in crate::session) fn resume_turn(&mut self, caller: Caller, call: Option<ToolCallId>, answer: Answer) {
+        if self.prompts.turn().is_none() {
+            let given = call.map(|call| GivenAnswer { call, answer });
+            self.prepare_turn(caller, Vec::new(), None, given, None);
+        }
+    }
+
+    /// Takes a prepared prompt, which waits while an undo changes files.
+    pub(in crate::session) fn prepared(&mut self, prepared: Box<Prepared>) {
+        if let Some(prepared) = self.undo.hold_prepared(prepared) {
+            self.begin_turn(*prepared);
+        }
+    }
+
+    /// Says something to the running turn.
+    fn steer(&mut self, _: Caller, mut params: TurnSteerParams, reply: Reply<Done>) {
+        if let Err(error) = self.prompts.expect(&params.expected_turn_id) {
+            return drop(reply.send(Err(error)));
+        }
+        // It is kept as a waiting prompt until the turn has heard it, so that a crash does not lose it.
+        let queue_id = QueueId::new(self.ids.next("queue"));
+        // What is said to the model is no command, wherever it comes to wait.
+        user_command::escape(&mut params.prompt);
+        self.record(Event::PromptQueued { queue_id: queue_id.clone(), prompt: params.prompt.clone() });
+        user_command::unescape(&mut params.prompt);
+        let (own, reader, roots) =
+            (self.work.own.clone(), Arc::clone(&self.reading.reader), Arc::clone(&self.reading.roots));
+        let (rules, seen) = (self.gate.rules().get(), self.reading.seen.clone());
+        self.work.begin();
+        tokio::spawn(async move {
+            let context = prepare::expand(&reader, &roots, &rules, &seen, &params.prompt).await;
+            let steer = Interjection::Steer { prompt: params.prompt, context };
+            let _ = own.send(Own::Prompts(Message::Steered(params.expected_turn_id, queue_id, steer, reply)));
+        });
+    }
+
+    /// A word to the turn is ready.
+    fn steered(&mut self, turn: &TurnId, queue_id: QueueId, steer: Interjection, reply: Reply<Done>) {
+        self.work.end();
+        if !self.prompts.steered(turn, queue_id, steer) {
+            // What it mentions is read again when it is sent.
+            self.reading.seen.forget_differences();
+            if self.prompts.went_well {
+                self.next_in_queue();
+            }
+        }
+        let _ = reply.send(Ok(Done {}));
+    }
+
+    /// Has a prompt wait, or takes out one that does.
+    fn enqueue(&mut self, caller: Caller, params: TurnQueueParams) -> Result<TurnQueueResult, Error> {
+        let added = match params {
+            TurnQueueParams::Add { prompt, .. } => {
+                let queue_id = QueueId::new(self.ids.next("queue"));
+                let queued = self.prompts.add(queue_id.clone(), prompt, caller);
+                self.record(queued);
+                self.next_in_queue();
+                Some(queue_id)
+            }
+            TurnQueueParams::Remove { queue_id, .. } => {
+                self.reading.seen.forget_differences();
+                let dequeued = self.prompts.remove(queue_id)?;
+                self.record(dequeued);
+                None
+            }
+        };
+        Ok(TurnQueueResult { queue: self.prompts.waiting(), added })
+    }
+
+    /// Starts the first waiting prompt, if nothing runs, no undo changes files, and somebody is there.
+    pub(in crate::session) fn next_in_queue(&mut self) {
+        if self.undo.hold_next() {
+            return;
+        }
+        while let Some((caller, queue_id, prompt)) = self.prompts.take_next() {
+            if let Some(command) = user_command::parse(&prompt) {
+                self.run_queued(caller, command);
+                self.record(Event::PromptDequeued { queue_id });
+                continue;
+            }
+            self.prepare_turn(caller, prompt.clone(), None, None, None);
+            self.prompts.made_of(Sent { queue_id: Some(queue_id), prompt, mode: None });
+            return;
+        }
+    }
+
+    /// Cancels the turn, or else the user's own command.
+    fn cancel(&mut self, _: Caller, params: TurnCancelParams) -> Result<TurnCancelResult, Error> {
+        let is_turn = self.prompts.cancel(params.turn_id.as_ref())?;
+        if is_turn {
+            let closed = self.gate.close_questions();
+            self.record_closed(closed);
+        }
+        let stops = !is_turn && params.turn_id.is_none() && self.prompts.cancel_command();
+        Ok(TurnCancelResult { cancelled: is_turn || stops })
+    }
+
+    /// Breaks the turn off where it stands, as a crash would: its questions stay, and it can be gone on with. A prompt
+    /// that is still being made ready waits, unless its sender is there to send it again: a window of another process.
+    pub(in crate::session) fn interrupt_turn(&mut self) {
+        let Some(Running { home, sent, next, .. }) = self.prompts.interrupt() else { return };
+        self.gate.turn_ended(&self.config, self.state.mode);
+        self.edits.problems().end();
+        self.gate.leave_questions();
+        let is_told = home.is_attached && self.clients.follower(home.id).is_some();
+        if let Some(sent) = sent.filter(|sent| sent.queue_id.is_some() || !is_told) {
+            self.keep_waiting(sent);
+        }
+        for (_, _, reply) in next {
+            let text = "the turn before was broken off at that moment; send the prompt again";
+            let _ = reply.send(Err(Error::new(ErrorCode::OperationFailed, text)));
+        }
+        if let Some(turn) = &self.state.open_turn {
+            self.record(turn.interrupted());
+        }
+        self.wait_again();
+        self.unheard();
+        // A command of the user's own is none of the turn's.
+        self.terminals.end_commands(!self.prompts.runs_command());
+    }
+
+    fn turn_ended(&mut self, end: TurnEnd) {
+        let Some(Running { sent, next, .. }) = self.prompts.end(&end.turn) else { return };
+        self.gate.turn_ended(&self.config, self.state.mode);
+        self.edits.problems().end();
+        let closed = self.gate.close_questions();
+        self.record_closed(closed);
+        // A turn records its own end; one that panicked could not.
+        if let Some(turn) = &self.state.open_turn {
+            let error =
+                "a fault in Azimuth ended the turn; its log says more. The session is unharmed: go on, or ask again";
+            self.record(turn.broken_off(StopReason::Error, error));
+        }
+        self.wait_again();
+        self.look_after_turn(&end.turn);
+        self.note();
+        if let Some(sent) = sent.filter(|sent| sent.queue_id.is_some()) {
+            self.keep_waiting(sent);
+        }
+        // After a cancel or a failure the user is to decide what happens to what waits.
+        self.prompts.went_well = end.outcome.is_some_and(|outcome| outcome.stop == StopReason::EndTurn);
+        if self.prompts.went_well {
+            self.next_in_queue();
+        } else {
+            self.unheard();
+        }
+        for (caller, params, reply) in next {
+            self.start_turn(caller, params, reply);
+        }
+    }
+
+    /// What was said to the turn, then what the user's own commands came to, and then what became of its edits. All is
+    /// in the log before the turn hears it.
+    fn take_interjections(&mut self) -> Vec<Interjection> {
+        let (events, mut heard) = self.prompts.take_interjections();
+        self.record_all(events);
+        // What the user's commands came to since the turn began and its model has not heard.
+        for text in self.state.history.untold_commands().to_vec() {
+            if let Some(turn_id) = self.prompts.turn().cloned() {
+                self.record(Event::Noted { turn_id, text: text.clone() });
+                heard.push(Interjection::Note { text, wants_answer: false });
+            }
+        }
+        let notes = self.note().into_iter();
+        heard.extend(notes.map(|note| Interjection::Note { text: note.text, wants_answer: note.has_word }));
+        heard
+    }
+
+    /// Has a prompt wait that did not become a turn.
+    fn keep_waiting(&mut self, sent: Sent) {
+        let Kept { first, mode, then } = self.prompts.keep_waiting(sent, &mut self.ids, self.state.title.is_empty());
+        self.record_all(first);
+        if let Some(mode) = mode
+            && gate::refused(&self.config, mode, self.state.mode == Mode::Bypass).is_none()
+        {
+            self.enter(mode);
+        }
+        self.record_all(then);
+    }
+
+    /// What the turn did not come to hear waits as a prompt.
+    fn wait_again(&mut self) {
+        if self.prompts.wait_again() {
+            self.reading.seen.forget_differences();
+        }
+    }
+
+    /// What the model was told last may not have reached it, or is no part of what it sees: it is told again.
+    fn unheard(&mut self) {
+        self.reading.seen.forget_differences();
+        self.tell_unheard(None);
+    }
+}

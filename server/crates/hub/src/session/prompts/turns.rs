@@ -1,0 +1,239 @@
+//! From a prompt that was sent to a turn that runs: it is made ready beside the session's task, begins in the log, and
+//! then runs in a task of its own.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use agent::edit::EditForm;
+use agent::turn::{Limits, TurnContext};
+use agent::user_command;
+use futures_util::FutureExt;
+use protocol::event::Severity;
+use protocol::session::Mode;
+use protocol::turn::{StopReason, TurnStartResult};
+use protocol::{ErrorCode, Event, PromptBlock, TurnId};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use super::port::Port;
+use super::preparation::{GivenAnswer, NewTurn, Preparation, Prepared};
+use super::{Message, TurnEnd, prepare};
+use crate::session::gate::{self, Asking};
+use crate::session::{Caller, Own, Session};
+use crate::trust::Word;
+use crate::{Error, Reply};
+
+impl Session {
+    /// Begins to make a turn of a prompt; it comes back as [`Message::Prepared`].
+    pub(super) fn prepare_turn(
+        &mut self,
+        caller: Caller,
+        mut prompt: Vec<PromptBlock>,
+        mode: Option<Mode>,
+        given: Option<GivenAnswer>,
+        reply: Option<Reply<TurnStartResult>>,
+    ) {
+        user_command::unescape(&mut prompt);
+        self.set_home(Some(caller.clone()));
+        let id = TurnId::new(self.ids.next("turn"));
+        self.prompts.begin(id.clone(), caller.clone());
+        let preparation = Preparation {
+            shared: self.shared.clone(),
+            config: Arc::clone(&self.config),
+            roots: Arc::clone(&self.reading.roots),
+            tools: self.reading.tools.clone(),
+            hooks: self.reading.hooks.clone(),
+            shell: Arc::clone(self.terminals.shell()),
+            info: self.info(),
+            unpriced: self.state.unpriced.clone(),
+            accept_edits: self.state.accept_edits,
+            changes: self.gate.changes(),
+            reader: self.reading.reader.clone(),
+            seen: self.reading.seen.clone(),
+            rules: self.gate.rules().get(),
+            trust: self.gate.trust().clone(),
+            caller,
+            turn: id,
+            prompt,
+            mode,
+            given,
+            reply,
+        };
+        let (own, turn) = (self.work.own.clone(), preparation.turn.clone());
+        tokio::spawn(async move {
+            let _ = own.send(match AssertUnwindSafe(prepare::prepare(preparation)).catch_unwind().await {
+                Ok(prepared) => Own::Prompts(Message::Prepared(Box::new(prepared))),
+                Err(_) => Own::Prompts(Message::Ended(TurnEnd { turn, outcome: None })),
+            });
+        });
+    }
+
+    /// Takes a prepared prompt: its slash commands took effect, and the rest, if any, becomes a turn.
+    pub(super) fn begin_turn(&mut self, prepared: Prepared) {
+        if self.prompts.turn() != Some(&prepared.id) {
+            return self.prepared_in_vain(prepared);
+        }
+        let Prepared { id, events, mode, chose_mode, confirmed, switch_to, turn, given, reply } = prepared;
+        self.record_all(events);
+        // `bypass` may have been left, or forbidden, while the prompt was made ready.
+        let is_confirmed = confirmed || self.state.mode == Mode::Bypass;
+        let is_refused = gate::refused(&self.config, mode, is_confirmed).is_some();
+        let mode = if is_refused { self.state.mode } else { mode };
+        if chose_mode {
+            self.enter(mode);
+        }
+        let Some(mut turn) = turn else {
+            self.dequeue_begun();
+            self.prompts.end(&id);
+            let answer = Ok(TurnStartResult { turn_id: None, switch_to });
+            // With nothing to wait for, what the commands came to should be there when the answer is.
+            if let Some(reply) = reply {
+                self.answer_when_stored(reply, answer);
+            }
+            return self.next_in_queue();
+        };
+        self.record_beginning(&id, mode, &mut turn, given.is_none());
+        self.gate.turn_began(mode);
+        self.dequeue_begun();
+        self.edits.problems().begin();
+        self.follow_turn(&id);
+        self.prompts.given = given;
+        self.run_turn(&id, mode, turn);
+        if let Some(reply) = reply {
+            let _ = reply.send(Ok(TurnStartResult { turn_id: Some(id), switch_to }));
+        }
+    }
+
+    /// Puts on record that a turn begins, and with what. One that is new closes the questions that stand.
+    fn record_beginning(&mut self, id: &TurnId, mode: Mode, turn: &mut NewTurn, is_new: bool) {
+        if let Some((kept, changes)) = turn.kept.take() {
+            let news = self.gate.kept_read(kept, changes, &self.config, self.state.mode, self.state.accept_edits);
+            self.record_all(news);
+        }
+        if is_new {
+            let closed = self.gate.close_questions();
+            self.record_closed(closed);
+        }
+        if self.state.title.is_empty()
+            && let Some(title) = turn.title.take()
+        {
+            self.record(Event::TitleChanged { title });
+            if let Ok(model) = &turn.model {
+                self.ask_for_title(&turn.prompt, model.info());
+            }
+        }
+        let info = turn.model.as_ref().ok().map(|model| model.info().clone());
+        let model = info.as_ref().map_or_else(String::new, |info| info.id.clone());
+        if let Some(info) = info.filter(|info| self.state.model.as_deref() != Some(info.id.as_str())) {
+            self.record(Event::ModelChanged { model: info.id, scripted: info.scripted });
+        }
+        let (prompt, context) = (std::mem::take(&mut turn.prompt), std::mem::take(&mut turn.context));
+        self.record(Event::TurnStarted { turn_id: id.clone(), prompt, context, model, mode });
+        self.tell_of_rules(std::mem::take(&mut turn.rules_left_out));
+    }
+
+    /// Has a turn run that has begun; one without a model ends at once.
+    fn run_turn(&mut self, id: &TurnId, mode: Mode, turn: NewTurn) {
+        self.reading.tags.set(turn.form == EditForm::Hashline);
+        let tools = turn.offered.iter().filter(|_| self.config.intercept_commands).map(|tool| tool.name.clone());
+        self.reading.intercept.set(tools);
+        let running = self.prompts.turn.as_ref();
+        let failure = match (&turn.model, running.map(|turn| (turn.home.trust.clone(), turn.cancel.clone()))) {
+            (Ok(model), Some((word, cancel))) => {
+                let asking = (!self.state.trust_asked).then(|| self.gate.asking(self.shared.clone(), word.clone()));
+                let port = Arc::new(self.port(id.clone(), word));
+                let context = TurnContext {
+                    session_id: self.id().clone(),
+                    turn_id: id.clone(),
+                    folders: self.reading.roots.iter().map(|root| root.path.clone()).collect(),
+                    thinking_tokens: None,
+                    stop_early: self.config.stop_early,
+                    file_blocks: turn.file_mark,
+                    canonical_edits: self.config.canonical_edits,
+                    mend_errors: self.config.mend_errors,
+                    model: Arc::clone(model),
+                    tools: self.reading.tools.clone(),
+                    hooks: self.reading.hooks.clone(),
+                    mode,
+                    system: turn.system,
+                    offered: turn.offered,
+                    history: self.state.history.clone(),
+                    session: Arc::clone(&port) as _,
+                    cancel,
+                    answered: self.prompts.given.as_ref().map(|given| given.call.clone()),
+                    limits: Limits::default(),
+                };
+                return self.prompts.runs_as(spawn(context, port, asking, self.work.own.clone()));
+            }
+            (Err(error), _) => error.message.as_str(),
+            (Ok(_), None) => "it could not begin",
+        };
+        if let Some(turn) = &self.state.open_turn {
+            self.record(turn.broken_off(StopReason::Error, failure));
+        }
+        self.prompts.end(id);
+        self.gate.turn_ended(&self.config, self.state.mode);
+    }
+
+    /// A turn's end of the session; `word` is what its home says of the trust in its workspace.
+    fn port(&self, turn: TurnId, word: Word) -> Port {
+        Port {
+            session: self.id().clone(),
+            turn,
+            own: self.work.own.clone(),
+            rules: self.gate.rules().clone(),
+            results: self.reading.results.clone(),
+            problems: self.edits.problems().clone(),
+            trust: (self.gate.trust().clone(), word),
+            sandboxed: self.terminals.is_sandboxed(),
+            questions: AtomicU64::new(0),
+        }
+    }
+
+    /// The waiting prompt that the turn was made of waits no more.
+    fn dequeue_begun(&mut self) {
+        let dequeued = self.prompts.dequeue_begun();
+        self.record_all(dequeued);
+    }
+
+    fn prepared_in_vain(&mut self, prepared: Prepared) {
+        // What it mentions was told to no model.
+        self.reading.seen.forget_differences();
+        let text = "the turn was interrupted before it began; unless its prompt waits in the session, send it again";
+        if let Some(reply) = prepared.reply {
+            let _ = reply.send(Err(Error::new(ErrorCode::RequestCancelled, text)));
+        }
+    }
+
+    /// Tells the user which rules the model does not have, once in a session.
+    fn tell_of_rules(&mut self, left_out: Vec<String>) {
+        for text in left_out {
+            if !self.state.warned.contains(&text) {
+                self.record(Event::Notice { severity: Severity::Warning, text });
+            }
+        }
+    }
+}
+
+/// Runs a turn in a task of its own, once it is known whether the workspace is trusted. A panic ends the turn, not the
+/// session.
+fn spawn(
+    context: TurnContext,
+    port: Arc<Port>,
+    asking: Option<Asking>,
+    own: mpsc::UnboundedSender<Own>,
+) -> AbortHandle {
+    let turn = context.turn_id.clone();
+    let task = tokio::spawn(async move {
+        let run = async {
+            if let Some(asking) = asking {
+                asking.ask(&*port).await;
+            }
+            agent::turn::run(context).await
+        };
+        let outcome = AssertUnwindSafe(run).catch_unwind().await.ok();
+        let _ = own.send(Own::Prompts(Message::Ended(TurnEnd { turn, outcome })));
+    });
+    task.abort_handle()
+}

@@ -1,0 +1,176 @@
+//! Prompts that wait: those that were queued, what was said to a turn that did not come to hear it, and those that were
+//! sent and did not become a turn.
+
+use agent::commands::Command;
+use agent::session::Interjection;
+use agent::user_command;
+use protocol::event::Severity;
+use protocol::session::Mode;
+use protocol::{Event, PromptBlock, QueueId, TurnId};
+
+use super::prepare::{says_something, split};
+use super::{Caller, Prompts};
+use crate::Error;
+use crate::session::ids::Ids;
+
+/// The prompt that a turn is to be made of.
+pub(super) struct Sent {
+    /// What it waited as; none if it did not wait.
+    pub(super) queue_id: Option<QueueId>,
+    pub(super) prompt: Vec<PromptBlock>,
+    /// The mode that was chosen with it.
+    pub(super) mode: Option<Mode>,
+}
+
+/// What is to be recorded of a prompt that did not become a turn: this, then the mode, then the rest.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    pub(super) first: Option<Event>,
+    /// The mode that was chosen with it.
+    pub(super) mode: Option<Mode>,
+    pub(super) then: Vec<Event>,
+}
+
+impl Prompts {
+    /// The prompts that wait.
+    pub(super) fn waiting(&self) -> Vec<QueueId> {
+        self.queue.iter().map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Has a prompt wait, behind the others.
+    pub(super) fn add(&mut self, queue_id: QueueId, prompt: Vec<PromptBlock>, caller: Caller) -> Event {
+        self.queue.push_back((queue_id.clone(), prompt.clone()));
+        self.last_caller = Some(caller);
+        Event::PromptQueued { queue_id, prompt }
+    }
+
+    /// Takes one out that waits, or was said to the turn and is not heard yet.
+    ///
+    /// # Errors
+    /// None has this id.
+    pub(super) fn remove(&mut self, queue_id: QueueId) -> Result<Event, Error> {
+        let before = self.queue.len() + self.interjections.len();
+        self.queue.retain(|(id, _)| *id != queue_id);
+        self.interjections.retain(|(id, _)| *id != queue_id);
+        if before == self.queue.len() + self.interjections.len() {
+            return Err(Error::not_found("waiting prompt", &queue_id));
+        }
+        Ok(Event::PromptDequeued { queue_id })
+    }
+
+    /// Takes the first waiting prompt, if nothing runs and somebody is there to start it for.
+    pub(super) fn take_next(&mut self) -> Option<(Caller, QueueId, Vec<PromptBlock>)> {
+        if self.are_on() {
+            return None;
+        }
+        let caller = self.last_caller.clone()?;
+        let (queue_id, prompt) = self.queue.pop_front()?;
+        Some((caller, queue_id, prompt))
+    }
+
+    /// A word to the turn is ready. Gives whether the turn is there to hear it; else it waits as a prompt like any
+    /// other.
+    pub(super) fn steered(&mut self, turn: &TurnId, queue_id: QueueId, steer: Interjection) -> bool {
+        let is_heard = self.turn() == Some(turn);
+        if is_heard {
+            self.interjections.push((queue_id, steer));
+        } else {
+            self.wait_first(queue_id, steer);
+        }
+        is_heard
+    }
+
+    /// What the turn did not come to hear waits as a prompt, before all others. Gives whether there was such.
+    pub(super) fn wait_again(&mut self) -> bool {
+        let unheard = std::mem::take(&mut self.interjections);
+        let some = !unheard.is_empty();
+        unheard.into_iter().rev().for_each(|(queue_id, interjection)| self.wait_first(queue_id, interjection));
+        some
+    }
+
+    /// The waiting prompt that a turn was made of waits no more, now that the turn is in the log.
+    pub(super) fn dequeue_begun(&mut self) -> Option<Event> {
+        let Sent { queue_id, .. } = self.turn.as_mut()?.sent.take()?;
+        queue_id.map(|queue_id| Event::PromptDequeued { queue_id })
+    }
+
+    /// Has a prompt wait that did not become a turn, in the mode that it was sent in. Its slash commands may have been
+    /// carried out by then, and would act on another turn the second time. `is_untitled` says whether the session still
+    /// has no title.
+    pub(super) fn keep_waiting(&mut self, sent: Sent, ids: &mut Ids, is_untitled: bool) -> Kept {
+        let Sent { queue_id, prompt, mode } = sent;
+        let (invocations, mut rest) = split(prompt.clone());
+        let mut kept = Kept { mode, ..Kept::default() };
+        let has_waited = queue_id.is_some();
+        if let Some(queue_id) = queue_id {
+            if invocations.is_empty() {
+                self.queue.push_front((queue_id, prompt));
+                return Kept::default();
+            }
+            kept.first = Some(Event::PromptDequeued { queue_id });
+        }
+        let (mut leads_away, mut left) = (false, Vec::new());
+        for invocation in invocations {
+            match invocation.command {
+                Ok(Command::Mode(Some(chosen))) => kept.mode = Some(chosen),
+                command => {
+                    leads_away |= matches!(command, Ok(Command::New | Command::Resume(_)));
+                    left.push(format!("`{}`", invocation.text));
+                }
+            }
+        }
+        if !left.is_empty() {
+            let text = not_tried_again(&left, words(&rest).filter(|_| leads_away));
+            kept.then.push(Event::Notice { severity: Severity::Warning, text });
+        }
+        if leads_away || !says_something(&rest) {
+            return kept;
+        }
+        let title = is_untitled.then(|| agent::title::from_prompt(&rest)).flatten();
+        kept.then.extend(title.map(|title| Event::TitleChanged { title }));
+        // What stood behind a command is none of the user's own.
+        user_command::escape(&mut rest);
+        let queue_id = QueueId::new(ids.next("queue"));
+        kept.then.push(Event::PromptQueued { queue_id: queue_id.clone(), prompt: rest.clone() });
+        if !has_waited {
+            self.queue.push_back((queue_id, rest));
+            return kept;
+        }
+        // It stood before the others, and whoever reads the log has to see it there.
+        for (queue_id, prompt) in self.queue.clone() {
+            kept.then.push(Event::PromptDequeued { queue_id: queue_id.clone() });
+            kept.then.push(Event::PromptQueued { queue_id, prompt });
+        }
+        self.queue.push_front((queue_id, rest));
+        kept
+    }
+
+    fn wait_first(&mut self, queue_id: QueueId, interjection: Interjection) {
+        if let Interjection::Steer { mut prompt, .. } = interjection {
+            user_command::escape(&mut prompt);
+            self.queue.push_front((queue_id, prompt));
+        }
+    }
+}
+
+/// What the user is told of commands that were broken off, and of words that were meant for another conversation.
+fn not_tried_again(commands: &[String], elsewhere: Option<String>) -> String {
+    let elsewhere = match elsewhere {
+        Some(words) => format!(". What was meant for another conversation does not wait in this one: “{words}”"),
+        None => String::new(),
+    };
+    format!(
+        "A prompt was broken off before its turn began. Its commands may not have been carried out, and are not tried \
+         again: {}{elsewhere}",
+        commands.join(", ")
+    )
+}
+
+/// The text of a prompt, if it has any.
+fn words(prompt: &[PromptBlock]) -> Option<String> {
+    let texts = prompt.iter().filter_map(|block| match block {
+        PromptBlock::Text { text } => Some(text.trim()),
+        _ => None,
+    });
+    Some(texts.collect::<Vec<_>>().join(" ")).filter(|words| !words.trim().is_empty())
+}
