@@ -144,6 +144,7 @@ fn build(
         servers: &servers,
         terminals: &terminals,
         more: &shared.parts.tools,
+        more_commands: &shared.parts.commands,
     });
     let Reading { roots, reader, overlay, search, .. } = &reading;
     let problems = servers.problems(reader, overlay.clone(), roots, rules.shown(search, roots));

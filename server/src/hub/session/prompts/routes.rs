@@ -236,7 +236,8 @@ impl Session {
 
     /// Has a prompt wait that did not become a turn.
     fn keep_waiting(&mut self, sent: Sent) {
-        let Kept { first, mode, then } = self.prompts.keep_waiting(sent, &mut self.ids, self.state.title.is_empty());
+        let (commands, is_untitled) = (self.reading.commands.now(), self.state.title.is_empty());
+        let Kept { first, mode, then } = self.prompts.keep_waiting(sent, &commands, &mut self.ids, is_untitled);
         self.record_all(first);
         if let Some(mode) = mode
             && gate::refused(&self.config, mode, self.state.mode == Mode::Bypass).is_none()

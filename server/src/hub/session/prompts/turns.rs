@@ -43,6 +43,7 @@ impl Session {
             config: Arc::clone(&self.config),
             roots: Arc::clone(&self.reading.roots),
             tools: self.reading.tools.clone(),
+            commands: self.reading.commands.now(),
             hooks: self.reading.hooks.clone(),
             shell: Arc::clone(self.terminals.shell()),
             info: self.info(),
