@@ -70,7 +70,7 @@ pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Fai
         prompt,
         folder,
         model,
-        mode: args.mode.map(Mode::from),
+        mode: args.mode,
         resume: args.resume.map(SessionId::new),
         rules,
         trusted: args.trust.then_some(true),

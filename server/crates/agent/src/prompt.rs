@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use protocol::session::Mode;
+use protocol::mode::{Mode, Runs};
 
 use crate::model::ToolSpec;
 use crate::tags;
@@ -130,7 +130,7 @@ fn lines<const N: usize>(lines: [(bool, &str); N]) -> Lines {
 }
 
 fn role(active: &Active<'_>) -> Lines {
-    let (asking, planning) = (active.mode == Mode::Ask, active.mode == Mode::Plan);
+    let (asking, planning) = (active.mode.runs() == Runs::Nothing, active.mode.runs() == Runs::OnlyReading);
     lines([
         (
             true,
@@ -227,8 +227,8 @@ fn finding(active: &Active<'_>) -> Lines {
 }
 
 fn planning(active: &Active<'_>) -> Lines {
-    // In mode `plan` the plan is the answer.
-    if active.mode == Mode::Plan {
+    // In a mode that plans the plan is the answer.
+    if active.mode.runs() == Runs::OnlyReading {
         return Lines::new();
     }
     let shown = active.has("update_plan");
@@ -308,7 +308,7 @@ fn commands(active: &Active<'_>) -> Lines {
     let runs = active.has("shell_run");
     lines([
         (
-            runs && active.mode == Mode::Plan,
+            runs && active.mode.runs() == Runs::OnlyReading,
             "- In this mode a command runs only if it is known only to read (`ls`, `git log`, `rg`); others are refused.",
         ),
         (

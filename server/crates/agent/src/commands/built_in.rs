@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 use protocol::checkpoint::Direction;
+use protocol::mode::{Edits, Mode};
 use protocol::review::AutoScope;
-use protocol::session::Mode;
 
 use super::{Choice, Choices, Command, Definition, Does, Effects, Flag, Words};
 
@@ -107,8 +107,10 @@ pub enum ChooseMode {
     Show,
     /// Chooses one that needs no confirmation.
     Choose(Mode),
-    /// Chooses the mode in which nothing is asked; at first, only explains it.
-    Bypass {
+    /// Chooses one that has to be confirmed; at first, only explains it.
+    Confirm {
+        /// The mode.
+        mode: Mode,
         /// True if the user has read that, and wants it.
         confirmed: bool,
     },
@@ -117,16 +119,12 @@ pub enum ChooseMode {
 impl BuiltIn for ChooseMode {
     fn definition() -> Definition {
         Definition {
-            arguments: "[ask|plan|agent|accept-edits|bypass]".into(),
+            arguments: format!("[{}]", Mode::ALL.map(Mode::name).join("|")).into(),
             words: 1,
-            also: |before, word| before == ["bypass"] && word == "yes",
-            choices: Choices::Fixed(vec![
-                Choice::new("ask", "Look and answer; nothing is changed or run"),
-                Choice::new("plan", "Look, and plan; nothing is changed, and only commands that read run"),
-                Choice::new("agent", "Work: edits for review, commands with permission"),
-                Choice::new("accept-edits", "Work: edits are accepted automatically"),
-                Choice::new("bypass", "Work without a question; it has to be confirmed"),
-            ]),
+            also: |before, word| {
+                word == "yes" && matches!(before, [name] if Mode::named(name).is_some_and(Mode::needs_confirmation))
+            },
+            choices: Choices::Fixed(Mode::ALL.map(choice).to_vec()),
             ..Definition::new(
                 "mode",
                 "Choose what the agent may do: look (ask, plan), work (agent, accept-edits), anything (bypass)",
@@ -137,23 +135,39 @@ impl BuiltIn for ChooseMode {
     fn read(words: &Words) -> Result<Self, String> {
         Ok(match words.first() {
             None => Self::Show,
-            Some("bypass") => Self::Bypass { confirmed: words.positionals.len() > 1 },
-            Some("ask") => Self::Choose(Mode::Ask),
-            Some("plan") => Self::Choose(Mode::Plan),
-            Some("agent") => Self::Choose(Mode::Agent),
-            Some("accept-edits" | "accept_edits") => Self::Choose(Mode::AcceptEdits),
-            Some(name) => {
-                let names = "`ask`, `plan`, `agent`, `accept-edits`, `bypass`";
-                return Err(format!("there is no mode `{name}`; there are {names}"));
-            }
+            Some(name) => match Mode::named(name) {
+                Some(mode) if mode.needs_confirmation() => {
+                    Self::Confirm { mode, confirmed: words.positionals.len() > 1 }
+                }
+                Some(mode) => Self::Choose(mode),
+                None => {
+                    let names = Mode::ALL.map(|mode| format!("`{}`", mode.name())).join(", ");
+                    return Err(format!("there is no mode `{name}`; there are {names}"));
+                }
+            },
         })
     }
 
     fn effects(&self) -> Effects {
         let mode = if let Self::Choose(mode) = self { Some(*mode) } else { None };
-        let must_lead = mode == Some(Mode::AcceptEdits) || *self == Self::Bypass { confirmed: true };
+        let must_lead = match self {
+            Self::Show => false,
+            Self::Choose(mode) => mode.edits() == Edits::Accepted,
+            Self::Confirm { confirmed, .. } => *confirmed,
+        };
         Effects { must_lead, mode, ..Effects::default() }
     }
+}
+
+/// A mode, as a value of the command's.
+fn choice(mode: Mode) -> Choice {
+    let confirm = if mode.needs_confirmation() { "; it has to be confirmed" } else { "" };
+    Choice::new(mode.name(), format!("{}{confirm}", capitalized(mode.info().words)))
+}
+
+fn capitalized(words: &str) -> String {
+    let mut chars = words.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// Lists the permission rules in force, or revokes the one with this number of the list, which begins at 1.

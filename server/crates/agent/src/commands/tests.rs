@@ -104,10 +104,10 @@ fn a_mode_that_asks_less_is_chosen_only_by_who_begins_with_it_and_bypass_only_wi
     let mode = |input| read::<ChooseMode>(input).unwrap();
     assert_eq!(mode("/mode plan"), ChooseMode::Choose(Mode::Plan));
     assert_eq!(mode("/mode accept-edits go on"), ChooseMode::Choose(Mode::AcceptEdits));
-    assert_eq!(mode("/mode bypass"), ChooseMode::Bypass { confirmed: false });
-    assert_eq!(mode("/mode bypass and go"), ChooseMode::Bypass { confirmed: false });
+    assert_eq!(mode("/mode bypass"), ChooseMode::Confirm { mode: Mode::Bypass, confirmed: false });
+    assert_eq!(mode("/mode bypass and go"), ChooseMode::Confirm { mode: Mode::Bypass, confirmed: false });
     assert_eq!(parse("/mode bypass and go").remaining, " and go");
-    assert_eq!(mode("/mode bypass yes go"), ChooseMode::Bypass { confirmed: true });
+    assert_eq!(mode("/mode bypass yes go"), ChooseMode::Confirm { mode: Mode::Bypass, confirmed: true });
     assert_eq!(parse("/mode bypass yes go").remaining, " go");
     for pasted in ["look at this: /mode bypass yes", "then\n/mode accept-edits"] {
         assert!(typed(pasted).is_empty() && parse(pasted).remaining == pasted, "{pasted}");

@@ -138,18 +138,18 @@ impl Execute for ChooseMode {
         let mode = match self {
             Self::Show => done.mode.unwrap_or(preparation.info.mode),
             Self::Choose(mode) => *done.mode.insert(mode),
-            Self::Bypass { confirmed } => {
-                if let Some(error) = gate::refused(&preparation.config, Mode::Bypass, true) {
+            Self::Confirm { mode, confirmed } => {
+                if let Some(error) = gate::refused(&preparation.config, mode, true) {
                     return Err(error.message);
                 }
                 if !confirmed {
-                    return Ok(format!("{BYPASS}.\n\nIf that is what you want, send `/mode bypass yes`."));
+                    return Ok(format!("{BYPASS}.\n\nIf that is what you want, send `/mode {} yes`.", mode.name()));
                 }
                 done.confirmed = true;
-                *done.mode.insert(Mode::Bypass)
+                *done.mode.insert(mode)
             }
         };
-        Ok(format!("mode {}", mode_name(mode)))
+        Ok(in_words(mode))
     }
 }
 
@@ -307,8 +307,8 @@ async fn new_session(preparation: &Preparation) -> Result<SessionId, Error> {
     let new = NewSession {
         folders: preparation.roots.iter().map(|root| root.path.clone()).collect(),
         model: preparation.info.model.clone(),
-        // That nothing is asked was confirmed for the other session.
-        mode: if preparation.info.mode == Mode::Bypass { Mode::Agent } else { preparation.info.mode },
+        // A confirmation is for its own session.
+        mode: Some(preparation.info.mode).filter(|mode| !mode.needs_confirmation()).unwrap_or_default(),
         is_asked_for: true,
     };
     let (reply, made) = oneshot::channel();
@@ -456,14 +456,9 @@ fn ago(minutes: u64) -> String {
     }
 }
 
-fn mode_name(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Ask => "ask: looks and answers, changes nothing",
-        Mode::Plan => "plan: looks, also by commands that only read, and plans; changes nothing",
-        Mode::Agent => "agent: edits under your review, and runs commands you allow",
-        Mode::AcceptEdits => "accept-edits: as agent, and edits are accepted automatically",
-        Mode::Bypass => "bypass: nothing is asked; `/mode agent` leaves it",
-    }
+fn in_words(mode: Mode) -> String {
+    let leave = if mode.needs_confirmation() { "; `/mode agent` leaves it" } else { "" };
+    format!("mode {}: {}{leave}", mode.name(), mode.info().words)
 }
 
 #[cfg(test)]
