@@ -16,7 +16,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
 use hub::visible;
 use protocol::session::Mode;
 
@@ -68,8 +69,8 @@ struct Exec {
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
     /// The mode: what the agent may do. There is no bypass here: use `--yes` to be asked nothing.
-    #[arg(long, value_enum)]
-    mode: Option<ModeName>,
+    #[arg(long, value_parser = modes())]
+    mode: Option<Mode>,
     /// A permission rule for this run, such as `Shell(cargo test:*)` or `Edit`. It can be given several times.
     #[arg(long, value_name = "RULE")]
     allow: Vec<String>,
@@ -136,23 +137,10 @@ enum Sessions {
     },
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum ModeName {
-    Ask,
-    Plan,
-    Agent,
-    AcceptEdits,
-}
-
-impl From<ModeName> for Mode {
-    fn from(name: ModeName) -> Self {
-        match name {
-            ModeName::Ask => Self::Ask,
-            ModeName::Plan => Self::Plan,
-            ModeName::Agent => Self::Agent,
-            ModeName::AcceptEdits => Self::AcceptEdits,
-        }
-    }
+/// The modes that need no confirmation, which nobody would be there to give.
+fn modes() -> impl TypedValueParser<Value = Mode> {
+    let modes = Mode::ALL.into_iter().filter(|mode| !mode.needs_confirmation());
+    PossibleValuesParser::new(modes.map(Mode::name)).try_map(|name| Mode::named(&name).ok_or("there is no such mode"))
 }
 
 /// Runs the program with the process's arguments.

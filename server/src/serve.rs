@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent::commands;
 use agent::store::StoreError;
 use agent::tool::Tool;
 use hub::config::{self, Config, Editor, Sources};
@@ -43,13 +44,16 @@ pub struct Custom {
     pub resolve: Arc<Resolve>,
     /// Tools beside the built-in ones, for every session; by default none. Their names must differ from those.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// Slash commands beside the built-in ones, for every session; by default none.
+    pub commands: Vec<commands::Source>,
     /// What holds the processes of shells ([`Parts::supervisor`]); by default this program.
     pub supervisor: Option<PathBuf>,
 }
 
 impl Default for Custom {
     fn default() -> Self {
-        Self { resolve: Arc::new(on_disk), tools: Vec::new(), supervisor: this_program() }
+        let (tools, commands) = (Vec::new(), Vec::new());
+        Self { resolve: Arc::new(on_disk), tools, commands, supervisor: this_program() }
     }
 }
 
@@ -94,9 +98,20 @@ where
     let sockets = Arc::new(Sockets::new(runtime_folder, &data_folder));
     let home = config::dirs::home(&|name| environment(name));
     let config = Arc::new(config);
-    let (Custom { resolve, tools, supervisor }, file) = (custom, user_file.clone());
-    let parts =
-        Parts { store, data_folder, warnings, catalog, config, tools, sockets, supervisor, user_file: file, home };
+    let Custom { resolve, tools, commands, supervisor } = custom;
+    let parts = Parts {
+        store,
+        data_folder,
+        warnings,
+        catalog,
+        config,
+        tools,
+        commands,
+        sockets,
+        home,
+        supervisor,
+        user_file: user_file.clone(),
+    };
     let hub = Hub::start(parts);
     let others = serve_others(hub.clone(), Arc::clone(&resolve), log_file.clone());
     let load_config =

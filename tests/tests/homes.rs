@@ -37,6 +37,7 @@ fn hub(setup: &Setup) -> Hub {
         catalog: Arc::new(providers::Catalog::new(config.providers.clone())),
         config: Arc::new(config),
         tools: Vec::new(),
+        commands: Vec::new(),
         sockets: Arc::new(Sockets::new(setup.home().join("run"), &setup.data_folder())),
         home: None,
         supervisor: None,

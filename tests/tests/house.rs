@@ -56,6 +56,15 @@ const FIELDS_OF_SESSION: usize = 15;
 /// The most columns of a comment; those of code are held by rustfmt.
 const COLUMNS: usize = 120;
 
+/// Where the names of tools are that others speak of.
+const TOOL_NAMES: &str = "server/crates/agent/src/tool_names.rs";
+/// Files that name built-in tools in literals of their own, and how often. They are helpers of tests.
+const NAMED_TOOLS: &[(&str, usize)] = &[
+    ("server/crates/providers/src/loopback.rs", 2),
+    ("server/crates/providers/src/loopback/streams.rs", 3),
+    ("server/crates/providers/src/wire/testing.rs", 5),
+];
+
 /// Phrases that nobody would say, and docstrings that begin with a question, as expressions with how often the sources
 /// have them ([the style](../../CONTRIBUTING.md#prose-is-plain-english)).
 const DIALECT: &[(&str, usize)] = &[
@@ -111,6 +120,28 @@ fn a_session_is_a_small_owner_of_parts() {
     let field = Regex::new(r"(?m)^    (pub(\([a-z ]+\))? )?[a-z_]+: ").unwrap();
     let fields = BTreeMap::from([("Session".to_owned(), field.find_iter(fields).count())]);
     compare("fields", fields, FIELDS_OF_SESSION, &[]);
+}
+
+#[test]
+fn a_built_in_tool_is_named_by_its_own_file_and_by_a_constant() {
+    let page = fs::read_to_string(root().join("docs/tools.md")).unwrap();
+    // A test of the crate `tools` holds that the page has each of them.
+    let rows = Regex::new(r"(?m)^\| `([a-z_]+)` \| [^|\n]+ \| [^|\n]+ \|$").unwrap();
+    let names: Vec<_> = rows.captures_iter(&page).map(|row| row[1].to_owned()).collect();
+    assert!(names.len() > 40, "{names:?}");
+    let literal = Regex::new(&format!(r#"(= )?"({}|edit_)""#, names.join("|"))).unwrap();
+    let is_code = |line: &&str| !line.trim_start().starts_with("//");
+    let mut named = BTreeMap::new();
+    let is_one = |source: &&Source| source.name.starts_with("server/") && source.name != TOOL_NAMES;
+    for source in sources().iter().filter(is_one) {
+        let may_define = source.name.starts_with("server/crates/tools/src/");
+        let literals = source.code().lines().filter(is_code).flat_map(|line| literal.captures_iter(line));
+        let count = literals.filter(|found| !(may_define && found.get(1).is_some())).count();
+        if count > 0 {
+            named.insert(source.name.clone(), count);
+        }
+    }
+    compare("literals with a tool's name, instead of agent::tool_names", named, 0, NAMED_TOOLS);
 }
 
 #[test]

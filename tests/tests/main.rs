@@ -41,6 +41,7 @@ mod rounds;
 mod sandbox;
 mod sessions;
 mod settings;
+mod slash_commands;
 mod slow_client;
 mod story;
 mod streams;

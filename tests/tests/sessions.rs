@@ -1,6 +1,7 @@
 //! Sessions as a user handles them: named, found, closed, opened again, deleted; their models; what is completed in a
 //! prompt, and the slash commands in it.
 
+use agent::commands::Commands;
 use agent::store::Store;
 use harness::client::RpcError;
 use harness::model::Said;
@@ -527,7 +528,7 @@ async fn commands_arguments_and_files_are_completed_where_the_cursor_is() {
 
     let result = complete("just words", 4).await;
     assert!(result.items.is_empty(), "{result:?}");
-    assert_eq!(complete("/", 9999).await.items.len(), agent::commands::COMMANDS.len());
+    assert_eq!(complete("/", 9999).await.items.len(), Commands::built_in().iter().count());
     assert_eq!(client.finish().await, 0);
 }
 
@@ -560,8 +561,8 @@ async fn commands_are_executed_and_the_model_never_hears_of_them() {
         said(&client.until(&session, text, executed).await).to_owned()
     };
     let help = command("/help").await;
-    for name in agent::commands::COMMANDS {
-        assert!(help.contains(name.usage), "{help}");
+    for named in Commands::built_in().iter() {
+        assert!(help.contains(&named.usage()), "{help}");
     }
     let costs = command("/costs").await;
     assert!(costs.starts_with("this conversation: cost unknown: `test/model-2` has no known price ("), "{costs}");

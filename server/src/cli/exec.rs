@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agent::commands::{self, Command, Invocation};
+use agent::commands::Commands;
 use agent::permission::{Action, Case, Rule, Rules, SourcedRule, Surroundings, Verdict, accepting_rule, judge, weight};
 use agent::user_command;
 use async_trait::async_trait;
@@ -73,7 +73,7 @@ pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Fai
         prompt,
         folder,
         model,
-        mode: args.mode.map(Mode::from),
+        mode: args.mode,
         resume: args.resume.map(SessionId::new),
         rules,
         trusted: args.trust.then_some(true),
@@ -585,17 +585,9 @@ fn prompt(argument: Option<&str>) -> Result<Prompt, Failure> {
         return Err(Failure::Usage("the prompt is empty: azimuth exec \"what to do\"".into()));
     }
     // What it switches would hold after this prompt, and the text may come from anywhere.
-    let invocations = commands::parse(&text).invocations;
-    let is_any = |switches: fn(&Command) -> bool| {
-        invocations.iter().any(|it: &Invocation| it.command.as_ref().is_ok_and(switches))
-    };
-    if is_any(|command| matches!(command, Command::Auto(Some((true, _))))) {
-        return Err(Failure::Usage("`/auto on` is not for azimuth exec: `--yes` accepts what this prompt does".into()));
-    }
-    if is_any(|command| matches!(command, Command::Trust(Some(true)))) {
-        return Err(Failure::Usage(
-            "`/trust yes` is not for azimuth exec: `--trust` trusts the folder in one run".into(),
-        ));
+    let mut invocations = Commands::built_in().parse(&text).invocations.into_iter();
+    if let Some(lasts) = invocations.find_map(|it| it.effects.ok()?.lasts) {
+        return Err(Failure::Usage(lasts.into()));
     }
     Ok(Prompt { text, piped })
 }

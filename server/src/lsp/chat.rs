@@ -436,9 +436,8 @@ impl Chat {
         let end = Place::at_end(text);
         let folders = self.shared.upgrade().map(|shared| lock(&shared.folders).clone()).unwrap_or_default();
         let is_command = prompt.starts_with('!');
-        let commands = agent::commands::parse(&prompt).invocations;
-        let must_lead =
-            is_command || commands.iter().any(|it| it.command.as_ref().is_ok_and(agent::commands::Command::must_lead));
+        let commands = agent::commands::Commands::built_in().parse(&prompt).invocations;
+        let must_lead = is_command || commands.iter().any(|it| it.has(|effects| effects.must_lead));
         if must_lead && !leads {
             let text = "a command like this counts only at the very beginning of a prompt";
             return Err(invalid(format!("{text}: take out the blank lines above it")));

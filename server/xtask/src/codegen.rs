@@ -1,9 +1,10 @@
 //! Files generated from the crate `protocol`: JSON schema, TypeScript and Lua types, the method part of
-//! `docs/protocol.md`, and what stands of its settings in the documentation and the VS Code extension.
+//! `docs/protocol.md`, what stands of its settings in the documentation and the VS Code extension, and the editors'
+//! tables of modes.
 //!
 //! Reading order: [`schema`] gathers the schemas of all methods into one document, [`model`] reads that document into
 //! the few shapes our types have, and each of [`typescript`], [`lua`] and [`markdown`] writes the model out.
-//! [`settings`] has no part in that.
+//! [`settings`] and [`modes`] have no part in that.
 #![expect(clippy::disallowed_methods, reason = "a development tool: it reads and writes the project's own files")]
 
 pub mod schema;
@@ -15,6 +16,8 @@ pub mod typescript;
 pub mod lua;
 
 pub mod markdown;
+
+pub mod modes;
 
 pub mod settings;
 
@@ -39,6 +42,8 @@ const CONFIGURATION: &str = "docs/configuration.md";
 const GUIDE: &str = "docs/vscode.md";
 const MANIFEST: &str = "editors/vscode/package.json";
 const NAMES: &str = "editors/vscode/src/generated/settings.ts";
+const MODES: &str = "editors/vscode/src/generated/modes.ts";
+const MODES_LUA: &str = "editors/nvim/lua/azimuth/generated/modes.lua";
 
 /// What clients are told of [`said_by_error`].
 const SAID_BY_ERROR: &str = "The reasons that `turnEnded` says as a whole in its `error`, so that no words are added.";
@@ -131,9 +136,11 @@ fn changed(root: &Path) -> Result<Vec<(&'static str, String)>, Error> {
         (DOCUMENT, filled(root, DOCUMENT, &[(markdown::BEGIN, methods)])?),
         (CONFIG_SCHEMA, settings::schema::render(SETTINGS)),
         (CONFIGURATION, filled(root, CONFIGURATION, &[(document::LAYERS, layers), (document::SETTINGS, settings)])?),
-        (GUIDE, filled(root, GUIDE, &[(document::SETTINGS, in_vscode)])?),
+        (GUIDE, filled(root, GUIDE, &[(modes::BEGIN, modes::document()), (document::SETTINGS, in_vscode)])?),
         (MANIFEST, rewritten(root, MANIFEST, |text| vscode::manifest(&text, SETTINGS))?),
         (NAMES, vscode::names(SETTINGS)),
+        (MODES, modes::typescript()),
+        (MODES_LUA, modes::lua()),
     ];
 
     let mut changed = Vec::new();
@@ -185,7 +192,7 @@ mod tests {
         };
         write(DOCUMENT, &marked(&[markdown::BEGIN]));
         write(CONFIGURATION, &marked(&[document::LAYERS, document::SETTINGS]));
-        write(GUIDE, &marked(&[document::SETTINGS]));
+        write(GUIDE, &marked(&[modes::BEGIN, document::SETTINGS]));
         write(MANIFEST, vscode::EMPTY_MANIFEST);
         root
     }
@@ -193,7 +200,8 @@ mod tests {
     #[test]
     fn files_once_written_are_not_stale() {
         let root = fresh_project();
-        let all = [SCHEMA, TYPESCRIPT, LUA, DOCUMENT, CONFIG_SCHEMA, CONFIGURATION, GUIDE, MANIFEST, NAMES];
+        let all =
+            [SCHEMA, TYPESCRIPT, LUA, DOCUMENT, CONFIG_SCHEMA, CONFIGURATION, GUIDE, MANIFEST, NAMES, MODES, MODES_LUA];
         assert_eq!(stale(root.path()).unwrap(), all);
         assert_eq!(write(root.path()).unwrap(), all);
         assert!(stale(root.path()).unwrap().is_empty());

@@ -150,7 +150,9 @@ M.subcommands = {
     run = function(args)
       require("azimuth.pick").mode(args.words[1])
     end,
-    complete = { "agent", "accept-edits", "plan", "ask", "bypass" },
+    complete = vim.tbl_map(function(item)
+      return item.name
+    end, require("azimuth.generated.modes")),
   },
   permission = {
     run = function()

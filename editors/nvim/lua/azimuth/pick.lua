@@ -1,6 +1,7 @@
 --- Choosing: a session, a model, a mode. All through `vim.ui.select`, which users replace by what they like.
 
 local client = require("azimuth.client")
+local modes = require("azimuth.generated.modes")
 local protocol = require("azimuth.generated.protocol")
 local text = require("azimuth.text")
 
@@ -135,18 +136,9 @@ function M.model(model, all)
   end)
 end
 
----@type { mode: azimuth.Mode, name: string, what: string }[]
-M.modes = {
-  { mode = "agent", name = "agent", what = "does everything, within the permissions; edits wait for your review" },
-  { mode = "accept_edits", name = "accept-edits", what = "as agent, and edits are accepted automatically" },
-  { mode = "plan", name = "plan", what = "looks, also with commands that only read, and plans; changes nothing" },
-  { mode = "ask", name = "ask", what = "looks and answers; changes and runs nothing" },
-  { mode = "bypass", name = "bypass", what = "asks nothing; has to be confirmed" },
-}
-
 --- Sets the mode of the session's next turns. What has to be confirmed the server refuses at first, with words that say what
 --- it means.
----@param item { mode: azimuth.Mode, name: string }
+---@param item azimuth.ModeInfo
 ---@param here azimuth.Whereabouts
 ---@param confirmed? boolean
 local function set_mode(item, here, confirmed)
@@ -162,7 +154,7 @@ local function set_mode(item, here, confirmed)
           said = err.message,
           yes = "bypasses",
           here = here,
-          again = ":Azimuth mode bypass asks again.",
+          again = (":Azimuth mode %s asks again."):format(item.name),
         }, function()
           set_mode(item, here, true)
         end)
@@ -177,7 +169,7 @@ end
 ---@param name? string
 function M.mode(name)
   if name then
-    for _, item in ipairs(M.modes) do
+    for _, item in ipairs(modes) do
       if item.name == name or item.mode == name then
         set_mode(item, require("azimuth.confirm").here())
         return
@@ -185,16 +177,18 @@ function M.mode(name)
     end
     local names = vim.tbl_map(function(item)
       return item.name
-    end, M.modes)
+    end, modes)
     vim.notify(("Azimuth: there is no mode %s; there are %s."):format(name, table.concat(names, ", ")), vim.log.levels.ERROR)
     return
   end
-  vim.ui.select(M.modes, {
+  vim.ui.select(modes, {
     prompt = "Azimuth: mode",
     kind = "azimuth.mode",
     format_item = function(item)
       local state = client.state()
-      return ("%s%s: %s"):format(state and state.mode == item.mode and "* " or "  ", item.name, item.what)
+      local mark = state and state.mode == item.mode and "* " or "  "
+      local confirm = item.needs_confirmation and "; has to be confirmed" or ""
+      return mark .. item.name .. ": " .. item.words .. confirm
     end,
   }, function(item)
     if item then

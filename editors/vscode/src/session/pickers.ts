@@ -1,6 +1,7 @@
 // Choices of a session, a model and a mode.
 
 import * as vscode from 'vscode';
+import { modes } from '../generated/modes';
 import type { Mode, ModelInfo, SessionInfo } from '../generated/protocol';
 import { isError, messageOf, type Request } from '../server/requests';
 import { iconless, unlinked, visible } from '../text';
@@ -94,17 +95,16 @@ export async function pickMode(current: Mode): Promise<Mode | undefined> {
     if (chosen === trust) await vscode.commands.executeCommand('workbench.trust.manage');
     return undefined;
   }
-  const items: (vscode.QuickPickItem & { mode: Mode })[] = modes.map((item) => ({ ...item, ...(item.mode === current ? { description: 'current' } : {}) }));
+  const items = Object.values(modes).map(({ mode, label, words, needsConfirmation }) => ({
+    mode,
+    label: `$(${icons[mode]}) ${label}`,
+    detail: `${words.charAt(0).toUpperCase()}${words.slice(1)}.${needsConfirmation ? ' It has to be confirmed.' : ''}`,
+    ...(mode === current ? { description: 'current' } : {}),
+  }));
   return (await vscode.window.showQuickPick(items, { title: 'Azimuth: mode', matchOnDetail: true }))?.mode;
 }
 
-const modes = [
-  { mode: 'ask', label: '$(eye) Ask', detail: 'Looks and answers. Nothing is changed or run.' },
-  { mode: 'plan', label: '$(list-ordered) Plan', detail: 'Looks, also with commands that only read, and plans. Nothing is changed.' },
-  { mode: 'agent', label: '$(sparkle) Agent', detail: 'Everything, within the permissions: proposes edits, and asks before commands.' },
-  { mode: 'accept_edits', label: '$(check-all) Accept edits', detail: 'As Agent, and edits are accepted automatically.' },
-  { mode: 'bypass', label: '$(warning) Bypass', detail: 'Nothing is asked except what your rules always ask, and edits are accepted automatically. It has to be confirmed.' },
-] satisfies (vscode.QuickPickItem & { mode: Mode })[];
+const icons: Readonly<Record<Mode, string>> = { ask: 'eye', plan: 'list-ordered', agent: 'sparkle', accept_edits: 'check-all', bypass: 'warning' };
 
 /** Sets the mode. What the server wants confirmed is asked in its words. */
 export async function chooseMode(session: Session, mode: Mode): Promise<void> {
@@ -112,7 +112,7 @@ export async function chooseMode(session: Session, mode: Mode): Promise<void> {
     await session.setMode(mode);
   } catch (error) {
     if (!isError(error, 'notConfirmed')) throw error;
-    const confirm = 'Switch to Bypass';
+    const confirm = `Switch to ${modes[mode].label}`;
     const chosen = await vscode.window.showWarningMessage('Let Azimuth act without asking?', { modal: true, detail: visible(`${messageOf(error).replaceAll('`', '"')}.`) }, confirm);
     if (chosen === confirm) await session.setMode(mode, true);
   }

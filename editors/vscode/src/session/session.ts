@@ -1,6 +1,7 @@
 // The session that is shown: made or opened, followed, and opened again after the server was away.
 
 import * as vscode from 'vscode';
+import { modes } from '../generated/modes';
 import type {
   AutoScope, Decision, DecisionTarget, HunkId, Mode, PromptBlock, ProposalId, QueueId, Requests, SequencedEvent, SessionId, SessionInfo,
   SessionOpenResult, TerminalInfo, TurnId,
@@ -75,7 +76,7 @@ export class Session implements vscode.Disposable {
   /** Sets the mode of the next turns. For `bypass` the server wants to know that the user has confirmed it, and says why. */
   async setMode(mode: Mode, confirmed = false): Promise<void> {
     // Without a session it is for the one to come; only what has to be confirmed needs one at once.
-    if (this.id === undefined && mode !== 'bypass') {
+    if (this.id === undefined && !modes[mode].needsConfirmation) {
       this.chosenMode = mode;
     } else {
       await this.server.request('azimuth/session/mode', { sessionId: await this.some(), mode, confirmed });

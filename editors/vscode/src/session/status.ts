@@ -1,6 +1,7 @@
 // The status bar item: what the agent does, with which model, at what cost, and what waits for the user.
 
 import * as vscode from 'vscode';
+import { modes } from '../generated/modes';
 import type { Review } from '../review/review';
 import type { Server } from '../server/server';
 import { shortCommand, waitingInWords, waitingTerminals } from '../terminal/state';
@@ -71,8 +72,8 @@ export class Status implements vscode.Disposable {
     const background = this.server.state.state === 'stopped' ? 'statusBarItem.errorBackground' : questions + waits.length > 0 ? 'statusBarItem.warningBackground' : undefined;
     this.item.backgroundColor = background === undefined ? undefined : new vscode.ThemeColor(background);
     this.updateAuto();
-    if (this.session.mode === 'bypass') this.bypass.show();
-    else this.bypass.hide();
+    if (modes[this.session.mode].asks) this.bypass.hide();
+    else this.bypass.show();
     void setContext('azimuth.turnRunning', state?.runningTurn !== undefined);
     void setContext('azimuth.questions', questions > 0);
     void setContext('azimuth.session', state !== undefined);

@@ -2,6 +2,7 @@
 
 import './chat.css';
 import type { Draft, Facts, HostMessage, Intent } from '../chat/messages';
+import { modes } from '../generated/modes';
 import { Beginnings } from './beginnings';
 import { Changes } from './changes';
 import { runningJobs, shortCommand, waitingInWords, waitingTerminals } from '../terminal/state';
@@ -144,8 +145,8 @@ function bannerOf({ server, models, folder, trusted, mode }: Facts): Child[] {
       h('p', {}, 'This window has no folder open, and Azimuth works in one.'),
       button('Open a folder', () => post({ type: 'openFolder' }), { class: 'primary' }),
     ]),
-    ...(mode !== 'bypass' ? [] : [
-      h('p', { class: 'bypass' }, 'Bypass: Azimuth acts without asking, except for what your rules always ask.'),
+    ...(modes[mode].asks ? [] : [
+      h('p', { class: 'bypass' }, `${modes[mode].label}: Azimuth acts without asking, except for what your rules always ask.`),
       button('Ask me again', () => post({ type: 'setMode', mode: 'agent' }), { class: 'primary' }),
     ]),
     !trusted && h('p', {}, 'This workspace is not trusted: Azimuth only looks and answers.'),

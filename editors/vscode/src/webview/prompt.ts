@@ -2,7 +2,8 @@
 
 import { holdsWord, isCommand } from '../chat/mentions';
 import type { Attachment, Draft, Facts, SentPrompt } from '../chat/messages';
-import type { Mode, PromptBlock, PromptCompleteResult, SessionId } from '../generated/protocol';
+import { modes } from '../generated/modes';
+import type { PromptBlock, PromptCompleteResult, SessionId } from '../generated/protocol';
 import { visible } from '../text';
 import { button, h, refill } from './dom';
 import type { Post } from './entries';
@@ -148,10 +149,10 @@ export class Prompt {
     refill(this.status,
       button(`${visible(model)}${chat?.session.scripted === true ? ' (scripted)' : ''}`, () => this.post({ type: 'pickModel' }), { class: 'link', title: 'Choose a model' }),
       button(`mode: ${facts.mode.replace('_', ' ')}`, () => this.post({ type: 'pickMode' }), {
-        class: `link${facts.mode === 'bypass' ? ' danger' : ''}`, title: 'Choose what Azimuth may do', disabled: !facts.trusted,
+        class: `link${modes[facts.mode].asks ? '' : ' danger'}`, title: 'Choose what Azimuth may do', disabled: !facts.trusted,
       }),
       button(`edits: ${howEditsAreTaken(facts)}`, () => this.post({ type: 'pickAcceptEdits' }), {
-        class: `link${facts.accepts === undefined && !accepting.has(facts.mode) ? '' : ' warn'}`, title: 'Choose if edits are accepted automatically, and for how long',
+        class: `link${facts.accepts === undefined && !modes[facts.mode].acceptsEdits ? '' : ' warn'}`, title: 'Choose if edits are accepted automatically, and for how long',
       }),
       ...(context ? [h('span', { title: `${context.used.toLocaleString('en')} of ${context.limit.toLocaleString('en')} tokens` }, `context ${Math.round((100 * context.used) / Math.max(1, context.limit))}%`)] : []),
       ...(chat && chat.cost > 0 ? [h('span', {}, money(chat.cost))] : []),
@@ -353,11 +354,8 @@ function hintOf(text: string): string {
   return isCommand(text) ? 'Runs in the shell of this session. Its output joins the conversation; with !! it does not.' : '';
 }
 
-/** The modes in which edits are accepted automatically, whatever else was said. */
-const accepting: ReadonlySet<Mode> = new Set<Mode>(['accept_edits', 'bypass']);
-
 function howEditsAreTaken({ accepts, mode }: Facts): string {
-  if (accepting.has(mode)) return 'accepted, in this mode';
+  if (modes[mode].acceptsEdits) return 'accepted, in this mode';
   if (accepts === undefined) return 'reviewed';
   return accepts === 'project' ? 'accepted, in this project' : 'accepted, in this session';
 }

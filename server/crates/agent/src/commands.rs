@@ -1,206 +1,79 @@
-//! Slash commands: what there is, finding them in a prompt, and completing them. Executing is the hub's.
+//! Slash commands: those of a session, by who brings them; finding them in a prompt, and completing them.
+//!
+//! Reading order: [`Command`] is the definition of one, [`CommandSet`] has those of a session, [`Commands`] are those
+//! of one moment by the names that people type, with `parse` and `complete` for what a prompt has of them. [`built_in`]
+//! has ours; what these do is the hub's. Others bring theirs with what they do ([`Does`]).
 
-use std::ops::Range;
+pub mod built_in;
+mod complete;
+mod parse;
 
-use protocol::checkpoint::Direction;
-use protocol::review::AutoScope;
-use protocol::session::{CompletionItem, CompletionKind, Mode};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt::{self, Write};
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::time::Duration;
 
-/// A slash command, ready to be executed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Command {
-    /// Start a new session.
-    New,
-    /// List the commands.
-    Help,
-    /// Choose a model; without one, list the models.
-    Model(Option<String>),
-    /// Choose a mode; without one, show the current one.
-    Mode(Option<Mode>),
-    /// Choose the mode in which nothing is asked; at first, only explain it.
-    Bypass {
-        /// True if the user has read that, and wants it.
-        confirmed: bool,
-    },
-    /// List the permission rules in force, or revoke the one with this number.
-    Permissions(Option<usize>),
-    /// Continue an earlier session.
-    Resume(String),
-    /// List the sessions.
-    Conversations,
-    /// Switch automatic accepting of edits on or off, in this session or in the project; without an argument, show the
-    /// current choice.
-    Auto(Option<(bool, AutoScope)>),
-    /// Trust or distrust the workspace, permanently; without an argument, show the status.
-    Trust(Option<bool>),
-    /// Show the tokens used and their cost.
-    Costs,
-    /// Undo what the last turn did to files, or redo what was undone; these files even if they were changed since.
-    Restore(Direction, Vec<String>),
+use async_trait::async_trait;
+use futures_util::FutureExt;
+use protocol::session::Mode;
+
+pub use self::complete::{Known, Token, TokenKind};
+pub use self::parse::{Invocation, Parsed, Words};
+use crate::tags;
+
+/// A slash command.
+#[derive(Clone, Debug)]
+pub struct Command {
+    /// How it is written and described.
+    pub definition: Definition,
+    /// Its consequences.
+    pub does: Does,
 }
 
-impl Command {
-    /// Whether it changes files, or what may be changed or run without a word of the user's.
-    pub fn must_lead(&self) -> bool {
-        matches!(
-            self,
-            Self::Auto(Some((true, _)))
-                | Self::Restore(..)
-                | Self::Mode(Some(Mode::AcceptEdits))
-                | Self::Bypass { confirmed: true }
-                | Self::Trust(Some(_))
-        )
-    }
-}
-
-/// The definition of a slash command, for the parser, help and completion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spec {
-    /// Its name, without the slash.
-    pub name: &'static str,
-    /// Its syntax.
-    pub usage: &'static str,
-    /// The description for users.
-    pub description: &'static str,
+/// How a slash command is written, for the parser, help and completion.
+#[derive(Clone, Debug)]
+pub struct Definition {
+    /// Its name, without the slash: letters, digits, `-`, `_` and `.`.
+    pub name: Cow<'static, str>,
+    /// The syntax of its arguments, such as `[on|off] [--project]`; may be empty.
+    pub arguments: Cow<'static, str>,
+    /// One line for users.
+    pub description: Cow<'static, str>,
     /// The most words that it takes; what follows belongs to the prompt.
-    pub max_positionals: usize,
-    /// The flags it knows.
-    pub flags: &'static [Flag],
+    pub words: usize,
+    /// True for a word that it takes beyond that, for what stands before it.
+    pub also: fn(&[String], &str) -> bool,
+    /// The flags that it knows.
+    pub flags: Cow<'static, [Flag]>,
+    /// The values from which its arguments are completed.
+    pub choices: Choices,
 }
 
 /// A flag of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flag {
     /// As in `--name`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// As in `-n`.
     pub short: Option<char>,
     /// True if a value follows.
     pub takes_value: bool,
 }
 
-/// Every command, in the order of help.
-pub const COMMANDS: &[Spec] = &[
-    Spec { name: "new", usage: "/new", description: "Start a new conversation", max_positionals: 0, flags: &[] },
-    Spec { name: "help", usage: "/help", description: "List the commands", max_positionals: 0, flags: &[] },
-    Spec {
-        name: "model",
-        usage: "/model [name]",
-        description: "Choose the model, or list the models",
-        max_positionals: 1,
-        flags: &[],
-    },
-    Spec {
-        name: "mode",
-        usage: "/mode [ask|plan|agent|accept-edits|bypass]",
-        description: "Choose what the agent may do: look (ask, plan), work (agent, accept-edits), anything (bypass)",
-        max_positionals: 1,
-        flags: &[],
-    },
-    Spec {
-        name: "permissions",
-        usage: "/permissions [revoke number]",
-        description: "List the permission rules in force, or revoke one that you granted",
-        max_positionals: 0,
-        flags: &[],
-    },
-    Spec {
-        name: "auto",
-        usage: "/auto [on|off] [--project]",
-        description: "Accept edits automatically, or stop; with `--project` in all sessions of the project",
-        max_positionals: 1,
-        flags: PROJECT,
-    },
-    Spec {
-        name: "trust",
-        usage: "/trust [yes|no]",
-        description: "Trust or distrust this folder, or show its status",
-        max_positionals: 1,
-        flags: &[],
-    },
-    Spec {
-        name: "resume",
-        usage: "/resume <id>",
-        description: "Continue an earlier conversation",
-        max_positionals: 1,
-        flags: &[],
-    },
-    Spec {
-        name: "conversations",
-        usage: "/conversations",
-        description: "List the conversations of this project",
-        max_positionals: 0,
-        flags: &[],
-    },
-    Spec {
-        name: "costs",
-        usage: "/costs",
-        description: "Show the tokens used and their cost",
-        max_positionals: 0,
-        flags: &[],
-    },
-    Spec {
-        name: "undo",
-        usage: "/undo [--over path]",
-        description: "Undo what the last turn did to files; `--over` also restores a file that was changed since",
-        max_positionals: 0,
-        flags: OVER,
-    },
-    Spec {
-        name: "redo",
-        usage: "/redo [--over path]",
-        description: "Redo what `/undo` undid; `--over` also restores a file that was changed since",
-        max_positionals: 0,
-        flags: OVER,
-    },
-];
-
-/// Names a file that is to be set even though it was changed since.
-const OVER: &[Flag] = &[Flag { name: "over", short: None, takes_value: true }];
-
-/// Makes a switch hold for the project.
-const PROJECT: &[Flag] = &[Flag { name: "project", short: None, takes_value: false }];
-
-/// A prompt's commands, and what is left for the model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parsed {
-    /// The commands in the order they were written, which is the order to execute them in.
-    pub invocations: Vec<Invocation>,
-    /// The prompt without them. Where it is blank, nothing goes to the model.
-    pub remaining: String,
-}
-
-/// A command in a prompt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Invocation {
-    /// As typed.
-    pub text: String,
-    /// Where it stands, in bytes.
-    pub span: Range<usize>,
-    /// The command, or what is wrong with it, for the user.
-    pub command: Result<Command, String>,
-}
-
-/// The token under the cursor of a prompt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Token {
-    /// Its range in bytes. Empty at a blank.
-    pub span: Range<usize>,
-    /// Its kind.
-    pub kind: TokenKind,
-}
-
-/// The kind of a token of a prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TokenKind {
-    /// A command's name or the beginning of one, with its slash.
-    Command,
-    /// A word that belongs to this command.
-    Argument(&'static Spec),
-    /// A mention or the beginning of one, with its `@`.
-    Mention,
-    /// Anything else.
-    Text,
+/// The values that an argument can have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Choices {
+    /// Nothing is known of them.
+    #[default]
+    None,
+    /// These.
+    Fixed(Vec<Choice>),
+    /// The models that can be used.
+    Models,
+    /// The conversations of the project.
+    Sessions,
 }
 
 /// A value that an argument can have.
@@ -212,324 +85,232 @@ pub struct Choice {
     pub detail: String,
 }
 
-/// The choices for arguments.
+/// The consequences of a command.
+#[derive(Clone)]
+pub enum Does {
+    /// One of ours, which the hub carries out, read from its words. The error is for the user.
+    BuiltIn(fn(&Words) -> Result<Effects, String>),
+    /// The answer goes to the model in the command's place. It is not searched for commands.
+    Prompt(Arc<dyn Respond>),
+    /// It does something of its own. The answer is for the user, and no model hears of it.
+    Act(Arc<dyn Respond>),
+}
+
+/// The things that must be known of a command before it is carried out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Choices {
-    /// For `/model`.
-    pub models: Vec<Choice>,
-    /// For `/resume`.
-    pub sessions: Vec<Choice>,
+pub struct Effects {
+    /// True if it changes files, or what may be changed or run without a word of the user's: it counts only at the
+    /// beginning of a prompt.
+    pub must_lead: bool,
+    /// True if it leads to another conversation, which what stands beside it is meant for.
+    pub leads_away: bool,
+    /// The mode that it chooses, if it does only that.
+    pub mode: Option<Mode>,
+    /// If it allows something for longer than one prompt: what `azimuth exec`, which refuses it, says.
+    pub lasts: Option<&'static str>,
 }
 
-/// Finds the commands of a prompt.
-///
-/// A command is `/name` at a line's start or after a blank, with a blank or the end after it, where `name` is one of
-/// [`COMMANDS`]; so paths and unknown names stay text. Its arguments follow on the same line, as many as it takes, up
-/// to the next command; a word in quotes is one argument, and a quote without an end runs to the line's end. What
-/// follows its arguments belongs to the prompt again. A command that gives up some of the user's control
-/// ([`Command::must_lead`]) counts only if nothing but blanks and other commands is before it; anywhere else it stays
-/// text, because it may have been pasted.
-pub fn parse(input: &str) -> Parsed {
-    parse_block(input, true)
+/// A command of someone else's, carried out. It may take a minute.
+#[async_trait]
+pub trait Respond: Send + Sync {
+    /// Its answer.
+    ///
+    /// # Errors
+    /// It failed; why, in words for the user.
+    async fn respond(&self, words: &Words) -> Result<String, String>;
 }
 
-/// The same for one text of a prompt of several; `leads` says that no other text stands before it.
-pub fn parse_block(input: &str, mut leads: bool) -> Parsed {
-    let mut invocations: Vec<Invocation> = Vec::new();
-    let mut at = 0;
-    while let Some((start, spec)) = next_command(input, at) {
-        let name_end = start + 1 + spec.name.len();
-        let (arguments, end) = arguments(input, name_end, spec);
-        leads &= input.get(at..start).is_some_and(|between| between.trim().is_empty());
-        at = end;
-        let command = command(spec, &arguments);
-        if !leads && command.as_ref().is_ok_and(Command::must_lead) {
-            continue;
-        }
-        let text = input.get(start..end).unwrap_or_default().to_owned();
-        invocations.push(Invocation { text, span: start..end, command });
+/// The commands of a session, which may come and go. Clones share them.
+#[derive(Clone)]
+pub struct CommandSet(Arc<RwLock<Vec<Source>>>);
+
+/// Who brings commands, and which.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Its name.
+    pub name: String,
+    /// Its commands.
+    pub commands: Vec<Arc<Command>>,
+}
+
+/// The commands of a set at one moment, in the order of help.
+#[derive(Clone, Debug)]
+pub struct Commands(Arc<[Named]>);
+
+/// A command by the name that people type.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// The name, without the slash; with its source's before a colon if another command has the short one.
+    pub name: String,
+    /// The command.
+    pub command: Arc<Command>,
+}
+
+/// How long a command of someone else's may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Command {
+    /// One whose answer goes to the model.
+    pub fn prompt(definition: Definition, respond: Arc<dyn Respond>) -> Self {
+        Self { definition, does: Does::Prompt(respond) }
     }
-    let mut remaining = input.to_owned();
-    for invocation in invocations.iter().rev() {
-        remaining.replace_range(invocation.span.clone(), "");
+
+    /// One that does something of its own.
+    pub fn act(definition: Definition, respond: Arc<dyn Respond>) -> Self {
+        Self { definition, does: Does::Act(respond) }
     }
-    Parsed { invocations, remaining }
-}
 
-/// The token that the cursor stands in or at the end of. The cursor is in bytes; one past the end or inside a
-/// character counts as just before it.
-pub fn token_at_cursor(input: &str, cursor: usize) -> Token {
-    let cursor = input.floor_char_boundary(cursor);
-    let (before, after) = input.split_at(cursor);
-    let start = before.rfind(char::is_whitespace).map_or(0, |at| at + width(before, at));
-    let end = cursor + after.find(char::is_whitespace).unwrap_or(after.len());
-    let text = input.get(start..end).unwrap_or_default();
-    let kind = if text.starts_with('@') {
-        TokenKind::Mention
-    } else if text.starts_with('/') {
-        TokenKind::Command
-    } else if let Some(spec) = owner(input, start) {
-        TokenKind::Argument(spec)
-    } else {
-        TokenKind::Text
-    };
-    Token { span: start..end, kind }
-}
-
-/// The completions of the token under the cursor, the best first: slash commands and their arguments. The caller
-/// completes mentions, since it knows the files.
-pub fn complete(input: &str, cursor: usize, choices: &Choices) -> (Token, Vec<CompletionItem>) {
-    let token = token_at_cursor(input, cursor);
-    let typed = input.get(token.span.start..input.floor_char_boundary(cursor)).unwrap_or_default();
-    let items = match token.kind {
-        TokenKind::Command => {
-            let names = COMMANDS.iter().map(|spec| (format!("/{}", spec.name), spec.description.to_owned()));
-            ranked(CompletionKind::Command, typed, names)
+    /// The things to be known of it with these words.
+    fn effects(&self, words: &Words) -> Result<Effects, String> {
+        match &self.does {
+            Does::BuiltIn(read) => read(words),
+            // Text of others, as a problem's words in a prompt, might have its name.
+            Does::Prompt(_) | Does::Act(_) => Ok(Effects { must_lead: true, ..Effects::default() }),
         }
-        TokenKind::Argument(spec) => {
-            let values = match spec.name {
-                "model" => choices.models.clone(),
-                "resume" => choices.sessions.clone(),
-                "mode" => modes(),
-                "auto" => switches(),
-                "trust" => answers(),
-                _ => Vec::new(),
-            };
-            ranked(CompletionKind::Argument, typed, values.into_iter().map(|choice| (choice.value, choice.detail)))
+    }
+}
+
+impl Definition {
+    /// One that takes no arguments.
+    pub fn new(name: impl Into<Cow<'static, str>>, description: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            name: name.into(),
+            arguments: Cow::default(),
+            description: description.into(),
+            words: 0,
+            also: |_, _| false,
+            flags: Cow::default(),
+            choices: Choices::None,
         }
-        TokenKind::Mention | TokenKind::Text => Vec::new(),
-    };
-    (token, items)
+    }
 }
 
-fn modes() -> Vec<Choice> {
-    vec![
-        choice("ask", "Look and answer; nothing is changed or run"),
-        choice("plan", "Look, and plan; nothing is changed, and only commands that read run"),
-        choice("agent", "Work: edits for review, commands with permission"),
-        choice("accept-edits", "Work: edits are accepted automatically"),
-        choice("bypass", "Work without a question; it has to be confirmed"),
-    ]
+impl Choice {
+    /// This value, described so.
+    pub fn new(value: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { value: value.into(), detail: detail.into() }
+    }
 }
 
-fn choice(value: &str, detail: &str) -> Choice {
-    Choice { value: value.to_owned(), detail: detail.to_owned() }
-}
+impl Does {
+    /// True if its answer goes to the model.
+    pub fn is_for_the_model(&self) -> bool {
+        matches!(self, Self::Prompt(_))
+    }
 
-fn answers() -> Vec<Choice> {
-    vec![choice("yes", "What this folder supplies may run"), choice("no", "It may not")]
-}
-
-fn switches() -> Vec<Choice> {
-    vec![choice("on", "Accept edits automatically"), choice("off", "Review edits first")]
-}
-
-/// The candidates that begin with what was typed, then those that hold it, whatever the case.
-fn ranked(
-    kind: CompletionKind,
-    typed: &str,
-    candidates: impl Iterator<Item = (String, String)>,
-) -> Vec<CompletionItem> {
-    let wanted = typed.to_lowercase();
-    let inner = wanted.trim_start_matches('/');
-    let mut items: Vec<(bool, CompletionItem)> = candidates
-        .filter(|(value, _)| value.to_lowercase().contains(inner))
-        .map(|(value, detail)| {
-            let item = CompletionItem { kind, label: value.clone(), detail, insert: value, uri: None };
-            (!item.label.to_lowercase().starts_with(&wanted), item)
+    /// The answer of a command of someone else's; none if it is one of ours. One that panics, takes too long or has
+    /// nothing for the model has failed.
+    pub async fn answer(&self, words: &Words) -> Option<Result<String, String>> {
+        let (Self::Prompt(respond) | Self::Act(respond)) = self else { return None };
+        let answer = AssertUnwindSafe(respond.respond(words)).catch_unwind();
+        let answer = match tokio::time::timeout(PATIENCE, answer).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) => Err("the command broke down".to_owned()),
+            Err(_) => Err(format!("there was no answer in {} seconds", PATIENCE.as_secs())),
+        };
+        Some(match answer {
+            Ok(text) if self.is_for_the_model() && text.trim().is_empty() => Err("it has no text".to_owned()),
+            Ok(text) if self.is_for_the_model() => Ok(tags::quoted(&text).into_owned()),
+            answer => answer,
         })
-        .collect();
-    items.sort_by_key(|(later, _)| *later);
-    items.into_iter().map(|(_, item)| item).collect()
-}
-
-/// The next command at or after `from`.
-fn next_command(input: &str, from: usize) -> Option<(usize, &'static Spec)> {
-    let rest = input.get(from..)?;
-    rest.match_indices('/').find_map(|(at, _)| Some((from + at, command_at(input, from + at)?)))
-}
-
-/// The command whose slash stands at `at`.
-fn command_at(input: &str, at: usize) -> Option<&'static Spec> {
-    let (before, slash) = (input.get(..at)?, input.get(at..)?);
-    let word = slash.strip_prefix('/')?.split(char::is_whitespace).next()?;
-    let stands_alone = before.chars().next_back().is_none_or(char::is_whitespace);
-    COMMANDS.iter().find(|spec| stands_alone && spec.name == word)
-}
-
-/// The command that would take the word at `start` as its argument.
-fn owner(input: &str, start: usize) -> Option<&'static Spec> {
-    let (mut at, mut last) = (0, None);
-    while let Some((slash, spec)) = next_command(input, at) {
-        if slash >= start {
-            break;
-        }
-        last = Some((slash, spec));
-        at = arguments(input, slash + 1 + spec.name.len(), spec).1;
     }
-    let (slash, spec) = last?;
-    let name_end = slash + 1 + spec.name.len();
-    // With any word put at `start`, would it be the command's?
-    let probed = format!("{}x", input.get(..start)?);
-    let (_, end) = arguments(&probed, name_end, spec);
-    (end > start).then_some(spec)
 }
 
-/// Words and flags of a command, up to its limits, and where they end.
-fn arguments(input: &str, from: usize, spec: &Spec) -> (Arguments, usize) {
-    let mut arguments = Arguments::default();
-    let (mut at, mut end) = (from, from);
-    while let Some(word) = word(input, at) {
-        if command_at(input, word.span.start).is_some() {
-            break;
-        }
-        let flag = spec.flags.iter().find(|flag| {
-            !word.quoted && (word.value.strip_prefix("--") == Some(flag.name) || is_short(&word.value, flag))
+impl fmt::Debug for Does {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BuiltIn(_) => "BuiltIn",
+            Self::Prompt(_) => "Prompt",
+            Self::Act(_) => "Act",
+        })
+    }
+}
+
+impl Default for CommandSet {
+    /// Ours alone.
+    fn default() -> Self {
+        let commands = built_in::all().into_iter().map(Arc::new).collect();
+        Self(Arc::new(RwLock::new(vec![Source { name: "built-in".to_owned(), commands }])))
+    }
+}
+
+impl CommandSet {
+    /// Sets the commands that a source brings, in place of those that it brought before. Gives the names of those that
+    /// are left out: nobody could type them, or the source has two.
+    pub fn put(&self, source: Source) -> Vec<String> {
+        let Source { name, commands } = source;
+        let mut taken = BTreeSet::new();
+        let (kept, left_out): (Vec<_>, Vec<_>) = commands.into_iter().partition(|command| {
+            let name = command.definition.name.as_ref();
+            !name.is_empty() && name.chars().all(is_of_a_name) && taken.insert(name.to_owned())
         });
-        at = word.span.end;
-        if let Some(flag) = flag {
-            let value = self::word(input, at).filter(|value| {
-                flag.takes_value
-                    && (value.quoted || !value.value.starts_with('-'))
-                    && command_at(input, value.span.start).is_none()
-            });
-            at = value.as_ref().map_or(at, |value| value.span.end);
-            arguments.flags.push((flag.name, value.map(|value| value.value)));
-        } else if arguments.positionals.len() < spec.max_positionals
-            || takes_also(spec, &arguments.positionals, &word.value)
-        {
-            arguments.positionals.push(word.value);
-        } else {
-            break;
+        let mut sources = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        // The first are ours, and stay.
+        match sources.iter_mut().skip(1).find(|known| known.name == name) {
+            Some(known) => known.commands = kept,
+            None => sources.push(Source { name, commands: kept }),
         }
-        end = at;
+        left_out.into_iter().map(|command| command.definition.name.to_string()).collect()
     }
-    (arguments, end)
-}
 
-/// True if a command takes a word beyond its limit, for what stands before it: `yes` after `/mode bypass`.
-fn takes_also(spec: &Spec, before: &[String], word: &str) -> bool {
-    let before: Vec<_> = before.iter().map(String::as_str).collect();
-    match (spec.name, before.as_slice()) {
-        ("mode", ["bypass"]) => word == "yes",
-        ("permissions", []) => word == "revoke",
-        ("permissions", ["revoke"]) => true,
-        _ => false,
+    /// Takes away all that a source brought.
+    pub fn remove(&self, source: &str) {
+        let mut sources = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut place = 0..;
+        sources.retain(|known| place.next() == Some(0) || known.name != source);
     }
-}
 
-#[derive(Debug, Default)]
-struct Arguments {
-    positionals: Vec<String>,
-    flags: Vec<(&'static str, Option<String>)>,
-}
-
-struct ArgumentWord {
-    span: Range<usize>,
-    value: String,
-    quoted: bool,
-}
-
-/// The next word of the line, if there is one.
-fn word(input: &str, from: usize) -> Option<ArgumentWord> {
-    let line = input.get(from..)?.split(['\n', '\r']).next()?;
-    let start = line.find(|c: char| !c.is_whitespace())?;
-    let text = line.get(start..)?;
-    let quote = text.chars().next().filter(|first| matches!(first, '"' | '\''));
-    let (value, length) = match quote {
-        Some(quote) => {
-            let inner = text.get(1..)?;
-            match inner.find(quote) {
-                Some(end) => (inner.get(..end)?, end + 2),
-                None => (inner, text.len()),
+    /// The commands as they are now. Of two with the same name the first has it, and ours are before all others; the
+    /// other one is `/source:name`.
+    pub fn now(&self) -> Commands {
+        let sources = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let (mut taken, mut all) = (BTreeSet::new(), Vec::new());
+        for source in sources.iter() {
+            let prefix: String = source.name.chars().map(|char| if is_of_a_name(char) { char } else { '-' }).collect();
+            for command in &source.commands {
+                let name = command.definition.name.as_ref();
+                let names = [name.to_owned(), format!("{prefix}:{name}")];
+                let free = names.into_iter().find(|name| taken.insert(name.clone()));
+                all.extend(free.map(|name| Named { name, command: Arc::clone(command) }));
             }
         }
-        None => {
-            let end = text.find(char::is_whitespace).unwrap_or(text.len());
-            (text.get(..end)?, end)
+        Commands(all.into())
+    }
+}
+
+impl Commands {
+    /// Ours alone, for where no session is.
+    pub fn built_in() -> &'static Self {
+        static BUILT_IN: LazyLock<Commands> = LazyLock::new(|| CommandSet::default().now());
+
+        &BUILT_IN
+    }
+
+    /// Each of them, in the order of help.
+    pub fn iter(&self) -> impl Iterator<Item = &Named> {
+        self.0.iter()
+    }
+
+    /// A list of all, in Markdown.
+    pub fn help(&self) -> String {
+        let mut text = String::new();
+        for named in self.iter() {
+            let _ = writeln!(text, "- `{}`: {}", named.usage(), named.command.definition.description);
         }
-    };
-    let span = from + start..from + start + length;
-    Some(ArgumentWord { span, value: value.to_owned(), quoted: quote.is_some() })
-}
-
-fn is_short(word: &str, flag: &Flag) -> bool {
-    word.strip_prefix('-').is_some_and(|short| flag.short.is_some_and(|c| short.chars().eq([c])))
-}
-
-fn width(text: &str, at: usize) -> usize {
-    text.get(at..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8)
-}
-
-/// The command that a name and its arguments make.
-fn command(spec: &Spec, arguments: &Arguments) -> Result<Command, String> {
-    let first = arguments.positionals.first().filter(|first| !first.is_empty()).cloned();
-    match spec.name {
-        "new" => Ok(Command::New),
-        "help" => Ok(Command::Help),
-        "model" => Ok(Command::Model(first)),
-        "mode" => match first.as_deref() {
-            None => Ok(Command::Mode(None)),
-            Some("bypass") => Ok(Command::Bypass { confirmed: arguments.positionals.len() > 1 }),
-            Some(name) => match mode_of(name) {
-                Some(mode) => Ok(Command::Mode(Some(mode))),
-                None => Err(format!(
-                    "there is no mode `{name}`; there are `ask`, `plan`, `agent`, `accept-edits`, `bypass`"
-                )),
-            },
-        },
-        "permissions" => match (first, arguments.positionals.get(1)) {
-            (None, _) => Ok(Command::Permissions(None)),
-            (Some(_), Some(number)) if number.parse::<usize>().is_ok_and(|number| number > 0) => {
-                Ok(Command::Permissions(number.parse().ok()))
-            }
-            (Some(_), _) => Err("say which rule: `/permissions revoke <number>`; `/permissions` lists them".to_owned()),
-        },
-        "auto" => auto(arguments).map(Command::Auto),
-        "trust" => match first.as_deref() {
-            None => Ok(Command::Trust(None)),
-            Some("yes") => Ok(Command::Trust(Some(true))),
-            Some("no") => Ok(Command::Trust(Some(false))),
-            Some(other) => Err(format!("`{other}` is not understood; use `/trust yes` or `/trust no`")),
-        },
-        "resume" => first
-            .map(Command::Resume)
-            .ok_or_else(|| "say which conversation: `/resume <id>`; `/conversations` lists them".to_owned()),
-        "conversations" => Ok(Command::Conversations),
-        "costs" => Ok(Command::Costs),
-        "undo" => over(arguments).map(|over| Command::Restore(Direction::Undo, over)),
-        "redo" => over(arguments).map(|over| Command::Restore(Direction::Redo, over)),
-        other => Err(format!("there is no command `/{other}`; `/help` lists them")),
+        text
     }
 }
 
-/// The mode of a name as people write it; not `bypass`, which has to be confirmed.
-fn mode_of(name: &str) -> Option<Mode> {
-    match name {
-        "ask" => Some(Mode::Ask),
-        "plan" => Some(Mode::Plan),
-        "agent" => Some(Mode::Agent),
-        "accept-edits" | "accept_edits" => Some(Mode::AcceptEdits),
-        _ => None,
+impl Named {
+    /// Its syntax, such as `/model [name]`.
+    pub fn usage(&self) -> String {
+        format!("/{} {}", self.name, self.command.definition.arguments).trim_end().to_owned()
     }
 }
 
-/// The switch that `/auto` asks for.
-fn auto(arguments: &Arguments) -> Result<Option<(bool, AutoScope)>, String> {
-    let scope = if arguments.flags.is_empty() { AutoScope::Session } else { AutoScope::Project };
-    match (arguments.positionals.first().map(String::as_str), scope) {
-        (None, AutoScope::Session) => Ok(None),
-        (None, AutoScope::Project) => Err("say what: `/auto on --project` or `/auto off --project`".to_owned()),
-        (Some("on"), scope) => Ok(Some((true, scope))),
-        (Some("off"), scope) => Ok(Some((false, scope))),
-        (Some(other), _) => Err(format!("`{other}` is not understood; use `/auto on` or `/auto off`")),
-    }
-}
-
-/// The files that `--over` names.
-fn over(arguments: &Arguments) -> Result<Vec<String>, String> {
-    let values = arguments.flags.iter().map(|(_, value)| value.clone().filter(|value| !value.is_empty()));
-    values.collect::<Option<_>>().ok_or_else(|| "say which file: `--over path/of/the/file`".to_owned())
+/// True for what the name of a command is made of.
+fn is_of_a_name(char: char) -> bool {
+    char.is_alphanumeric() || matches!(char, '-' | '_' | '.')
 }
 
 #[cfg(test)]

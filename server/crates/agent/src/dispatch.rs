@@ -29,7 +29,7 @@ use crate::file_blocks;
 use crate::history::OpenCall;
 use crate::hooks::{Chain, Hooks, ToolPoint};
 use crate::model::ToolSpec;
-use crate::permission::{self, Action, Case, ONLY_LOOKS, ONLY_PLANS, Verdict};
+use crate::permission::{self, Action, Case, Verdict, only};
 use crate::session::{GrantScope, Session};
 use crate::tool::{Access, Call, Description, MayLook, Output, Tool, ToolError};
 use crate::toolset::{self, ToolSet, offers};
@@ -462,11 +462,6 @@ impl Gate {
             }
         }
     }
-}
-
-/// Why a mode refuses what changes something.
-fn only(mode: Mode) -> &'static str {
-    if mode == Mode::Plan { ONLY_PLANS } else { ONLY_LOOKS }
 }
 
 /// The edits of a plan that its call did not name, as when it searches for what to edit; none if permission has

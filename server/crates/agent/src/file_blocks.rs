@@ -30,11 +30,12 @@ use self::parser::{CLOSING, OPENING, is_unclear};
 pub use self::parser::{Head, Parser, Piece};
 use crate::history::OpenCall;
 use crate::model::Message;
+use crate::tool_names;
 
 /// The tool that a file becomes a call of.
-pub const CREATE: &str = "edit_create_file";
+pub const CREATE: &str = tool_names::EDIT_CREATE_FILE;
 /// The tool that the rest of a file becomes a call of.
-pub const APPEND: &str = "edit_insert_at_line";
+pub const APPEND: &str = tool_names::EDIT_INSERT_AT_LINE;
 
 /// The longest file that is taken, in bytes of JSON.
 pub(crate) const LONGEST: usize = 4 << 20;

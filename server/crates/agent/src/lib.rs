@@ -4,11 +4,11 @@
 //! [`tool::Tool`], [`session::Session`] and [`store::Store`], which the layers above implement.
 //!
 //! Reading order: [`turn`] (the loop), [`dispatch`] (the one gate to every effect), [`permission`] (what is judged
-//! there), [`hooks`] (who else has a say), [`toolset`] (tools that come and go), [`history`] (what the model sees, a
-//! fold of the session's events), [`prompt`] (what it is told first), [`partial`] and [`file_blocks`] (calls that still
-//! arrive, and files in an answer's text), [`commands`] and [`user_command`] (what of a prompt is for us), [`workflow`]
-//! (prompts that begin at a place in the code), [`side`] (a model asked outside a turn), [`title`], [`unseen`]
-//! (characters that hide in a text), then the ports.
+//! there), [`hooks`] (who else has a say), [`toolset`] (tools that come and go) and [`tool_names`], [`history`] (what
+//! the model sees, a fold of the session's events), [`prompt`] (what it is told first), [`partial`] and [`file_blocks`]
+//! (calls that still arrive, and files in an answer's text), [`commands`] and [`user_command`] (what of a prompt is for
+//! us), [`workflow`] (prompts that begin at a place in the code), [`side`] (a model asked outside a turn), [`title`],
+//! [`unseen`] (characters that hide in a text), then the ports.
 
 pub mod commands;
 pub mod dispatch;
@@ -26,6 +26,7 @@ pub mod store;
 mod tags;
 pub mod title;
 pub mod tool;
+pub mod tool_names;
 pub mod toolset;
 pub mod turn;
 pub mod unseen;

@@ -65,8 +65,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use protocol::ToolCallId;
+use protocol::mode::{Edits, Mode, Runs};
 use protocol::permission::RuleOrigin;
-use protocol::session::Mode;
 use protocol::terminal::Waiting;
 
 pub use self::key_reads::KeyFiles;
@@ -76,15 +76,8 @@ pub use self::rule::RuleError;
 use self::rule::{Pattern, find, find_counting};
 pub use self::typing::visible;
 
-/// The reason with which mode `ask` refuses what does not only read.
-pub(crate) const ONLY_LOOKS: &str = "mode `ask` only looks; nothing is changed or run in it";
-
 /// The end of the reason of a question that only a person may answer with yes: `--yes` answers no.
 pub const FOR_A_PERSON: &str = "only a person can allow it";
-
-/// The reason with which mode `plan` refuses what does more than read.
-pub(crate) const ONLY_PLANS: &str =
-    "mode `plan` only looks and plans; nothing is changed in it, and only commands that are known only to read run";
 
 /// The action of a tool call, as far as permission needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -325,19 +318,34 @@ pub enum Verdict {
 ///    tests, its build), in mode `accept_edits` plain ones on files of the workspace (`mkdir`, `mv`). All others are
 ///    asked.
 pub fn judge(rules: &Rules, case: &Case<'_>) -> Verdict {
-    match (case.mode, case.action) {
-        (Mode::Ask, Action::Edit { .. } | Action::Execute { .. } | Action::Type(_)) => {
-            Verdict::Deny { reason: ONLY_LOOKS.to_owned() }
-        }
-        (Mode::Plan, Action::Edit { .. } | Action::Type(_)) => Verdict::Deny { reason: ONLY_PLANS.to_owned() },
-        (_, Action::Type(typing)) => typing::judge(rules, case, typing),
-        (_, Action::Execute { line, parsed, cwd, links, keys, outside }) => {
+    let refused = match case.action {
+        Action::Read => false,
+        Action::Edit { .. } => case.mode.edits() == Edits::None,
+        Action::Execute { .. } => case.mode.runs() == Runs::Nothing,
+        Action::Type(_) => case.mode.runs() != Runs::Anything,
+    };
+    if refused {
+        return Verdict::Deny { reason: only(case.mode).to_owned() };
+    }
+    match case.action {
+        Action::Type(typing) => typing::judge(rules, case, typing),
+        Action::Execute { line, parsed, cwd, links, keys, outside } => {
             shell::judge(rules, case, &shell::Asked { line, parsed, cwd, links, keys, outside: outside.as_deref() })
         }
-        (_, Action::Edit { paths }) => {
+        Action::Edit { paths } => {
             judge_files(rules, case, paths, "Edit files?", "edits are reviewed before they count")
         }
-        (_, Action::Read) => judge_files(rules, case, case.reads, "Read files?", "reading is allowed"),
+        Action::Read => judge_files(rules, case, case.reads, "Read files?", "reading is allowed"),
+    }
+}
+
+/// The reason with which a mode refuses what changes something.
+pub(crate) fn only(mode: Mode) -> &'static str {
+    match mode.runs() {
+        Runs::OnlyReading => {
+            "mode `plan` only looks and plans; nothing is changed in it, and only commands that are known only to read run"
+        }
+        Runs::Nothing | Runs::Anything => "mode `ask` only looks; nothing is changed or run in it",
     }
 }
 
@@ -479,7 +487,7 @@ fn judge_files(rules: &Rules, case: &Case<'_>, paths: &[PathBuf], title: &str, d
     let allowed = find_counting(&rules.allow, case, all);
     let by_leave = |path: &&PathBuf| places.relatives(path).any(lists::is_read_by_leave);
     if let (Action::Read, None, Some(key)) = (case.action, allowed, paths.iter().find(by_leave))
-        && case.mode != Mode::Bypass
+        && case.mode.asks()
     {
         let file = places.relative(key).display();
         let (title, detail) = (title.to_owned(), format!("{}: {file}", case.tool));

@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
-use protocol::session::Mode;
+use protocol::mode::{Mode, Runs};
 
 use crate::model::ToolSpec;
 use crate::tags;
+use crate::tool_names;
 
 /// What a system prompt is made from. Equal values give equal prompts, so that the vendors' caches hit.
 #[derive(Clone, Debug)]
@@ -114,11 +115,11 @@ impl Active<'_> {
     }
 
     fn searches(&self) -> bool {
-        self.has("search_text") || self.has("find_files") || self.has("list_files")
+        self.tools.iter().any(|tool| tool_names::is_search(&tool.name))
     }
 
     fn edits(&self) -> bool {
-        self.tools.iter().any(|tool| tool.name.starts_with("edit_"))
+        self.tools.iter().any(|tool| tool_names::is_edit(&tool.name))
     }
 }
 
@@ -130,7 +131,7 @@ fn lines<const N: usize>(lines: [(bool, &str); N]) -> Lines {
 }
 
 fn role(active: &Active<'_>) -> Lines {
-    let (asking, planning) = (active.mode == Mode::Ask, active.mode == Mode::Plan);
+    let (asking, planning) = (active.mode.runs() == Runs::Nothing, active.mode.runs() == Runs::OnlyReading);
     lines([
         (
             true,
@@ -211,7 +212,7 @@ fn tool_use(active: &Active<'_>) -> Lines {
 }
 
 fn finding(active: &Active<'_>) -> Lines {
-    let (searches, reads) = (active.searches(), active.has("read_file"));
+    let (searches, reads) = (active.searches(), active.has(tool_names::READ_FILE));
     lines([
         (
             searches,
@@ -227,11 +228,11 @@ fn finding(active: &Active<'_>) -> Lines {
 }
 
 fn planning(active: &Active<'_>) -> Lines {
-    // In mode `plan` the plan is the answer.
-    if active.mode == Mode::Plan {
+    // In a mode that plans the plan is the answer.
+    if active.mode.runs() == Runs::OnlyReading {
         return Lines::new();
     }
-    let shown = active.has("update_plan");
+    let shown = active.has(tool_names::UPDATE_PLAN);
     lines([
         (
             active.edits() && !shown,
@@ -263,15 +264,15 @@ fn changing(active: &Active<'_>) -> Lines {
         ),
         (edits, "- In this order: find the place, read it, make one small edit, look at the result."),
         (
-            active.has("edit_replace_exact"),
+            active.has(tool_names::EDIT_REPLACE_EXACT),
             "- To replace text, give it exactly as you read it, with enough around it to be unique.",
         ),
         (
-            active.has("edit_apply_patch"),
+            active.has(tool_names::EDIT_APPLY_PATCH),
             "- In a patch, copy the context lines from the file as you read it, enough of them to be unique.",
         ),
         (
-            active.has("edit_hashline"),
+            active.has(tool_names::EDIT_HASHLINE),
             "- Name lines by the tags with which you read them. After an edit the tags below it have changed: read again.",
         ),
         (
@@ -281,7 +282,7 @@ fn changing(active: &Active<'_>) -> Lines {
         ),
         (edits, "- Make small edits, do not replace whole files. More than 300 lines in one call are too many."),
         (
-            active.has("edit_create_file") && active.file_blocks.is_none(),
+            active.has(tool_names::EDIT_CREATE_FILE) && active.file_blocks.is_none(),
             "- A new file of more than 200 lines starts as a skeleton that further edits fill in.",
         ),
         (edits && active.file_blocks.is_some(), block.as_str()),
@@ -295,9 +296,12 @@ fn changing(active: &Active<'_>) -> Lines {
 }
 
 fn verifying(active: &Active<'_>) -> Lines {
-    let (edits, runs) = (active.edits(), active.has("shell_run"));
+    let (edits, runs) = (active.edits(), active.has(tool_names::SHELL_RUN));
     lines([
-        (edits && active.has("read_file"), "- After an edit, look at the result; fix at once what went wrong."),
+        (
+            edits && active.has(tool_names::READ_FILE),
+            "- After an edit, look at the result; fix at once what went wrong.",
+        ),
         (edits && runs, "- If tests or a build can check the task, run the narrowest of them, and report the result."),
         (edits, "- Change code only when you know why it is wrong. Test a guess by looking, not by editing."),
         (edits && runs, "- After three tries at the same failing check, stop and say what you know."),
@@ -305,10 +309,10 @@ fn verifying(active: &Active<'_>) -> Lines {
 }
 
 fn commands(active: &Active<'_>) -> Lines {
-    let runs = active.has("shell_run");
+    let runs = active.has(tool_names::SHELL_RUN);
     lines([
         (
-            runs && active.mode == Mode::Plan,
+            runs && active.mode.runs() == Runs::OnlyReading,
             "- In this mode a command runs only if it is known only to read (`ls`, `git log`, `rg`); others are refused.",
         ),
         (
@@ -323,7 +327,7 @@ fn commands(active: &Active<'_>) -> Lines {
              questions. Use the flags that prevent questions.",
         ),
         (
-            active.has("shell_start"),
+            active.has(tool_names::SHELL_START),
             "- Start servers and watchers with shell_start. They keep running while you work: read their output with \
              shell_read, and use shell_kill to end those that the user did not ask you to leave running.",
         ),
@@ -331,7 +335,10 @@ fn commands(active: &Active<'_>) -> Lines {
             runs,
             "- One plain command at a time is best: the user may be asked to allow it, and must be able to read it.",
         ),
-        (runs && active.has("read_file"), "- Do not read or change files with commands if you have a tool for it."),
+        (
+            runs && active.has(tool_names::READ_FILE),
+            "- Do not read or change files with commands if you have a tool for it.",
+        ),
         (runs, "- Never commit, push, publish, or delete what you did not create, unless the user asked for it."),
     ])
 }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use protocol::session::Mode;
+use protocol::mode::{Edits, Mode, Runs};
 use serde_json::{Value, json};
 
 use crate::history::OpenCall;
@@ -140,10 +140,11 @@ impl Tools {
 
 /// True if a mode has tools that touch this.
 pub(crate) fn offers(mode: Mode, access: Access) -> bool {
-    match mode {
-        Mode::Ask => access == Access::Read,
-        Mode::Plan => matches!(access, Access::Read | Access::Execute),
-        Mode::Agent | Mode::AcceptEdits | Mode::Bypass => true,
+    match access {
+        Access::Read => true,
+        Access::Edit => mode.edits() != Edits::None,
+        Access::Execute => mode.runs() != Runs::Nothing,
+        Access::Background => mode.runs() == Runs::Anything,
     }
 }
 

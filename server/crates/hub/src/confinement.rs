@@ -97,12 +97,7 @@ fn instead(why: &str, can_be: bool) -> (Option<Policy>, String) {
 
 /// What would hold them, to tell of it; none if nothing would. Nothing is made for that, and the settings of tools
 /// are looked through for credentials only where it is `of_credentials` too.
-pub async fn told(
-    own: [PathBuf; 2],
-    config: &Config,
-    roots: &Roots,
-    of_credentials: bool,
-) -> Option<Arc<Policy>> {
+pub async fn told(own: [PathBuf; 2], config: &Config, roots: &Roots, of_credentials: bool) -> Option<Arc<Policy>> {
     static LOOKS: LazyLock<Looks> = LazyLock::new(Looks::default);
     let plan = Plan::new(own, config, roots);
     let made = move || {

@@ -26,6 +26,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent::commands;
 use agent::store::Store;
 use agent::tool::Tool;
 use futures_util::future::BoxFuture;
@@ -66,6 +67,8 @@ pub struct Parts {
     pub config: Arc<Config>,
     /// Tools beside the built-in ones, for every session.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// Slash commands beside the built-in ones, for every session.
+    pub commands: Vec<commands::Source>,
     /// Where the processes meet that share the store.
     pub sockets: Arc<Sockets>,
     /// The user's home folder, which is trusted for itself alone.

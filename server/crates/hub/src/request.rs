@@ -93,10 +93,7 @@ impl<T: 'static, C: 'static> Handlers<T, C> {
     }
 
     /// Registers a method that is answered at once.
-    pub fn at_once<M: Method>(
-        &mut self,
-        handler: fn(&mut T, C, M::Params) -> Result<M::Answer, Error>,
-    ) -> &mut Self {
+    pub fn at_once<M: Method>(&mut self, handler: fn(&mut T, C, M::Params) -> Result<M::Answer, Error>) -> &mut Self {
         let handle = move |to: &mut T, from: C, request: Request| {
             let _ = request.when::<M>(|params, reply| drop(reply.send(handler(to, from, params))));
         };

@@ -347,7 +347,7 @@ impl Router {
         let (shared, of_client) = (self.shared.clone(), client.folders.clone());
         tokio::spawn(async move {
             // It has to be confirmed for a session that is there.
-            if params.mode == Some(Mode::Bypass) {
+            if params.mode.is_some_and(Mode::needs_confirmation) {
                 let text =
                     "mode `bypass` has to be confirmed: make the session first, then enter it by azimuth/session/mode";
                 return drop(reply.send(Err(Error::new(ErrorCode::NotConfirmed, text))));

@@ -2,7 +2,7 @@
 //!
 //! This crate is the one source of the protocol: the JSON schema, the TypeScript and Lua types of the editors and the
 //! method part of `docs/protocol.md` are generated from it (`cargo run -p xtask -- codegen`), and a test fails when
-//! they are stale. The table of [`settings`] is here too, for the same reason. It holds no logic.
+//! they are stale. The tables of [`mode`] and [`settings`] are here too, for the same reason. It holds no logic.
 //!
 //! Conventions: methods are `azimuth/<noun>/<verb>`; fields are camelCase; unions are tagged by `type`;
 //! ids are strings; documents are named by URI; positions are LSP positions in the encoding negotiated in
@@ -17,6 +17,7 @@ pub mod event;
 pub mod ids;
 pub mod lang;
 pub mod methods;
+pub mod mode;
 pub mod model;
 pub mod permission;
 pub mod review;

@@ -4,24 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::content::Usage;
+pub use crate::mode::Mode;
 use crate::{Event, PromptBlock, QueueId, SequencedEvent, SessionId, TurnId};
-
-/// The mode of a turn: what the agent may do in it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// Look and answer; nothing is changed or run.
-    Ask,
-    /// Look, also with commands that are known only to read, and plan; nothing is changed.
-    Plan,
-    /// Everything within the permissions: edits are reviewed, commands are allowed or asked about.
-    #[default]
-    Agent,
-    /// Like `agent`, and edits are accepted automatically.
-    AcceptEdits,
-    /// Nothing is asked, except by `ask` rules; `deny` rules still deny. It has to be confirmed.
-    Bypass,
-}
 
 /// A session in a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -302,7 +302,7 @@ fn bind_info(connection: &Connection, sql: &str, info: &SessionInfo) -> Result<u
         info.title,
         folders,
         info.model,
-        mode_name(info.mode),
+        info.mode.info().wire,
         to_sql(info.created_at),
         to_sql(info.updated_at),
         to_sql(info.last_seq),
@@ -327,7 +327,8 @@ pub(crate) fn read_info(row: &Row<'_>) -> rusqlite::Result<SessionInfo> {
             rusqlite::Error::FromSqlConversionFailure(2, rusqlite::types::Type::Text, Box::new(error))
         })?,
         model: row.get(3)?,
-        mode: mode_from_name(&mode),
+        // A mode that we do not know counts as the one that may do least.
+        mode: Mode::named(&mode).unwrap_or(Mode::Ask),
         created_at: number(5)?,
         updated_at: number(6)?,
         last_seq: number(7)?,
@@ -339,25 +340,4 @@ pub(crate) fn read_info(row: &Row<'_>) -> rusqlite::Result<SessionInfo> {
         },
         cost: row.get(12)?,
     })
-}
-
-fn mode_name(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Ask => "ask",
-        Mode::Plan => "plan",
-        Mode::Agent => "agent",
-        Mode::AcceptEdits => "accept_edits",
-        Mode::Bypass => "bypass",
-    }
-}
-
-/// A mode we do not know counts as the one that may do least.
-fn mode_from_name(name: &str) -> Mode {
-    match name {
-        "plan" => Mode::Plan,
-        "agent" => Mode::Agent,
-        "accept_edits" => Mode::AcceptEdits,
-        "bypass" => Mode::Bypass,
-        _ => Mode::Ask,
-    }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use agent::edit::EditForm;
 use agent::tool::Tool;
+use agent::tool_names;
 use serde_json::Value;
 
 use crate::fixture::World;
@@ -16,7 +17,7 @@ const FORMS: [EditForm; 3] = [EditForm::Replace, EditForm::Patch, EditForm::Hash
 /// What is wrong with the words of a tool, if anything is.
 pub(crate) fn wrong(tools: &[Arc<dyn Tool>], tool: &str, words: &str) -> Vec<String> {
     // What routes a command to a tool asks which tools there are.
-    if tool == "shell_run" {
+    if tool == tool_names::SHELL_RUN {
         return Vec::new();
     }
     let named = names(tools, words);

@@ -1,6 +1,7 @@
 //! `edit_apply_batch`.
 
 use agent::tool::{DiffKind, ToolError};
+use agent::tool_names;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -41,7 +42,7 @@ enum Edit {
 }
 
 impl OneEdit for Input {
-    const NAME: &'static str = "edit_apply_batch";
+    const NAME: &'static str = tool_names::EDIT_APPLY_BATCH;
     const VERB: &'static str = "Editing";
     const SHOWN: &'static [(&'static str, DiffKind)] = &[
         ("old_text", DiffKind::Removed),

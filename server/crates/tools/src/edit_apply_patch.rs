@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use agent::partial::PartialInput;
 use agent::tool::{DiffKind, DiffPart, ToolError};
+use agent::tool_names;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
@@ -53,7 +54,7 @@ fn parsed<'de, D: Deserializer<'de>>(input: D) -> Result<Result<Vec<Operation>, 
 }
 
 impl OneEdit for Input {
-    const NAME: &'static str = "edit_apply_patch";
+    const NAME: &'static str = tool_names::EDIT_APPLY_PATCH;
     const VERB: &'static str = "Patching";
     const SHOWN: &'static [(&'static str, DiffKind)] = &[("patch", DiffKind::Marked)];
 

@@ -1,6 +1,7 @@
 //! `edit_by_anchor`.
 
 use agent::tool::{DiffKind, ToolError};
+use agent::tool_names;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::edit::{AnchorMode, ByAnchor, by_anchor};
@@ -44,7 +45,7 @@ pub(crate) enum Mode {
 }
 
 impl OneEdit for Input {
-    const NAME: &'static str = "edit_by_anchor";
+    const NAME: &'static str = tool_names::EDIT_BY_ANCHOR;
     const VERB: &'static str = "Editing";
     const SHOWN: &'static [(&'static str, DiffKind)] =
         &[("anchor", DiffKind::Place), ("anchor_end", DiffKind::Place), ("content", DiffKind::Added)];

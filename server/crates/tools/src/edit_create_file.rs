@@ -1,6 +1,7 @@
 //! `edit_create_file`.
 
 use agent::tool::{DiffKind, ToolError};
+use agent::tool_names;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -23,7 +24,7 @@ pub(crate) struct Input {
 }
 
 impl OneEdit for Input {
-    const NAME: &'static str = "edit_create_file";
+    const NAME: &'static str = tool_names::EDIT_CREATE_FILE;
     const VERB: &'static str = "Creating";
     const SHOWN: &'static [(&'static str, DiffKind)] = &[("content", DiffKind::Added)];
 

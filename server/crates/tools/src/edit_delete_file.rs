@@ -1,6 +1,7 @@
 //! `edit_delete_file`.
 
 use agent::tool::{DiffKind, ToolError};
+use agent::tool_names;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -17,7 +18,7 @@ pub(crate) struct Input {
 }
 
 impl OneEdit for Input {
-    const NAME: &'static str = "edit_delete_file";
+    const NAME: &'static str = tool_names::EDIT_DELETE_FILE;
     const VERB: &'static str = "Deleting";
     const SHOWN: &'static [(&'static str, DiffKind)] = &[];
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use agent::edit::TextHash;
 use agent::partial::{PartialInput, PartialString};
 use agent::tool::{DiffKind, ToolError};
+use agent::tool_names;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::edit::hashline::{Edit, EditedLines, Excerpt, Place, Tagged, check_tags, edit_lines};
@@ -51,7 +52,7 @@ struct LineEdit {
 }
 
 impl OneEdit for Input {
-    const NAME: &'static str = "edit_hashline";
+    const NAME: &'static str = tool_names::EDIT_HASHLINE;
     const VERB: &'static str = "Editing";
     const SHOWN: &'static [(&'static str, DiffKind)] = &[
         ("line", DiffKind::Place),

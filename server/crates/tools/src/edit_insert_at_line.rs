@@ -1,6 +1,7 @@
 //! `edit_insert_at_line`.
 
 use agent::tool::{DiffKind, ToolError};
+use agent::tool_names;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::edit::insert_at_line;
@@ -30,7 +31,7 @@ pub(crate) struct Input {
 }
 
 impl OneEdit for Input {
-    const NAME: &'static str = "edit_insert_at_line";
+    const NAME: &'static str = tool_names::EDIT_INSERT_AT_LINE;
     const VERB: &'static str = "Editing";
     const SHOWN: &'static [(&'static str, DiffKind)] = &[("line_text", DiffKind::Place), ("content", DiffKind::Added)];
 

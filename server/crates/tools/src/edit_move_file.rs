@@ -1,6 +1,7 @@
 //! `edit_move_file`.
 
 use agent::tool::{DiffKind, ToolError};
+use agent::tool_names;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -20,7 +21,7 @@ pub(crate) struct Input {
 }
 
 impl OneEdit for Input {
-    const NAME: &'static str = "edit_move_file";
+    const NAME: &'static str = tool_names::EDIT_MOVE_FILE;
     const VERB: &'static str = "Moving";
     const SHOWN: &'static [(&'static str, DiffKind)] = &[];
 

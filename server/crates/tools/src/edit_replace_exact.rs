@@ -2,6 +2,7 @@
 
 use agent::partial::PartialInput;
 use agent::tool::{DiffKind, ToolError};
+use agent::tool_names;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -31,7 +32,7 @@ pub(crate) struct Input {
 }
 
 impl OneEdit for Input {
-    const NAME: &'static str = "edit_replace_exact";
+    const NAME: &'static str = tool_names::EDIT_REPLACE_EXACT;
     const VERB: &'static str = "Editing";
     const SHOWN: &'static [(&'static str, DiffKind)] =
         &[("old_text", DiffKind::Removed), ("new_text", DiffKind::Added)];

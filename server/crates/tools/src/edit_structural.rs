@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use agent::edit::{EditPlan, FilePlan};
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
+use agent::tool_names;
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
@@ -67,7 +68,7 @@ impl EditStructural {
 #[async_trait]
 impl Typed for EditStructural {
     type Input = Input;
-    const NAME: &'static str = "edit_structural";
+    const NAME: &'static str = tool_names::EDIT_STRUCTURAL;
     const KIND: ToolKind = ToolKind::Edit;
     const ACCESS: Access = Access::Edit;
 

@@ -1,6 +1,7 @@
 //! `file_symbols`.
 
 use agent::tool::{Access, Call, Description, Output, ToolError};
+use agent::tool_names;
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
@@ -33,7 +34,7 @@ impl FileSymbols {
 #[async_trait]
 impl Typed for FileSymbols {
     type Input = Input;
-    const NAME: &'static str = "file_symbols";
+    const NAME: &'static str = tool_names::FILE_SYMBOLS;
     const KIND: ToolKind = ToolKind::Read;
     const ACCESS: Access = Access::Read;
 

@@ -1,6 +1,7 @@
 //! `find_blocks`.
 
 use agent::tool::{Access, Call, Description, Output, ToolError};
+use agent::tool_names;
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
@@ -61,7 +62,7 @@ impl FindBlocks {
 #[async_trait]
 impl Typed for FindBlocks {
     type Input = Input;
-    const NAME: &'static str = "find_blocks";
+    const NAME: &'static str = tool_names::FIND_BLOCKS;
     const KIND: ToolKind = ToolKind::Search;
     const ACCESS: Access = Access::Read;
 

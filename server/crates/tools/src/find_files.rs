@@ -2,6 +2,7 @@
 
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
+use agent::tool_names;
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
@@ -47,7 +48,7 @@ impl FindFiles {
 #[async_trait]
 impl Typed for FindFiles {
     type Input = Input;
-    const NAME: &'static str = "find_files";
+    const NAME: &'static str = tool_names::FIND_FILES;
     const KIND: ToolKind = ToolKind::Search;
     const ACCESS: Access = Access::Read;
 

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use agent::permission::{ShellLine, SimpleCommand, Word};
+use agent::tool_names;
 use serde_json::{Map, Value, json};
 use workspace::paths::Roots;
 
@@ -84,7 +85,9 @@ fn instead(line: &str, parsed: &ShellLine, place: &Place<'_>, offered: &dyn Fn(&
     if !is_alone || !assignments.is_empty() {
         return None;
     }
-    let edit = ["edit_replace_exact", "edit_apply_patch", "edit_hashline"].into_iter().find(|tool| offered(tool));
+    let edit = [tool_names::EDIT_REPLACE_EXACT, tool_names::EDIT_APPLY_PATCH, tool_names::EDIT_HASHLINE]
+        .into_iter()
+        .find(|tool| offered(tool));
     let call = match redirects.as_slice() {
         [] if line.trim().contains('\n') => None,
         [] => match *name {
@@ -116,7 +119,7 @@ fn call(tool: &'static str, input: Value) -> Option<Instead> {
 
 fn whole_file(arguments: &[&str], place: &Place<'_>) -> Option<Instead> {
     match arguments {
-        [path] | ["-n", path] => call("read_file", json!({ "path": place.file(path)? })),
+        [path] | ["-n", path] => call(tool_names::READ_FILE, json!({ "path": place.file(path)? })),
         _ => None,
     }
 }
@@ -136,18 +139,20 @@ fn lines<'a>(arguments: &[&'a str]) -> Option<(&'a str, &'a str)> {
 fn head(arguments: &[&str], place: &Place<'_>) -> Option<Instead> {
     let (number, path) = lines(arguments)?;
     let number: u64 = number.parse().ok()?;
-    call("read_file", json!({ "path": place.file(path)?, "start_line": 1, "end_line": number.max(1) }))
+    call(tool_names::READ_FILE, json!({ "path": place.file(path)?, "start_line": 1, "end_line": number.max(1) }))
 }
 
 fn tail(arguments: &[&str], place: &Place<'_>) -> Option<Instead> {
     let (number, path) = lines(arguments)?;
     let path = place.file(path)?;
     match number.strip_prefix('+') {
-        Some(first) => call("read_file", json!({ "path": path, "start_line": first.parse::<u64>().ok()?.max(1) })),
+        Some(first) => {
+            call(tool_names::READ_FILE, json!({ "path": path, "start_line": first.parse::<u64>().ok()?.max(1) }))
+        }
         None => {
             number.parse::<u64>().ok()?;
             let words = "and `start_line` for its last lines: the result says how many there are";
-            Some(Instead { words, ..call("read_file", json!({ "path": path }))? })
+            Some(Instead { words, ..call(tool_names::READ_FILE, json!({ "path": path }))? })
         }
     }
 }
@@ -161,7 +166,7 @@ fn sed(arguments: &[&str], place: &Place<'_>, edit: Option<&'static str>) -> Opt
             "$" => json!({ "path": place.file(path)?, "start_line": first }),
             last => json!({ "path": place.file(path)?, "start_line": first, "end_line": last.parse::<u64>().ok()? }),
         };
-        return call("read_file", input);
+        return call(tool_names::READ_FILE, input);
     }
     in_place(arguments, place, edit)
 }
@@ -183,7 +188,7 @@ fn in_place(arguments: &[&str], place: &Place<'_>, edit: Option<&'static str>) -
 fn edited(edit: Option<&'static str>, path: String) -> Option<Instead> {
     let tool = edit?;
     let words = "and its edit, which the user reviews";
-    let input = if tool == "edit_replace_exact" { json!({ "path": path }) } else { json!({}) };
+    let input = if tool == tool_names::EDIT_REPLACE_EXACT { json!({ "path": path }) } else { json!({}) };
     Some(Instead { words, ..call(tool, input)? })
 }
 
@@ -260,7 +265,7 @@ fn search(name: &str, arguments: &[&str], place: &Place<'_>) -> Option<Instead> 
     if regex {
         input.insert("regex".into(), json!(true));
     }
-    call("search_text", Value::Object(input))
+    call(tool_names::SEARCH_TEXT, Value::Object(input))
 }
 
 /// Lines around a match, as many as the tool gives.
@@ -293,9 +298,9 @@ fn find(arguments: &[&str], place: &Place<'_>) -> Option<Instead> {
     match pattern {
         Some(pattern) => {
             input.insert("pattern".into(), json!(pattern));
-            call("find_files", Value::Object(input))
+            call(tool_names::FIND_FILES, Value::Object(input))
         }
-        None => call("list_files", Value::Object(input)),
+        None => call(tool_names::LIST_FILES, Value::Object(input)),
     }
 }
 
@@ -310,7 +315,7 @@ fn list(name: &str, arguments: &[&str], place: &Place<'_>) -> Option<Instead> {
         _ => return None,
     };
     let path = place.name(path).filter(|_| is_deep && is_known)?;
-    call("list_files", if path == "." || path.is_empty() { json!({}) } else { json!({ "path": path }) })
+    call(tool_names::LIST_FILES, if path == "." || path.is_empty() { json!({}) } else { json!({ "path": path }) })
 }
 
 /// Text of the model's that goes to a file.
@@ -326,11 +331,14 @@ fn written(
     if is_there && line.contains(">>") {
         return edited(edit, path);
     }
-    if !offered("edit_create_file") {
+    if !offered(tool_names::EDIT_CREATE_FILE) {
         return edited(edit, path);
     }
     let input = if is_there { json!({ "path": path, "overwrite": true }) } else { json!({ "path": path }) };
-    Some(Instead { words: "and the text as `content`, which the user reviews", ..call("edit_create_file", input)? })
+    Some(Instead {
+        words: "and the text as `content`, which the user reviews",
+        ..call(tool_names::EDIT_CREATE_FILE, input)?
+    })
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use agent::edit::{EditForm, TextHash};
 use agent::hooks::Hooks;
 use agent::tool::{Tool, ToolError};
+use agent::tool_names;
 use protocol::content::Location;
 use workspace::lang::Lang;
 use workspace::paths::{self, Roots};
@@ -172,23 +173,25 @@ pub fn hooks(services: &Services) -> [Arc<dyn Hooks>; 2] {
 /// many. The others can be called by name all the same.
 pub fn is_shown(name: &str, form: EditForm) -> bool {
     match name {
-        "edit_replace_exact" => form == EditForm::Replace,
-        "edit_apply_patch" => form == EditForm::Patch,
-        "edit_hashline" => form == EditForm::Hashline,
+        tool_names::EDIT_REPLACE_EXACT => form == EditForm::Replace,
+        tool_names::EDIT_APPLY_PATCH => form == EditForm::Patch,
+        tool_names::EDIT_HASHLINE => form == EditForm::Hashline,
         // A patch says all of this too.
-        "edit_create_file" | "edit_move_file" | "edit_delete_file" => form != EditForm::Patch,
-        "edit_insert_at_line"
-        | "edit_by_anchor"
-        | "edit_apply_batch"
-        | "edit_structural"
-        | "search_structural"
-        | "lsp_type_definition"
-        | "lsp_type_hierarchy"
-        | "lsp_format"
-        | "lsp_status"
-        | "lsp_restart" => false,
+        tool_names::EDIT_CREATE_FILE | tool_names::EDIT_MOVE_FILE | tool_names::EDIT_DELETE_FILE => {
+            form != EditForm::Patch
+        }
+        tool_names::EDIT_INSERT_AT_LINE
+        | tool_names::EDIT_BY_ANCHOR
+        | tool_names::EDIT_APPLY_BATCH
+        | tool_names::EDIT_STRUCTURAL
+        | tool_names::SEARCH_STRUCTURAL
+        | tool_names::LSP_TYPE_DEFINITION
+        | tool_names::LSP_TYPE_HIERARCHY
+        | tool_names::LSP_FORMAT
+        | tool_names::LSP_STATUS
+        | tool_names::LSP_RESTART => false,
         // An outline tells all of this too.
-        "file_symbols" | "find_blocks" | "line_count" => false,
+        tool_names::FILE_SYMBOLS | tool_names::FIND_BLOCKS | tool_names::LINE_COUNT => false,
         _ => true,
     }
 }

@@ -1,6 +1,7 @@
 //! `line_count`.
 
 use agent::tool::{Access, Call, Description, Output, ToolError};
+use agent::tool_names;
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
@@ -33,7 +34,7 @@ impl LineCount {
 #[async_trait]
 impl Typed for LineCount {
     type Input = Input;
-    const NAME: &'static str = "line_count";
+    const NAME: &'static str = tool_names::LINE_COUNT;
     const KIND: ToolKind = ToolKind::Read;
     const ACCESS: Access = Access::Read;
 

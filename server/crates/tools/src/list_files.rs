@@ -5,6 +5,7 @@ use std::path::Path;
 
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
+use agent::tool_names;
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
@@ -49,7 +50,7 @@ impl ListFiles {
 #[async_trait]
 impl Typed for ListFiles {
     type Input = Input;
-    const NAME: &'static str = "list_files";
+    const NAME: &'static str = tool_names::LIST_FILES;
     const KIND: ToolKind = ToolKind::Read;
     const ACCESS: Access = Access::Read;
 

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
+use agent::tool_names;
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
@@ -55,7 +56,7 @@ impl ReadFile {
 #[async_trait]
 impl Typed for ReadFile {
     type Input = Input;
-    const NAME: &'static str = "read_file";
+    const NAME: &'static str = tool_names::READ_FILE;
     const KIND: ToolKind = ToolKind::Read;
     const ACCESS: Access = Access::Read;
 
@@ -81,7 +82,7 @@ impl Typed for ReadFile {
             let wanted =
                 Wanted { start_line: input.start_line, end_line: input.end_line, start_column: input.start_column };
             let tags = services.tags.on().then(|| Tagged::new(&file.text));
-            let mut part = part("read_file", &name, &file.text, tags.as_ref(), &wanted)?;
+            let mut part = part(tool_names::READ_FILE, &name, &file.text, tags.as_ref(), &wanted)?;
             if file.source == Source::Pending {
                 part.text.insert_str(0, "[with your edits that the user has not decided yet]\n");
             }

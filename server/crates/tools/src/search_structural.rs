@@ -5,6 +5,7 @@ use std::path::Path;
 
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
+use agent::tool_names;
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
@@ -65,7 +66,7 @@ impl SearchStructural {
 #[async_trait]
 impl Typed for SearchStructural {
     type Input = Input;
-    const NAME: &'static str = "search_structural";
+    const NAME: &'static str = tool_names::SEARCH_STRUCTURAL;
     const KIND: ToolKind = ToolKind::Search;
     const ACCESS: Access = Access::Read;
 

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
+use agent::tool_names;
 use async_trait::async_trait;
 use protocol::content::{Location, ToolKind};
 use schemars::JsonSchema;
@@ -84,7 +85,7 @@ impl SearchText {
 #[async_trait]
 impl Typed for SearchText {
     type Input = Input;
-    const NAME: &'static str = "search_text";
+    const NAME: &'static str = tool_names::SEARCH_TEXT;
     const KIND: ToolKind = ToolKind::Search;
     const ACCESS: Access = Access::Read;
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
+use agent::tool_names;
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use protocol::terminal::{Certainty, Typist};
@@ -95,7 +96,7 @@ impl ShellRun {
 #[async_trait]
 impl Typed for ShellRun {
     type Input = Input;
-    const NAME: &'static str = "shell_run";
+    const NAME: &'static str = tool_names::SHELL_RUN;
     const KIND: ToolKind = ToolKind::Execute;
     const ACCESS: Access = Access::Execute;
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use agent::tool::{Access, Call, Description, Output, ToolError};
+use agent::tool_names;
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
@@ -57,7 +58,7 @@ impl ShellStart {
 #[async_trait]
 impl Typed for ShellStart {
     type Input = Input;
-    const NAME: &'static str = "shell_start";
+    const NAME: &'static str = tool_names::SHELL_START;
     const KIND: ToolKind = ToolKind::Execute;
     const ACCESS: Access = Access::Background;
 

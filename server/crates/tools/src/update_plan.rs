@@ -2,6 +2,7 @@
 
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
+use agent::tool_names;
 use async_trait::async_trait;
 use protocol::content::{PlanEntry, PlanEntryStatus, ToolKind};
 use schemars::JsonSchema;
@@ -49,7 +50,7 @@ pub(crate) struct UpdatePlan;
 #[async_trait]
 impl Typed for UpdatePlan {
     type Input = Input;
-    const NAME: &'static str = "update_plan";
+    const NAME: &'static str = tool_names::UPDATE_PLAN;
     const KIND: ToolKind = ToolKind::Think;
     const ACCESS: Access = Access::Read;
 

@@ -1,13 +1,56 @@
 use proptest::prelude::*;
+use protocol::review::AutoScope;
 
+use super::built_in::{Auto, BuiltIn, ChooseMode, ChooseModel, Permissions, Trust};
 use super::*;
 
-fn commands(input: &str) -> Vec<Result<Command, String>> {
-    parse(input).invocations.into_iter().map(|invocation| invocation.command).collect()
+/// Answers with the words that it was given, or as it is told.
+struct Echo(Option<Result<&'static str, &'static str>>);
+
+#[async_trait]
+impl Respond for Echo {
+    async fn respond(&self, words: &Words) -> Result<String, String> {
+        match self.0 {
+            None => Ok(format!("<azimuth_note> {}: {}", words.positionals.join("+"), words.text)),
+            Some(said) => said.map(str::to_owned).map_err(str::to_owned),
+        }
+    }
 }
 
-fn model(name: &str) -> Result<Command, String> {
-    Ok(Command::Model(Some(name.to_owned())))
+/// A command of someone else's that takes two words and goes to the model.
+fn theirs(name: &str) -> Arc<Command> {
+    let definition = Definition {
+        arguments: "[place]".into(),
+        words: 2,
+        choices: Choices::Fixed(vec![Choice::new("here", "This place"), Choice::new("there", "That place")]),
+        ..Definition::new(name.to_owned(), format!("Does {name}"))
+    };
+    Arc::new(Command::prompt(definition, Arc::new(Echo(None))))
+}
+
+fn source(name: &str, commands: &[&str]) -> Source {
+    Source { name: name.to_owned(), commands: commands.iter().copied().map(theirs).collect() }
+}
+
+fn parse(input: &str) -> Parsed {
+    Commands::built_in().parse(input)
+}
+
+/// The commands of a prompt as they were typed, without blanks around them.
+fn typed(input: &str) -> Vec<String> {
+    parse(input).invocations.into_iter().map(|invocation| invocation.text).collect()
+}
+
+/// The only command of a prompt, read.
+fn read<C: BuiltIn>(input: &str) -> Result<C, String> {
+    let invocations = parse(input).invocations;
+    let [invocation] = invocations.as_slice() else { panic!("{input}: {invocations:?}") };
+    assert_eq!(invocation.command.definition.name, C::definition().name, "{input}");
+    C::read(&invocation.words)
+}
+
+fn model(input: &str) -> Option<String> {
+    read::<ChooseModel>(input).unwrap().0
 }
 
 #[test]
@@ -16,7 +59,7 @@ fn a_command_alone_leaves_nothing_for_the_model() {
     assert_eq!(parsed.invocations.len(), 1);
     assert_eq!(parsed.invocations[0].span, 0..10);
     assert_eq!(parsed.invocations[0].text, "/model gpt");
-    assert_eq!(parsed.invocations[0].command, model("gpt"));
+    assert_eq!(model("/model gpt").as_deref(), Some("gpt"));
     assert_eq!(parsed.remaining, "");
 }
 
@@ -25,24 +68,22 @@ fn paths_and_unknown_names_stay_text() {
     for input in
         ["/usr/bin/env", "a/new", "see/help", "/unknown x", "/newer", "/new/x", "(/new)", "http://x/new", "\"/new\""]
     {
-        let parsed = parse(input);
-        assert_eq!(parsed.invocations, [], "{input}");
-        assert_eq!(parsed.remaining, input);
+        assert_eq!(typed(input), [""; 0], "{input}");
+        assert_eq!(parse(input).remaining, input);
     }
 }
 
 #[test]
 fn several_commands_are_executed_in_order_and_the_rest_goes_to_the_model() {
-    let parsed = parse("/mode ask /model gpt explain the parser\n/costs");
-    let all: Vec<_> = parsed.invocations.iter().map(|invocation| invocation.command.clone()).collect();
-    assert_eq!(all, [Ok(Command::Mode(Some(Mode::Ask))), model("gpt"), Ok(Command::Costs)]);
-    assert_eq!(parsed.remaining, "  explain the parser\n");
+    let input = "/mode ask /model gpt explain the parser\n/costs";
+    assert_eq!(typed(input), ["/mode ask", "/model gpt", "/costs"]);
+    assert_eq!(parse(input).remaining, "  explain the parser\n");
 }
 
 #[test]
 fn surplus_words_and_the_next_line_are_not_arguments() {
     assert_eq!(parse("/new fix the bug").remaining, " fix the bug");
-    assert_eq!(commands("/model\ngpt"), [Ok(Command::Model(None))]);
+    assert_eq!(model("/model\ngpt"), None);
     assert_eq!(parse("/model\ngpt").remaining, "\ngpt");
     assert_eq!(parse("/model gpt turbo").remaining, " turbo");
     assert_eq!(parse("/help --verbose").remaining, " --verbose");
@@ -50,64 +91,66 @@ fn surplus_words_and_the_next_line_are_not_arguments() {
 
 #[test]
 fn a_command_ends_the_one_before_it_unless_it_is_quoted() {
-    assert_eq!(commands("/model /mode ask"), [Ok(Command::Model(None)), Ok(Command::Mode(Some(Mode::Ask)))]);
-    assert_eq!(commands("/model \"/mode ask\""), [model("/mode ask")]);
-    assert_eq!(commands("/model '  my model ' x"), [model("  my model ")]);
-    assert_eq!(commands("/model \"no end\n/costs"), [model("no end"), Ok(Command::Costs)]);
-    assert_eq!(commands("/model ''"), [Ok(Command::Model(None))]);
+    assert_eq!(typed("/model /mode ask"), ["/model", "/mode ask"]);
+    assert_eq!(model("/model \"/mode ask\"").as_deref(), Some("/mode ask"));
+    assert_eq!(model("/model '  my model ' x").as_deref(), Some("  my model "));
+    assert_eq!(typed("/model \"no end\n/costs"), ["/model \"no end", "/costs"]);
+    assert_eq!(model("/model \"no end").as_deref(), Some("no end"));
+    assert_eq!(model("/model ''"), None);
 }
 
 #[test]
 fn a_mode_that_asks_less_is_chosen_only_by_who_begins_with_it_and_bypass_only_with_a_yes() {
-    let mode = |mode| [Ok(Command::Mode(Some(mode)))];
-    assert_eq!(commands("/mode plan"), mode(Mode::Plan));
-    assert_eq!(commands("/mode accept-edits go on"), mode(Mode::AcceptEdits));
-    assert_eq!(commands("/mode bypass"), [Ok(Command::Bypass { confirmed: false })]);
-    assert_eq!(commands("/mode bypass and go"), [Ok(Command::Bypass { confirmed: false })]);
+    let mode = |input| read::<ChooseMode>(input).unwrap();
+    assert_eq!(mode("/mode plan"), ChooseMode::Choose(Mode::Plan));
+    assert_eq!(mode("/mode accept-edits go on"), ChooseMode::Choose(Mode::AcceptEdits));
+    assert_eq!(mode("/mode bypass"), ChooseMode::Confirm { mode: Mode::Bypass, confirmed: false });
+    assert_eq!(mode("/mode bypass and go"), ChooseMode::Confirm { mode: Mode::Bypass, confirmed: false });
     assert_eq!(parse("/mode bypass and go").remaining, " and go");
-    assert_eq!(commands("/mode bypass yes go"), [Ok(Command::Bypass { confirmed: true })]);
+    assert_eq!(mode("/mode bypass yes go"), ChooseMode::Confirm { mode: Mode::Bypass, confirmed: true });
     assert_eq!(parse("/mode bypass yes go").remaining, " go");
     for pasted in ["look at this: /mode bypass yes", "then\n/mode accept-edits"] {
-        assert!(commands(pasted).is_empty() && parse(pasted).remaining == pasted, "{pasted}");
+        assert!(typed(pasted).is_empty() && parse(pasted).remaining == pasted, "{pasted}");
     }
-    assert_eq!(commands("look /mode plan"), mode(Mode::Plan), "what asks more may stand anywhere");
+    assert_eq!(mode("look /mode plan"), ChooseMode::Choose(Mode::Plan), "what asks more may stand anywhere");
 }
 
 #[test]
 fn permission_rules_are_listed_and_taken_back_by_their_number() {
-    assert_eq!(commands("/permissions"), [Ok(Command::Permissions(None))]);
-    assert_eq!(commands("/permissions revoke 2"), [Ok(Command::Permissions(Some(2)))]);
+    assert_eq!(read::<Permissions>("/permissions").unwrap().0, None);
+    assert_eq!(read::<Permissions>("/permissions revoke 2").unwrap().0, Some(2));
     assert_eq!(parse("/permissions and explain").remaining, " and explain");
     for wrong in ["/permissions revoke", "/permissions revoke 0", "/permissions revoke x"] {
-        assert!(matches!(commands(wrong).as_slice(), [Err(_)]), "{wrong}");
+        assert!(read::<Permissions>(wrong).is_err(), "{wrong}");
     }
 }
 
 #[test]
 fn what_is_wrong_with_a_command_is_said() {
-    let Some(Err(mode)) = commands("/mode fast").pop() else { panic!() };
+    let said = |input| parse(input).invocations.pop().unwrap().effects.unwrap_err();
+    let mode = said("/mode fast");
     assert!(mode.contains("`fast`") && mode.contains("accept-edits"));
-    let Some(Err(resume)) = commands("/resume").pop() else { panic!() };
-    assert!(resume.contains("/conversations"));
+    assert!(said("/resume").contains("/conversations"));
 }
 
 #[test]
 fn edits_are_accepted_as_they_come_here_or_in_the_project() {
-    let auto = |switch| [Ok(Command::Auto(switch))];
-    assert_eq!(commands("/auto"), auto(None));
-    assert_eq!(commands("/auto on"), auto(Some((true, AutoScope::Session))));
-    assert_eq!(commands("/auto off --project"), auto(Some((false, AutoScope::Project))));
+    let auto = |input| read::<Auto>(input).map(|auto| auto.0);
+    assert_eq!(auto("/auto"), Ok(None));
+    assert_eq!(auto("/auto on"), Ok(Some((true, AutoScope::Session))));
+    assert_eq!(auto("/auto off --project"), Ok(Some((false, AutoScope::Project))));
     assert_eq!(parse("/auto on --project fix it").remaining, " fix it");
-    assert!(commands("/auto yes")[0].as_ref().is_err_and(|error| error.contains("`yes`")));
-    assert!(commands("/auto --project")[0].is_err());
+    assert!(auto("/auto yes").is_err_and(|error| error.contains("`yes`")));
+    assert!(auto("/auto --project").is_err());
 }
 
 #[test]
 fn trust_is_told_or_said() {
-    assert_eq!(commands("/trust"), [Ok(Command::Trust(None))]);
-    assert_eq!(commands("/trust yes"), [Ok(Command::Trust(Some(true)))]);
-    assert_eq!(commands("/trust no"), [Ok(Command::Trust(Some(false)))]);
-    assert!(commands("/trust me")[0].as_ref().is_err_and(|error| error.contains("`me`")));
+    let trust = |input| read::<Trust>(input).map(|trust| trust.0);
+    assert_eq!(trust("/trust"), Ok(None));
+    assert_eq!(trust("/trust yes"), Ok(Some(true)));
+    assert_eq!(trust("/trust no"), Ok(Some(false)));
+    assert!(trust("/trust me").is_err_and(|error| error.contains("`me`")));
 }
 
 #[test]
@@ -119,70 +162,80 @@ fn what_is_pasted_switches_nothing_on_and_takes_nothing_back() {
         "/help and /redo",
         "I /trust yes",
     ] {
-        let parsed = parse(pasted);
-        assert!(parsed.invocations.iter().all(|it| it.command == Ok(Command::Help)), "{pasted}");
-        assert_eq!(parsed.remaining, pasted.trim_start_matches("/help"), "it stays text");
+        assert!(typed(pasted).iter().all(|it| it == "/help"), "{pasted}");
+        assert_eq!(parse(pasted).remaining, pasted.trim_start_matches("/help"), "it stays text");
     }
-    assert_eq!(commands(" \n/auto on").len(), 1, "blanks before it are nothing");
-    assert_eq!(commands("/new /auto on").len(), 2, "and commands are no text");
-    assert_eq!(commands("enough /auto off"), [Ok(Command::Auto(Some((false, AutoScope::Session))))]);
-    assert_eq!(parse_block("/auto on", false).remaining, "/auto on");
+    assert_eq!(typed(" \n/auto on").len(), 1, "blanks before it are nothing");
+    assert_eq!(typed("/new /auto on").len(), 2, "and commands are no text");
+    assert_eq!(typed("enough /auto off"), ["/auto off"]);
+    assert_eq!(Commands::built_in().parse_block("/auto on", false).remaining, "/auto on");
+}
+
+#[test]
+fn only_those_lead_away_and_last_that_say_so() {
+    let those = |has: fn(&Effects) -> bool| {
+        let input = "/new /resume a /auto on /auto off /trust yes /trust no /mode plan /mode bypass yes /undo";
+        let invocations = parse(input).invocations.into_iter();
+        invocations.filter(|it| it.has(has)).map(|it| it.text).collect::<Vec<_>>()
+    };
+    assert_eq!(those(|effects| effects.leads_away), ["/new", "/resume a"]);
+    assert_eq!(those(|effects| effects.lasts.is_some()), ["/auto on", "/trust yes"]);
+    assert_eq!(those(|effects| effects.mode.is_some()), ["/mode plan"]);
 }
 
 #[test]
 fn every_command_listed_can_be_parsed() {
-    for spec in COMMANDS {
-        let argument = match spec.name {
+    for named in Commands::built_in().iter() {
+        let argument = match named.name.as_str() {
             "auto" => "on",
             "trust" => "yes",
             _ => "ask",
         };
-        let results = commands(&format!("/{} {argument}", spec.name));
-        assert!(matches!(results.as_slice(), [Ok(_)]), "/{}: {results:?}", spec.name);
-        assert!(spec.usage.starts_with(&format!("/{}", spec.name)));
+        let invocations = parse(&format!("/{} {argument}", named.name)).invocations;
+        assert!(matches!(invocations.as_slice(), [it] if it.effects.is_ok()), "/{}: {invocations:?}", named.name);
+        assert!(named.usage().starts_with(&format!("/{}", named.name)));
     }
 }
 
 #[test]
 fn flags_take_values_where_they_are_declared_to() {
-    const SPEC: Spec = Spec {
-        name: "model",
-        usage: "",
-        description: "",
-        max_positionals: 1,
-        flags: &[
-            Flag { name: "keep", short: Some('k'), takes_value: true },
-            Flag { name: "all", short: Some('a'), takes_value: false },
-        ],
+    let definition = Definition {
+        words: 1,
+        flags: Cow::Owned(vec![
+            Flag { name: "keep".into(), short: Some('k'), takes_value: true },
+            Flag { name: "all".into(), short: Some('a'), takes_value: false },
+        ]),
+        ..Definition::new("some", "")
     };
+    let command = Command::act(definition, Arc::new(Echo(None)));
     let taken = |input| {
-        let (arguments, end) = arguments(input, 0, &SPEC);
-        (arguments.positionals, arguments.flags, end)
+        let (words, end) = Commands::built_in().words(input, 0, &command);
+        (words.positionals, words.flags, end)
     };
-    let some = |text: &str| Some(text.to_owned());
-    assert_eq!(taken(" --keep 5 x"), (vec!["x".to_owned()], vec![("keep", some("5"))], 11));
-    assert_eq!(taken(" -k 5 -a"), (vec![], vec![("keep", some("5")), ("all", None)], 8));
-    assert_eq!(taken(" -k -a"), (vec![], vec![("keep", None), ("all", None)], 6));
-    assert_eq!(taken(" -a x -z"), (vec!["x".to_owned()], vec![("all", None)], 5));
-    assert_eq!(taken(" --keep /new"), (vec![], vec![("keep", None)], 7));
+    let flag = |name: &str, value: Option<&str>| (name.to_owned(), value.map(str::to_owned));
+    assert_eq!(taken(" --keep 5 x"), (vec!["x".to_owned()], vec![flag("keep", Some("5"))], 11));
+    assert_eq!(taken(" -k 5 -a"), (vec![], vec![flag("keep", Some("5")), flag("all", None)], 8));
+    assert_eq!(taken(" -k -a"), (vec![], vec![flag("keep", None), flag("all", None)], 6));
+    assert_eq!(taken(" -a x -z"), (vec!["x".to_owned()], vec![flag("all", None)], 5));
+    assert_eq!(taken(" --keep /new"), (vec![], vec![flag("keep", None)], 7));
 }
 
 fn token(input_with_cursor: &str) -> (String, TokenKind) {
     let cursor = input_with_cursor.find('|').unwrap();
     let input = input_with_cursor.replace('|', "");
-    let token = token_at_cursor(&input, cursor);
+    let token = Commands::built_in().token_at_cursor(&input, cursor);
     (input[token.span].to_owned(), token.kind)
 }
 
 #[test]
 fn the_token_under_the_cursor_is_found() {
-    let argument_of = |name| TokenKind::Argument(COMMANDS.iter().find(|spec| spec.name == name).unwrap());
+    let mode = || TokenKind::Argument(ChooseMode::definition().choices);
     let cases = [
         ("/mo|", "/mo", TokenKind::Command),
         ("fix /mo|de", "/mode", TokenKind::Command),
         ("/|", "/", TokenKind::Command),
-        ("/mode |", "", argument_of("mode")),
-        ("/mode a|g", "ag", argument_of("mode")),
+        ("/mode |", "", mode()),
+        ("/mode a|g", "ag", mode()),
         ("/mode ask |", "", TokenKind::Text),
         ("/mode ask why|", "why", TokenKind::Text),
         ("/new x|", "x", TokenKind::Text),
@@ -190,6 +243,7 @@ fn the_token_under_the_cursor_is_found() {
         ("/mode /mo|", "/mo", TokenKind::Command),
         ("look at @src/m|ain.rs now", "@src/main.rs", TokenKind::Mention),
         ("/model @|", "@", TokenKind::Mention),
+        ("/model a|", "a", TokenKind::Argument(Choices::Models)),
         ("some| text", "some", TokenKind::Text),
         ("|", "", TokenKind::Text),
         ("ä|ö", "äö", TokenKind::Text),
@@ -199,24 +253,25 @@ fn the_token_under_the_cursor_is_found() {
     }
 }
 
-fn labels(input: &str) -> Vec<String> {
-    let choice = |value: &str| Choice { value: value.to_owned(), detail: "detail".to_owned() };
-    let choices = Choices {
+fn labels_in(commands: &Commands, input: &str) -> Vec<String> {
+    let choice = |value: &str| Choice::new(value, "detail");
+    let known = Known {
         models: vec![choice("openai/gpt-5"), choice("anthropic/claude"), choice("gpt-local")],
         sessions: vec![choice("a1b2c3")],
     };
-    complete(input, input.len(), &choices).1.into_iter().map(|item| item.insert).collect()
+    commands.complete(input, input.len(), &known).1.into_iter().map(|item| item.insert).collect()
+}
+
+fn labels(input: &str) -> Vec<String> {
+    labels_in(Commands::built_in(), input)
 }
 
 #[test]
 fn names_and_arguments_are_completed_best_first() {
-    assert_eq!(labels("/"), COMMANDS.iter().map(|spec| format!("/{}", spec.name)).collect::<Vec<_>>());
+    assert_eq!(labels("/"), Commands::built_in().iter().map(|it| format!("/{}", it.name)).collect::<Vec<_>>());
     assert_eq!(labels("/mo"), ["/model", "/mode"]);
     assert_eq!(labels("/co"), ["/conversations", "/costs"]);
-    assert_eq!(
-        labels("/MODE"),
-        ["/model", "/mode"].iter().filter(|name| name.contains("mode")).copied().collect::<Vec<_>>()
-    );
+    assert_eq!(labels("/MODE"), ["/model", "/mode"]);
     assert_eq!(labels("/model GPT"), ["gpt-local", "openai/gpt-5"]);
     assert_eq!(labels("/model "), ["openai/gpt-5", "anthropic/claude", "gpt-local"]);
     assert_eq!(labels("/mode a"), ["ask", "agent", "accept-edits", "plan", "bypass"]);
@@ -226,10 +281,108 @@ fn names_and_arguments_are_completed_best_first() {
     assert_eq!(labels("text"), [""; 0]);
 }
 
+#[test]
+fn commands_of_others_are_listed_completed_and_found_after_ours() {
+    let set = CommandSet::default();
+    assert_eq!(set.put(source("docs", &["review", "look"])), [""; 0]);
+    let commands = set.now();
+    let ours = Commands::built_in().iter().count();
+    assert_eq!(commands.iter().count(), ours + 2);
+    assert!(commands.help().starts_with(&Commands::built_in().help()));
+    assert!(commands.help().ends_with("- `/review [place]`: Does review\n- `/look [place]`: Does look\n"));
+    assert_eq!(labels_in(&commands, "/rev"), ["/review"]);
+    assert_eq!(labels_in(&commands, "/review "), ["here", "there"]);
+    let parsed = commands.parse("/review here \"or there\" with care\nand soon");
+    let [invocation] = parsed.invocations.as_slice() else { panic!("{parsed:?}") };
+    assert_eq!(invocation.words.positionals, ["here", "or there"]);
+    assert_eq!(invocation.words.text, "here \"or there\"");
+    assert_eq!(parsed.remaining, " with care\nand soon");
+}
+
+#[test]
+fn a_command_of_others_counts_only_at_the_beginning_of_a_prompt() {
+    let set = CommandSet::default();
+    set.put(source("docs", &["review"]));
+    for pasted in ["see /review", "one\n/review here"] {
+        let parsed = set.now().parse(pasted);
+        assert!(parsed.invocations.is_empty() && parsed.remaining == pasted, "{parsed:?}");
+    }
+    assert_eq!(set.now().parse("/mode plan /review").invocations.len(), 2);
+}
+
+#[test]
+fn of_two_commands_with_one_name_ours_and_then_the_first_has_it_and_the_other_its_sources_prefix() {
+    let set = CommandSet::default();
+    set.put(source("one", &["review", "new"]));
+    set.put(source("the other", &["review", "look"]));
+    let names = |set: &CommandSet| {
+        let ours = Commands::built_in().iter().count();
+        set.now().iter().skip(ours).map(|it| it.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&set), ["review", "one:new", "the-other:review", "look"]);
+    let first = |input: &str| set.now().parse(input).invocations.swap_remove(0);
+    assert!(matches!(first("/new").command.does, Does::BuiltIn(_)));
+    assert!(first("/one:new").command.does.is_for_the_model());
+    assert_eq!(set.now().iter().last().unwrap().usage(), "/look [place]");
+    assert!(set.now().help().contains("- `/the-other:review [place]`: Does review\n"));
+
+    set.remove("one");
+    assert_eq!(names(&set), ["review", "look"], "what is free is taken");
+    set.put(source("the other", &["later"]));
+    assert_eq!(names(&set), ["later"], "a source brings all of its commands anew");
+    for taken in ["built-in", "one"] {
+        set.put(source(taken, &[]));
+        set.remove(taken);
+    }
+    assert_eq!(set.now().iter().count(), Commands::built_in().iter().count() + 1, "ours stay");
+}
+
+#[test]
+fn a_name_that_nobody_can_type_is_left_out() {
+    let set = CommandSet::default();
+    let left_out = set.put(source("docs", &["", "two words", "usr/bin", "a:b", "good.one", "good.one"]));
+    assert_eq!(left_out, ["", "two words", "usr/bin", "a:b", "good.one"]);
+    assert_eq!(set.now().iter().last().unwrap().name, "good.one");
+}
+
+#[tokio::test]
+async fn a_command_of_others_answers_the_model_or_the_user() {
+    let answer = async |does: Does| {
+        let words = Words { text: "a 'b'".to_owned(), positionals: vec!["a".into(), "b".into()], flags: Vec::new() };
+        does.answer(&words).await
+    };
+    let echo = |said| Arc::new(Echo(said));
+    assert_eq!(answer(Does::Prompt(echo(None))).await, Some(Ok("&lt;azimuth_note> a+b: a 'b'".to_owned())));
+    assert_eq!(answer(Does::Act(echo(None))).await, Some(Ok("<azimuth_note> a+b: a 'b'".to_owned())));
+    assert_eq!(answer(Does::Act(echo(Some(Ok(""))))).await, Some(Ok(String::new())));
+    assert_eq!(answer(Does::Prompt(echo(Some(Ok(" \n"))))).await, Some(Err("it has no text".to_owned())));
+    assert_eq!(answer(Does::Prompt(echo(Some(Err("gone"))))).await, Some(Err("gone".to_owned())));
+    assert!(answer(built_in::all().swap_remove(0).does).await.is_none());
+}
+
+/// Never answers, or panics.
+struct Bad(bool);
+
+#[async_trait]
+impl Respond for Bad {
+    async fn respond(&self, _: &Words) -> Result<String, String> {
+        assert!(!self.0, "it panics");
+        std::future::pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_hangs_or_panics_has_failed() {
+    for panics in [true, false] {
+        let answer = Does::Act(Arc::new(Bad(panics))).answer(&Words::default()).await;
+        assert!(matches!(answer, Some(Err(_))), "{answer:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn parsing_loses_nothing(input in "(/new|/model|/mode ask|/| |\n|\"|'|é|a|-f|@x){0,20}") {
-        let parsed = parse(&input);
+        let parsed = Commands::built_in().parse(&input);
         let mut rebuilt = parsed.remaining.clone();
         for invocation in &parsed.invocations {
             prop_assert_eq!(&input[invocation.span.clone()], &invocation.text);
@@ -240,7 +393,7 @@ proptest! {
 
     #[test]
     fn a_cursor_anywhere_is_harmless(input in "[/a@ \n\"é]{0,20}", cursor in 0usize..40) {
-        let (token, _) = complete(&input, cursor, &Choices::default());
+        let (token, _) = Commands::built_in().complete(&input, cursor, &Known::default());
         prop_assert!(input.get(token.span).is_some());
     }
 }

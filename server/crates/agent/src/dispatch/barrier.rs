@@ -1,7 +1,6 @@
 //! The command barrier: a command sees the disk, so what is not there yet is settled before one runs.
 
 use protocol::permission::{PermissionAbout, PermissionOptionKind};
-use protocol::session::Mode;
 
 use super::question::{Question, Reply};
 use super::{Gate, Outcome};
@@ -26,8 +25,7 @@ impl Gate {
         let mut unsettled = self.unsettled().await?;
         if unsettled.pending_hunks > 0 {
             let accepts = !only_reads
-                && (self.mode == Mode::Bypass
-                    || self.choose(hunks_question(call, &unsettled), description, remarks).await?);
+                && (!self.mode.asks() || self.choose(hunks_question(call, &unsettled), description, remarks).await?);
             if accepts {
                 let failures =
                     with_grace(&self.cancel, self.session.accept_all()).await.ok_or_else(Outcome::cancelled)?;
@@ -43,7 +41,7 @@ impl Gate {
         let mut save_own = false;
         if !unsettled.own.is_empty() {
             // Nothing is asked in mode `bypass`; what the user has not saved stays theirs to save.
-            let asks = !only_reads && self.mode != Mode::Bypass;
+            let asks = !only_reads && self.mode.asks();
             save_own = asks && self.choose(own_question(call, &unsettled), description, remarks).await?;
             if !save_own {
                 let files = unsettled.own.join(", ");

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use protocol::session::Mode;
+use protocol::mode::{Edits, Runs};
 
 use super::places::{Places, is_harmless, is_projects_own, package_program};
 use super::rule::{Class, Pattern, find, find_counting, find_void};
 use super::{
-    Case, FOR_A_PERSON, KeyFiles, Links, ONLY_PLANS, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule,
-    Verdict, Word,
+    Case, FOR_A_PERSON, KeyFiles, Links, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Verdict, Word,
+    only,
 };
 use super::{always, destructive, file_commands, key_reads, places, project, read_only, spellings};
 
@@ -92,22 +92,19 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, asked: &Asked<'_>) -> Verdic
     if let Some(rule) = line.find_anywhere(&rules.deny, commands) {
         return Verdict::Deny { reason: rule.to_string() };
     }
-    if let Some(rule) = line.find_perhaps(&rules.deny, commands) {
-        let reason = match parsed {
-            ShellLine::Unparsable { reason } => format!("{rule} may be about it: {reason}"),
-            ShellLine::Commands(_) => format!("{rule} may be about it"),
-        };
-        return match case.mode {
-            // Nobody would be asked.
-            Mode::Bypass => Verdict::Deny { reason: format!("{reason}, and nothing is asked in mode `bypass`") },
-            Mode::Plan if outside.is_some() || !line.only_reads(parsed) => {
-                Verdict::Deny { reason: ONLY_PLANS.to_owned() }
-            }
-            _ => line.ask(format!("{reason}; {FOR_A_PERSON}"), Vec::new()),
-        };
+    let perhaps = line.find_perhaps(&rules.deny, commands).map(|rule| match parsed {
+        ShellLine::Unparsable { reason } => format!("{rule} may be about it: {reason}"),
+        ShellLine::Commands(_) => format!("{rule} may be about it"),
+    });
+    if let Some(reason) = perhaps.as_ref().filter(|_| !case.mode.asks()) {
+        // Nobody would be asked.
+        return Verdict::Deny { reason: format!("{reason}, and nothing is asked in mode `{}`", case.mode.name()) };
     }
-    if case.mode == Mode::Plan && (outside.is_some() || !line.only_reads(parsed)) {
-        return Verdict::Deny { reason: ONLY_PLANS.to_owned() };
+    if case.mode.runs() == Runs::OnlyReading && (outside.is_some() || !line.only_reads(parsed)) {
+        return Verdict::Deny { reason: only(case.mode).to_owned() };
+    }
+    if let Some(reason) = perhaps {
+        return line.ask(format!("{reason}; {FOR_A_PERSON}"), Vec::new());
     }
     if let Some(rule) = line.find_anywhere(&rules.ask, commands) {
         return line.ask(format!("asked for by {rule}"), Vec::new());
@@ -115,8 +112,8 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, asked: &Asked<'_>) -> Verdic
     if let Some(rule) = line.find_perhaps(&rules.ask, commands) {
         return line.ask(format!("{rule} may be about it"), Vec::new());
     }
-    if case.mode == Mode::Bypass {
-        let reason = "nothing is asked in mode `bypass`".to_owned();
+    if !case.mode.asks() {
+        let reason = format!("nothing is asked in mode `{}`", case.mode.name());
         return Verdict::Allow { reason, only_reads: line.only_reads(parsed) };
     }
     if let Some(rule) = find_counting(&rules.allow, case, |_| false) {
@@ -397,10 +394,11 @@ impl Line<'_> {
     /// Why a command that does more than read needs no rule: the mode, or the sandbox.
     fn allowed_here(&self, command: &SimpleCommand) -> Option<String> {
         let surroundings = self.case.surroundings;
-        let works = matches!(self.case.mode, Mode::Agent | Mode::AcceptEdits);
-        if self.case.mode == Mode::AcceptEdits && file_commands::is_plain(command, &self.places) {
-            return Some("mode `accept-edits`: it is a plain command on files of the workspace".to_owned());
+        let mode = self.case.mode;
+        if mode.edits() == Edits::Accepted && file_commands::is_plain(command, &self.places) {
+            return Some(format!("mode `{}`: it is a plain command on files of the workspace", mode.name()));
         }
+        let works = mode.runs() == Runs::Anything;
         let is_safe = works && surroundings.trusted && surroundings.sandboxed && !self.rules.asks_project_commands;
         let name = is_safe.then(|| project::own_command(command, &self.places)).flatten()?;
         Some(format!("runs in the sandbox: `{name}` is one of the project's own commands"))

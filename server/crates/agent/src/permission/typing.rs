@@ -9,8 +9,6 @@
 //! Rules are `Type(words)`, fitted to the words of the command that runs: `Type(npm init:*)`. They allow nothing
 //! outside the sandbox, as those for commands do not.
 
-use protocol::session::Mode;
-
 use super::rule::{Pattern, find, find_counting, find_void};
 use super::{Case, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Typing, Verdict, Word, questions};
 use crate::unseen::is_unseen;
@@ -44,8 +42,8 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, typing: &Typing) -> Verdict 
         let reason = "the user has started what runs there, so nobody has allowed the model to take part".to_owned();
         return ask(typing, reason, Vec::new());
     }
-    if case.mode == Mode::Bypass {
-        return allow("mode `bypass` asks nothing".to_owned());
+    if !case.mode.asks() {
+        return allow(format!("mode `{}` asks nothing", case.mode.name()));
     }
     if let Some(key) = &typing.key
         && typing.text.is_empty()
@@ -133,6 +131,7 @@ fn ask(typing: &Typing, reason: String, always: Vec<Rule>) -> Verdict {
 
 #[cfg(test)]
 mod tests {
+    use protocol::session::Mode;
     use protocol::terminal::{Certainty, Waiting};
 
     use super::super::{Action, Shown, Surroundings, judge};

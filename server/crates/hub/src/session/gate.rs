@@ -18,12 +18,12 @@ use agent::permission::Rule;
 use agent::session::{Answer, GrantScope};
 use agent::store::{Store, StoreError};
 use protocol::event::Severity;
+use protocol::mode::{Mode, Runs};
 use protocol::permission::{
     PermissionAbout, PermissionAnswerParams, PermissionListResult, PermissionRequest, PermissionRevokeParams,
     RuleOrigin,
 };
 use protocol::review::AutoScope;
-use protocol::session::Mode;
 use protocol::terminal::Done;
 use protocol::{ErrorCode, Event, PermissionId, TurnId};
 use tokio::sync::{mpsc, oneshot};
@@ -155,7 +155,7 @@ impl Gate {
 
     /// True if the running turn began in mode `plan`.
     pub(super) fn turn_plans(&self) -> bool {
-        self.turn == Some(Mode::Plan)
+        self.turn.is_some_and(|mode| mode.runs() == Runs::OnlyReading)
     }
 
     /// A turn begins in this mode, which it keeps.
@@ -179,7 +179,7 @@ impl Gate {
 
     /// Leaves mode `bypass`, for this reason.
     pub(super) fn leave_bypass(&mut self, why: &str, now: Mode, config: &Config) -> Vec<Event> {
-        if now != Mode::Bypass {
+        if !now.needs_confirmation() {
             return Vec::new();
         }
         let text = format!("the session is in mode `agent` again: {why}");
@@ -203,7 +203,7 @@ impl Gate {
     /// Puts the rules in force in this mode: the configuration's, and what was granted.
     pub(super) fn put_in_force(&self, config: &Config, mode: Mode) {
         // A turn keeps the mode it began in. One that began in `bypass` asks from where the user left that.
-        let left_bypass = self.turn == Some(Mode::Bypass) && mode != Mode::Bypass;
+        let left_bypass = self.turn.is_some_and(|mode| !mode.asks()) && mode.asks();
         self.rules.set(self.grants.added_to(config.rules.clone(), left_bypass));
     }
 

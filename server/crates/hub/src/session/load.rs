@@ -18,7 +18,6 @@ use workspace::shell::{Confinement, Shell, ShellConfig, Spool, Trust, jobs};
 use workspace::text::hash;
 
 use super::clients::Clients;
-use crate::confinement;
 use super::edits::{self, CutOff, Edits};
 use super::gate::{self, Gate, InForce};
 use super::ids::Ids;
@@ -33,6 +32,7 @@ use super::work::Work;
 use super::{NewSession, Open, Own, Session};
 use crate::Error;
 use crate::config::Config;
+use crate::confinement;
 use crate::feed::{Log, blocking, now};
 use crate::post::Shared;
 use crate::trust::Workspace;
@@ -144,6 +144,7 @@ fn build(
         servers: &servers,
         terminals: &terminals,
         more: &shared.parts.tools,
+        more_commands: &shared.parts.commands,
     });
     let Reading { roots, reader, overlay, search, .. } = &reading;
     let problems = servers.problems(reader, overlay.clone(), roots, rules.shown(search, roots));

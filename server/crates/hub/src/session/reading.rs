@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agent::commands::{self, CommandSet};
 use agent::hooks::Chain;
 use agent::tool::Tool;
 use agent::toolset::ToolSet;
@@ -32,6 +33,8 @@ pub(super) struct Reading {
     /// To which tools the model's commands are pointed.
     pub(super) intercept: tools::Intercept,
     pub(super) tools: ToolSet,
+    /// The slash commands.
+    pub(super) commands: CommandSet,
     /// Who has a say in what happens.
     pub(super) hooks: Chain,
     /// The editor of that client, for questions about code.
@@ -52,12 +55,14 @@ pub(super) struct Made<'m> {
     pub(super) terminals: &'m Terminals,
     /// Tools beside those that are built in.
     pub(super) more: &'m [Arc<dyn Tool>],
+    /// Slash commands beside those that are built in.
+    pub(super) more_commands: &'m [commands::Source],
 }
 
 impl Reading {
     /// What this client's session reads with.
     pub(super) fn build(made: Made<'_>) -> Self {
-        let Made { roots, home, results, rules, servers, terminals, more } = made;
+        let Made { roots, home, results, rules, servers, terminals, more, more_commands } = made;
         let overlay = Overlay::default();
         let reader = Arc::new(Reader::new(Arc::clone(&home.buffers), Arc::new(overlay.clone())));
         let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
@@ -79,8 +84,29 @@ impl Reading {
         };
         let tools = ToolSet::new("built-in", tools::builtin(&services));
         tools.put("this process", more.iter().cloned());
+        let commands = CommandSet::default();
+        for source in more_commands {
+            let left_out = commands.put(source.clone());
+            if !left_out.is_empty() {
+                tracing::warn!(source = source.name, ?left_out, "slash commands that nobody could call");
+            }
+        }
         let hooks = Chain::new(tools::hooks(&services));
         let editors = servers.editors().clone();
-        Self { roots, reader, overlay, search, seen, results, tags, intercept, tools, hooks, editors, own_servers }
+        Self {
+            roots,
+            reader,
+            overlay,
+            search,
+            seen,
+            results,
+            tags,
+            intercept,
+            tools,
+            commands,
+            hooks,
+            editors,
+            own_servers,
+        }
     }
 }

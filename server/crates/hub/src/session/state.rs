@@ -9,9 +9,10 @@ use agent::history::History;
 use protocol::checkpoint::{ChangedFile, FileImage, RestoredFile};
 use protocol::content::Usage;
 use protocol::event::{ApplyOutcome, SeenOccasion, Severity};
+use protocol::mode::{Edits, Mode};
 use protocol::permission::{PermissionAbout, PermissionOutcome, PermissionRequest};
 use protocol::review::{AutoScope, Decision, HunkState, Proposal};
-use protocol::session::{Mode, SessionInfo};
+use protocol::session::SessionInfo;
 use protocol::turn::StopReason;
 use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, ToolCallId, TurnId};
 use workspace::paths;
@@ -301,7 +302,7 @@ impl State {
 
     /// True if edits are accepted automatically, because it was said so, or by the mode.
     pub(super) fn accepts_as_they_come(&self) -> bool {
-        self.accept_edits.0 || matches!(self.mode, Mode::AcceptEdits | Mode::Bypass)
+        self.accept_edits.0 || self.mode.edits() == Edits::Accepted
     }
 
     /// True if nobody would miss it: nothing was said in it, and nobody asked for it. Of an older version's log that is

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use agent::commands::CommandSet;
 use agent::hooks::Chain;
 use agent::toolset::ToolSet;
 use async_trait::async_trait;
@@ -79,6 +80,7 @@ pub(super) fn reading(folder: &Path) -> Reading {
         tags: tools::Tags::default(),
         intercept: tools::Intercept::default(),
         tools: ToolSet::default(),
+        commands: CommandSet::default(),
         hooks: Chain::default(),
         editors: lang::Editors::default(),
         own_servers: Arc::new(lang::Editors::default()),

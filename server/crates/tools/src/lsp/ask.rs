@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, Tool, ToolError};
+use agent::tool_names;
 use async_trait::async_trait;
 use protocol::Position;
 use protocol::content::ToolKind;
@@ -51,7 +52,7 @@ pub(super) fn tools(services: &Services) -> Vec<Arc<dyn Tool>> {
 }
 
 macro_rules! asks {
-    ($($(#[doc = $doc:literal])+ $name:ident = $tool:literal, $doing:literal, $what:literal, {$($(#[doc = $field_doc:literal])+ $field:ident: $type:ty,)*}, |$input:ident, $uri:ident, $position:ident| $query:expr;)*) => {
+    ($($(#[doc = $doc:literal])+ $name:ident = $tool:expr, $doing:literal, $what:literal, {$($(#[doc = $field_doc:literal])+ $field:ident: $type:ty,)*}, |$input:ident, $uri:ident, $position:ident| $query:expr;)*) => {
         $(
             targeted! {
                 $(#[doc = $doc])+
@@ -90,7 +91,7 @@ asks! {
     Implementation = "lsp_implementation", "Finding implementations of", "implementation", {},
         |_input, uri, position| LangQuery::Implementation { uri, position };
     /// Finds where the type of a variable, field or expression is defined. Gives `path:line: code` for each one.
-    TypeDefinition = "lsp_type_definition", "Finding the type of", "definition", {},
+    TypeDefinition = tool_names::LSP_TYPE_DEFINITION, "Finding the type of", "definition", {},
         |_input, uri, position| LangQuery::TypeDefinition { uri, position };
     /// Finds the callers of a function or method, or what it calls. Gives the location of each, and the lines of
     /// the calls.
@@ -102,7 +103,7 @@ asks! {
         Direction::Outgoing => LangQuery::OutgoingCalls { uri, position },
     };
     /// Finds the supertypes or subtypes of a class, interface or trait. Gives the location of each.
-    TypeHierarchy = "lsp_type_hierarchy", "Finding types around", "type", {
+    TypeHierarchy = tool_names::LSP_TYPE_HIERARCHY, "Finding types around", "type", {
         /// `subtypes`, which is the default, or `supertypes`.
         direction: Option<Kin>,
     }, |input, uri, position| match input.direction.unwrap_or(Kin::Subtypes) {

@@ -2,6 +2,7 @@
 
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
+use agent::tool_names;
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use protocol::lang::{LangAnswer, LangQuery};
@@ -35,7 +36,7 @@ impl LspFormat {
 #[async_trait]
 impl Typed for LspFormat {
     type Input = Input;
-    const NAME: &'static str = "lsp_format";
+    const NAME: &'static str = tool_names::LSP_FORMAT;
     const KIND: ToolKind = ToolKind::Edit;
     const ACCESS: Access = Access::Edit;
 

@@ -2,6 +2,7 @@
 
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
+use agent::tool_names;
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
@@ -32,7 +33,7 @@ impl LspRestart {
 #[async_trait]
 impl Typed for LspRestart {
     type Input = Input;
-    const NAME: &'static str = "lsp_restart";
+    const NAME: &'static str = tool_names::LSP_RESTART;
     const KIND: ToolKind = ToolKind::Execute;
     // It ends processes: alone, and in no mode that only looks.
     const ACCESS: Access = Access::Background;

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
+use agent::tool_names;
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use protocol::lang::LangQuery;
@@ -39,7 +40,7 @@ impl LspStatus {
 #[async_trait]
 impl Typed for LspStatus {
     type Input = Input;
-    const NAME: &'static str = "lsp_status";
+    const NAME: &'static str = tool_names::LSP_STATUS;
     const KIND: ToolKind = ToolKind::Search;
     const ACCESS: Access = Access::Read;
 

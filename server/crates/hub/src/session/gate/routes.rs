@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use agent::session::Answer;
+use protocol::mode::{Mode, Runs};
 use protocol::permission::{PermissionAnswerParams, PermissionAnswerResult, PermissionRequest};
 use protocol::review::{AutoScope, ReviewAutoParams};
-use protocol::session::{Mode, SessionModeParams};
+use protocol::session::SessionModeParams;
 use protocol::terminal::Done;
 use protocol::{PermissionId, TurnId, methods};
 use tokio::sync::oneshot;
@@ -58,7 +59,7 @@ impl Session {
 
     /// Puts the session into another mode, from its next turn on.
     fn set_mode(&mut self, params: &SessionModeParams, reply: Reply<Done>) {
-        let is_confirmed = params.confirmed || self.state.mode == Mode::Bypass;
+        let is_confirmed = params.confirmed || self.state.mode.needs_confirmation();
         if let Some(error) = refused(&self.config, params.mode, is_confirmed) {
             return drop(reply.send(Err(error)));
         }
@@ -148,7 +149,7 @@ impl Session {
     /// How it stands, for one who wants to start a program of the project. A turn keeps the mode that it began in.
     fn program_wanted(&mut self, reply: oneshot::Sender<Stand>) {
         let id = PermissionId::new(self.ids.next("program"));
-        let plans = self.state.mode == Mode::Plan || self.gate.turn_plans();
+        let plans = self.state.mode.runs() == Runs::OnlyReading || self.gate.turn_plans();
         let _ = reply.send(Stand { plans, turn: self.prompts.turn().map(|turn| (turn.clone(), id)) });
     }
 }

@@ -62,18 +62,17 @@ fn folders(roots: &Roots) -> Arc<[PathBuf]> {
 /// Why a mode cannot be entered with no word more.
 pub(in crate::session) fn refused(config: &Config, mode: Mode, is_confirmed: bool) -> Option<Error> {
     let forbidden = |why: &str| Some(Error::new(ErrorCode::InvalidParams, why));
-    match mode {
-        Mode::Ask | Mode::Plan | Mode::Agent | Mode::AcceptEdits => None,
-        Mode::Bypass if !config.allow_bypass => forbidden("mode `bypass` is forbidden by `allow_bypass = false`"),
-        Mode::Bypass if !config.errors.is_empty() => {
-            forbidden("mode `bypass` cannot be entered while your configuration is not understood")
-        }
-        Mode::Bypass if !is_confirmed => {
-            let text = format!("mode `bypass` has to be confirmed. {BYPASS}");
-            Some(Error::new(ErrorCode::NotConfirmed, text))
-        }
-        Mode::Bypass => None,
+    if !mode.needs_confirmation() {
+        return None;
     }
+    if !config.allow_bypass {
+        return forbidden("mode `bypass` is forbidden by `allow_bypass = false`");
+    }
+    if !config.errors.is_empty() {
+        return forbidden("mode `bypass` cannot be entered while your configuration is not understood");
+    }
+    let text = format!("mode `bypass` has to be confirmed. {BYPASS}");
+    (!is_confirmed).then(|| Error::new(ErrorCode::NotConfirmed, text))
 }
 
 /// The rules that are kept for a project. Blocks.

@@ -1,11 +1,17 @@
 //! Slash commands, executed. They are the user's own words to Azimuth and no part of the model's context.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use agent::commands::{COMMANDS, Command, Invocation};
+use agent::commands::built_in::{
+    Auto, BuiltIn, ChooseMode, ChooseModel, Conversations, Costs, Help, New, Permissions, Redo, Resume, Trust, Undo,
+};
+use agent::commands::{Command, Invocation, Words};
 use agent::model::Model;
 use agent::store::SessionFilter;
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use protocol::checkpoint::{
     CheckpointFile, CheckpointListParams, CheckpointPreviewParams, CheckpointRestoreParams, CheckpointState,
     ConfirmedFile, Direction, RestoreOutcome, RestoredFile,
@@ -40,66 +46,170 @@ pub(super) struct Done {
     pub(super) switch_to: Option<SessionId>,
 }
 
-/// Executes a command and notes what came of it.
-pub(super) async fn execute(preparation: &Preparation, invocation: Invocation, done: &mut Done) {
-    let result = match invocation.command {
-        Ok(command) => run(preparation, command, done).await,
-        Err(problem) => Err(problem),
-    };
-    let (message, is_error) = match result {
-        Ok(message) => (message, false),
-        Err(message) => (message, true),
-    };
-    done.events.push(Event::CommandExecuted { command: invocation.text, message, is_error });
+/// A command of ours, carried out.
+#[async_trait]
+trait Execute: BuiltIn {
+    /// Gives what the user is told.
+    ///
+    /// # Errors
+    /// It failed; why, in words for the user.
+    async fn execute(self, preparation: &Preparation, done: &mut Done) -> Result<String, String>;
 }
 
-async fn run(preparation: &Preparation, command: Command, done: &mut Done) -> Result<String, String> {
-    match command {
-        Command::Help => Ok(help()),
-        Command::Mode(None) => {
-            let mode = done.mode.unwrap_or(preparation.info.mode);
-            Ok(format!("mode {}", mode_name(mode)))
-        }
-        Command::Mode(Some(mode)) => {
-            done.mode = Some(mode);
-            Ok(format!("mode {}", mode_name(mode)))
-        }
-        Command::Bypass { confirmed } => {
-            if let Some(error) = gate::refused(&preparation.config, Mode::Bypass, true) {
-                return Err(error.message);
+type Run = for<'a> fn(&'a Preparation, &'a Words, &'a mut Done) -> BoxFuture<'a, Result<String, String>>;
+
+/// The functions of our commands, by their names.
+static OURS: LazyLock<BTreeMap<String, Run>> = LazyLock::new(|| {
+    BTreeMap::from([
+        ours::<New>(),
+        ours::<Help>(),
+        ours::<ChooseModel>(),
+        ours::<ChooseMode>(),
+        ours::<Permissions>(),
+        ours::<Auto>(),
+        ours::<Trust>(),
+        ours::<Resume>(),
+        ours::<Conversations>(),
+        ours::<Costs>(),
+        ours::<Undo>(),
+        ours::<Redo>(),
+    ])
+});
+
+fn ours<C: Execute + Send + 'static>() -> (String, Run) {
+    fn run<'a, C: Execute + Send + 'static>(
+        preparation: &'a Preparation,
+        words: &'a Words,
+        done: &'a mut Done,
+    ) -> BoxFuture<'a, Result<String, String>> {
+        let command = C::read(words);
+        Box::pin(async move { command?.execute(preparation, done).await })
+    }
+    (C::definition().name.into_owned(), run::<C>)
+}
+
+/// Executes a command, and notes what came of it. Gives the text that goes to the model, if there is one.
+pub(super) async fn execute(preparation: &Preparation, invocation: Invocation, done: &mut Done) -> Option<String> {
+    let Invocation { text, command, words, .. } = invocation;
+    let Command { definition, does } = &*command;
+    let answer = match (does.answer(&words).await, OURS.get(definition.name.as_ref())) {
+        (Some(answer), _) => answer,
+        (None, Some(run)) => run(preparation, &words, done).await,
+        (None, None) => Err("this command does nothing here".to_owned()),
+    };
+    let (is_error, mut message) = (answer.is_err(), answer.unwrap_or_else(|problem| problem));
+    let for_model = (!is_error && does.is_for_the_model())
+        .then(|| std::mem::replace(&mut message, "its text goes to the model".to_owned()));
+    done.events.push(Event::CommandExecuted { command: text, message, is_error });
+    for_model
+}
+
+#[async_trait]
+impl Execute for New {
+    async fn execute(self, preparation: &Preparation, done: &mut Done) -> Result<String, String> {
+        let session = new_session(preparation).await.map_err(|error| error.message)?;
+        done.switch_to = Some(session.clone());
+        Ok(format!("new conversation {session}"))
+    }
+}
+
+#[async_trait]
+impl Execute for Help {
+    async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
+        Ok(preparation.commands.help())
+    }
+}
+
+#[async_trait]
+impl Execute for ChooseModel {
+    async fn execute(self, preparation: &Preparation, done: &mut Done) -> Result<String, String> {
+        let Some(name) = self.0 else { return Ok(models(preparation).await) };
+        let model = resolve_model(&preparation.shared, &name).await.map_err(|error| error.message)?;
+        let info = model.info();
+        done.events.push(Event::ModelChanged { model: info.id.clone(), scripted: info.scripted });
+        let text = format!("model {} ({})", info.name, info.id);
+        done.model = Some(model);
+        Ok(text)
+    }
+}
+
+#[async_trait]
+impl Execute for ChooseMode {
+    async fn execute(self, preparation: &Preparation, done: &mut Done) -> Result<String, String> {
+        let mode = match self {
+            Self::Show => done.mode.unwrap_or(preparation.info.mode),
+            Self::Choose(mode) => *done.mode.insert(mode),
+            Self::Confirm { mode, confirmed } => {
+                if let Some(error) = gate::refused(&preparation.config, mode, true) {
+                    return Err(error.message);
+                }
+                if !confirmed {
+                    return Ok(format!("{BYPASS}.\n\nIf that is what you want, send `/mode {} yes`.", mode.name()));
+                }
+                done.confirmed = true;
+                *done.mode.insert(mode)
             }
-            if !confirmed {
-                return Ok(format!("{BYPASS}.\n\nIf that is what you want, send `/mode bypass yes`."));
-            }
-            (done.mode, done.confirmed) = (Some(Mode::Bypass), true);
-            Ok(format!("mode {}", mode_name(Mode::Bypass)))
-        }
-        Command::Permissions(number) => permission_rules(preparation, number).await,
-        Command::Model(None) => Ok(models(preparation).await),
-        Command::Model(Some(name)) => {
-            let model = resolve_model(&preparation.shared, &name).await.map_err(|error| error.message)?;
-            let info = model.info();
-            done.events.push(Event::ModelChanged { model: info.id.clone(), scripted: info.scripted });
-            let text = format!("model {} ({})", info.name, info.id);
-            done.model = Some(model);
-            Ok(text)
-        }
-        Command::Auto(switch) => auto(preparation, switch).await,
-        Command::Trust(said) => trust(preparation, said).await,
-        Command::Costs => Ok(costs(preparation)),
-        Command::Restore(direction, over) => restore(preparation, direction, over).await,
-        Command::Conversations => conversations(preparation).await,
-        Command::Resume(id) => {
-            let (store, session) = (Arc::clone(&preparation.shared.parts.store), SessionId::new(id));
-            let info = blocking(move || store.info(&session)).await.map_err(|error| error.to_string())?;
-            done.switch_to = Some(info.session_id.clone());
-            Ok(format!("going on with {} ({})", quoted(&info.title), info.session_id))
-        }
-        Command::New => {
-            let session = new_session(preparation).await.map_err(|error| error.message)?;
-            done.switch_to = Some(session.clone());
-            Ok(format!("new conversation {session}"))
-        }
+        };
+        Ok(in_words(mode))
+    }
+}
+
+#[async_trait]
+impl Execute for Permissions {
+    async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
+        permission_rules(preparation, self.0).await
+    }
+}
+
+#[async_trait]
+impl Execute for Auto {
+    async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
+        auto(preparation, self.0).await
+    }
+}
+
+#[async_trait]
+impl Execute for Trust {
+    async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
+        trust(preparation, self.0).await
+    }
+}
+
+#[async_trait]
+impl Execute for Resume {
+    async fn execute(self, preparation: &Preparation, done: &mut Done) -> Result<String, String> {
+        let (store, session) = (Arc::clone(&preparation.shared.parts.store), SessionId::new(self.0));
+        let info = blocking(move || store.info(&session)).await.map_err(|error| error.to_string())?;
+        done.switch_to = Some(info.session_id.clone());
+        Ok(format!("going on with {} ({})", quoted(&info.title), info.session_id))
+    }
+}
+
+#[async_trait]
+impl Execute for Conversations {
+    async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
+        conversations(preparation).await
+    }
+}
+
+#[async_trait]
+impl Execute for Costs {
+    async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
+        Ok(costs(preparation))
+    }
+}
+
+#[async_trait]
+impl Execute for Undo {
+    async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
+        restore(preparation, Direction::Undo, self.0).await
+    }
+}
+
+#[async_trait]
+impl Execute for Redo {
+    async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
+        restore(preparation, Direction::Redo, self.0).await
     }
 }
 
@@ -198,8 +308,8 @@ async fn new_session(preparation: &Preparation) -> Result<SessionId, Error> {
     let new = NewSession {
         folders: preparation.roots.iter().map(|root| root.path.clone()).collect(),
         model: preparation.info.model.clone(),
-        // That nothing is asked was confirmed for the other session.
-        mode: if preparation.info.mode == Mode::Bypass { Mode::Agent } else { preparation.info.mode },
+        // A confirmation is for its own session.
+        mode: Some(preparation.info.mode).filter(|mode| !mode.needs_confirmation()).unwrap_or_default(),
         is_asked_for: true,
     };
     let (reply, made) = oneshot::channel();
@@ -292,14 +402,6 @@ fn restored_in_words(direction: Direction, files: &[RestoredFile]) -> String {
     text
 }
 
-fn help() -> String {
-    let mut text = String::new();
-    for command in COMMANDS {
-        let _ = writeln!(text, "- `{}`: {}", command.usage, command.description);
-    }
-    text
-}
-
 async fn models(preparation: &Preparation) -> String {
     let models = preparation.shared.parts.catalog.list().await;
     let mut text = String::new();
@@ -355,12 +457,23 @@ fn ago(minutes: u64) -> String {
     }
 }
 
-fn mode_name(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Ask => "ask: looks and answers, changes nothing",
-        Mode::Plan => "plan: looks, also by commands that only read, and plans; changes nothing",
-        Mode::Agent => "agent: edits under your review, and runs commands you allow",
-        Mode::AcceptEdits => "accept-edits: as agent, and edits are accepted automatically",
-        Mode::Bypass => "bypass: nothing is asked; `/mode agent` leaves it",
+fn in_words(mode: Mode) -> String {
+    let leave = if mode.needs_confirmation() { "; `/mode agent` leaves it" } else { "" };
+    format!("mode {}: {}{leave}", mode.name(), mode.info().words)
+}
+
+#[cfg(test)]
+mod tests {
+    use agent::commands::Commands;
+
+    use super::*;
+
+    #[test]
+    fn each_of_our_commands_does_something() {
+        let listed: Vec<_> = Commands::built_in().iter().map(|named| named.name.as_str()).collect();
+        assert_eq!(OURS.len(), listed.len());
+        for name in listed {
+            assert!(OURS.contains_key(name), "/{name} has no function in the table above");
+        }
     }
 }

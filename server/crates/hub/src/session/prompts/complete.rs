@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent::commands::{self, Choice, Choices, TokenKind};
+use agent::commands::{Choice, Choices, Known, TokenKind};
 use agent::store::SessionFilter;
 use protocol::session::{CompletionItem, CompletionKind, PromptCompleteParams, PromptCompleteResult};
 use tokio_util::sync::CancellationToken;
@@ -18,26 +18,26 @@ impl Session {
     pub(super) fn complete(&mut self, _: Caller, params: PromptCompleteParams, reply: Reply<PromptCompleteResult>) {
         let (shared, search, roots) =
             (self.shared.clone(), self.reading.search.clone(), Arc::clone(&self.reading.roots));
-        let folders = self.state.folders.clone();
+        let (folders, commands) = (self.state.folders.clone(), self.reading.commands.now());
         tokio::spawn(async move {
             let text = params.text;
             let cursor = byte_offset(&text, params.cursor);
-            let mut choices = Choices::default();
-            let token = commands::token_at_cursor(&text, cursor);
+            let mut known = Known::default();
+            let token = commands.token_at_cursor(&text, cursor);
             match token.kind {
-                TokenKind::Argument(spec) if spec.name == "model" => {
+                TokenKind::Argument(Choices::Models) => {
                     let models = shared.parts.catalog.list().await;
                     let usable = models.into_iter().filter(|model| model.available);
-                    choices.models = usable.map(|model| Choice { value: model.id, detail: model.name }).collect();
+                    known.models = usable.map(|model| Choice { value: model.id, detail: model.name }).collect();
                 }
-                TokenKind::Argument(spec) if spec.name == "resume" => {
+                TokenKind::Argument(Choices::Sessions) => {
                     let filter = SessionFilter { folders, query: None, limit: SESSIONS };
                     let sessions = shared.list(filter).await.unwrap_or_default();
                     let choice = |session: protocol::session::SessionInfo| Choice {
                         value: session.session_id.to_string(),
                         detail: session.title,
                     };
-                    choices.sessions = sessions.into_iter().map(choice).collect();
+                    known.sessions = sessions.into_iter().map(choice).collect();
                 }
                 _ => {}
             }
@@ -57,7 +57,7 @@ impl Session {
                 let found = found.await.ok().and_then(Result::ok).unwrap_or_default();
                 found.iter().map(|path| mention(&roots.display(path), paths::to_uri(path))).collect()
             } else {
-                commands::complete(&text, cursor, &choices).1
+                commands.complete(&text, cursor, &known).1
             };
             let (start, end) = (utf16_offset(&text, token.span.start), utf16_offset(&text, token.span.end));
             let _ = reply.send(Ok(PromptCompleteResult { start, end, items }));

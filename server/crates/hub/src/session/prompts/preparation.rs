@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use agent::commands::Commands;
 use agent::edit::EditForm;
 use agent::hooks::Chain;
 use agent::model::{Model, ToolSpec};
@@ -35,6 +36,7 @@ pub(super) struct Preparation {
     /// The rules in force.
     pub(super) rules: Arc<Rules>,
     pub(super) tools: ToolSet,
+    pub(super) commands: Commands,
     pub(super) hooks: Chain,
     pub(super) shell: Arc<Shell>,
     pub(super) info: SessionInfo,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agent::commands::{self, Invocation};
+use agent::commands::{Commands, Invocation};
 use agent::edit::EditForm;
 use agent::hooks::{Hooks, PromptPoint};
 use agent::model::{Model, ToolSpec};
@@ -47,10 +47,13 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
         (preparation.info.session_id.clone(), preparation.turn.clone(), preparation.hooks.clone());
     let point = PromptPoint { session: &session, turn: &turn, prompt: &sent };
     let said = hooks.before_prompt(&point).await;
-    let (invocations, prompt) = split(sent.clone());
-    for invocation in invocations {
+    let (invocations, rest) = split(&preparation.commands, sent.clone());
+    let (for_model, others) = invocations.into_iter().partition(is_for_the_model);
+    for invocation in others {
         slash::execute(&preparation, invocation, &mut done).await;
     }
+    let mut prompt = texts(&preparation, for_model, &mut done).await;
+    prompt.extend(rest);
     let mode = done.mode.or(preparation.mode).unwrap_or(preparation.info.mode);
     let is_turn = was_empty || says_something(&prompt);
     let new = match &done.switch_to {
@@ -78,15 +81,36 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
     }
 }
 
+/// The text of commands for the model. They stand before all else, since a command of others' counts only there. In a
+/// prompt that leads to another conversation they stay as they are typed: that conversation has its own commands.
+async fn texts(preparation: &Preparation, for_model: Vec<Invocation>, done: &mut slash::Done) -> Vec<PromptBlock> {
+    let mut texts = Vec::new();
+    for invocation in for_model {
+        match done.switch_to {
+            Some(_) => texts.push(PromptBlock::Text { text: invocation.text }),
+            None => {
+                let text = slash::execute(preparation, invocation, done).await;
+                texts.extend(text.map(|text| PromptBlock::Text { text }));
+            }
+        }
+    }
+    texts
+}
+
+/// True for a command whose answer goes to the model.
+pub(super) fn is_for_the_model(invocation: &Invocation) -> bool {
+    invocation.command.does.is_for_the_model()
+}
+
 /// The slash commands of a prompt, and what is left of it for a model.
-pub(in crate::session) fn split(prompt: Vec<PromptBlock>) -> (Vec<Invocation>, Vec<PromptBlock>) {
+pub(in crate::session) fn split(commands: &Commands, prompt: Vec<PromptBlock>) -> (Vec<Invocation>, Vec<PromptBlock>) {
     let (mut invocations, mut rest, mut leads) = (Vec::new(), Vec::new(), true);
     for block in prompt {
         let PromptBlock::Text { text } = block else {
             rest.push(block);
             continue;
         };
-        let parsed = commands::parse_block(&text, leads);
+        let parsed = commands.parse_block(&text, leads);
         leads &= parsed.remaining.trim().is_empty();
         invocations.extend(parsed.invocations);
         if !parsed.remaining.trim().is_empty() {

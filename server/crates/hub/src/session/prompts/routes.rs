@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use agent::session::{Answer, Interjection};
 use agent::user_command;
-use protocol::session::Mode;
 use protocol::terminal::Done;
 use protocol::turn::{
     StopReason, TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnStartParams, TurnStartResult,
@@ -62,7 +61,7 @@ impl Session {
         let Some((caller, params, reply)) = start else { return };
         // A prompt alone confirms nothing.
         if let Some(mode) = params.mode
-            && let Some(error) = gate::refused(&self.config, mode, self.state.mode == Mode::Bypass)
+            && let Some(error) = gate::refused(&self.config, mode, self.state.mode.needs_confirmation())
         {
             return drop(reply.send(Err(error)));
         }
@@ -241,10 +240,11 @@ impl Session {
 
     /// Has a prompt wait that did not become a turn.
     fn keep_waiting(&mut self, sent: Sent) {
-        let Kept { first, mode, then } = self.prompts.keep_waiting(sent, &mut self.ids, self.state.title.is_empty());
+        let (commands, is_untitled) = (self.reading.commands.now(), self.state.title.is_empty());
+        let Kept { first, mode, then } = self.prompts.keep_waiting(sent, &commands, &mut self.ids, is_untitled);
         self.record_all(first);
         if let Some(mode) = mode
-            && gate::refused(&self.config, mode, self.state.mode == Mode::Bypass).is_none()
+            && gate::refused(&self.config, mode, self.state.mode.needs_confirmation()).is_none()
         {
             self.enter(mode);
         }

@@ -1,6 +1,7 @@
 use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind};
 use protocol::session::Mode;
 
+use agent::commands::Commands;
 use agent::user_command;
 
 use super::waiting::Kept;
@@ -112,14 +113,14 @@ async fn a_prompt_whose_turn_never_began_keeps_its_place_and_loses_its_commands(
     let (mut prompts, mut made) = (Prompts::new(), Ids::new());
     prompts.add("q2".into(), text("two"), caller());
     let sent = |words: &str| Sent { queue_id: Some("q1".into()), prompt: text(words), mode: Some(Mode::Plan) };
-    let kept = prompts.keep_waiting(sent("one"), &mut made, true);
+    let kept = prompts.keep_waiting(sent("one"), Commands::built_in(), &mut made, true);
     assert!(kept.first.is_none() && kept.mode.is_none() && kept.then.is_empty(), "it waits as it did: {kept:?}");
     assert_eq!(ids(&prompts), ["q1", "q2"]);
 
     prompts.take_next().unwrap();
     let mut broken_off = sent("/model other");
     broken_off.prompt.extend(text("mend it"));
-    let Kept { first, mode, then } = prompts.keep_waiting(broken_off, &mut made, true);
+    let Kept { first, mode, then } = prompts.keep_waiting(broken_off, Commands::built_in(), &mut made, true);
     assert!(matches!(first, Some(Event::PromptDequeued { queue_id }) if queue_id.as_str() == "q1"));
     assert_eq!(mode, Some(Mode::Plan));
     let [
@@ -141,7 +142,7 @@ async fn a_prompt_whose_turn_never_began_keeps_its_place_and_loses_its_commands(
 fn what_was_meant_for_another_conversation_waits_in_none() {
     let mut prompts = Prompts::new();
     let sent = Sent { queue_id: None, prompt: text("/new\nbegin there"), mode: None };
-    let Kept { then, .. } = prompts.keep_waiting(sent, &mut Ids::new(), true);
+    let Kept { then, .. } = prompts.keep_waiting(sent, Commands::built_in(), &mut Ids::new(), true);
     let [Event::Notice { text: told, .. }] = then.as_slice() else { panic!("{then:?}") };
     assert!(told.contains("begin there"), "{told}");
     assert!(prompts.waiting().is_empty());

@@ -43,6 +43,7 @@ impl Session {
             config: Arc::clone(&self.config),
             roots: Arc::clone(&self.reading.roots),
             tools: self.reading.tools.clone(),
+            commands: self.reading.commands.now(),
             hooks: self.reading.hooks.clone(),
             shell: Arc::clone(self.terminals.shell()),
             info: self.info(),
@@ -77,7 +78,7 @@ impl Session {
         let Prepared { id, events, mode, chose_mode, confirmed, switch_to, turn, given, reply } = prepared;
         self.record_all(events);
         // `bypass` may have been left, or forbidden, while the prompt was made ready.
-        let is_confirmed = confirmed || self.state.mode == Mode::Bypass;
+        let is_confirmed = confirmed || self.state.mode.needs_confirmation();
         let is_refused = gate::refused(&self.config, mode, is_confirmed).is_some();
         let mode = if is_refused { self.state.mode } else { mode };
         if chose_mode {

@@ -1,14 +1,14 @@
 //! Prompts that wait: those that were queued, what was said to a turn that did not come to hear it, and those that were
 //! sent and did not become a turn.
 
-use agent::commands::Command;
+use agent::commands::Commands;
 use agent::session::Interjection;
 use agent::user_command;
 use protocol::event::Severity;
 use protocol::session::Mode;
 use protocol::{Event, PromptBlock, QueueId, TurnId};
 
-use super::prepare::{says_something, split};
+use super::prepare::{is_for_the_model, says_something, split};
 use super::{Caller, Prompts};
 use crate::Error;
 use crate::session::ids::Ids;
@@ -97,9 +97,13 @@ impl Prompts {
     /// Has a prompt wait that did not become a turn, in the mode that it was sent in. Its slash commands may have been
     /// carried out by then, and would act on another turn the second time. `is_untitled` says whether the session still
     /// has no title.
-    pub(super) fn keep_waiting(&mut self, sent: Sent, ids: &mut Ids, is_untitled: bool) -> Kept {
+    pub(super) fn keep_waiting(&mut self, sent: Sent, commands: &Commands, ids: &mut Ids, is_untitled: bool) -> Kept {
         let Sent { queue_id, prompt, mode } = sent;
-        let (invocations, mut rest) = split(prompt.clone());
+        let (invocations, left) = split(commands, prompt.clone());
+        // Those that are only text for the model can be tried again.
+        let (for_model, invocations): (Vec<_>, Vec<_>) = invocations.into_iter().partition(is_for_the_model);
+        let for_model = for_model.into_iter().map(|it| PromptBlock::Text { text: it.text });
+        let mut rest: Vec<_> = for_model.chain(left).collect();
         let mut kept = Kept { mode, ..Kept::default() };
         let has_waited = queue_id.is_some();
         if let Some(queue_id) = queue_id {
@@ -111,10 +115,11 @@ impl Prompts {
         }
         let (mut leads_away, mut left) = (false, Vec::new());
         for invocation in invocations {
-            match invocation.command {
-                Ok(Command::Mode(Some(chosen))) => kept.mode = Some(chosen),
-                command => {
-                    leads_away |= matches!(command, Ok(Command::New | Command::Resume(_)));
+            let effects = invocation.effects.unwrap_or_default();
+            match effects.mode {
+                Some(chosen) => kept.mode = Some(chosen),
+                None => {
+                    leads_away |= effects.leads_away;
                     left.push(format!("`{}`", invocation.text));
                 }
             }

@@ -2,7 +2,7 @@
 //! conversation, and is sent there from here: were it left to the host, the turn would have its home at the link of
 //! this session, and end with it once the client has gone on.
 
-use agent::commands::{Command, Invocation};
+use agent::commands::Commands;
 use agent::user_command;
 use protocol::turn::{TurnQueueParams, TurnStartParams, TurnStartResult};
 use protocol::{PromptBlock, methods};
@@ -18,9 +18,9 @@ pub(super) fn take_rest(prompt: &mut Vec<PromptBlock>) -> Option<Vec<PromptBlock
     if user_command::parse(prompt).is_some() {
         return None;
     }
-    let (invocations, rest) = split(prompt.clone());
-    let leads_away = |it: &Invocation| matches!(it.command, Ok(Command::New | Command::Resume(_)));
-    if !invocations.iter().any(leads_away) || !says_something(&rest) {
+    // Commands that others bring lead nowhere, and only the session's host knows them.
+    let (invocations, rest) = split(Commands::built_in(), prompt.clone());
+    if !invocations.iter().any(|it| it.has(|effects| effects.leads_away)) || !says_something(&rest) {
         return None;
     }
     *prompt = invocations.into_iter().map(|it| PromptBlock::Text { text: it.text }).collect();

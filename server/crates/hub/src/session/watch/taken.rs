@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use protocol::event::Severity;
-use protocol::session::Mode;
+use protocol::mode::Runs;
 use protocol::{Event, ToolCallId, TurnId};
 use tokio::sync::oneshot;
 use workspace::baseline::MAX_FILES;
@@ -45,7 +45,7 @@ impl Session {
     /// A turn begins: what other programs change from here on is looked for, but where the agent only looks.
     pub(in crate::session) fn follow_turn(&mut self, turn: &TurnId) {
         self.watch.forget();
-        if !self.reviews_others() || self.state.mode == Mode::Ask {
+        if !self.reviews_others() || self.state.mode.runs() == Runs::Nothing {
             return;
         }
         let look = self.look_back(turn.clone(), Vec::new());
