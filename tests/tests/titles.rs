@@ -1,5 +1,7 @@
 //! A session's title by a model of its own, asked outside the turn.
 
+#![expect(clippy::disallowed_methods, reason = "a test writes its script and starts the program itself")]
+
 use std::time::Duration;
 
 use harness::model::Asked;

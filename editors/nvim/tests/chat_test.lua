@@ -263,11 +263,16 @@ function T.the_diff_of_an_edit_grows_in_the_chat_until_its_call_is_whole()
     support.lacks(child:transcript(), "Editing long.txt")
     support.equal(child:lua([[
       local bufnr, namespace = vim.fn.bufnr("azimuth://chat"), vim.api.nvim_get_namespaces()["azimuth.transcript"]
-      local groups = {}
-      for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(bufnr, namespace, 0, -1, { details = true })) do
-        local line = vim.api.nvim_buf_get_lines(bufnr, mark[2], mark[2] + 1, true)[1]
-        groups[line] = line:match("^[-+]line") and mark[4].hl_group or nil
-      end
+      local groups
+      -- The last lines may be there a moment before their marks.
+      vim.wait(10000, function()
+        groups = {}
+        for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(bufnr, namespace, 0, -1, { details = true })) do
+          local line = vim.api.nvim_buf_get_lines(bufnr, mark[2], mark[2] + 1, true)[1]
+          groups[line] = line:match("^[-+]line") and mark[4].hl_group or nil
+        end
+        return vim.tbl_count(groups) == 4
+      end)
       return groups
     ]]), {
       ["-line 2"] = "AzimuthDelete",

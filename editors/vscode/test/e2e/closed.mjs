@@ -64,7 +64,8 @@ await tell(world, shots, async () => {
   await steps.until('the end of the file', () => read('src/old.ts') === undefined);
   await turn(ask('src/here.ts', 'here'), { tool: 'edit_move_file', input: { path: 'src/here.ts', to: 'src/there.ts' } });
   await onDisk('src/there.ts', files['src/here.ts']);
-  assert.deepEqual([read('src/here.ts'), await tabs.count()], [undefined, 0]);
+  await steps.until('the end of the moved file', () => read('src/here.ts') === undefined);
+  assert.equal(await tabs.count(), 0);
   told('a file that was asked about is deleted and another moved, since nobody has them open');
 
   // It is the user's as soon as they look at it.

@@ -93,7 +93,7 @@ impl<T: 'static, C: 'static> Handlers<T, C> {
     }
 
     /// Registers a method that is answered at once.
-    pub fn at_once<M: Method>(&mut self, handler: fn(&mut T, C, M::Params) -> Result<M::Answer, Error>) -> &mut Self {
+    pub fn at_once<M: Method>(&mut self, handler: AtOnce<T, C, M>) -> &mut Self {
         let handle = move |to: &mut T, from: C, request: Request| {
             let _ = request.when::<M>(|params, reply| drop(reply.send(handler(to, from, params))));
         };
@@ -125,8 +125,13 @@ impl<T, C> Default for Handlers<T, C> {
 
 struct Handler<T, C> {
     parse: fn(Value) -> Result<(Request, Answer), Error>,
-    handle: Box<dyn Fn(&mut T, C, Request) + Send + Sync>,
+    handle: Box<Handle<T, C>>,
 }
+
+type Handle<T, C> = dyn Fn(&mut T, C, Request) + Send + Sync;
+
+/// A function that answers a method `M` at once.
+type AtOnce<T, C, M> = fn(&mut T, C, <M as Method>::Params) -> Result<<M as Method>::Answer, Error>;
 
 /// A request whose method is not known.
 trait Call: Any {

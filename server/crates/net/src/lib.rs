@@ -29,7 +29,7 @@ pub enum NetError {
     CaFile {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The problem, in words.
         problem: String,
     },
     /// The platform gives no client.

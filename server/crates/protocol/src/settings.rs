@@ -1,6 +1,6 @@
 //! The table of settings: the one definition of each.
 //!
-//! From it follow how a layer of the configuration is read and what each layer may say (`server/crates/hub/src/config`), and the
+//! From it follow how a layer of the configuration is read and what each layer may say (`hub::config`), and the
 //! generated files: the tables in `docs/configuration.md` and `docs/vscode.md`, the schema of `config.toml`, and the
 //! settings of the VS Code extension with what it sends of them. The order is the one in which users read them.
 

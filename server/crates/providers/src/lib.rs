@@ -3,8 +3,8 @@
 //! Reading order: [`catalog`] (which models there are, and which can be used), [`settings`] (what it is told: keys and
 //! hosts), `data` (what is known of models: limits, prices, abilities; the numbers are in `models.toml`), [`cost`],
 //! `remote` (one model of a vendor: a request out, the stream back), `wire` (the vendors' formats, pure functions of
-//! bytes), `failure` (what went wrong, in words), and [`scripted`] (the model that plays a script or a recording, and the
-//! recorder). Requests go out by the crate [`net`].
+//! bytes), `failure` (what went wrong, in words), and [`scripted`] (the model that plays a script or a recording, and
+//! the recorder). Requests go out by the crate [`net`].
 //!
 //! Nothing here starts before it is needed: a [`Catalog`] costs no network, no TLS and no thread
 //! until the first request.

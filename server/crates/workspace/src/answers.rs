@@ -156,8 +156,8 @@ pub fn resolved(folders: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     for _ in 0..MOST_SILENT {
         let (asked, mut told) = (rest.clone(), Vec::new());
         let look = move |tell: &dyn Fn(PathBuf) -> bool| {
-            let real = asked.into_iter().map(|folder| folder.canonicalize().unwrap_or(folder));
-            let _ = real.map(tell).all(|is_heard| is_heard);
+            let mut real = asked.into_iter().map(|folder| folder.canonicalize().unwrap_or(folder));
+            let _ = real.all(tell);
         };
         let is_whole = in_time(LONGEST, look, |folder| told.push(folder));
         rest.drain(..told.len());
