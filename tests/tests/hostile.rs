@@ -259,7 +259,7 @@ async fn what_is_no_file_is_not_edited_and_not_waited_for() {
             // A name beside it is another, and code can be looked for in a folder.
             let beside =
                 input.to_string().contains(&format!("{path}.new")) || (path, tool) == ("folder", "edit_structural");
-            let said = ["not a file", "is a folder", "a folder,", "nothing to take back", "no edit", "no file"]
+            let said = ["not a file", "is a folder", "a folder,", "nothing to undo", "no edit", "no file"]
                 .iter()
                 .any(|words| text.contains(words));
             let refused = failed && said;

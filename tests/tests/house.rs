@@ -71,7 +71,7 @@ const DIALECT: &[(&str, usize)] = &[
     (r"\b[Nn]one wher[e]\b", 3),
     (r"\b[Aa]bsent wher[e]\b", 0),
     (r"\bas they com[e]\b", 5),
-    (r"\b[Pp]ut agai[n]\b", 13),
+    (r"\b[Pp]ut agai[n]\b", 10),
     (r"^\s*///? ?What[ ']", 1411),
     (r"^\s*///? ?Whether ", 123),
 ];

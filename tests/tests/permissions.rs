@@ -217,7 +217,7 @@ async fn what_is_allowed_for_the_project_and_for_the_session_is_listed_and_taken
     assert!(world.says("/permissions revoke 1").await.contains("it is changed there"));
 
     // What is taken back is asked again, by a server that begins anew too; so is what was for the session only.
-    assert!(world.says("/permissions revoke 2").await.contains("taken back"));
+    assert!(world.says("/permissions revoke 2").await.contains("is revoked"));
     let world = world.restarted().await;
     world.client.call::<methods::SessionOpen>(json!({ "sessionId": world.session, "since": 0 })).await;
     assert_eq!(world.rules().await.len(), 1);

@@ -710,18 +710,18 @@ async fn a_client_without_a_panel_has_it_as_slash_commands() {
         }
     };
     let (message, is_error) = say("/undo").await;
-    assert!(!is_error && message.contains("- `a.txt`: taken back"), "{message}");
+    assert!(!is_error && message.contains("- `a.txt`: undone"), "{message}");
     assert!(message.contains("- `b.txt`: left as it is: it was changed since"), "{message}");
-    assert!(message.contains("`/undo --over path` sets a file that was left"), "{message}");
+    assert!(message.contains("`/undo --over <path>` overwrites a file that was left"), "{message}");
     assert_eq!(world.project.read("b.txt"), "mine\n");
     let (message, is_error) = say("/undo --over a.txt").await;
     assert!(is_error && message.contains("there is no turn that left a.txt"), "{message}");
-    assert_eq!(say("/undo").await.0, "there is nothing to take back", "that turn is taken back");
-    assert_eq!(say("/undo --over b.txt").await.0, "- `b.txt`: taken back\n");
+    assert_eq!(say("/undo").await.0, "there is nothing to undo", "that turn is undone");
+    assert_eq!(say("/undo --over b.txt").await.0, "- `b.txt`: undone\n");
     world.assert_before();
-    assert_eq!(say("/undo").await.0, "there is nothing to take back");
+    assert_eq!(say("/undo").await.0, "there is nothing to undo");
     let (message, _) = say("/redo").await;
-    assert!(message.contains("- `b.txt`: put again"), "{message}");
+    assert!(message.contains("- `b.txt`: redone"), "{message}");
     assert_eq!(world.project.read("b.txt"), "mine\n");
 
     // And as commands of LSP.

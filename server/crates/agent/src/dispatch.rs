@@ -256,7 +256,10 @@ impl Gate {
     async fn described(&self, call: &OpenCall, tool: Option<&Arc<dyn Tool>>) -> Result<Description, Outcome> {
         let Some(tool) = tool else {
             if self.offered.iter().any(|spec| spec.name == call.name && spec.name != toolset::CALL) {
-                return Err(Outcome::failed(format!("the tool `{}` is gone; go on without it", call.name)));
+                return Err(Outcome::failed(format!(
+                    "the tool `{}` is no longer available; continue without it",
+                    call.name
+                )));
             }
             let names: Vec<_> = self.offered.iter().map(|spec| spec.name.as_str()).collect();
             let text = format!("there is no tool `{}`; there are: {}", call.name, names.join(", "));

@@ -60,7 +60,7 @@ pub fn folders_of_sessions(store: &dyn Store) -> Result<Vec<PathBuf>, StoreError
     let folders: BTreeSet<_> = all.into_iter().flat_map(|session| session.folders).collect();
     let mut folders: BTreeSet<_> = folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect();
     // One may lie on a machine that is gone, which is no reason to wait for what has nothing to do with it.
-    folders.extend(answers::resolved(folders.clone()));
+    folders.extend(answers::resolved(folders.clone(), sandbox::resolved));
     Ok(narrow(folders.into_iter(), &home))
 }
 

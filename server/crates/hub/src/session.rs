@@ -265,6 +265,7 @@ impl Session {
 
     /// Ends the session in this process: the turn is cancelled and waited for, and all is stored.
     async fn end(mut self, mut own: mpsc::UnboundedReceiver<Own>) -> Left {
+        self.prompts.start_no_more();
         // What the turn has said already counts.
         while let Ok(message) = own.try_recv() {
             self.own(message);

@@ -3,6 +3,8 @@
 //! Who is asked so cannot be interrupted: a look that nobody waits for any longer keeps its thread until the disk
 //! answers after all. So looks have threads of their own, none of the runtime's, and those that are stuck are counted.
 
+mod mounts;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
@@ -13,6 +15,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
+
+pub(crate) use self::mounts::mounted;
 
 /// How many looks may be stuck at a time. Hardly anybody has more than two or three machines that can go away, and a
 /// look or two at each are under way when they do; whatever comes after sixteen is most likely for the same ones. So
@@ -141,33 +145,36 @@ pub fn answers(folder: &Path) -> bool {
     silent([folder.to_owned()], Duration::from_secs(5)).is_empty()
 }
 
-/// Folders as they are without links. Those that do not answer are left as they are named, and not asked again for a
-/// minute. Blocks, for some seconds at most.
-pub fn resolved(folders: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
+/// Folders as `resolve` gives them, which asks the disk. Those that do not answer are left as they are named, with all
+/// that lies in the same file system, and not asked again before that has come back. Blocks, for some seconds at most.
+pub fn resolved(folders: impl IntoIterator<Item = PathBuf>, resolve: fn(&Path) -> PathBuf) -> Vec<PathBuf> {
     /// How long all of them may take, but for those that do not answer: each of these takes as long again.
     const LONGEST: Duration = Duration::from_secs(2);
-    /// Behind so many that do not answer none is asked any more.
-    const MOST_SILENT: usize = 3;
-    const AGAIN: Duration = Duration::from_secs(60);
-    static SILENT: Mutex<BTreeMap<PathBuf, Instant>> = Mutex::new(BTreeMap::new());
-    let known = || SILENT.lock().unwrap_or_else(PoisonError::into_inner);
-    known().retain(|_, since| since.elapsed() < AGAIN);
-    let (mut found, mut rest): (Vec<_>, Vec<_>) = folders.into_iter().partition(|folder| known().contains_key(folder));
-    for _ in 0..MOST_SILENT {
-        let (asked, mut told) = (rest.clone(), Vec::new());
-        let look = move |tell: &dyn Fn(PathBuf) -> bool| {
-            let mut real = asked.into_iter().map(|folder| folder.canonicalize().unwrap_or(folder));
-            let _ = real.all(tell);
+    static LOOKS: LazyLock<Looks> = LazyLock::new(Looks::default);
+    static STUCK: Mutex<BTreeMap<PathBuf, Look>> = Mutex::new(BTreeMap::new());
+    let mounts = mounted();
+    let mount_of = |folder: &Path| mounts.iter().filter(|mount| folder.starts_with(mount)).next_back().cloned();
+    // A folder that is stuck by a link, in no such file system, stands for itself alone.
+    let place_of = |folder: &Path| mount_of(folder).unwrap_or_else(|| folder.to_owned());
+    let stuck = || STUCK.lock().unwrap_or_else(PoisonError::into_inner);
+    stuck().retain(|_, look| look.is_stuck());
+    let is_silent = |folder: &PathBuf| stuck().keys().any(|place| folder.starts_with(place));
+    let (mut found, mut rest): (Vec<_>, Vec<_>) = folders.into_iter().partition(is_silent);
+    while !rest.is_empty() {
+        let (asked, (sender, told)) = (rest.clone(), channel());
+        let look = move || {
+            let _ = asked.iter().map(|folder| resolve(folder)).try_for_each(|real| sender.send(real));
         };
-        let is_whole = in_time(LONGEST, look, |folder| told.push(folder));
-        rest.drain(..told.len());
-        found.extend(told);
-        if is_whole || rest.is_empty() {
-            break;
+        let Some(look) = LOOKS.begin(look) else { break };
+        let (until, before) = (Instant::now() + LONGEST, found.len());
+        while let Ok(real) = told.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            found.push(real);
         }
-        let silent = rest.remove(0);
-        known().insert(silent.clone(), Instant::now());
-        found.push(silent);
+        rest.drain(..(found.len() - before).min(rest.len()));
+        let Some(silent) = rest.first().map(|folder| place_of(folder)) else { break };
+        look.give_up();
+        stuck().insert(silent, look);
+        found.extend(rest.extract_if(.., |folder| is_silent(folder)));
     }
     found.extend(rest);
     found

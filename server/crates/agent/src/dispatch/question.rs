@@ -75,8 +75,10 @@ impl Gate {
             Some(Answer::Selected { option_id, message }) if allowing(&option_id) => Reply::Chosen(option_id, message),
             Some(Answer::Selected { message, .. }) => Reply::Rejected(match message {
                 Some(said) => format!("the user rejected this, and said: {said}"),
-                None => "the user rejected this. Do not try it in another way; go on without it, or ask what they want"
-                    .to_owned(),
+                None => {
+                    "the user rejected this. Do not try it in another way; continue without it, or ask what they want"
+                        .to_owned()
+                }
             }),
             Some(Answer::Nobody) => Reply::Rejected(format!(
                 "rejected, since nobody is there to answer: {} ({}). Go on without it",

@@ -239,7 +239,7 @@ impl Gate {
             RuleOrigin::Session => GrantScope::Session,
             RuleOrigin::Granted => GrantScope::Project,
             RuleOrigin::User | RuleOrigin::Project => {
-                let text = "invalid params: `origin`: only what was granted by an answer is taken back here; change the others \
+                let text = "invalid params: `origin`: only what was granted by an answer can be revoked here; change the others \
                             where they are written";
                 return drop(reply.send(Err(Error::new(ErrorCode::InvalidParams, text))));
             }

@@ -139,6 +139,11 @@ impl Prompts {
         self.turn.as_ref().map(|turn| &turn.home)
     }
 
+    /// Nothing that waits starts by itself any more; it stays in the log.
+    pub(super) fn start_no_more(&mut self) {
+        self.last_caller = None;
+    }
+
     /// True if a model is asked for a title.
     pub(super) fn are_titling(&self) -> bool {
         self.titling.is_some()
@@ -185,10 +190,12 @@ impl Prompts {
     }
 
     /// A turn is about to be, made of what this client sent.
-    fn begin(&mut self, id: TurnId, caller: Caller) {
+    fn begin(&mut self, id: TurnId, caller: Caller) -> CancellationToken {
         self.last_caller = Some(caller.clone());
         let cancel = CancellationToken::new();
-        self.turn = Some(Running { id, home: caller, cancel, sent: None, task: None, next: Vec::new() });
+        let running = Running { id, home: caller, cancel: cancel.clone(), sent: None, task: None, next: Vec::new() };
+        self.turn = Some(running);
+        cancel
     }
 
     /// What the turn that is about to be is made of, so that it can wait if nothing comes of the turn.

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -137,8 +137,9 @@ pub(super) fn look(server: &Detected, ground: &Ground<'_>, hashes: &Hashes, anew
         Ok(hash)
     };
     let mut hashed = vec![json!(hash(&program)?)];
+    let logs = logs(&definition.args, &server.root);
     for file in &files {
-        let hash = if is_by_name(file) { None } else { Some(hash(file)?) };
+        let hash = if is_by_name(file, &logs) { None } else { Some(hash(file)?) };
         hashed.push(json!([file.to_string_lossy(), hash]));
     }
     if !parts.modules.is_empty() {
@@ -163,9 +164,19 @@ pub(super) fn look(server: &Detected, ground: &Ground<'_>, hashes: &Hashes, anew
 }
 
 /// True if a file counts by its name alone. What is loaded of a folder is not known, but for what is named in it; and
-/// what is said over a socket or a pipe, or written to a log, is no part of what runs.
-fn is_by_name(file: &Path) -> bool {
-    file.metadata().is_ok_and(|data| !data.is_file()) || file.extension().is_some_and(|ending| ending == "log")
+/// what is said over a socket, or written to a log that the server is told of as one, is no part of what runs.
+fn is_by_name(file: &Path, logs: &BTreeSet<PathBuf>) -> bool {
+    file.metadata().is_ok_and(|data| data.is_dir() || data.file_type().is_socket()) || logs.contains(file)
+}
+
+/// The files that a command line names as logs: behind an option of that name, with that ending.
+fn logs(args: &[String], root: &Path) -> BTreeSet<PathBuf> {
+    let is_option = |word: &str| word.starts_with('-') && word.to_ascii_lowercase().contains("log");
+    let glued = args.iter().filter_map(|arg| arg.split_once('='));
+    let behind = args.iter().zip(args.iter().skip(1)).map(|(option, value)| (option.as_str(), value.as_str()));
+    let values = glued.chain(behind).filter(|(option, _)| is_option(option)).map(|(_, value)| value);
+    let files = values.map(|value| root.join(value).components().collect::<PathBuf>());
+    files.filter(|file| file.extension().is_some_and(|ending| ending == "log")).collect()
 }
 
 /// What of a server is the project's, beside its program and the files that say something of it.

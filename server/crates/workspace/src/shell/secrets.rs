@@ -416,8 +416,12 @@ fn is_client_with_login(words: &[&str]) -> bool {
         names.iter().any(|name| word.strip_prefix(name).is_some_and(|rest| rest.is_empty() || names == DATABASES))
     };
     words.iter().enumerate().any(|(at, word)| {
-        let (program, rest) = (base(word), words.get(at + 1..).unwrap_or_default());
-        let of_database = || rest.iter().any(|word| word.strip_prefix("-p").is_some_and(|value| is_given(value, 3)));
+        let rest = words.get(at + 1..).unwrap_or_default();
+        let end = rest.iter().position(|word| word.ends_with(';') || matches!(*word, "&&" | "||" | "|" | "&"));
+        let (program, rest) = (base(word), rest.get(..end.unwrap_or(rest.len())).unwrap_or_default());
+        let is_port = |value: &str| value.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b':'));
+        let is_password = |value: &str| is_given(value, 3) && !is_port(value);
+        let of_database = || rest.iter().any(|word| word.strip_prefix("-p").is_some_and(is_password));
         let of_transfer = || {
             rest.windows(2).any(|two| {
                 let login = two.last().and_then(|value| value.split_once(':'));

@@ -111,7 +111,7 @@ async fn a_call_of_a_tool_that_is_gone_says_so() {
     let nothing = Box::new(|_: &ToolSet| {});
     let gone = Box::new(|set: &ToolSet| set.remove("a server"));
     let left = with_changes(stage, [nothing, gone]).await;
-    assert_eq!(left.result("a"), ("the tool `search` is gone; go on without it", true));
+    assert_eq!(left.result("a"), ("the tool `search` is no longer available; continue without it", true));
 }
 
 #[tokio::test(start_paused = true)]

@@ -92,7 +92,10 @@ fn ours<C: Execute + Send + 'static>() -> (String, Run) {
 pub(super) async fn execute(preparation: &Preparation, invocation: Invocation, done: &mut Done) -> Option<String> {
     let Invocation { text, command, words, .. } = invocation;
     let Command { definition, does } = &*command;
-    let answer = match (does.answer(&words).await, OURS.get(definition.name.as_ref())) {
+    // A command of someone else's may take a minute; the user need not wait for it.
+    let answered = preparation.cancel.run_until_cancelled(does.answer(&words)).await;
+    let answered = answered.unwrap_or_else(|| Some(Err("it was cancelled".to_owned())));
+    let answer = match (answered, OURS.get(definition.name.as_ref())) {
         (Some(answer), _) => answer,
         (None, Some(run)) => run(preparation, &words, done).await,
         (None, None) => Err("this command does nothing here".to_owned()),
@@ -227,7 +230,7 @@ async fn permission_rules(preparation: &Preparation, number: Option<usize>) -> R
     }
     let params = PermissionRevokeParams { session_id, rule: rule.clone(), origin: *origin };
     ask::<methods::PermissionRevoke>(preparation, params).await?;
-    Ok(format!("`{rule}` is taken back; it is asked again from now on"))
+    Ok(format!("`{rule}` is revoked; you are asked again from now on"))
 }
 
 fn rules_in_words(rules: &[RuleInfo]) -> String {
@@ -239,14 +242,14 @@ fn rules_in_words(rules: &[RuleInfo]) -> String {
             RuleEffect::Allow => "allow",
         };
         let RuleInfo { rule, covers, source, .. } = info;
-        let void = info.void.as_ref().map(|why| format!("; void now: {why}")).unwrap_or_default();
+        let void = info.void.as_ref().map(|why| format!("; not in force: {why}")).unwrap_or_default();
         let _ = writeln!(text, "{}. {effect} `{rule}`: {covers}, from {source}{void}", at + 1);
     }
     if text.is_empty() {
-        return "there are no permission rules; what is known only to read runs, all else is asked".to_owned();
+        return "there are no permission rules; commands that are known only to read run, and you are asked about everything else".to_owned();
     }
     if rules.iter().any(|rule| rule.revocable) {
-        let _ = writeln!(text, "\n`/permissions revoke <number>` takes back what you allowed by an answer.");
+        let _ = writeln!(text, "\n`/permissions revoke <number>` revokes what you allowed with an answer.");
     }
     text
 }
@@ -377,15 +380,15 @@ async fn ask<M: Method>(preparation: &Preparation, params: M::Params) -> Result<
 
 fn restored_in_words(direction: Direction, files: &[RestoredFile]) -> String {
     let (done, name, back, nothing) = match direction {
-        Direction::Undo => ("taken back", "undo", "/redo", "there is nothing to take back"),
-        Direction::Redo => ("put again", "redo", "/undo", "there is nothing to put again"),
+        Direction::Undo => ("undone", "undo", "/redo", "there is nothing to undo"),
+        Direction::Redo => ("redone", "redo", "/undo", "there is nothing to redo"),
     };
     let mut text = String::new();
     for file in files {
         let path = &file.path;
         let _ = match &file.outcome {
             RestoreOutcome::Done => writeln!(text, "- `{path}`: {done}"),
-            RestoreOutcome::Unverified => writeln!(text, "- `{path}`: {done}, but the editor did not show it yet"),
+            RestoreOutcome::Unverified => writeln!(text, "- `{path}`: {done}, but the editor does not show it yet"),
             RestoreOutcome::Left { reason } => writeln!(text, "- `{path}`: left as it is: {reason}"),
             RestoreOutcome::Failed { reason } => writeln!(text, "- `{path}`: failed: {reason}"),
         };
@@ -396,7 +399,7 @@ fn restored_in_words(direction: Direction, files: &[RestoredFile]) -> String {
     if files.iter().any(|file| matches!(file.outcome, RestoreOutcome::Left { .. })) {
         let _ = writeln!(
             text,
-            "\n`/{name} --over path` sets a file that was left all the same; `{back}` brings back what it is now."
+            "\n`/{name} --over <path>` overwrites a file that was left; `{back}` restores its current text."
         );
     }
     text

@@ -14,6 +14,7 @@ use protocol::review::AutoScope;
 use protocol::session::{Mode, SessionInfo};
 use protocol::turn::TurnStartResult;
 use protocol::{Event, PromptBlock, SessionId, ToolCallId, TurnId};
+use tokio_util::sync::CancellationToken;
 use workspace::paths::Roots;
 use workspace::reader::Reader;
 use workspace::seen::Seen;
@@ -49,6 +50,8 @@ pub(super) struct Preparation {
     /// Whether its workspace is trusted.
     pub(super) trust: Workspace,
     pub(super) caller: Caller,
+    /// Cancelled with the turn that it is to become.
+    pub(super) cancel: CancellationToken,
     pub(super) turn: TurnId,
     pub(super) prompt: Vec<PromptBlock>,
     pub(super) mode: Option<Mode>,

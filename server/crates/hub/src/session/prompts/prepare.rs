@@ -46,10 +46,14 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
     let (session, turn, hooks) =
         (preparation.info.session_id.clone(), preparation.turn.clone(), preparation.hooks.clone());
     let point = PromptPoint { session: &session, turn: &turn, prompt: &sent };
-    let said = hooks.before_prompt(&point).await;
+    let cancel = preparation.cancel.clone();
+    let said = cancel.run_until_cancelled(hooks.before_prompt(&point)).await.flatten();
     let (invocations, rest) = split(&preparation.commands, sent.clone());
     let (for_model, others) = invocations.into_iter().partition(is_for_the_model);
     for invocation in others {
+        if preparation.cancel.is_cancelled() {
+            break;
+        }
         slash::execute(&preparation, invocation, &mut done).await;
     }
     let mut prompt = texts(&preparation, for_model, &mut done).await;
@@ -67,7 +71,7 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
         }
         _ => None,
     };
-    hooks.after_prompt(&point).await;
+    cancel.run_until_cancelled(hooks.after_prompt(&point)).await;
     Prepared {
         id: preparation.turn,
         events: done.events,

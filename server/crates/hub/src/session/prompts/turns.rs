@@ -37,7 +37,7 @@ impl Session {
         user_command::unescape(&mut prompt);
         self.set_home(Some(caller.clone()));
         let id = TurnId::new(self.ids.next("turn"));
-        self.prompts.begin(id.clone(), caller.clone());
+        let cancel = self.prompts.begin(id.clone(), caller.clone());
         let preparation = Preparation {
             shared: self.shared.clone(),
             config: Arc::clone(&self.config),
@@ -55,6 +55,7 @@ impl Session {
             rules: self.gate.rules().get(),
             trust: self.gate.trust().clone(),
             caller,
+            cancel,
             turn: id,
             prompt,
             mode,

@@ -193,12 +193,12 @@ fn with_blanks(code: &str) -> Vec<String> {
 fn finds_modules(line: &[&str]) -> bool {
     let is_python = |word: &&str| runners::is_one_of(word, &["ipython", "pypy", "python"]);
     let Some(at) = line.iter().position(is_python) else { return false };
-    let mut words = line.iter().skip(at + 1);
+    let (mut words, mut may_be_value) = (line.iter().skip(at + 1), false);
     while let Some(word) = words.next() {
         match word.strip_prefix('-') {
             // Code from its input.
             Some("") => return true,
-            Some(long) if long.starts_with('-') => {}
+            Some(long) if long.starts_with('-') => may_be_value = true,
             Some(letters) => match letters.find(['c', 'm', 'I', 'P', 'W', 'X']).map(|at| letters.split_at(at)) {
                 Some((_, told)) if told.starts_with(['c', 'm']) => return true,
                 Some((_, isolated)) if isolated.starts_with(['I', 'P']) => return false,
@@ -206,6 +206,7 @@ fn finds_modules(line: &[&str]) -> bool {
                 Some((_, "W" | "X")) => drop(words.next()),
                 _ => {}
             },
+            None if std::mem::take(&mut may_be_value) => {}
             // A script: it finds what lies beside it.
             None => return false,
         }

@@ -359,6 +359,7 @@ fn modules_that_python_would_take_from_the_project_before_all_others_are_the_pro
         (&["-m", "mine_ls", "-P", "2087"], true),
         (&["-Wignore::PendingDeprecationWarning", "-m", "pylsp"], true),
         (&["-W", "ignore", "-m", "pylsp"], true),
+        (&["--check-hash-based-pycs", "never", "-m", "pylsp"], true),
         (&["/opt/pylsp.py", "--stdio"], false),
     ] {
         assert_eq!(brought(args), is_it, "{args:?}");
@@ -411,6 +412,24 @@ fn what_a_server_writes_into_the_project_is_asked_for_once_and_keeps_it_from_not
     assert_eq!(before.said_by, [at("project/ls.log"), at("project/ls.sock")]);
     write(&at("project/ls.log"), "two");
     assert_eq!(before, looked());
+}
+
+#[test]
+fn a_script_that_is_called_a_log_is_asked_for_whenever_it_changes_and_no_pipe_can_be_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+    write(&at("sh"), "");
+    write(&at("project/start.log"), "one");
+    let roots = Roots::new([at("project")]).unwrap();
+    let looked = |word: &str| {
+        let server = server(&at("project"), &at("sh"), &[word]);
+        look(&server, &ground(&roots), &Hashes::default(), true).map(|brought| brought.fingerprint)
+    };
+    let before = looked("./start.log").unwrap();
+    write(&at("project/start.log"), "two");
+    assert_ne!(before, looked("./start.log").unwrap());
+    rustix::fs::mkfifoat(rustix::fs::CWD, at("project/pipe"), Mode::RWXU).unwrap();
+    assert!(looked("./pipe").is_err());
 }
 
 #[test]

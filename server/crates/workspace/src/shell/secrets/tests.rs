@@ -145,6 +145,8 @@ const EVERYDAY: &[(&str, &str)] = &[
     ("DOCKER_RUN_OPTS", "-u node:node -p 8080:80"),
     ("FETCH", "curl -u $USER:$PASSWORD https://api.example"),
     ("DATABASE", "mysql -u root -p -P 3306 app"),
+    ("RUN", "docker run --name mysql -p3306:3306 mysql -p3306:3306"),
+    ("RUN", "mysql app < x.sql && cargo test -pworkspace"),
     ("PYTEST_ADDOPTS", "-p no:cacheprovider -q"),
     ("CARGO_CHECK", "check -p workspace -p tools"),
     ("TSC_OPTS", "-p tsconfig.json"),
