@@ -153,7 +153,7 @@ pub fn resolved(folders: impl IntoIterator<Item = PathBuf>, resolve: fn(&Path) -
     static LOOKS: LazyLock<Looks> = LazyLock::new(Looks::default);
     static STUCK: Mutex<BTreeMap<PathBuf, Look>> = Mutex::new(BTreeMap::new());
     let mounts = mounted();
-    let mount_of = |folder: &Path| mounts.iter().filter(|mount| folder.starts_with(mount)).next_back().cloned();
+    let mount_of = |folder: &Path| mounts.iter().rfind(|mount| folder.starts_with(mount)).cloned();
     // A folder that is stuck by a link, in no such file system, stands for itself alone.
     let place_of = |folder: &Path| mount_of(folder).unwrap_or_else(|| folder.to_owned());
     let stuck = || STUCK.lock().unwrap_or_else(PoisonError::into_inner);
