@@ -251,7 +251,7 @@ async fn in_mode_plan_only_what_reads_runs_and_the_model_is_told_to_plan() {
     let world = World::new("", "[permissions]\nallow = ['Shell']").await;
     assert_eq!(
         world.says("/mode plan").await,
-        "mode plan: looks, also by commands that only read, and plans; changes nothing"
+        "mode plan: reads, runs commands that only read, and plans; changes nothing"
     );
     world.begin(&["ls", "touch made"]).await;
     let events = world.until_end().await;

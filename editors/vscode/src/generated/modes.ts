@@ -22,7 +22,7 @@ export const modes: Readonly<Record<Mode, ModeInfo>> = {
   ask: {
     mode: 'ask',
     label: 'Ask',
-    words: 'looks and answers; changes and runs nothing',
+    words: 'reads and answers; changes nothing and runs nothing',
     acceptsEdits: false,
     asks: true,
     needsConfirmation: false,
@@ -30,7 +30,7 @@ export const modes: Readonly<Record<Mode, ModeInfo>> = {
   plan: {
     mode: 'plan',
     label: 'Plan',
-    words: 'looks, also by commands that only read, and plans; changes nothing',
+    words: 'reads, runs commands that only read, and plans; changes nothing',
     acceptsEdits: false,
     asks: true,
     needsConfirmation: false,
@@ -46,7 +46,7 @@ export const modes: Readonly<Record<Mode, ModeInfo>> = {
   accept_edits: {
     mode: 'accept_edits',
     label: 'Accept edits',
-    words: 'as agent, and edits are accepted automatically',
+    words: 'like agent, but accepts edits automatically',
     acceptsEdits: true,
     asks: true,
     needsConfirmation: false,
@@ -54,7 +54,7 @@ export const modes: Readonly<Record<Mode, ModeInfo>> = {
   bypass: {
     mode: 'bypass',
     label: 'Bypass',
-    words: 'asks nothing but what your rules always ask, and edits are accepted automatically',
+    words: 'accepts edits automatically, and asks only where your `ask` rules require it',
     acceptsEdits: true,
     asks: false,
     needsConfirmation: true,

@@ -248,6 +248,23 @@ mod tests {
     const LONG: Duration = Duration::from_secs(30);
 
     #[test]
+    fn a_folder_that_does_not_answer_keeps_its_name_and_the_others_are_resolved() {
+        fn resolve(folder: &Path) -> PathBuf {
+            if folder.starts_with("/no/such/gone") {
+                thread::sleep(LONG);
+            }
+            Path::new("/real").join(folder.file_name().unwrap_or_default())
+        }
+        let folders = ["/no/such/a", "/no/such/gone", "/no/such/z"].map(PathBuf::from);
+        let wanted: BTreeSet<_> = ["/real/a", "/no/such/gone", "/real/z"].map(PathBuf::from).into();
+        for longest in [Duration::from_secs(20), Duration::from_secs(1)] {
+            let began = Instant::now();
+            assert_eq!(resolved(folders.clone(), resolve).into_iter().collect::<BTreeSet<_>>(), wanted);
+            assert!(began.elapsed() < longest, "what is known to be stuck is not asked again");
+        }
+    }
+
+    #[test]
     fn at_most_sixteen_looks_are_stuck_and_the_next_is_told_at_once_that_the_disk_does_not_answer() {
         let looks = Looks::default();
         // The disk answers once these are dropped.

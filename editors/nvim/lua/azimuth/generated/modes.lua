@@ -15,7 +15,7 @@ return {
   {
     mode = "ask",
     name = "ask",
-    words = "looks and answers; changes and runs nothing",
+    words = "reads and answers; changes nothing and runs nothing",
     accepts_edits = false,
     asks = true,
     needs_confirmation = false,
@@ -23,7 +23,7 @@ return {
   {
     mode = "plan",
     name = "plan",
-    words = "looks, also by commands that only read, and plans; changes nothing",
+    words = "reads, runs commands that only read, and plans; changes nothing",
     accepts_edits = false,
     asks = true,
     needs_confirmation = false,
@@ -39,7 +39,7 @@ return {
   {
     mode = "accept_edits",
     name = "accept-edits",
-    words = "as agent, and edits are accepted automatically",
+    words = "like agent, but accepts edits automatically",
     accepts_edits = true,
     asks = true,
     needs_confirmation = false,
@@ -47,7 +47,7 @@ return {
   {
     mode = "bypass",
     name = "bypass",
-    words = "asks nothing but what your rules always ask, and edits are accepted automatically",
+    words = "accepts edits automatically, and asks only where your `ask` rules require it",
     accepts_edits = true,
     asks = false,
     needs_confirmation = true,

@@ -187,3 +187,27 @@ fn drop_capabilities() -> rustix::io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_above_a_silent_file_system_with_something_hidden_is_not_granted_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().canonicalize().unwrap();
+        for name in ["far/private", "near"] {
+            std::fs::create_dir_all(place.join(name)).unwrap();
+        }
+        let policy = Policy {
+            read: vec![place.clone()],
+            hidden: vec![place.join("far/private/key")],
+            silent: vec![place.join("far")],
+            ..Policy::closed()
+        };
+        let grants = grants(&policy);
+        let reads = |path: &Path| grants.get(path).is_some_and(|access| access.contains(AccessFs::ReadFile));
+        assert!(!reads(&place), "it would hold what is hidden once that answers again");
+        assert!(reads(&place.join("near")) && !grants.keys().any(|path| path.starts_with(place.join("far"))));
+    }
+}
