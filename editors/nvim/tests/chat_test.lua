@@ -895,7 +895,7 @@ function T.a_model_is_chosen_and_a_mode_is_set()
         end
       end
     ]])
-    child:lua("_G.wanted = 'ask: looks'")
+    child:lua("_G.wanted = 'ask: reads'")
     child:command("Azimuth mode")
     child:wait("require('azimuth.client').state().mode == 'ask'")
     child:wait([[vim.wo[vim.fn.bufwinid("azimuth://chat")].winbar:find("only asks", 1, true)]])

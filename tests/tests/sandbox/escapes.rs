@@ -258,7 +258,8 @@ async fn gradle_has_a_register_of_daemons_of_its_own_in_the_sandbox_beside_the_u
     assert!(told.contains("given <-Xmx64m> <-Dorg.gradle.daemon.registry.base>"), "{told}");
     let register = told.split_once("register <").unwrap().1.split_once('>').unwrap().0;
     assert!(Path::new(register).join("8.5/registry.bin").is_file(), "{register}");
-    world.window.close().await;
+    // Also where the server is killed.
+    world.window.kill().await;
     let removed = async {
         while Path::new(register).exists() {
             tokio::time::sleep(Duration::from_millis(20)).await;

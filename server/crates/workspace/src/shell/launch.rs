@@ -130,17 +130,17 @@ fn of_gradle(environment: &[(OsString, OsString)], mark: &str) -> (OsString, OsS
 }
 
 /// A folder among temporary files, since sandboxes write no other; its name cannot be guessed. Gradle makes it.
-fn register_of_gradle(mark: &str) -> PathBuf {
+pub(super) fn register_of_gradle(mark: &str) -> PathBuf {
     std::env::temp_dir().join(format!("azimuth-gradle-{mark}"))
 }
 
 /// Removes the folder that Gradle has made for the daemons of a program that has ended. Blocks.
-pub(super) fn remove_register_of_gradle(mark: &str) {
+pub(super) fn remove_register_of_gradle(register: &Path) {
     /// Gradle makes some files, two folders deep. What commands have made beyond this stays: nothing bounds how deep
     /// and how much that can be.
     const DEEPEST: usize = 8;
     const MOST: usize = 10_000;
-    remove_all(CWD, &register_of_gradle(mark), DEEPEST, &mut { MOST });
+    remove_all(CWD, register, DEEPEST, &mut { MOST });
 }
 
 /// Removes a file, or a folder with what is in it, as far as so many folders deep and no more than so many. No link is
@@ -182,7 +182,8 @@ fn supervised(
     let mut command = CommandBuilder::new(supervisor);
     command.arg(super::supervisor::NAME);
     command.arg(std::process::id().to_string());
-    command.args([last_word.path.as_os_str(), program.mark.as_ref(), report.path.as_os_str()]);
+    let register = register_of_gradle(&program.mark);
+    command.args([last_word.path.as_os_str(), register.as_os_str(), program.mark.as_ref(), report.path.as_os_str()]);
     if let Some(policy) = policy {
         command.args(policy.to_args(&program.reads));
     }
@@ -335,8 +336,7 @@ mod tests {
         // With so many files as may be open somewhere, so that it is not their number that ends it.
         let limit = getrlimit(Resource::Nofile);
         setrlimit(Resource::Nofile, rustix::process::Rlimit { current: limit.maximum, ..limit }).unwrap();
-        let mark = format!("test-{}", std::process::id());
-        let register = register_of_gradle(&mark);
+        let register = register_of_gradle(&format!("test-{}", std::process::id()));
         std::fs::create_dir_all(register.join("8.5")).unwrap();
         std::fs::write(register.join("8.5/registry.bin"), "").unwrap();
         let kept = tempfile::tempdir().unwrap();
@@ -350,8 +350,8 @@ mod tests {
         }
         // On a thread with little room, so that fewer folders show it.
         let remove = {
-            let mark = mark.clone();
-            move || remove_register_of_gradle(&mark)
+            let register = register.clone();
+            move || remove_register_of_gradle(&register)
         };
         std::thread::Builder::new().stack_size(128 << 10).spawn(remove).unwrap().join().unwrap();
         assert!(!register.join("8.5").exists() && !register.join("link").is_symlink());
@@ -360,7 +360,7 @@ mod tests {
         assert!(std::process::Command::new("rm").arg("-r").arg(&register).status().unwrap().success());
 
         std::fs::create_dir_all(register.join("8.5")).unwrap();
-        remove_register_of_gradle(&mark);
+        remove_register_of_gradle(&register);
         assert!(!register.exists());
     }
 }

@@ -78,9 +78,9 @@ mod linux {
     };
     use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
-    use super::super::environment;
     use super::super::processes::{self, Process};
     use super::super::sandbox::{self, Policy};
+    use super::super::{environment, launch};
 
     /// The first argument of the child.
     const CHILD: &str = "__shell-child";
@@ -127,12 +127,15 @@ mod linux {
         let server = self::server(server)?;
         let _ = rustix::thread::set_name(c"azimuth-shell");
         set_child_subreaper(Some(getpid()))?;
-        let [last_word, mark, rest @ ..] = args else { return Err(io::ErrorKind::InvalidInput.into()) };
+        let [last_word, register, mark, rest @ ..] = args else { return Err(io::ErrorKind::InvalidInput.into()) };
         // The terminal ends with the shell, and so cannot be told.
         let last_word = File::options().append(true).open(last_word)?;
         let mut command = Command::new("/proc/self/exe");
         command.arg0("azimuth").arg(CHILD).args(rest).env(processes::MARK, mark);
-        look_after(command, server, last_word)
+        let status = look_after(command, server, last_word);
+        // The server, which may have been killed, could not.
+        launch::remove_register_of_gradle(Path::new(register));
+        end_as(status?)
     }
 
     /// The supervisor of a program without a terminal.
@@ -144,12 +147,12 @@ mod linux {
         let mut command = Command::new("/proc/self/exe");
         command.arg0("azimuth").arg(HELD).args(args);
         let last_word = fcntl_dupfd_cloexec(rustix::stdio::stderr(), FIRST_OWN)?;
-        look_after(command, server, last_word.into())
+        end_as(look_after(command, server, last_word.into())?)
     }
 
-    /// Starts the child, and ends with it and all that comes from it. Where it could not be seen what that is, says so
-    /// last.
-    fn look_after(mut command: Command, server: rustix::fd::OwnedFd, mut last_word: File) -> io::Result<ExitCode> {
+    /// Starts the child, waits for its end or the server's, and ends all that comes from it. Where it could not be
+    /// seen what that is, says so last. Returns how the child ended.
+    fn look_after(mut command: Command, server: rustix::fd::OwnedFd, mut last_word: File) -> io::Result<ExitStatus> {
         let is_sandboxed = command.get_args().take_while(|word| *word != "--").any(|word| word == sandbox::NAME);
         // What is needed to find and to end all that comes from the child is there before it is.
         let null = File::options().read(true).write(true).open("/dev/null")?;
@@ -180,6 +183,11 @@ mod linux {
         if kill_descendants(&children, is_sandboxed) == Sight::Blind {
             let _ = last_word.write_all(LAST_WORD.as_bytes());
         }
+        Ok(status)
+    }
+
+    /// Ends this process as the child has ended.
+    fn end_as(status: ExitStatus) -> io::Result<ExitCode> {
         match status.code() {
             Some(code) => Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))),
             None => {

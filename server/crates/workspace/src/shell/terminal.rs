@@ -507,8 +507,10 @@ fn wait_for(
     std::thread::Builder::new().name("terminal end".to_owned()).spawn(move || {
         let code = child.wait().ok().and_then(|status| exit_code(&status));
         processes::kill(leader, &mark, Which::Since(0));
-        // We may end as soon as this is told.
-        launch::remove_register_of_gradle(&mark);
+        if last_word.is_none() {
+            // There is no supervisor that does it, and we may end as soon as the end is told.
+            launch::remove_register_of_gradle(&launch::register_of_gradle(&mark));
+        }
         let _ = sender.send((code, last_word.is_some_and(|word| word.is_said())));
     })?;
     Ok(end)
