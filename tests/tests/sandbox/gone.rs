@@ -29,12 +29,12 @@ async fn told_of(world: &World, folder: &Path) -> Vec<String> {
     told.collect()
 }
 
-/// How many threads of the server wait for a disk.
+/// How many threads of the server wait for a disk, and not for something to look at.
 fn stuck(world: &World) -> usize {
-    let tasks = format!("/proc/{}/task", world.window.process().as_raw_nonzero());
-    let names =
-        std::fs::read_dir(tasks).unwrap().flatten().map(|task| std::fs::read_to_string(task.path().join("comm")));
-    names.filter(|name| name.as_deref().is_ok_and(|name| name == "look\n")).count()
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", world.window.process().as_raw_nonzero())).unwrap();
+    let says = |task: &Path, file: &str| std::fs::read_to_string(task.join(file)).unwrap_or_default();
+    let waits = |task: &Path| says(task, "comm") == "look\n" && !says(task, "wchan").starts_with("futex");
+    tasks.flatten().filter(|task| waits(&task.path())).count()
 }
 
 #[tokio::test]

@@ -6,15 +6,17 @@
 mod mounts;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, SendError, Sender, channel};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 
 pub(crate) use self::mounts::mounted;
 
@@ -41,7 +43,7 @@ impl Looks {
         longest: Duration,
         look: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        let (sender, told) = channel();
+        let (sender, told) = oneshot::channel();
         let runtime = Handle::current();
         let look = move || {
             let _entered = runtime.enter();
@@ -49,11 +51,11 @@ impl Looks {
         };
         // Whoever does not wait to the end, as in a turn that was cancelled, gives it up too.
         let _begun = GivenUp(self.begin(look)?);
-        let looked = tokio::task::spawn_blocking(move || told.recv_timeout(longest)).await.ok()?.ok()?;
+        let looked = tokio::time::timeout(longest, told).await.ok()?.ok()?;
         Some(looked.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
-    /// Begins to look on a thread of its own; none if too many are stuck, or the system gives no more threads.
+    /// Begins to look on a thread of the [`looking`] ones; none if too many are stuck, or the system gives no more.
     fn begin(&self, look: impl FnOnce() + Send + 'static) -> Option<Look> {
         if self.stuck.load(Ordering::Relaxed) >= MOST {
             return None;
@@ -64,9 +66,50 @@ impl Looks {
             let _ended = ended;
             look();
         };
-        thread::Builder::new().name("look".to_owned()).spawn(look).ok()?;
+        looking(Box::new(look)).ok()?;
         Some(begun)
     }
+}
+
+/// What a thread does next.
+type Work = Box<dyn FnOnce() + Send>;
+
+/// Does some work on a thread that does nothing else meanwhile: one that has done its work and was kept, or a new one.
+/// A turn looks at the disk with each call of a tool, and to start a thread takes longer than most looks.
+///
+/// # Errors
+/// The system gives no more threads.
+fn looking(work: Work) -> io::Result<()> {
+    /// How many threads are kept. More looks than this are seldom under way at once.
+    const KEPT: usize = 2;
+    static KEPT_ONES: Mutex<Vec<Sender<Work>>> = Mutex::new(Vec::new());
+    let kept = || KEPT_ONES.lock().unwrap_or_else(PoisonError::into_inner);
+
+    // One that is kept waits for work until the process ends, unless its work before has panicked.
+    let mut work = work;
+    while let Some(one) = kept().pop() {
+        match one.send(work) {
+            Ok(()) => return Ok(()),
+            Err(SendError(back)) => work = back,
+        }
+    }
+    let live = move || {
+        let mut work = work;
+        loop {
+            work();
+            let (sender, receiver) = channel();
+            {
+                let mut kept = kept();
+                if kept.len() >= KEPT {
+                    return;
+                }
+                kept.push(sender);
+            }
+            let Ok(next) = receiver.recv() else { return };
+            work = next;
+        }
+    };
+    thread::Builder::new().name("look".to_owned()).spawn(live).map(drop)
 }
 
 /// Looks on a thread of its own, and hears what that tells within this time. It is told whether somebody still listens.
