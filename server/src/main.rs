@@ -4,5 +4,5 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // The processes of a shell are held by this program too.
-    workspace::shell::supervisor::main().unwrap_or_else(azimuth::cli::main)
+    process::supervisor::main().unwrap_or_else(azimuth::cli::main)
 }

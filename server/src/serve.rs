@@ -11,10 +11,10 @@ use agent::tool::Tool;
 use hub::config::{self, Config, Editor, Sources};
 use hub::sockets::Sockets;
 use hub::{Hub, Parts};
+use process::supervisor;
 use store::SqliteStore;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinSet;
-use workspace::shell::supervisor;
 
 use crate::front::{Resolve, on_disk};
 use crate::lsp::{self, End, Role};

@@ -6,11 +6,11 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use agent::edit::FilePlan;
+use code::edit::replace;
+use project::review::Review;
+use project::{files, paths};
 use protocol::ToolCallId;
 use protocol::review::{Decision, DecisionTarget};
-use workspace::edit::replace;
-use workspace::review::Review;
-use workspace::{files, paths};
 
 /// How many lines the long file has.
 const LINES: usize = 100_000;
@@ -101,7 +101,7 @@ fn review_of(review: &mut Review, path: &Path, old: &str, new: &str) {
     let edited = replace(&file.text, old, new, 1).expect("a place");
     let plan = FilePlan {
         path: path.to_path_buf(),
-        read: Some(workspace::text::hash(&file.text)),
+        read: Some(project::text::hash(&file.text)),
         new_text: Some(edited.text),
         moved_to: None,
     };

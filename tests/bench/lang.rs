@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 use harness::direct::Direct;
 use harness::project::uri;
 use harness::real::{self, Real};
+use lang::Source;
+use lang::brought::Closed;
+use lang::pool::{Access, Servers, ServersConfig};
+use process::sandbox::{Policy, Settings, World};
+use project::buffers::Buffers;
+use project::paths::Roots;
+use project::reader::{NoOverlay, Reader};
 use protocol::content::Position;
 use protocol::lang::{LangQuery, LangResult, LangStatus};
 use serde_json::json;
-use workspace::buffers::Buffers;
-use workspace::lang::Source;
-use workspace::lang::brought::Closed;
-use workspace::lang::pool::{Access, Servers, ServersConfig};
-use workspace::paths::Roots;
-use workspace::reader::{NoOverlay, Reader};
-use workspace::shell::sandbox::{Policy, Settings, World};
 
 /// How often each question is asked.
 const TIMES: usize = 200;

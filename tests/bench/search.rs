@@ -6,11 +6,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use project::buffers::Buffers;
+use project::paths::Roots;
+use project::reader::{NoOverlay, Reader};
+use project::search::{Scope, Search, TextQuery};
 use tokio_util::sync::CancellationToken;
-use workspace::buffers::Buffers;
-use workspace::paths::Roots;
-use workspace::reader::{NoOverlay, Reader};
-use workspace::search::{Scope, Search, TextQuery};
 
 use crate::corpus;
 

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use harness::vendor::Instant as Answer;
+use process::Confinement;
 use protocol::ToolCallId;
 use serde_json::json;
-use workspace::shell::{Confinement, RunOptions, Shell, ShellConfig, Trust};
+use shell::{RunOptions, Shell, ShellConfig, Trust};
 
 use crate::{World, ms};
 

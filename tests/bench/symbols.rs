@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use workspace::syntax::{Language, MAX_BYTES, Outline, Parsed};
+use code::syntax::{Language, MAX_BYTES, Outline, Parsed};
 
 /// How many files are outlined, if there are as many.
 const FILES: usize = 10_000;

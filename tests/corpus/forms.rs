@@ -1,12 +1,12 @@
 //! The forms of edits, and how each is played.
 
+use code::edit::hashline::{self, Place, Tagged};
 use serde_json::json;
-use workspace::edit::hashline::{self, Place, Tagged};
 
-use workspace::edit::structural::{Rule, rewrite};
-use workspace::edit::symbol::{Change, edit_symbol};
-use workspace::edit::{AnchorMode, ByAnchor, CellEdit, by_anchor, edit_cell, insert_at_line, patch, replace};
-use workspace::syntax::{Language, Lookup, Outline, Parsed};
+use code::edit::structural::{Rule, rewrite};
+use code::edit::symbol::{Change, edit_symbol};
+use code::edit::{AnchorMode, ByAnchor, CellEdit, by_anchor, edit_cell, insert_at_line, patch, replace};
+use code::syntax::{Language, Lookup, Outline, Parsed};
 
 use crate::cases::{Case, Slip, Written};
 
@@ -267,7 +267,7 @@ fn by_symbol(case: &Case) -> Option<Result<String, String>> {
     let outline = Outline::new(&parsed);
     let at = case.at + shift;
     // Its first line is not what changes: that would be another symbol.
-    let around = |symbol: &&workspace::syntax::Symbol| {
+    let around = |symbol: &&code::syntax::Symbol| {
         line_of(symbol.range.start).is_some_and(|first| first < at)
             && line_of(symbol.range.end).is_some_and(|last| at < last)
     };

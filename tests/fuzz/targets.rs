@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use workspace::edit::hashline::{self, Place, Tag, Tagged};
-use workspace::edit::{AnchorMode, ByAnchor, CellEdit, CellKind, by_anchor, edit_cell, patch, replace};
-use workspace::syntax::{Language, Outline, Parsed, blocks, document_symbols, references};
+use code::edit::hashline::{self, Place, Tag, Tagged};
+use code::edit::{AnchorMode, ByAnchor, CellEdit, CellKind, by_anchor, edit_cell, patch, replace};
+use code::syntax::{Language, Outline, Parsed, blocks, document_symbols, references};
 
 /// Whether the input was taken; or what was wrong.
 type Target = fn(&str) -> Result<bool, String>;

@@ -58,7 +58,7 @@ impl World {
         first: Option<&str>,
         environment: impl FnOnce(&Path) -> Vec<(&'static str, String)>,
     ) -> Option<Self> {
-        if workspace::shell::sandbox::support().by.is_none() {
+        if process::sandbox::support().by.is_none() {
             harness::not_tried("this kernel has no Landlock");
             return None;
         }

@@ -4,14 +4,14 @@
 
 use std::path::{Path, PathBuf};
 
+use code::edit::structural::{Rule, StructuralError, rewrite};
+use code::edit::symbol::{Change, SymbolError, edit_symbol};
+use code::syntax::{Language, Outline, Parsed};
 use harness::crates::source_of;
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use protocol::methods;
 use protocol::turn::StopReason;
 use serde_json::{Value, json};
-use workspace::edit::structural::{Rule, StructuralError, rewrite};
-use workspace::edit::symbol::{Change, SymbolError, edit_symbol};
-use workspace::syntax::{Language, Outline, Parsed};
 
 /// What the model was told of its last calls, and the texts proposed for files.
 async fn after(rules: &str, calls: Answer, unsaved: &[(&str, &str)]) -> (Vec<String>, Vec<(String, String)>) {

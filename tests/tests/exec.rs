@@ -1000,7 +1000,7 @@ fn doctor_tries_the_language_servers_that_it_calls_ok_and_runs_nothing_of_the_fo
     let stub =
         "#!/bin/sh\necho \"error: Unknown binary 'rust-analyzer' in official toolchain '1.95.0'.\" >&2\nexit 1\n";
     program("rust-analyzer", stub);
-    program("nasty", include_str!("../../server/crates/workspace/src/lang/pool/tests/nasty.py"));
+    program("nasty", include_str!("../../server/crates/lang/src/pool/tests/nasty.py"));
     world.write("Cargo.toml", "");
     world.write("a.nasty", "");
     let nasty =

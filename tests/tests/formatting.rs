@@ -23,7 +23,7 @@ const SAVE: &str = "azimuth/editor/save";
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
 /// A language server that, where it is told so, formats as [`tidy`] does.
-const SERVER: &str = include_str!("../../server/crates/workspace/src/lang/pool/tests/nasty.py");
+const SERVER: &str = include_str!("../../server/crates/lang/src/pool/tests/nasty.py");
 
 /// The formatter: one space between words, and none at the ends of lines.
 fn tidy(text: &str, lines: &[(usize, usize)]) -> String {

@@ -9,6 +9,8 @@ use harness::{Answer, Gate, ModelServer, Project, Setup, Wire, patiently};
 use hub::config::{self, Config, Sources};
 use hub::sockets::Sockets;
 use hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub, Input, Parts};
+use project::buffers::Change;
+use project::text::PositionEncoding;
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
 use protocol::event::ApplyOutcome;
 use protocol::review::{Decision, DecisionTarget, HunkState, Proposal, ReviewDecideParams, ReviewListParams};
@@ -16,11 +18,9 @@ use protocol::session::{SessionNewParams, SessionOpenParams};
 use protocol::turn::{StopReason, TurnStartParams};
 use protocol::{Event, PromptBlock, SessionId, TerminalId, methods};
 use serde_json::json;
+use shell::Spool;
 use store::SqliteStore;
 use tokio::sync::watch;
-use workspace::buffers::Change;
-use workspace::shell::Spool;
-use workspace::text::PositionEncoding;
 
 fn hub(setup: &Setup) -> Hub {
     let sources = Sources {

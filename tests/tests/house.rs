@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use code::syntax::{Language, Outline, Parsed, SymbolKind};
 use regex::Regex;
-use workspace::syntax::{Language, Outline, Parsed, SymbolKind};
 
 /// The most lines of a file of code, without the tests in it.
 const LINES_OF_FILE: usize = 600;
@@ -17,11 +17,11 @@ const LONG_FILES: &[(&str, usize)] = &[
     ("editors/nvim/lua/azimuth/client.lua", 777),
     ("server/crates/agent/src/permission/shell.rs", 764),
     ("server/crates/agent/src/permission/spellings.rs", 645),
-    ("server/crates/workspace/src/lang/pool/source.rs", 636),
-    ("server/crates/workspace/src/review.rs", 746),
-    ("server/crates/workspace/src/review/proposal.rs", 868),
-    ("server/crates/workspace/src/shell/sandbox/places.rs", 619),
-    ("server/crates/workspace/src/syntax/definitions.rs", 664),
+    ("server/crates/lang/src/pool/source.rs", 636),
+    ("server/crates/project/src/review.rs", 746),
+    ("server/crates/project/src/review/proposal.rs", 868),
+    ("server/crates/process/src/sandbox/places.rs", 619),
+    ("server/crates/code/src/syntax/definitions.rs", 664),
     ("server/crates/hub/src/session/problems.rs", 635),
     ("server/src/lsp/chat.rs", 673),
     ("server/src/lsp/outbox.rs", 617),
@@ -40,12 +40,12 @@ const CIRCLES: &[(&str, usize)] = &[
     ("server/crates/store/src", 2),
     ("server/crates/tools/src", 2),
     ("server/crates/tools/src/lsp", 3),
-    ("server/crates/workspace/src", 4),
-    ("server/crates/workspace/src/edit/patch", 2),
-    ("server/crates/workspace/src/lang", 2),
-    ("server/crates/workspace/src/lang/client", 3),
-    ("server/crates/workspace/src/shell", 13),
-    ("server/crates/workspace/src/shell/parse", 2),
+    ("server/crates/process/src", 2),
+    ("server/crates/code/src/edit/patch", 2),
+    ("server/crates/lang/src", 2),
+    ("server/crates/lang/src/client", 3),
+    ("server/crates/shell/src", 7),
+    ("server/crates/shell/src/parse", 2),
     ("server/src/lsp", 6),
     ("tests/harness/src", 2),
 ];

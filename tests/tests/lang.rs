@@ -93,7 +93,7 @@ async fn an_editor_that_opened_the_project_by_a_link_is_asked_by_its_own_names()
     let elsewhere = tempfile::tempdir().unwrap();
     let link = elsewhere.path().join("link");
     symlink(project.folder(), &link).unwrap();
-    let named = |file: &str| workspace::paths::to_uri(&link.join(file));
+    let named = |file: &str| project::paths::to_uri(&link.join(file));
     let mut client = Client::connect(&setup);
     let profile = Profile::panel().with("/experimental/azimuth/query", json!(true));
     client.initialize(Some(&link), profile, json!({ "processId": null })).await;

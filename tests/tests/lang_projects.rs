@@ -8,14 +8,14 @@ use std::time::Duration;
 use harness::Project;
 use harness::direct::Direct;
 use harness::real::Real;
+use lang::Source;
+use lang::pool::Servers;
+use project::buffers::Buffers;
+use project::paths::Roots;
+use project::reader::{NoOverlay, Reader};
 use protocol::content::Position;
 use protocol::lang::{LangAnswer, LangChange, LangQuery, LangResult, LangStatus};
 use serde_json::{Value, json};
-use workspace::buffers::Buffers;
-use workspace::lang::Source;
-use workspace::lang::pool::Servers;
-use workspace::paths::Roots;
-use workspace::reader::{NoOverlay, Reader};
 
 use crate::lang_servers::{sandboxed, sandboxed_servers};
 

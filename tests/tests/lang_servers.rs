@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use harness::{Project, not_tried, real};
+use lang::Source;
+use lang::brought::Closed;
+use lang::pool::{Access, ServerState, Servers, ServersConfig};
+use process::sandbox::{self, Policy, Settings};
+use project::buffers::{Buffers, Change};
+use project::paths::{self, Roots};
+use project::reader::{NoOverlay, Reader};
+use project::text::PositionEncoding;
 use protocol::content::{Position, Range};
 use protocol::lang::{LangAnswer, LangChange, LangQuery, LangResult, LangSeverity, LangStatus};
-use workspace::buffers::{Buffers, Change};
-use workspace::lang::Source;
-use workspace::lang::brought::Closed;
-use workspace::lang::pool::{Access, ServerState, Servers, ServersConfig};
-use workspace::paths::{self, Roots};
-use workspace::reader::{NoOverlay, Reader};
-use workspace::shell::sandbox::{self, Policy, Settings};
-use workspace::text::PositionEncoding;
 
 /// The slowest server on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);

@@ -10,33 +10,80 @@ use regex::Regex;
 
 /// Every package of ours, lowest layer first, and which of ours it may depend on.
 const LAYERS: &[(&str, &[&str])] = &[
+    ("spent", &[]),
     ("protocol", &[]),
     ("agent", &["protocol"]),
     ("net", &[]),
     ("providers", &["protocol", "agent", "net"]),
-    ("workspace", &["protocol", "agent"]),
+    ("project", &["protocol", "agent", "spent"]),
+    ("code", &["protocol", "project", "spent"]),
+    ("process", &["protocol", "project", "spent"]),
+    ("shell", &["protocol", "agent", "project", "code", "process", "spent"]),
+    ("lang", &["protocol", "agent", "project", "code", "process", "spent"]),
     ("store", &["protocol", "agent"]),
-    ("tools", &["protocol", "agent", "workspace"]),
-    ("extend", &["protocol", "agent", "workspace"]),
-    ("hub", &["protocol", "agent", "providers", "workspace", "store", "tools", "extend"]),
-    ("azimuth", &["protocol", "agent", "providers", "workspace", "store", "tools", "extend", "hub"]),
+    ("tools", &["protocol", "agent", "project", "code", "process", "shell", "lang"]),
+    ("extend", &["protocol", "agent", "project"]),
+    ("hub", BELOW_HUB),
+    ("azimuth", BELOW_FRONTS),
     ("xtask", &["protocol"]),
-    ("e2e", &["protocol", "agent", "providers", "workspace", "store", "tools", "extend", "hub", "azimuth", "xtask"]),
+    ("e2e", BELOW_STORIES),
+];
+
+const BELOW_HUB: &[&str] =
+    &["protocol", "agent", "providers", "project", "code", "process", "shell", "lang", "store", "tools", "extend"];
+const BELOW_FRONTS: &[&str] = &[
+    "protocol",
+    "agent",
+    "providers",
+    "project",
+    "code",
+    "process",
+    "shell",
+    "lang",
+    "store",
+    "tools",
+    "extend",
+    "hub",
+];
+const BELOW_STORIES: &[&str] = &[
+    "protocol",
+    "agent",
+    "providers",
+    "project",
+    "code",
+    "process",
+    "shell",
+    "lang",
+    "store",
+    "tools",
+    "extend",
+    "hub",
+    "azimuth",
+    "xtask",
+];
+
+/// Which parts of the crate `project` the crates beside it name. So code knows no file, a program no edit that waits
+/// for the user, and a shell nothing but what the disk may never answer.
+const PARTS_OF_PROJECT: &[(&str, &[&str])] = &[
+    ("code", &["search", "text"]),
+    ("process", &["answers", "files", "paths"]),
+    ("shell", &["answers"]),
+    ("lang", &["buffers", "files", "paths", "reader", "review", "search", "text"]),
 ];
 
 /// Third parties that live in one place, and where that is. A name that ends in `*` stands for all that begin with it.
 const HOMES: &[(&str, &[&str])] = &[
     ("tower-lsp*", &["azimuth"]),
-    ("ls-types", &["azimuth", "workspace"]),
+    ("ls-types", &["azimuth"]),
     ("lsp-types", &[]),
     ("reqwest", &["net"]),
     ("rustls", &["net"]),
     ("rusqlite", &["store"]),
-    ("portable-pty", &["workspace"]),
-    ("landlock", &["workspace"]),
-    ("seccompiler", &["workspace"]),
-    ("tree-sitter*", &["workspace"]),
-    ("ast-grep-core", &["workspace"]),
+    ("portable-pty", &["process", "shell"]),
+    ("landlock", &["process"]),
+    ("seccompiler", &["process"]),
+    ("tree-sitter*", &["code", "shell"]),
+    ("ast-grep-core", &["code"]),
 ];
 
 /// What the source of the pure core does not mention, because it has no way to the world but its ports.
@@ -60,11 +107,11 @@ fn dependencies_point_down() {
 fn an_edge_that_breaks_the_rule_is_named_with_it() {
     let edges = [
         ("agent", "serde"),
-        ("agent", "workspace"),
+        ("agent", "project"),
         ("newcomer", "agent"),
         ("tools", "rusqlite"),
-        ("workspace", "tools"),
-        ("workspace", "tree-sitter-bash"),
+        ("code", "tools"),
+        ("code", "tree-sitter-bash"),
     ];
     let mut dependencies = BTreeMap::<String, Vec<String>>::new();
     for (package, dependency) in edges {
@@ -73,10 +120,10 @@ fn an_edge_that_breaks_the_rule_is_named_with_it() {
     assert_eq!(
         offences(&dependencies),
         [
-            "agent -> workspace: of our own packages, agent may depend on protocol only",
+            "agent -> project: of our own packages, agent may depend on protocol only",
+            "code -> tools: of our own packages, code may depend on protocol, project, spent only",
             "newcomer: no layer is given for it; add it to LAYERS in this test and to docs/architecture.md",
             "tools -> rusqlite: rusqlite may be used in store only",
-            "workspace -> tools: of our own packages, workspace may depend on protocol, agent only",
         ]
     );
 }
@@ -93,6 +140,21 @@ fn the_core_knows_no_file_process_or_network() {
         }
     }
     assert!(offences.is_empty(), "the crate agent reaches the world through its ports only:\n{}", offences.join("\n"));
+}
+
+#[test]
+fn what_stands_on_the_project_names_no_other_part_of_it() {
+    let part = Regex::new(r"\bproject::(\w+)").unwrap();
+    let mut offences = Vec::new();
+    for (package, allowed) in PARTS_OF_PROJECT {
+        for path in rust_files(&project_root().join(format!("server/crates/{package}/src"))) {
+            let text = fs::read_to_string(&path).unwrap();
+            let named = part.captures_iter(&text).map(|found| found[1].to_owned());
+            let more = named.filter(|name| !allowed.contains(&name.as_str()));
+            offences.extend(more.map(|name| format!("{}: project::{name}", path.display())));
+        }
+    }
+    assert!(offences.is_empty(), "docs/architecture.md, \"Layers\":\n{}", offences.join("\n"));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use protocol::{SessionId, methods};
 use serde_json::{Value, json};
 
 /// A language server that does what it is told; here it is a good one.
-const SERVER: &str = include_str!("../../server/crates/workspace/src/lang/pool/tests/nasty.py");
+const SERVER: &str = include_str!("../../server/crates/lang/src/pool/tests/nasty.py");
 
 struct World {
     model: ModelServer,

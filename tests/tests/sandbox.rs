@@ -9,14 +9,15 @@ use std::time::{Duration, Instant};
 
 use harness::window::Window;
 use harness::{Answer, ModelServer, Profile, Project, Setup, Wire};
+use process::Confinement;
+use process::sandbox::Policy;
 use protocol::permission::PermissionAbout;
 use protocol::terminal::{SandboxMode, TerminalKind};
 use protocol::turn::StopReason;
 use protocol::{Event, SessionId, ToolCallId, methods};
 use serde_json::json;
+use shell::{RunOptions, Shell, ShellConfig, Trust};
 use tempfile::TempDir;
-use workspace::shell::sandbox::Policy;
-use workspace::shell::{Confinement, RunOptions, Shell, ShellConfig, Trust};
 
 mod escapes;
 mod gone;
@@ -85,7 +86,7 @@ impl World {
         files: &[(&str, String)],
         environment: impl FnOnce(&Path) -> Vec<(&'static str, String)>,
     ) -> Option<Self> {
-        if workspace::shell::sandbox::support().by.is_none() {
+        if process::sandbox::support().by.is_none() {
             harness::not_tried("this kernel has no Landlock");
             return None;
         }
@@ -201,7 +202,7 @@ impl World {
 
 #[tokio::test]
 async fn where_the_sandbox_could_not_be_made_no_shell_starts() {
-    if workspace::shell::sandbox::support().by.is_none() {
+    if process::sandbox::support().by.is_none() {
         harness::not_tried("this kernel has no Landlock");
         return;
     }

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 
 use agent::store::{SessionFilter, Store};
 use hub::visible;
+use project::paths;
 use protocol::{Event, PromptBlock, SessionId};
 use providers::cost::format_cost;
 use store::Imported;
-use workspace::paths;
 
 use super::setup::Setup;
 use super::style::Style;

@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use hub::visible::{self, Colours, Pieces};
+use project::paths;
 use protocol::content::{PlanEntry, PlanEntryStatus, Usage};
 use protocol::event::Severity;
 use protocol::review::{FileChange, Hunk, HunkState, Proposal};
 use protocol::turn::StopReason;
 use protocol::{Event, MessageId, TerminalId, ToolResult};
 use providers::cost::format_cost;
-use workspace::paths;
 
 use super::style::Style;
 use crate::front::fold::{Entry, Fold, Ran};
@@ -322,7 +322,7 @@ fn clip(text: &str) -> String {
 
 /// True if a terminal is that of a command in the background.
 pub(super) fn is_job(terminal: &TerminalId) -> bool {
-    workspace::shell::jobs::number(terminal).is_some()
+    shell::jobs::number(terminal).is_some()
 }
 
 #[cfg(test)]

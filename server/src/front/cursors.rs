@@ -11,9 +11,9 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use hub::Feed;
 use protocol::{SequencedEvent, SessionId, TerminalId};
+use shell::Spool;
 use tokio::sync::watch;
 use tokio::time::Instant;
-use workspace::shell::Spool;
 
 /// The most bytes of a terminal's output in one message.
 const CHUNK: usize = 32 * 1024;

@@ -13,7 +13,7 @@ use protocol::review::{AutoScope, Proposal};
 use protocol::terminal::{TerminalInfo, TerminalKind};
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event, MessageId, PermissionId, PromptBlock, TerminalId, ToolCallId, ToolResult};
-use workspace::shell::jobs;
+use shell::jobs;
 
 use super::words;
 

@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use project::buffers::{Buffers, Open};
+use project::paths;
 use protocol::PromptBlock;
 use protocol::content::{Position, Range};
-use workspace::buffers::{Buffers, Open};
-use workspace::paths;
 
 /// A blank in a path that is named: a name ends where a blank is.
 const BLANK: &str = "%20";
@@ -84,7 +84,7 @@ mod tests {
     fn each_file_is_mentioned_once_wherever_it_is_named_again() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["a.txt", "b.txt"] {
-            workspace::files::create(&folder.path().join(name), "one\n").unwrap();
+            project::files::create(&folder.path().join(name), "one\n").unwrap();
         }
         let prompt = "@a.txt @b.txt @a.txt @a.txt:1 @b.txt @a.txt:1".to_owned();
         let blocks = blocks(prompt, &[folder.path().to_owned()], &Buffers::default());

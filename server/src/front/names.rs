@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use hub::GRACE;
+use project::paths;
 use tokio::sync::Semaphore;
-use workspace::paths;
 
 /// The number of paths that are looked up at once.
 const LOOKUPS: usize = 16;

@@ -3,9 +3,9 @@
 //! Read by name out of the JSON and not by way of LSP's full types, which refuse all of it for one value that they do
 //! not know: clients are often newer than the types.
 
+use project::text::PositionEncoding;
 use protocol::editor::ClientCapabilities;
 use serde_json::Value;
-use workspace::text::PositionEncoding;
 
 /// The capabilities of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -10,10 +10,10 @@ use lsp_types::{
     TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions, TextDocumentSyncSaveOptions,
     WorkDoneProgressOptions, WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
 };
+use project::text::PositionEncoding;
 use serde_json::json;
 use tower_lsp::jsonrpc::{self, Result};
 use tower_lsp::{Client, LanguageServer};
-use workspace::text::PositionEncoding;
 
 use super::abilities::Abilities;
 use super::{commands, workflows};

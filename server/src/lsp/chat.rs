@@ -18,6 +18,8 @@ use hub::board::Reviews;
 use hub::chat_name::{CHAT, is_chat};
 use hub::config::ChatAnswers;
 use hub::{Connection, DocumentEdit, Editor, Error};
+use project::buffers::Buffers;
+use project::files::{self, FileError};
 use protocol::permission::PermissionRequest;
 use protocol::session::{SessionNewParams, SessionOpenParams};
 use protocol::turn::{TurnStartParams, TurnSteerParams};
@@ -25,8 +27,6 @@ use protocol::{ErrorCode, Event, PromptBlock, SequencedEvent, SessionId, TurnId,
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
-use workspace::buffers::Buffers;
-use workspace::files::{self, FileError};
 
 use self::document::{MARK, Place, Prompt, lacks, read, session_line, switched};
 use self::transcript::Transcript;
@@ -515,7 +515,7 @@ impl Chat {
         let (uri, version) = (Arc::clone(&self.uri), snapshot.version);
         let edit = DocumentEdit { uri, version, label: "Ask Azimuth".into(), edits: vec![edit] };
         let applied = self.editor.apply(edit).await;
-        let is_there = |now: &workspace::buffers::Snapshot| place.has(now.normal(), &written);
+        let is_there = |now: &project::buffers::Snapshot| place.has(now.normal(), &written);
         let arrived = self.connection.buffers().wait(&snapshot.path, ARRIVAL, is_there).await;
         if arrived.is_err() {
             let why = applied.err().map_or_else(String::new, |error| format!(": {error}"));
@@ -618,7 +618,7 @@ impl Chat {
         let error = match self.editor.apply(edit).await {
             Ok(()) => {
                 // That it says so proves nothing: the text is looked at.
-                let is_there = |now: &workspace::buffers::Snapshot| self.place.has(now.normal(), &self.unwritten);
+                let is_there = |now: &project::buffers::Snapshot| self.place.has(now.normal(), &self.unwritten);
                 match self.connection.buffers().wait(&snapshot.path, ARRIVAL, is_there).await {
                     Ok(now) => {
                         self.settle(now.normal());

@@ -10,11 +10,11 @@ use hub::chat_name::is_chat;
 use hub::request::write;
 use hub::{Answer, Board, Connection, Error, Input, Request};
 use lsp_types::MessageType;
+use project::paths;
 use protocol::methods;
 use protocol::session::PromptPutParams;
 use protocol::turn::TurnCancelParams;
 use serde_json::{Value, json};
-use workspace::paths;
 
 use super::abilities::Abilities;
 use super::chat::{self, Chats};

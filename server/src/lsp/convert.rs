@@ -1,9 +1,9 @@
 //! Our values as LSP has them.
 
 use lsp_types::{Position, Range, TextEdit};
+use project::review::LineEdit;
+use project::text::PositionEncoding;
 use protocol::review::Hunk;
-use workspace::review::LineEdit;
-use workspace::text::PositionEncoding;
 
 /// Whole lines as a text edit. A line after the last one is the text's end, as every client has it, also where the last
 /// line has no line end. The text has LF; clients turn it into the line ends of the document.

@@ -20,7 +20,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tower_lsp::jsonrpc::{Id, Request, Response};
 
-use workspace::framing::{self, CONTENT_LENGTH, Step, find, split};
+use lang::framing::{self, CONTENT_LENGTH, Step, find, split};
 
 /// The method of the request that stands for a message which could not be read. Its parameters are a [`Fault`].
 pub(super) const MALFORMED: &str = "$/azimuth/malformed";

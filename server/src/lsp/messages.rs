@@ -6,10 +6,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use project::buffers::Change;
 use protocol::Range;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use workspace::buffers::Change;
 
 use crate::front::names::path;
 pub(super) use hub::request::typed;

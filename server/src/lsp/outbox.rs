@@ -28,11 +28,11 @@ use protocol::{Event, PermissionId, SequencedEvent, SessionId, TerminalId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use shell::Spool;
 use tokio::sync::{mpsc, oneshot, watch};
 use tower::Service;
 use tower_lsp::Client;
 use tower_lsp::jsonrpc;
-use workspace::shell::Spool;
 
 use super::abilities::Abilities;
 use super::chat::Chats;

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use hub::board::Reviews;
 use lsp_types::{CodeLens, Diagnostic, DiagnosticSeverity, Range};
+use project::text::PositionEncoding;
 use protocol::SessionId;
 use protocol::review::{FileChange, Hunk, HunkState, Proposal};
 use serde::Serialize;
 use serde_json::Value;
-use workspace::text::PositionEncoding;
 
 use super::abilities::Abilities;
 use super::commands::{self, Target};

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent::workflow::{Problem, Subject, Workflow};
+use code::syntax::{Language, Outline, Parsed, Symbol, SymbolKind};
 use lsp_types::{Diagnostic, NumberOrString};
+use project::paths::Roots;
 use protocol::content::{Position, Range};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use workspace::paths::Roots;
-use workspace::syntax::{Language, Outline, Parsed, Symbol, SymbolKind};
 
 use super::abilities::Abilities;
 use super::commands::{self, QUICK_FIX};

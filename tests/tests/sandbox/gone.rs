@@ -2,7 +2,7 @@
 //! in `PATH` is told of it and has commands without it.
 
 use harness::Gone;
-use workspace::shell::{Jobs, ShellError};
+use shell::{Jobs, ShellError};
 
 use super::*;
 

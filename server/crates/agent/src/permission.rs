@@ -151,7 +151,7 @@ pub struct Shown {
 /// Paths that lead elsewhere by a link, each with the places it leads to. A path with a glob in it may lead to several.
 pub type Links = BTreeMap<PathBuf, Vec<PathBuf>>;
 
-/// A shell command line as plain data (made by `workspace::shell`).
+/// A shell command line as plain data (made by `shell`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShellLine {
     /// Every simple command in it, whatever joins them (`;`, `&&`, `|`, subshells, loops, functions).

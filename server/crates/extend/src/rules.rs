@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use agent::edit::TextHash;
-use workspace::buffers::Open;
-use workspace::files::{self, FileError};
-use workspace::paths::{Root, Roots};
-use workspace::reader::{ReadError, Reader};
+use project::buffers::Open;
+use project::files::{self, FileError};
+use project::paths::{Root, Roots};
+use project::reader::{ReadError, Reader};
 
 /// The files of rules in a workspace's folder, in the order in which they are read.
 const FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
@@ -232,10 +232,10 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::sync::Arc;
 
-    use workspace::buffers::Buffers;
-    use workspace::files;
-    use workspace::paths::to_uri;
-    use workspace::reader::NoOverlay;
+    use project::buffers::Buffers;
+    use project::files;
+    use project::paths::to_uri;
+    use project::reader::NoOverlay;
 
     use super::*;
 

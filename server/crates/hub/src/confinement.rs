@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use agent::permission::Rules;
 use agent::store::{SessionFilter, Store, StoreError};
+use lang::pool::Sessions;
+use process::sandbox::{self, Policy, Settings, World};
+use process::{Confinement, programs};
+use project::answers::{self, Looks};
+use project::paths::{self, Roots};
 use protocol::terminal::SandboxMode;
-use workspace::answers::{self, Looks};
-use workspace::lang::pool::Sessions;
-use workspace::paths::{self, Roots};
-use workspace::shell::sandbox::{self, Policy, Settings, World};
-use workspace::shell::{Confinement, programs};
 
 use crate::config::Config;
 

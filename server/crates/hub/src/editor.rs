@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use project::review::LineEdit;
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
 use protocol::lang::{EditorQueryParams, LangResult};
 use protocol::{SessionId, TerminalId};
-use workspace::review::LineEdit;
-use workspace::shell::Spool;
+use shell::Spool;
 
 use super::Feed;
 

@@ -30,13 +30,13 @@ use agent::commands;
 use agent::store::Store;
 use agent::tool::Tool;
 use futures_util::future::BoxFuture;
+use project::buffers::{Buffers, Change};
+use project::text::PositionEncoding;
 use protocol::SessionId;
 use protocol::methods::Request as Method;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
-use workspace::buffers::{Buffers, Change};
-use workspace::text::PositionEncoding;
 
 pub use self::board::Board;
 pub use self::editor::{DocumentEdit, Editor, EditorError};
@@ -74,7 +74,7 @@ pub struct Parts {
     /// The user's home folder, which is trusted for itself alone.
     pub home: Option<PathBuf>,
     /// What holds the processes of shells: this program, which is started again for it, or another one whose `main`
-    /// calls [`workspace::shell::supervisor::main`]. Without it nothing holds them, and there is no sandbox.
+    /// calls [`process::supervisor::main`]. Without it nothing holds them, and there is no sandbox.
     pub supervisor: Option<PathBuf>,
     /// The user's configuration file, which holds keys that no command is to read.
     pub user_file: PathBuf,

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent::store::{SessionFilter, Store, StoreError};
+use lang::pool::Servers;
+use project::buffers::Buffers;
 use protocol::SessionId;
 use protocol::session::{Mode, SessionInfo, SessionNewResult};
 use tokio::sync::{OnceCell, mpsc, oneshot};
-use workspace::buffers::Buffers;
-use workspace::lang::pool::Servers;
 
 use super::feed::blocking;
 use super::trust::{Book, Word};

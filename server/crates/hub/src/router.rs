@@ -14,16 +14,16 @@ use std::time::Duration;
 
 use agent::store::{SessionFilter, StoreError};
 use futures_util::FutureExt;
+use lang::pool::{Servers, ServersConfig};
+use project::buffers::{BufferError, Snapshot};
+use project::paths;
+use project::text::PositionEncoding;
 use protocol::model::{ModelListParams, ModelListResult, ModelSelectParams, ModelSelectResult};
 use protocol::permission::{WorkspaceTrustParams, WorkspaceTrustResult};
 use protocol::session::{Mode, SessionListParams, SessionListResult, SessionNewParams, SessionNewResult};
 use protocol::{ErrorCode, SessionId, methods};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
-use workspace::buffers::{BufferError, Snapshot};
-use workspace::lang::pool::{Servers, ServersConfig};
-use workspace::paths;
-use workspace::text::PositionEncoding;
 
 use self::begun::Begun;
 use super::feed::blocking;

@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use futures_util::FutureExt;
+use process::supervisor;
+use project::text;
 use rustix::process::{Pid, geteuid};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
-use workspace::shell::supervisor;
-use workspace::text;
 
 use self::key::Key;
 

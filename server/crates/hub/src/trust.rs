@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use agent::store::{Store, StoreError};
 use async_trait::async_trait;
 use extend::trust::Supplied;
+use lang::brought::{Brought, Gate};
+use project::paths;
 use protocol::PermissionId;
 use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind, PermissionRequest};
-use workspace::lang::brought::{Brought, Gate};
-use workspace::paths;
 
 use super::feed::blocking;
 use crate::visible;
@@ -287,7 +287,7 @@ mod tests {
         let store: Arc<dyn Store> = Arc::new(store::SqliteStore::open(&data.path().join("data")).unwrap());
         let folder = |name: &str| {
             let folder = data.path().join(name);
-            workspace::files::create(&folder.canonicalize().unwrap_or(folder.clone()).join("file"), "").unwrap();
+            project::files::create(&folder.canonicalize().unwrap_or(folder.clone()).join("file"), "").unwrap();
             folder
         };
         let (one, two) = (folder("one"), folder("two"));

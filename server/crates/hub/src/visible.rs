@@ -11,7 +11,7 @@ use agent::unseen::{Reader, is_joiner, is_unseen};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use workspace::shell::escapes::{Escapes, LONGEST, Part};
+use shell::escapes::{Escapes, LONGEST, Part};
 
 /// Text of several lines.
 pub fn text(text: &str) -> Cow<'_, str> {

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use agent::edit::{EditPlan, FilePlan, TextHash};
 use agent::tool::{Call, Output, ToolError};
-use workspace::edit::Edited;
-use workspace::files::FileError;
-use workspace::reader::ReadError;
-use workspace::review::to_line_edits;
-use workspace::text;
+use code::edit::Edited;
+use project::files::FileError;
+use project::reader::ReadError;
+use project::review::to_line_edits;
+use project::text;
 
 use crate::{Services, counted, location, may_quote, read_file, writable};
 

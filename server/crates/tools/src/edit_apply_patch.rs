@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use agent::partial::PartialInput;
 use agent::tool::{DiffKind, DiffPart, ToolError};
 use agent::tool_names;
+use code::edit::Pass;
+use code::edit::patch::{Hunk, Operation, ParseError, apply, is_marker, parse};
+use project::review::diff;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
-use workspace::edit::Pass;
-use workspace::edit::patch::{Hunk, Operation, ParseError, apply, is_marker, parse};
-use workspace::review::diff;
 
 use crate::draft::{Change, Draft};
 use crate::edits::{OneEdit, Texts};
@@ -298,8 +298,8 @@ fn one(operation: &Operation, draft: &mut Draft<'_>, services: &Services) -> Res
 #[cfg(test)]
 mod tests {
     use agent::permission::Action;
+    use project::text;
     use serde_json::json;
-    use workspace::text;
 
     use super::{Input, OneEdit, PartialInput};
     use crate::fixture::{World, call};
@@ -506,7 +506,7 @@ mod tests {
         let description = &tool.spec().description;
         let (_, rest) = description.split_once("*** Begin Patch\n").unwrap();
         let (example, _) = rest.split_once("*** End Patch\n").unwrap();
-        let operations = workspace::edit::patch::parse(example).unwrap();
+        let operations = code::edit::patch::parse(example).unwrap();
         assert_eq!(operations.len(), 3, "{description}");
     }
 

@@ -2,9 +2,9 @@
 
 use agent::tool::{DiffKind, ToolError};
 use agent::tool_names;
+use code::edit::{AnchorMode, ByAnchor, by_anchor};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::edit::{AnchorMode, ByAnchor, by_anchor};
 
 use crate::Services;
 use crate::draft::Draft;

@@ -43,8 +43,8 @@ impl OneEdit for Input {
 #[cfg(test)]
 mod tests {
     use agent::file_blocks::{APPEND, CREATE};
+    use project::text;
     use serde_json::json;
-    use workspace::text;
 
     use crate::fixture::{World, call, write_block};
 

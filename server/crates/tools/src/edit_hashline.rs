@@ -6,9 +6,9 @@ use agent::edit::TextHash;
 use agent::partial::{PartialInput, PartialString};
 use agent::tool::{DiffKind, ToolError};
 use agent::tool_names;
+use code::edit::hashline::{Edit, EditedLines, Excerpt, Place, Tagged, check_tags, edit_lines};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::edit::hashline::{Edit, EditedLines, Excerpt, Place, Tagged, check_tags, edit_lines};
 
 use crate::draft::Draft;
 use crate::edits::{OneEdit, Texts};
@@ -173,10 +173,10 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use agent::permission::Action;
+    use project::files;
+    use project::reader::{Overlay, Pending};
+    use project::text;
     use serde_json::{Value, json};
-    use workspace::files;
-    use workspace::reader::{Overlay, Pending};
-    use workspace::text;
 
     use crate::Services;
     use crate::fixture::{World, call};

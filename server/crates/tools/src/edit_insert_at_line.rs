@@ -2,10 +2,10 @@
 
 use agent::tool::{DiffKind, ToolError};
 use agent::tool_names;
+use code::edit::insert_at_line;
+use project::text::normalise;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::edit::insert_at_line;
-use workspace::text::normalise;
 
 use crate::draft::Draft;
 use crate::edits::OneEdit;

@@ -1,9 +1,9 @@
 //! `edit_notebook`.
 
 use agent::tool::{DiffKind, ToolError};
+use code::edit::{CellEdit, CellKind, Edited, Pass, edit_cell};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::edit::{CellEdit, CellKind, Edited, Pass, edit_cell};
 
 use crate::Services;
 use crate::draft::Draft;

@@ -3,10 +3,10 @@
 use agent::partial::PartialInput;
 use agent::tool::{DiffKind, ToolError};
 use agent::tool_names;
+use code::edit::{exactly, may_replace, replace};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use workspace::edit::{exactly, may_replace, replace};
 
 use crate::draft::{Change, Draft};
 use crate::edits::{OneEdit, Texts};
@@ -82,9 +82,9 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use agent::permission::Action;
+    use project::reader::{Overlay, Pending};
+    use project::text;
     use serde_json::json;
-    use workspace::reader::{Overlay, Pending};
-    use workspace::text;
 
     use crate::fixture::{World, call};
 

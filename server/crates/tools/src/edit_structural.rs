@@ -9,12 +9,12 @@ use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use agent::tool_names;
 use async_trait::async_trait;
+use code::edit::structural::{Rewritten, Rule, StructuralError, rewrite};
+use code::syntax::{Language, Parsed};
+use project::search::Scope;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::edit::structural::{Rewritten, Rule, StructuralError, rewrite};
-use workspace::search::Scope;
-use workspace::syntax::{Language, Parsed};
 
 use crate::search_structural::{any_of, meant};
 use crate::typed::Typed;
@@ -263,9 +263,9 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use agent::permission::Action;
+    use project::paths::to_uri;
+    use project::text;
     use serde_json::{Value, json};
-    use workspace::paths::to_uri;
-    use workspace::text;
 
     use crate::fixture::{World, call};
 

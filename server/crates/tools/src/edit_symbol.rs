@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use agent::tool::{DiffKind, ToolError};
+use code::edit::symbol::{Change, edit_symbol};
+use code::syntax::{Language, Parsed, languages};
+use project::review::to_line_edits;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::edit::symbol::{Change, edit_symbol};
-use workspace::review::to_line_edits;
-use workspace::syntax::{Language, Parsed, languages};
 
 use crate::Services;
 use crate::draft::Draft;
@@ -90,8 +90,8 @@ impl OneEdit for Input {
 
 #[cfg(test)]
 mod tests {
+    use project::text;
     use serde_json::{Value, json};
-    use workspace::text;
 
     use crate::fixture::World;
 

@@ -9,12 +9,12 @@ use agent::partial::PartialInput;
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, DiffKind, DiffPart, MayLook, Output, ToolError};
 use async_trait::async_trait;
+use project::files::FileError;
+use project::reader::ReadError;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use workspace::files::FileError;
-use workspace::reader::ReadError;
 
 use crate::draft::{Change, Draft};
 use crate::typed::Typed;
@@ -180,9 +180,9 @@ mod tests {
 
     use agent::partial::PartialInput;
     use agent::tool::Call;
+    use code::edit::hashline::Tagged;
     use serde_json::json;
     use tokio_util::sync::CancellationToken;
-    use workspace::edit::hashline::Tagged;
 
     use crate::fixture::World;
 

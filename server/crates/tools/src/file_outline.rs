@@ -2,10 +2,10 @@
 
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
+use code::syntax::{Listed, SymbolKind, chunks, references};
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::syntax::{Listed, SymbolKind, chunks, references};
 
 use crate::structure::{Known, MAX_ROWS, Opened, Rows, describe};
 use crate::typed::Typed;

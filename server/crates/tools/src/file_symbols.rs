@@ -3,10 +3,10 @@
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use agent::tool_names;
 use async_trait::async_trait;
+use code::syntax::{Language, languages};
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::syntax::{Language, languages};
 
 use crate::structure::{Opened, Rows, describe};
 use crate::typed::Typed;

@@ -6,10 +6,10 @@ use std::ops::{Range, RangeInclusive};
 
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
+use code::syntax::{Block, Language, SymbolKind, blocks, braces};
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::syntax::{Block, Language, SymbolKind, blocks, braces};
 
 use crate::structure::{Known, Opened, describe, short};
 use crate::typed::Typed;

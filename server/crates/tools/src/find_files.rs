@@ -4,10 +4,10 @@ use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use agent::tool_names;
 use async_trait::async_trait;
+use project::search::Scope;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::search::Scope;
 
 use crate::typed::Typed;
 use crate::{Services, blocking, counted, location, not_searched};

@@ -5,18 +5,19 @@ use std::sync::Arc;
 
 use agent::hooks::{Chain, Hooks, ToolPoint};
 use agent::tool::{Call, Output, Tool, ToolError};
+use process::Confinement;
+use project::buffers::{Buffers, Change};
+use project::files;
+use project::paths::{Roots, to_uri};
+use project::reader::{NoOverlay, Overlay, Reader};
+use project::results::Results;
+use project::search::Search;
+use project::seen::Seen;
+use project::text::PositionEncoding;
 use protocol::{ToolCallId, TurnId};
 use serde_json::Value;
+use shell::{Jobs, Outside, Shell, ShellConfig, Trust};
 use tokio_util::sync::CancellationToken;
-use workspace::buffers::{Buffers, Change};
-use workspace::files;
-use workspace::paths::{Roots, to_uri};
-use workspace::reader::{NoOverlay, Overlay, Reader};
-use workspace::results::Results;
-use workspace::search::Search;
-use workspace::seen::Seen;
-use workspace::shell::{Confinement, Jobs, Outside, Shell, ShellConfig, Trust};
-use workspace::text::PositionEncoding;
 
 use crate::{Edits, Intercept, Services, Tags};
 
@@ -83,7 +84,7 @@ impl World {
             outside,
             seen: Seen::default(),
             results: Results::new(self.private.path()),
-            lang: workspace::lang::Lang::default(),
+            lang: lang::Lang::default(),
             edits: Edits::default(),
             tags: Tags::default(),
             intercept: Intercept::default(),

@@ -10,8 +10,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use agent::permission::{ShellLine, SimpleCommand, Word};
 use agent::tool_names;
+use project::paths::Roots;
 use serde_json::{Map, Value, json};
-use workspace::paths::Roots;
 
 /// The tools to which commands are pointed: a switch, since what a model is offered may differ from turn to turn.
 /// Clones share it.
@@ -344,7 +344,7 @@ fn written(
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use workspace::shell::parse;
+    use shell::parse;
 
     use super::*;
     use crate::fixture::{World, call};

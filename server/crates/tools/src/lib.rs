@@ -1,4 +1,4 @@
-//! The tools that the model can call: one file each, over the services of [`workspace`].
+//! The tools that the model can call: one file each, over the services of the crates below.
 //!
 //! Every tool has a typed input ([`typed::Typed`]) and works for one session, on the [`Services`] it is given. No tool
 //! writes: an edit tool plans, and the session makes the plan a proposal. Results are plain text, bounded,
@@ -16,14 +16,14 @@ use agent::edit::{EditForm, TextHash};
 use agent::hooks::Hooks;
 use agent::tool::{Tool, ToolError};
 use agent::tool_names;
+use lang::Lang;
+use project::paths::{self, Roots};
+use project::reader::Reader;
+use project::results::Results;
+use project::search::Search;
+use project::seen::Seen;
 use protocol::content::Location;
-use workspace::lang::Lang;
-use workspace::paths::{self, Roots};
-use workspace::reader::Reader;
-use workspace::results::Results;
-use workspace::search::Search;
-use workspace::seen::Seen;
-use workspace::shell::{Jobs, Outside, Shell};
+use shell::{Jobs, Outside, Shell};
 
 pub use expand_output::how_to_read;
 pub use intercept::Intercept;

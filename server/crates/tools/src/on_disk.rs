@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use agent::hooks::{Hooks, ToolPoint};
 use agent::tool::{Access, Output, ToolError};
 use async_trait::async_trait;
-use workspace::buffers::Open;
-use workspace::paths::{self, Roots};
-use workspace::reader::{OnDisk, Reader};
-use workspace::review::diff;
-use workspace::seen::{Seen, Telling};
+use project::buffers::Open;
+use project::paths::{self, Roots};
+use project::reader::{OnDisk, Reader};
+use project::review::diff;
+use project::seen::{Seen, Telling};
 
 use crate::{Services, blocking, counted};
 
@@ -159,8 +159,8 @@ pub fn note(reader: &Reader, roots: &Roots, seen: &Seen, path: &Path, reads: boo
 
 #[cfg(test)]
 mod tests {
+    use project::paths::to_uri;
     use serde_json::json;
-    use workspace::paths::to_uri;
 
     use crate::fixture::{World, call};
 

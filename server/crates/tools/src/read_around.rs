@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
+use code::edit::hashline::{SEPARATOR, Tagged};
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::edit::hashline::{SEPARATOR, Tagged};
 
 use crate::read_file::MAX_BYTES;
 use crate::structure::{Opened, describe, short};

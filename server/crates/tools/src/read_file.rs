@@ -8,12 +8,12 @@ use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use agent::tool_names;
 use async_trait::async_trait;
+use code::edit::hashline::{SEPARATOR, Tagged};
+use project::files::FileError;
+use project::reader::{ReadError, Source};
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::edit::hashline::{SEPARATOR, Tagged};
-use workspace::files::FileError;
-use workspace::reader::{ReadError, Source};
 
 use crate::typed::Typed;
 use crate::{Services, blocking, counted, location};
@@ -212,8 +212,8 @@ pub(crate) fn in_words(services: &Services, path: &Path, error: ReadError, call:
 mod tests {
     use std::path::PathBuf;
 
+    use project::reader::{Overlay, Pending};
     use serde_json::json;
-    use workspace::reader::{Overlay, Pending};
 
     use crate::fixture::{World, call, unsaved};
 

@@ -6,11 +6,11 @@ use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use agent::tool_names;
 use async_trait::async_trait;
+use code::edit::hashline::{Tag, Tagged};
+use project::search::{Found, Line, LineKind, Scope, TextQuery};
 use protocol::content::{Location, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::edit::hashline::{Tag, Tagged};
-use workspace::search::{Found, Line, LineKind, Scope, TextQuery};
 
 use crate::typed::Typed;
 use crate::{Services, blocking, counted, location, not_searched};
@@ -164,7 +164,7 @@ fn tag(tags: &Tagged<'_>, line: &Line) -> Option<Tag> {
 
 /// The first match of each file.
 fn locations(found: &Found) -> Vec<Location> {
-    let first = |file: &workspace::search::FileMatches| {
+    let first = |file: &project::search::FileMatches| {
         let line = file.lines.iter().find(|line| line.kind != LineKind::Context);
         location(&file.path, line.map(|line| line.number))
     };

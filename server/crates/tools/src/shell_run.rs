@@ -13,7 +13,7 @@ use protocol::content::ToolKind;
 use protocol::terminal::{Certainty, Typist};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::shell::{self, MAX_TIMEOUT, MIN_TIMEOUT, Outcome, Ran, RunOptions, Shell, Waits};
+use shell::{self, MAX_TIMEOUT, MIN_TIMEOUT, Outcome, Ran, RunOptions, Shell, Waits};
 
 use crate::terminals::{execution, first_line, judged_folder};
 use crate::typed::Typed;

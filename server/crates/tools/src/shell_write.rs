@@ -9,7 +9,7 @@ use protocol::content::ToolKind;
 use protocol::terminal::{Certainty, Typist};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workspace::shell::{self, Asked, ShellError};
+use shell::{self, Asked, ShellError};
 
 use crate::Services;
 use crate::terminals::{Terminal, Until, first_line, shown};

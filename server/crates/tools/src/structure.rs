@@ -7,8 +7,8 @@ use std::sync::Arc;
 use agent::edit::TextHash;
 use agent::permission::Action;
 use agent::tool::{Call, Description, Output, ToolError};
-use workspace::reader::Source;
-use workspace::syntax::{Language, MAX_SYMBOLS, Outline, ParseError, Parsed};
+use code::syntax::{Language, MAX_SYMBOLS, Outline, ParseError, Parsed};
+use project::reader::Source;
 
 use crate::read_file::{MAX_BYTES, in_words};
 use crate::{Services, location};

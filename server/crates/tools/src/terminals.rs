@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use agent::permission::{self, Action, KeyFiles, ShellLine};
 use agent::tool::{Call, ToolError};
+use project::{answers, paths, search};
 use protocol::TerminalId;
 use protocol::terminal::{Certainty, Ready};
+use shell::{self, Excerpt, Job, Shell, ShellError};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use workspace::shell::{self, Excerpt, Job, Shell, ShellError};
-use workspace::{answers, paths, search};
 
 use crate::{Services, blocking, how_to_read};
 

@@ -11,12 +11,12 @@ use agent::model::ToolSpec;
 use agent::partial::PartialInput;
 use agent::tool::{Access, Call, Description, DiffPart, MayLook, Output, Tool, ToolError};
 use async_trait::async_trait;
+use project::answers::Looks;
 use protocol::content::ToolKind;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use workspace::answers::Looks;
 
 /// How long a call may take to be described. It looks for what a command's words lead to, which has its own bounds of
 /// some seconds.

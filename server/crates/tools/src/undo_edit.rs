@@ -8,12 +8,12 @@ use agent::hooks::{Hooks, ToolPoint};
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
+use project::files::FileError;
+use project::reader::{ReadError, Reader};
+use project::text;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::files::FileError;
-use workspace::reader::{ReadError, Reader};
-use workspace::text;
 
 use crate::typed::Typed;
 use crate::{Services, blocking, counted, location, read_file, writable};
@@ -185,8 +185,8 @@ impl Typed for UndoEdit {
 mod tests {
     use std::sync::Mutex;
 
+    use project::reader::{Overlay, Pending};
     use serde_json::json;
-    use workspace::reader::{Overlay, Pending};
 
     use super::*;
     use crate::fixture::{World, call};

@@ -9,8 +9,8 @@ use protocol::event::ApplyOutcome;
 use protocol::review::{HunkState, Proposal};
 use protocol::turn::StopReason;
 use protocol::{Event, HunkId, ProposalId, SessionId};
+use shell::Spool;
 use tokio::time::Instant;
-use workspace::shell::Spool;
 
 use crate::cli::questions::Decided;
 

@@ -3,8 +3,8 @@
 //! It is Markdown that a person could have written. A line [`MARK`] begins what the user says, [`ANSWER`] what Azimuth
 //! says; a comment names the session, so that the conversation goes on when the document is opened again.
 
+use project::review::LineEdit;
 use protocol::SessionId;
-use workspace::review::LineEdit;
 
 /// The line that begins a prompt.
 pub(super) const MARK: &str = "## You";

@@ -10,7 +10,7 @@ use super::{
 
 mod modes;
 
-/// A line as `workspace::shell` would give it, for lines plain enough to be split at blanks.
+/// A line as `shell` would give it, for lines plain enough to be split at blanks.
 fn parse(line: &str) -> ShellLine {
     if line.contains("$(") {
         return ShellLine::Unparsable { reason: "a substitution".to_owned() };

@@ -44,7 +44,7 @@ pub(super) fn of_project(folder: &Path, file: &Path) -> Result<Option<String>, S
     }
     // By then another file may be there, or a link on the way to it; it is opened where it was looked for, or not at
     // all.
-    let bytes = match workspace::files::read_without_links(&real, PROJECT_BYTES) {
+    let bytes = match project::files::read_without_links(&real, PROJECT_BYTES) {
         Err(error) if error.kind() == ErrorKind::InvalidInput => {
             return Err("is not a regular file, and is not read".into());
         }

@@ -185,7 +185,7 @@ impl Config {
         problems.extend(add(&mut self.rules.deny, &deny, RuleOrigin::User, place));
         for (name, provider) in layer.providers {
             // Also where the key itself stands beside it, which counts more.
-            provider.key_env.as_deref().into_iter().for_each(workspace::shell::holds_a_key);
+            provider.key_env.as_deref().into_iter().for_each(process::secrets::holds_a_key);
             let key = match (provider.key, provider.key_env) {
                 (Some(key), _) => Some(key),
                 (None, Some(variable)) => environment(&variable),

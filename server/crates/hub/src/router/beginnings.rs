@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use agent::permission::denied_reading;
 use agent::workflow;
+use code::syntax::Language;
+use project::paths::{self, Roots};
+use project::reader::{NoOverlay, Reader};
 use protocol::beginnings::{
     Beginning, PromptBeginningsParams, PromptBeginningsResult, SetupAbout, SetupFact, SetupState,
 };
 use protocol::servers::ServerState;
 use protocol::{ErrorCode, SessionId};
-use workspace::paths::{self, Roots};
-use workspace::reader::{NoOverlay, Reader};
-use workspace::syntax::Language;
 
 use super::super::feed::blocking;
 use super::super::post::Caller;

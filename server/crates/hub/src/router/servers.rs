@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lang::pool::{Access, ServerStatus, Servers};
+use process::Confinement;
+use project::paths::{self, Roots};
 use protocol::ErrorCode;
 use protocol::servers::{ServerInfo, ServersListResult, ServersRestartParams, ServersRestartResult};
 use tokio::sync::mpsc;
-use workspace::lang::pool::{Access, ServerStatus, Servers};
-use workspace::paths::{self, Roots};
-use workspace::shell::Confinement;
 
 use super::super::feed::blocking;
 use super::super::post::{Message, Post, Shared};

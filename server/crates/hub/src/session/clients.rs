@@ -5,7 +5,7 @@ mod routes;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use workspace::buffers::Buffers;
+use project::buffers::Buffers;
 
 pub(super) use self::routes::{give_log, register};
 use super::Caller;

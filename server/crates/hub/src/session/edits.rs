@@ -1,5 +1,5 @@
 //! The session's edits: from a plan to a proposal, from a decision into the document, and what is done to the document
-//! then. The rules of hunks are `workspace::review`'s; here they meet the editor and the disk.
+//! then. The rules of hunks are `project::review`'s; here they meet the editor and the disk.
 //!
 //! [`Edits`] owns what is pending, what is on its way and who waits for it. It reads what it is told of the session and
 //! gives back what is to be recorded; `routes` is what the session does with it, in the order that is its promise.
@@ -17,6 +17,10 @@ use std::sync::Arc;
 
 use agent::edit::{EditPlan, EditRefused, Proposed, TextHash};
 use agent::session::Unsettled;
+use project::buffers::Open;
+use project::paths;
+use project::review::{Application, Base, DecideError, Note, Review};
+use project::text::hash;
 use protocol::checkpoint::FileImage;
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::review::{
@@ -25,10 +29,6 @@ use protocol::review::{
 use protocol::{ErrorCode, Event, ProposalId, ToolCallId, TurnId};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
-use workspace::buffers::Open;
-use workspace::paths;
-use workspace::review::{Application, Base, DecideError, Note, Review};
-use workspace::text::hash;
 
 use self::applying::Applying;
 use self::carry::Carried;

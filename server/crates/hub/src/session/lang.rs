@@ -6,14 +6,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use lang::brought::Gate;
+use lang::pool::{Access, Servers as Pool, Sessions};
+use lang::{Based, Lang, Source};
+use process::sandbox::Policy;
+use project::paths::Roots;
+use project::reader::Reader;
+use project::search::Search;
 use protocol::lang::{EditorQueryParams, LangQuery, LangResult, LangStatus};
-use workspace::lang::brought::Gate;
-use workspace::lang::pool::{Access, Servers as Pool, Sessions};
-use workspace::lang::{Based, Lang, Source};
-use workspace::paths::Roots;
-use workspace::reader::Reader;
-use workspace::search::Search;
-use workspace::shell::sandbox::Policy;
 
 use super::overlay::Overlay;
 use super::problems::{OwnServers, Problems};
@@ -91,7 +91,7 @@ impl Servers {
     pub(super) fn problems(&self, reader: &Reader, overlay: Overlay, roots: &Arc<Roots>, shown: Search) -> Problems {
         let own = Arc::clone(&self.own);
         let own = Box::new(move |reader| own(reader));
-        let texts = (reader.clone(), Arc::new(overlay) as Arc<dyn workspace::reader::Overlay>);
+        let texts = (reader.clone(), Arc::new(overlay) as Arc<dyn project::reader::Overlay>);
         Problems::new(Arc::new(self.trusting()), own, texts, Arc::clone(roots), shown)
     }
 

@@ -6,16 +6,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agent::store::{SessionLock, Store, StoreError};
+use process::Confinement;
+use project::baseline::Baseline;
+use project::paths::{self, Roots};
+use project::results::Results;
+use project::review::Review;
+use project::text::hash;
 use protocol::checkpoint::FileImage;
 use protocol::event::{SeenOccasion, Severity};
 use protocol::{ErrorCode, Event, SessionId};
+use shell::{Shell, ShellConfig, Spool, Trust, jobs};
 use tokio::sync::mpsc;
-use workspace::baseline::Baseline;
-use workspace::paths::{self, Roots};
-use workspace::results::Results;
-use workspace::review::Review;
-use workspace::shell::{Confinement, Shell, ShellConfig, Spool, Trust, jobs};
-use workspace::text::hash;
 
 use super::clients::Clients;
 use super::edits::{self, CutOff, Edits};

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use workspace::reader::{self, Pending};
-use workspace::review;
+use project::reader::{self, Pending};
+use project::review;
 
 /// The texts with all pending hunks in them. Clones share them.
 #[derive(Clone, Default)]

@@ -18,15 +18,15 @@ use std::time::Duration;
 
 use agent::session::NewErrors;
 use futures_util::future::join_all;
+use lang::Source;
+use lang::delta::Delta;
+use project::paths::Roots;
+use project::reader::{FileText, Overlay, Pending, ReadError, Reader};
+use project::search::Search;
 use protocol::lang::{LangDiagnostic, LangSeverity};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use workspace::lang::Source;
-use workspace::lang::delta::Delta;
-use workspace::paths::Roots;
-use workspace::reader::{FileText, Overlay, Pending, ReadError, Reader};
-use workspace::search::Search;
 
 pub(super) use self::asking::OwnServers;
 use self::asking::{Asked, Asking, Judge, Known, MOST_SHOWN, Unknown, Who, Why};

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
+use ::lang::Source;
 use agent::commands::{self, CommandSet};
 use agent::hooks::Chain;
 use agent::tool::Tool;
 use agent::toolset::ToolSet;
-use workspace::lang::Source;
-use workspace::paths::Roots;
-use workspace::reader::Reader;
-use workspace::results::Results;
-use workspace::search::Search;
-use workspace::seen::Seen;
+use project::paths::Roots;
+use project::reader::Reader;
+use project::results::Results;
+use project::search::Search;
+use project::seen::Seen;
 
 use super::Caller;
 use super::gate::InForce;

@@ -18,8 +18,8 @@ use protocol::turn::TurnStartParams;
 use protocol::{ErrorCode, TerminalId};
 use serde_json::json;
 use serde_json::value::RawValue;
+use shell::Spool;
 use tokio::sync::mpsc;
-use workspace::shell::Spool;
 
 use self::link::{Heard, Link};
 use super::{Caller, Message, Open, give_log, terminals};

@@ -6,6 +6,8 @@ use std::time::SystemTime;
 
 use agent::edit::TextHash;
 use agent::history::History;
+use project::paths;
+use project::text::hash;
 use protocol::checkpoint::{ChangedFile, FileImage, RestoredFile};
 use protocol::content::Usage;
 use protocol::event::{ApplyOutcome, SeenOccasion, Severity};
@@ -15,8 +17,6 @@ use protocol::review::{AutoScope, Decision, HunkState, Proposal};
 use protocol::session::SessionInfo;
 use protocol::turn::StopReason;
 use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, ToolCallId, TurnId};
-use workspace::paths;
-use workspace::text::hash;
 
 use super::checkpoints::Checkpoints;
 use super::halves::{self, Half, Told};

@@ -19,11 +19,9 @@ use protocol::terminal::{
     TerminalSignalParams, TerminalSize, TerminalTakeParams, TerminalWriteParams,
 };
 use protocol::{ErrorCode, Event, SessionId, TerminalId, methods};
+use shell::jobs::number as job_number;
+use shell::{InFlight, Job, Jobs, Observer, Outside, Shell, ShellConfig, ShellError, Spool, StartFiles, Status};
 use tokio::sync::mpsc;
-use workspace::shell::jobs::number as job_number;
-use workspace::shell::{
-    InFlight, Job, Jobs, Observer, Outside, Shell, ShellConfig, ShellError, Spool, StartFiles, Status,
-};
 
 use self::observer::Recorder;
 pub(super) use self::recorded::Recorded;

@@ -15,15 +15,15 @@ use std::time::Duration;
 
 use agent::edit::TextHash;
 use agent::store::Store;
+use project::baseline::Baseline;
+use project::buffers::{Buffers, Open, Snapshot};
+use project::paths::Roots;
+use project::reader::Reader;
+use project::review::Application;
+use project::search::Search;
+use project::text::hash;
 use protocol::{ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
-use workspace::baseline::Baseline;
-use workspace::buffers::{Buffers, Open, Snapshot};
-use workspace::paths::Roots;
-use workspace::reader::Reader;
-use workspace::review::Application;
-use workspace::search::Search;
-use workspace::text::hash;
 
 pub(super) use self::look::{Found, Look};
 use self::taken::AfterCommand;

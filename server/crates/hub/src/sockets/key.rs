@@ -11,10 +11,10 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use project::text;
 use tempfile::NamedTempFile;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
-use workspace::text;
 
 /// The key's file in the data folder.
 const NAME: &str = "socket.key";

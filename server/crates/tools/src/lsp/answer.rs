@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent::tool::Output;
+use project::paths;
 use protocol::lang::{LangLocation, LangResult, LangStatus};
-use workspace::paths;
 
 use crate::{Services, counted, location};
 

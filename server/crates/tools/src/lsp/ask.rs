@@ -9,13 +9,13 @@ use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, Tool, ToolError};
 use agent::tool_names;
 use async_trait::async_trait;
+use project::paths;
 use protocol::Position;
 use protocol::content::ToolKind;
 use protocol::lang::{LangAnswer, LangCall, LangLocation, LangQuery, LangResult, LangSymbol};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use workspace::paths;
 
 use super::answer::{MOST, Places, Said};
 use super::symbols::kind;
@@ -282,9 +282,9 @@ fn call_in_words(call: &LangCall, places: &mut Places<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use lang::{Lang, Source};
     use protocol::lang::LangStatus;
     use serde_json::json;
-    use workspace::lang::{Lang, Source};
 
     use super::*;
     use crate::fixture::{World, call};

@@ -5,12 +5,12 @@ use std::fmt::Write;
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
+use project::paths;
 use protocol::content::ToolKind;
 use protocol::lang::{LangAction, LangAnswer, LangQuery};
 use protocol::{Position, Range};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::paths;
 
 use super::answer::Said;
 use super::edit;

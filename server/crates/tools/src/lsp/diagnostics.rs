@@ -6,14 +6,14 @@ use std::path::Path;
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
+use project::paths;
+use project::search::Scope;
 use protocol::content::ToolKind;
 use protocol::lang::{LangAnswer, LangDiagnostic, LangDiagnostics, LangQuery, LangResult, LangSeverity, LangStatus};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use workspace::paths;
-use workspace::search::Scope;
 
 use super::PATIENCE;
 use super::answer::Said;
@@ -224,7 +224,7 @@ fn in_words(
     let mut text = String::new();
     for (name, diagnostic) in found.iter().take(MOST) {
         // Writing into a string cannot fail.
-        let _ = writeln!(text, "{}", workspace::lang::in_words(name, diagnostic));
+        let _ = writeln!(text, "{}", lang::in_words(name, diagnostic));
     }
     if found.len() > MOST {
         let _ = writeln!(text, "[the first {MOST} of {}]", counted(found.len(), "problem"));
@@ -266,9 +266,9 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
+    use lang::{Lang, Source};
     use protocol::{Position, Range};
     use serde_json::{Value, json};
-    use workspace::lang::{Lang, Source};
 
     use super::*;
     use crate::fixture::{World, call};

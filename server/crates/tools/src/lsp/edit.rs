@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use agent::edit::TextHash;
 use agent::tool::{Call, Output, ToolError};
+use lang::edited as apply;
+use project::buffers::Open;
+use project::paths;
+use project::reader::ReadError;
+use project::search::Scope;
 use protocol::lang::LangChange;
-use workspace::buffers::Open;
-use workspace::lang::edited as apply;
-use workspace::paths;
-use workspace::reader::ReadError;
-use workspace::search::Scope;
 
 use super::answer::Said;
 use crate::draft::Draft;
@@ -227,12 +227,12 @@ mod tests {
     use std::time::Duration;
 
     use async_trait::async_trait;
+    use lang::{Lang, Source};
+    use project::buffers::{Buffers, Change};
+    use project::text::PositionEncoding;
     use protocol::lang::{LangAnswer, LangQuery, LangResult, LangServer, LangStatus, LangTextEdit};
     use protocol::{Position, Range};
     use serde_json::json;
-    use workspace::buffers::{Buffers, Change};
-    use workspace::lang::{Lang, Source};
-    use workspace::text::PositionEncoding;
 
     use super::*;
     use crate::fixture::{World, call};
@@ -265,7 +265,7 @@ mod tests {
         world.open("b.rs", "area();\n");
         let uri = |name: &str| paths::to_uri(&world.path(name));
         let text = |name: &str, text: &str, edit: LangTextEdit| {
-            let hash = Some(workspace::text::hash(text).0);
+            let hash = Some(project::text::hash(text).0);
             LangChange::Text { uri: uri(name), version, hash, edits: vec![edit] }
         };
         let changes = vec![

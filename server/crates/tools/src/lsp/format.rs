@@ -4,11 +4,11 @@ use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use agent::tool_names;
 use async_trait::async_trait;
+use project::paths;
 use protocol::content::ToolKind;
 use protocol::lang::{LangAnswer, LangQuery};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::paths;
 
 use super::answer::Said;
 use super::edit;

@@ -3,11 +3,11 @@
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
+use project::paths;
 use protocol::content::ToolKind;
 use protocol::lang::{LangAnswer, LangChange, LangQuery, LangStatus};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::paths;
 
 use super::answer::Said;
 use super::edit;

@@ -77,9 +77,9 @@ mod tests {
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
+    use lang::{Lang, Source};
     use protocol::lang::{LangQuery, LangResult, LangStatus};
     use serde_json::json;
-    use workspace::lang::{Lang, Source};
 
     use super::*;
     use crate::fixture::{World, call};

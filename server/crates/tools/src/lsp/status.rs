@@ -6,13 +6,13 @@ use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use agent::tool_names;
 use async_trait::async_trait;
+use lang::OwnServers;
+use lang::pool::{ServerState, ServerStatus};
+use project::paths;
 use protocol::content::ToolKind;
 use protocol::lang::LangQuery;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::lang::OwnServers;
-use workspace::lang::pool::{ServerState, ServerStatus};
-use workspace::paths;
 
 use super::answer::Said;
 use crate::typed::Typed;

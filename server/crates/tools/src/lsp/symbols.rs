@@ -5,12 +5,12 @@ use std::fmt::Write;
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
+use code::syntax::document_symbols;
+use project::paths;
 use protocol::content::ToolKind;
 use protocol::lang::{LangAnswer, LangLocation, LangQuery, LangSymbol};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::paths;
-use workspace::syntax::document_symbols;
 
 use super::answer::{Places, Said};
 use crate::structure::cut;

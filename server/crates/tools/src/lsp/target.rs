@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use agent::edit::TextHash;
 use agent::tool::{Call, ToolError};
+use code::syntax::{Language, Outline, Parsed, numbered};
+use lang::{Place, PlaceError, name_within, names_of, word_at};
+use project::paths;
+use project::search::Scope;
+use project::text::{LineIndex, PositionEncoding};
 use protocol::lang::{LangAnswer, LangQuery, LangResult, LangStatus, LangSymbol};
 use protocol::{Position, Range};
-use workspace::lang::{Place, PlaceError, name_within, names_of, word_at};
-use workspace::paths;
-use workspace::search::Scope;
-use workspace::syntax::{Language, Outline, Parsed, numbered};
-use workspace::text::{LineIndex, PositionEncoding};
 
 use super::answer::Said;
 use super::edit::Asked;
@@ -483,9 +483,9 @@ mod tests {
     use std::time::Duration;
 
     use async_trait::async_trait;
+    use lang::{Lang, Source};
     use protocol::lang::{LangLocation, LangResult};
     use serde_json::json;
-    use workspace::lang::{Lang, Source};
 
     use super::*;
     use crate::fixture::{World, call};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
-use workspace::review::Application;
+use project::review::Application;
 
 /// What is on its way. Of two that have a file in common the second begins when the first has ended: a file that is
 /// moved goes from its place once it is made at the new one, and another is made there once it has gone.

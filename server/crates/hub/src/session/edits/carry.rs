@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use agent::edit::TextHash;
 use agent::store::{Store, StoreError};
+use project::buffers::{Buffers, Open, Snapshot};
+use project::files::{self, FileError, Whole};
+use project::paths::{self, Roots};
+use project::reader::{OnDisk, ReadError, Reader};
+use project::review::{Application, Coming, LineEdit, to_line_edits, with_mark};
+use project::text::{hash, hash_bytes, is_blank};
 use protocol::SessionId;
 use protocol::checkpoint::FileImage;
 use protocol::event::ApplyOutcome;
 use tokio::sync::{mpsc, oneshot};
-use workspace::buffers::{Buffers, Open, Snapshot};
-use workspace::files::{self, FileError, Whole};
-use workspace::paths::{self, Roots};
-use workspace::reader::{OnDisk, ReadError, Reader};
-use workspace::review::{Application, Coming, LineEdit, to_line_edits, with_mark};
-use workspace::text::{hash, hash_bytes, is_blank};
 
 use super::Message;
 use crate::feed::blocking;
@@ -560,7 +560,7 @@ mod tests {
 
     /// Who carries changes out in a project, without an editor.
     fn carrier(root: &Path, store: Arc<dyn Store>, before_deletion: Option<mpsc::UnboundedSender<Own>>) -> Carrier {
-        let reader = Reader::new(Arc::default(), Arc::new(workspace::reader::NoOverlay));
+        let reader = Reader::new(Arc::default(), Arc::new(project::reader::NoOverlay));
         Carrier {
             session: SessionId::from("s"),
             store,

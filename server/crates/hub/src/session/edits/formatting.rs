@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use lang::{Source, edited};
+use project::buffers::{Open, Snapshot};
+use project::paths;
+use project::review::{Application, Base, ChangedLines, Note, diff, formatted, to_line_edits};
+use project::text::hash;
 use protocol::editor::{EditorFormatParams, EditorFormatResult, LineRange};
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::lang::{LangAnswer, LangChange, LangQuery, LangResult, LangStatus};
 use protocol::{Event, TurnId};
-use workspace::buffers::{Open, Snapshot};
-use workspace::lang::{Source, edited};
-use workspace::paths;
-use workspace::review::{Application, Base, ChangedLines, Note, diff, formatted, to_line_edits};
-use workspace::text::hash;
 
 use super::carry::{Carried, base};
 use super::saving::NotSaved;

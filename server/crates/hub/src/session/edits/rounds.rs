@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent::store::Store;
+use project::buffers::Open;
+use project::files;
+use project::review::{Application, Base, Landed};
 use protocol::event::Severity;
 use protocol::{Event, ToolCallId, TurnId};
-use workspace::buffers::Open;
-use workspace::files;
-use workspace::review::{Application, Base, Landed};
 
 use super::carry::{Exactly, image, kept_file};
 use super::{Context, Edits};

@@ -8,6 +8,10 @@ use std::sync::Arc;
 use agent::edit::{EditPlan, EditRefused, Proposed};
 use agent::session::Unsettled;
 use futures_util::FutureExt;
+use project::buffers::Open;
+use project::paths;
+use project::review::{Application, Note, Review};
+use project::text::hash;
 use protocol::checkpoint::FileImage;
 use protocol::event::{ApplyOutcome, SeenOccasion};
 use protocol::review::{
@@ -15,10 +19,6 @@ use protocol::review::{
 };
 use protocol::{Event, ToolCallId, TurnId, methods};
 use tokio::sync::oneshot;
-use workspace::buffers::Open;
-use workspace::paths;
-use workspace::review::{Application, Note, Review};
-use workspace::text::hash;
 
 use super::carry::{Carried, Carrier, Change, NewPlace, base};
 use super::formatting::{Answered, Put};

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent::edit::TextHash;
-use workspace::buffers::{Buffers, Open, Snapshot};
-use workspace::paths::Roots;
+use project::buffers::{Buffers, Open, Snapshot};
+use project::paths::Roots;
 
 use super::carry::{still_there, still_writable};
 use crate::chat_name::is_chat;

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
+use project::review::{Note, Review, has_landed};
+use project::text::hash;
 use protocol::checkpoint::FileImage;
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::review::{HunkState, Proposal};
 use protocol::{Event, HunkId, ToolCallId};
 use tokio::sync::oneshot;
-use workspace::review::{Note, Review, has_landed};
-use workspace::text::hash;
 
 use crate::session::halves::{Half, Part, Told};
 use crate::session::state::State;

@@ -1,9 +1,9 @@
 use agent::edit::FilePlan;
+use project::files;
 use protocol::content::ToolKind;
 use protocol::review::Decision;
 use protocol::session::Mode;
 use tempfile::TempDir;
-use workspace::files;
 
 use super::*;
 use crate::config::FormatEdits;

@@ -8,8 +8,8 @@
 use std::path::Path;
 
 use agent::store::{Store, StoreError};
+use project::paths::{self, Roots};
 use protocol::review::AutoScope;
-use workspace::paths::{self, Roots};
 
 use crate::config::Config;
 use crate::session::state::State;

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use agent::session::Answer;
 use async_trait::async_trait;
+use lang::brought::{Brought, Gate};
+use project::paths;
 use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind, PermissionRequest};
 use protocol::{PermissionId, TurnId};
 use tokio::sync::{Mutex, mpsc, oneshot};
-use workspace::lang::brought::{Brought, Gate};
-use workspace::paths;
 
 use super::Message;
 use crate::feed::blocking;

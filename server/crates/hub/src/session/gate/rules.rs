@@ -6,11 +6,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 use agent::permission::{self, Rule, Rules, SourcedRule};
 use agent::session::GrantScope;
 use agent::store::{Store, StoreError};
+use project::paths::Roots;
+use project::search::{MayRead, Search};
 use protocol::ErrorCode;
 use protocol::permission::{PermissionListResult, RuleEffect, RuleInfo, RuleOrigin};
 use protocol::session::Mode;
-use workspace::paths::Roots;
-use workspace::search::{MayRead, Search};
 
 use crate::Error;
 use crate::config::Config;

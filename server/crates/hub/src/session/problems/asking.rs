@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use lang::delta::{self, Delta, Told};
+use lang::{Source, in_words};
+use project::buffers::Open;
+use project::paths::{self, Roots};
+use project::reader::{self, FileText, Overlay, Pending, Reader};
+use project::search::Search;
 use protocol::lang::{LangAnswer, LangDiagnostic, LangQuery, LangResult, LangSeverity, LangStatus};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
-use workspace::buffers::Open;
-use workspace::lang::delta::{self, Delta, Told};
-use workspace::lang::{Source, in_words};
-use workspace::paths::{self, Roots};
-use workspace::reader::{self, FileText, Overlay, Pending, Reader};
-use workspace::search::Search;
 
 /// How long a question about the text before an edit may take, while the turn goes on.
 const BACKGROUND: Duration = Duration::from_secs(20);

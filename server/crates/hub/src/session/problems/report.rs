@@ -1,7 +1,7 @@
 //! What edits did to problems, in words for the model.
 
+use lang::delta::{self, Delta};
 use protocol::lang::{LangDiagnostic, LangSeverity};
-use workspace::lang::delta::{self, Delta};
 
 use super::asking::{MOST_SHOWN, Unknown};
 

@@ -12,6 +12,7 @@ use agent::model::Model;
 use agent::store::SessionFilter;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
+use project::paths;
 use protocol::checkpoint::{
     CheckpointFile, CheckpointListParams, CheckpointPreviewParams, CheckpointRestoreParams, CheckpointState,
     ConfirmedFile, Direction, RestoreOutcome, RestoredFile,
@@ -23,7 +24,6 @@ use protocol::session::Mode;
 use protocol::{Event, SessionId, TurnId};
 use providers::cost::format_cost;
 use tokio::sync::oneshot;
-use workspace::paths;
 
 use super::preparation::{Preparation, post_as};
 use crate::feed::blocking;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use agent::commands::{Choice, Choices, Known, TokenKind};
 use agent::store::SessionFilter;
+use project::paths;
 use protocol::session::{CompletionItem, CompletionKind, PromptCompleteParams, PromptCompleteResult};
 use tokio_util::sync::CancellationToken;
-use workspace::paths;
 
 use crate::Reply;
 use crate::session::{Caller, Session};

@@ -8,10 +8,10 @@ use agent::permission::{Rule, Rules, Surroundings};
 use agent::session::{Answer, GrantScope, Interjection, NewErrors, Unsettled};
 use agent::store::StoreError;
 use async_trait::async_trait;
+use project::results::Results;
 use protocol::permission::PermissionRequest;
 use protocol::{Event, PermissionId, SessionId, ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
-use workspace::results::Results;
 
 use super::Message;
 use crate::feed::blocking;

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use agent::user_command::UserCommand;
+use project::results::Results;
 use protocol::event::Severity;
 use protocol::terminal::Typist;
 use protocol::turn::TurnStartResult;
 use protocol::{ErrorCode, Event, ToolCallId};
-use workspace::results::Results;
-use workspace::shell::{MAX_TIMEOUT, Ran, RunOptions, Shell, ShellError};
+use shell::{MAX_TIMEOUT, Ran, RunOptions, Shell, ShellError};
 
 use super::Message;
 use crate::feed::blocking;

@@ -9,6 +9,10 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use lang::framing::{self, Step};
+use project::buffers::Buffers;
+use project::paths;
+use project::review::LineEdit;
 use protocol::editor::{
     ClientCapabilities, EditorDocumentParams, EditorFormatParams, EditorFormatResult, EditorSaveResult,
     EditorTextResult,
@@ -25,10 +29,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
-use workspace::buffers::Buffers;
-use workspace::framing::{self, Step};
-use workspace::paths;
-use workspace::review::LineEdit;
 
 use super::Ended;
 use super::mirror::Mirror;

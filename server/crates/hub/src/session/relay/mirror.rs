@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use project::buffers::{Buffers, Open, Snapshot};
 use serde_json::{Value, json};
-use workspace::buffers::{Buffers, Open, Snapshot};
 
 /// A notification: its method and its parameters.
 type Notification = (&'static str, Value);
@@ -98,8 +98,8 @@ impl Mirror {
 
 #[cfg(test)]
 mod tests {
-    use workspace::buffers::Change;
-    use workspace::text::PositionEncoding::Utf8;
+    use project::buffers::Change;
+    use project::text::PositionEncoding::Utf8;
 
     use super::*;
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use protocol::event::Severity;
 use protocol::terminal::Typist;
 use protocol::{Event, TerminalId, ToolCallId};
+use shell::Observer;
 use tokio::sync::mpsc;
-use workspace::shell::Observer;
 
 use super::Message;
 use crate::session::Own;

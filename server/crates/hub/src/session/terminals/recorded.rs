@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use protocol::terminal::{RunningCommand, TerminalInfo, TerminalKind};
 use protocol::{Event, TerminalId};
-use workspace::shell::jobs::{MOST_ENDED, number as job_number};
+use shell::jobs::{MOST_ENDED, number as job_number};
 
 use crate::feed::now;
 

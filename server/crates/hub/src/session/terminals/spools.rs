@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use protocol::TerminalId;
-use workspace::shell::jobs::number as job_number;
-use workspace::shell::{OUTSIDE_FOLDER, Spool};
+use shell::jobs::number as job_number;
+use shell::{OUTSIDE_FOLDER, Spool};
 
 /// What terminals printed, as far as somebody asked. Clones share it.
 #[derive(Clone, Default)]

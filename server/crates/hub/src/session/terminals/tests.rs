@@ -1,8 +1,9 @@
+use process::Confinement;
 use protocol::ToolCallId;
 use protocol::terminal::{Certainty, Waiting};
+use shell::{RunOptions, Trust};
 use store::SqliteStore;
 use tempfile::TempDir;
-use workspace::shell::{Confinement, RunOptions, Trust};
 
 use super::*;
 

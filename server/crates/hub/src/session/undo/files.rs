@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use agent::edit::{FilePlan, TextHash};
 use agent::store::{Store, StoreError};
+use project::files::{self, FileError, Whole};
+use project::paths;
+use project::reader::{ReadError, Source};
+use project::review::{Review, to_line_edits};
+use project::text::hash;
 use protocol::ToolCallId;
 use protocol::checkpoint::{
     CheckpointFile, CheckpointState, ConfirmedFile, Direction, FileImage, RestoreOutcome, RestoredFile,
 };
 use protocol::event::ApplyOutcome;
 use protocol::review::{FileChange, HunkState};
-use workspace::files::{self, FileError, Whole};
-use workspace::paths;
-use workspace::reader::{ReadError, Source};
-use workspace::review::{Review, to_line_edits};
-use workspace::text::hash;
 
 use crate::feed::blocking;
 use crate::session::checkpoints::{Way, same};

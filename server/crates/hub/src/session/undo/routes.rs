@@ -3,6 +3,7 @@
 use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
+use project::buffers::Open;
 use protocol::checkpoint::{
     Checkpoint, CheckpointListParams, CheckpointListResult, CheckpointPreviewParams, CheckpointPreviewResult,
     CheckpointRestoreResult, Direction, RestoreOutcome,
@@ -10,7 +11,6 @@ use protocol::checkpoint::{
 use protocol::review::{Decision, ReviewDecideParams};
 use protocol::{ErrorCode, Event, TurnId, methods};
 use serde_json::json;
-use workspace::buffers::Open;
 
 use super::files::{Gone, go, looked_at};
 use super::{Held, Restored, Restoring};

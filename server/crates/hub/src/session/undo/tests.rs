@@ -2,6 +2,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent::store::Store;
+use project::text::hash;
+use project::{files as disk, paths};
 use protocol::checkpoint::{CheckpointState, ConfirmedFile, RestoreOutcome};
 use protocol::event::ApplyOutcome;
 use protocol::review::{Decision, ReviewDecideParams};
@@ -11,8 +13,6 @@ use protocol::{Event, SessionId, methods};
 use store::SqliteStore;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
-use workspace::text::hash;
-use workspace::{files as disk, paths};
 
 use super::files::{go, looked_at};
 use super::*;

@@ -6,15 +6,15 @@ use std::time::{Duration, SystemTime};
 
 use agent::edit::TextHash;
 use agent::store::Store;
+use project::baseline::{Baseline, Changed, Changes, NotRemembered, Side};
+use project::buffers::Open;
+use project::files::Whole;
+use project::paths::{self, Roots};
+use project::reader::Reader;
+use project::search::{MayRead, Search};
+use project::text::hash;
 use protocol::checkpoint::{ChangedFile, FileImage};
 use protocol::{ToolCallId, TurnId};
-use workspace::baseline::{Baseline, Changed, Changes, NotRemembered, Side};
-use workspace::buffers::Open;
-use workspace::files::Whole;
-use workspace::paths::{self, Roots};
-use workspace::reader::Reader;
-use workspace::search::{MayRead, Search};
-use workspace::text::hash;
 
 use super::{Following, Saves};
 use crate::ClientId;

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use project::baseline::MAX_FILES;
+use project::paths;
 use protocol::event::Severity;
 use protocol::mode::Runs;
 use protocol::{Event, ToolCallId, TurnId};
 use tokio::sync::oneshot;
-use workspace::baseline::MAX_FILES;
-use workspace::paths;
 
 use super::look::{SAVED_TOO, TOO_LATE};
 use super::{COMPARING, Following, Found, Look, Message};

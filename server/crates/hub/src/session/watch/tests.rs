@@ -1,10 +1,10 @@
 #![expect(clippy::disallowed_methods, reason = "what a command does is done here")]
 
+use project::paths::to_uri;
 use protocol::ProposalId;
 use protocol::review::FileChange;
 use store::SqliteStore;
 use tempfile::TempDir;
-use workspace::paths::to_uri;
 
 use super::*;
 use crate::session::overlay::Overlay;

@@ -1,9 +1,9 @@
 use std::path::Path;
 
+use project::buffers::Change;
+use project::text::PositionEncoding::Utf8;
 use store::SqliteStore;
 use tempfile::TempDir;
-use workspace::buffers::Change;
-use workspace::text::PositionEncoding::Utf8;
 
 use super::*;
 use crate::ClientId;
