@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::commands;
-use agent::store::StoreError;
-use agent::tool::Tool;
 use hub::config::{self, Config, Editor, Sources};
 use hub::sockets::Sockets;
 use hub::{Hub, Parts};
+use ports::store::StoreError;
+use ports::tool::Tool;
 use process::supervisor;
 use store::SqliteStore;
 use tokio::io::{AsyncRead, AsyncWrite};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agent::store::Store;
+use ports::store::Store;
 use protocol::content::{ToolKind, Usage};
 use protocol::session::Mode;
 use protocol::turn::StopReason;

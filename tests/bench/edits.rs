@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use agent::edit::FilePlan;
 use code::edit::replace;
+use ports::edit::FilePlan;
 use project::review::Review;
 use project::{files, paths};
 use protocol::ToolCallId;

@@ -15,8 +15,8 @@ const LINES_OF_FILE: usize = 600;
 /// Files that have more.
 const LONG_FILES: &[(&str, usize)] = &[
     ("editors/nvim/lua/azimuth/client.lua", 777),
-    ("server/crates/agent/src/permission/shell.rs", 764),
-    ("server/crates/agent/src/permission/spellings.rs", 645),
+    ("server/crates/permission/src/shell.rs", 764),
+    ("server/crates/permission/src/spellings.rs", 645),
     ("server/crates/lang/src/pool/source.rs", 636),
     ("server/crates/project/src/review.rs", 746),
     ("server/crates/project/src/review/proposal.rs", 868),
@@ -35,7 +35,7 @@ const LONG_FUNCTIONS: &[(&str, usize)] = &[];
 /// Folders in which modules import each other in a circle, and how many of them do.
 const CIRCLES: &[(&str, usize)] = &[
     ("server/crates/agent/src", 5),
-    ("server/crates/agent/src/permission", 2),
+    ("server/crates/permission/src", 2),
     ("server/crates/providers/src", 3),
     ("server/crates/store/src", 2),
     ("server/crates/tools/src", 2),
@@ -57,7 +57,7 @@ const FIELDS_OF_SESSION: usize = 15;
 const COLUMNS: usize = 120;
 
 /// Where the names of tools are that others speak of.
-const TOOL_NAMES: &str = "server/crates/agent/src/tool_names.rs";
+const TOOL_NAMES: &str = "server/crates/ports/src/tool_names.rs";
 /// Files that name built-in tools in literals of their own, and how often. They are helpers of tests.
 const NAMED_TOOLS: &[(&str, usize)] = &[
     ("server/crates/providers/src/loopback.rs", 2),
@@ -141,7 +141,7 @@ fn a_built_in_tool_is_named_by_its_own_file_and_by_a_constant() {
             named.insert(source.name.clone(), count);
         }
     }
-    compare("literals with a tool's name, instead of agent::tool_names", named, 0, NAMED_TOOLS);
+    compare("literals with a tool's name, instead of ports::tool_names", named, 0, NAMED_TOOLS);
 }
 
 #[test]

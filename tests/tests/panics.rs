@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use agent::model::ToolSpec;
-use agent::permission::Action;
-use agent::tool::{Access, Call, Description, Output, Tool, ToolError};
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
+use permission::Action;
+use ports::model::ToolSpec;
+use ports::tool::{Access, Call, Description, Output, Tool, ToolError};
 use protocol::content::ToolKind;
 use protocol::methods;
 use protocol::turn::StopReason;

@@ -2,11 +2,11 @@
 //! prompt, and the slash commands in it.
 
 use agent::commands::Commands;
-use agent::store::Store;
 use harness::client::RpcError;
 use harness::model::Said;
 use harness::window::Window;
 use harness::{Answer, Client, Gate, ModelServer, Profile, Project, Setup, Wire, project};
+use ports::store::Store;
 use protocol::event::Severity;
 use protocol::session::{CompletionKind, Mode, PromptCompleteResult, SessionInfo};
 use protocol::turn::{StopReason, TurnStartResult};

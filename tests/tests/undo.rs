@@ -6,10 +6,10 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use agent::store::Store;
 use harness::process::Process;
 use harness::vendor::{Instant as Instantly, Vendor};
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
+use ports::store::Store;
 use protocol::checkpoint::{
     CheckpointFile, CheckpointListResult, CheckpointPreviewResult, CheckpointRestoreResult, CheckpointState,
     RestoreOutcome,

@@ -1,13 +1,13 @@
 //! Several windows on one session, each with a server process of its own: the first one holds the session, the others
 //! attach to it.
 
-use agent::store::Store;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use futures_util::FutureExt;
 use harness::window::Window;
 use harness::{Answer, Gate, ModelServer, Profile, Project, Setup, Wire};
 use hub::sockets::Sockets;
+use ports::store::Store;
 use protocol::review::{HunkState, Proposal};
 use protocol::session::SessionOpenResult;
 use protocol::terminal::TerminalKind;

@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agent::model::Model;
 use hub::Hub;
+use ports::model::Model;
 use providers::scripted::Scripted;
 
 use super::exec::{Job, Prompt};
@@ -41,7 +41,7 @@ pub(super) async fn run(args: Demo, log: Option<String>) -> Result<ExitCode, Fai
     let private = Private::new("demo-").map_err(Failure::Said)?;
     let setup = Setup::at(private.path().to_owned(), std::slice::from_ref(&project), log)?;
     let mut config = setup.config.clone();
-    config.rules = agent::permission::Rules::default();
+    config.rules = permission::Rules::default();
     let parts = setup.parts(config);
     let model = Arc::new(Scripted::from_json(SCRIPT).map_err(Failure::new)?);
     let id = model.info().id.clone();
@@ -64,7 +64,7 @@ pub(super) async fn run(args: Demo, log: Option<String>) -> Result<ExitCode, Fai
         model: Some(id),
         mode: None,
         resume: None,
-        rules: agent::permission::Rules::default(),
+        rules: permission::Rules::default(),
         // It was made above.
         trusted: Some(true),
         json: false,

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agent::store::Store;
 use async_trait::async_trait;
 use hub::config::{Config, dirs};
 use hub::visible;
 use hub::{self, confinement};
 use lang::brought::{Brought, Gate};
 use lang::pool::{Access, ServerStatus, Servers, ServersConfig, Sessions};
+use ports::store::Store;
 use process::sandbox::{self, Policy, Support};
 use process::{Confinement, environment::withheld, programs};
 use project::paths::Roots;

@@ -9,11 +9,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use agent::commands::Commands;
-use agent::permission::{Action, Case, Rule, Rules, SourcedRule, Surroundings, Verdict, accepting_rule, judge, weight};
 use agent::user_command;
 use async_trait::async_trait;
 use hub::visible;
 use hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub};
+use permission::{Action, Case, Rule, Rules, SourcedRule, Surroundings, Verdict, accepting_rule, judge, weight};
 use project::paths;
 use project::text::PositionEncoding;
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
@@ -60,7 +60,7 @@ pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Fai
         None => args.model,
         Some(file) => {
             let scripted = Scripted::load(file).map_err(Failure::new)?;
-            let id = agent::model::Model::info(&scripted).id.clone();
+            let id = ports::model::Model::info(&scripted).id.clone();
             parts.catalog.add(Arc::new(scripted));
             Some(id)
         }

@@ -5,8 +5,8 @@ use std::io::{self, BufReader, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use agent::store::{SessionFilter, Store};
 use hub::visible;
+use ports::store::{SessionFilter, Store};
 use project::paths;
 use protocol::{Event, PromptBlock, SessionId};
 use providers::cost::format_cost;

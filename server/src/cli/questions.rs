@@ -3,8 +3,8 @@
 use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 
-use agent::permission::{FOR_A_PERSON, steers_us};
 use hub::visible;
+use permission::{FOR_A_PERSON, steers_us};
 use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind, PermissionRequest};
 use protocol::review::{HunkState, Proposal};
 use protocol::{HunkId, PermissionId};

@@ -5,11 +5,11 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::store::StoreError;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use hub::Feed;
+use ports::store::StoreError;
 use protocol::{SequencedEvent, SessionId, TerminalId};
 use shell::Spool;
 use tokio::sync::watch;

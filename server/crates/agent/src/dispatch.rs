@@ -16,6 +16,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
+use permission::{self, Action, Case, Verdict, only};
+use ports::edit::{EditPlan, EditRefused, Proposed};
+use ports::file_block;
+use ports::hooks::{Chain, Hooks, ToolPoint};
+use ports::model::ToolSpec;
+use ports::session::{GrantScope, Session};
+use ports::tool::{Access, Call, Description, MayLook, Output, Tool, ToolError};
 use protocol::content::{Location, ToolKind};
 use protocol::session::Mode;
 use protocol::{Event, ToolResult, TurnId};
@@ -24,14 +31,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::question::Reply;
-use crate::edit::{EditPlan, EditRefused, Proposed};
 use crate::file_blocks;
 use crate::history::OpenCall;
-use crate::hooks::{Chain, Hooks, ToolPoint};
-use crate::model::ToolSpec;
-use crate::permission::{self, Action, Case, Verdict, only};
-use crate::session::{GrantScope, Session};
-use crate::tool::{Access, Call, Description, MayLook, Output, Tool, ToolError};
 use crate::toolset::{self, ToolSet, offers};
 use crate::turn::Limits;
 use crate::uri::path_of;
@@ -273,7 +274,7 @@ impl Gate {
         if let Some(problem) = file_blocks::problem(call) {
             return Err(Outcome::failed(problem));
         }
-        let is_file = file_blocks::is_block(&call.id);
+        let is_file = file_block::is_block(&call.id);
         let most = if is_file { file_blocks::LONGEST } else { self.limits.input_bytes };
         let bytes = call.input.to_string().len();
         if bytes > most {

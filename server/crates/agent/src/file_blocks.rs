@@ -23,14 +23,15 @@ mod parser;
 
 use std::sync::Arc;
 
+use ports::file_block::{CUT, ID, cuts, is_block, is_cut};
+use ports::model::Message;
+use ports::tool_names;
 use protocol::{AssistantBlock, MessageId, ToolCallId, TurnId};
 use serde_json::{Value, json};
 
 use self::parser::{CLOSING, OPENING, is_unclear};
 pub use self::parser::{Head, Parser, Piece};
 use crate::history::OpenCall;
-use crate::model::Message;
-use crate::tool_names;
 
 /// The tool that a file becomes a call of.
 pub const CREATE: &str = tool_names::EDIT_CREATE_FILE;
@@ -53,10 +54,6 @@ const DISTINCTIVE: usize = 8;
 /// A last line that is longer, in bytes, and not whole, is kept as it is; a shorter one is asked for again.
 const LONGEST_LINE: usize = 4_000;
 
-/// How the ids of such calls begin.
-const ID: &str = "file-";
-/// What stands before the number of times that the file has broken off.
-const CUT: &str = "-cut";
 /// How they end for the rest of a file that never began, and for the beginning of one whose rest is due.
 const NO_BEGINNING: &str = "-rest";
 const BEGUN_ANEW: &str = "-anew";
@@ -148,22 +145,6 @@ fn text_block(text: String, vendor: &Option<Value>) -> Option<AssistantBlock> {
 /// The id of the call that a message's file becomes, if it is whole; the files of a message count from 1.
 pub(crate) fn call_id(message_id: &MessageId, number: usize) -> ToolCallId {
     ToolCallId::new(format!("{ID}{message_id}-{number}"))
-}
-
-/// True if a call was a file in an answer's text.
-pub fn is_block(id: &ToolCallId) -> bool {
-    id.as_str().starts_with(ID)
-}
-
-/// True if a call was a file of which the rest is missing.
-pub fn is_cut(id: &ToolCallId) -> bool {
-    cuts(id).is_some()
-}
-
-/// How often a file has broken off, the last time with this call.
-fn cuts(id: &ToolCallId) -> Option<u32> {
-    let (_, cuts) = id.as_str().strip_prefix(ID)?.rsplit_once(CUT)?;
-    cuts.parse().ok()
 }
 
 /// True if an answer's text has come to something that is worth to be kept if the rest of the answer is lost: a file,

@@ -20,14 +20,13 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use ports::model::{Message, UserBlock};
+use ports::tool::INTERRUPTED;
 use protocol::{AssistantBlock, Event, MessageId, ToolCallId, ToolResult};
 use serde_json::Value;
 
-use crate::model::{Message, UserBlock};
 use crate::tags;
 
-/// What the model reads in place of a result that never came.
-pub const INTERRUPTED: &str = "interrupted: the server ended before the call finished; it may have had effects";
 /// What the model reads in place of a result of a call that was not begun.
 pub const NOT_BEGUN: &str = "interrupted: the server ended before the call began; nothing was done";
 /// What the model reads in place of a result that was trimmed.

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
+use ports::model::ToolSpec;
+use ports::tool_names;
 use protocol::mode::{Mode, Runs};
 
-use crate::model::ToolSpec;
 use crate::tags;
-use crate::tool_names;
 
 /// What a system prompt is made from. Equal values give equal prompts, so that the vendors' caches hit.
 #[derive(Clone, Debug)]

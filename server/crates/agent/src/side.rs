@@ -12,7 +12,7 @@ use protocol::content::{SideRole, Usage};
 use protocol::{AssistantBlock, Event};
 use tokio_util::sync::CancellationToken;
 
-use crate::model::{Message, Model, ModelError, ModelEvent, Request, Stop, UserBlock, cost};
+use ports::model::{Message, Model, ModelError, ModelEvent, Request, Stop, UserBlock, cost};
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -112,10 +112,10 @@ mod tests {
 
     use async_trait::async_trait;
     use futures_util::stream;
+    use ports::model::{ModelErrorKind, ModelStream, Response};
     use protocol::model::{ModelInfo, Price};
 
     use super::*;
-    use crate::model::{ModelErrorKind, ModelStream, Response};
 
     /// A model that gives these events, and then nothing more.
     struct Says {

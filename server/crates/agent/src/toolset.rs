@@ -9,13 +9,13 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use ports::model::ToolSpec;
+use ports::tool::{Access, Tool};
 use protocol::mode::{Edits, Mode, Runs};
 use serde_json::{Value, json};
 
 use crate::history::OpenCall;
-use crate::model::ToolSpec;
 use crate::tags::quoted;
-use crate::tool::{Access, Tool};
 
 /// The name under which the model calls a tool that came after it was first asked.
 pub const CALL: &str = "call_tool";

@@ -17,6 +17,11 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ports::file_block;
+use ports::hooks::{Chain, Hooks, TurnPoint};
+use ports::model::{Model, Response, Stop, ToolSpec, cost};
+use ports::session::{Interjection, NewErrors, Session};
+use ports::tool::INTERRUPTED;
 use protocol::content::Usage;
 use protocol::event::Severity;
 use protocol::session::Mode;
@@ -32,10 +37,7 @@ use self::request::BrokenOff;
 use self::retry::Failures;
 use crate::dispatch::{Ended, Gate};
 use crate::file_blocks;
-use crate::history::{History, INTERRUPTED, OpenCall};
-use crate::hooks::{Chain, Hooks, TurnPoint};
-use crate::model::{Model, Response, Stop, ToolSpec, cost};
-use crate::session::{Interjection, NewErrors, Session};
+use crate::history::{History, OpenCall};
 use crate::toolset::ToolSet;
 use crate::wait::{at_any_rate, until_cancelled};
 
@@ -450,7 +452,7 @@ impl Turn {
         }
         // Of a file it is known where it broke off.
         if let (Stop::MaxTokens, Some(last)) = (stop, calls.last_mut())
-            && !file_blocks::is_block(&last.call.id)
+            && !file_block::is_block(&last.call.id)
         {
             last.problem = Some(
                 "the answer reached its maximum length within this call, so the call may be cut off; nothing was done. \

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use agent::edit::TextHash;
+use ports::edit::TextHash;
 use project::buffers::Open;
 use project::files::{self, FileError};
 use project::paths::{Root, Roots};

@@ -18,8 +18,8 @@ use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agent::edit::EditForm;
-use agent::permission::Rules;
+use permission::Rules;
+use ports::edit::EditForm;
 use protocol::terminal::SandboxMode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use agent::permission::Rules;
-use agent::store::{SessionFilter, Store, StoreError};
 use lang::pool::Sessions;
+use permission::Rules;
+use ports::store::{SessionFilter, Store, StoreError};
 use process::sandbox::{self, Policy, Settings, World};
 use process::{Confinement, programs};
 use project::answers::{self, Looks};
@@ -207,7 +207,7 @@ fn answering() -> (Box<Environment>, Vec<PathBuf>) {
 
 #[cfg(test)]
 mod tests {
-    use agent::permission::SourcedRule;
+    use permission::SourcedRule;
     use protocol::permission::RuleOrigin;
 
     use super::*;

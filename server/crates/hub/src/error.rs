@@ -1,6 +1,6 @@
 //! The errors of requests to the hub: the one table from failures to codes and messages.
 
-use agent::store::StoreError;
+use ports::store::StoreError;
 use protocol::ErrorCode;
 use serde_json::Value;
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use agent::store::{Store, StoreError};
+use ports::store::{Store, StoreError};
 use protocol::{Event, SequencedEvent, SessionId};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;

@@ -27,9 +27,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::commands;
-use agent::store::Store;
-use agent::tool::Tool;
 use futures_util::future::BoxFuture;
+use ports::store::Store;
+use ports::tool::Tool;
 use project::buffers::{Buffers, Change};
 use project::text::PositionEncoding;
 use protocol::SessionId;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agent::store::{SessionFilter, Store, StoreError};
 use lang::pool::Servers;
+use ports::store::{SessionFilter, Store, StoreError};
 use project::buffers::Buffers;
 use protocol::SessionId;
 use protocol::session::{Mode, SessionInfo, SessionNewResult};

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use agent::store::{SessionFilter, StoreError};
 use futures_util::FutureExt;
 use lang::pool::{Servers, ServersConfig};
+use ports::store::{SessionFilter, StoreError};
 use project::buffers::{BufferError, Snapshot};
 use project::paths;
 use project::text::PositionEncoding;

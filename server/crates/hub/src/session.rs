@@ -40,9 +40,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use agent::hooks::Hooks;
-use agent::model::Model;
-use agent::store::SessionLock;
+use ports::hooks::Hooks;
+use ports::model::Model;
+use ports::store::SessionLock;
 use protocol::model::{ModelSelectParams, ModelSelectResult};
 use protocol::session::{SessionInfo, SessionNewResult, SessionRenameParams};
 use protocol::terminal::Done;

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use agent::store::{Store, StoreError};
 use async_trait::async_trait;
 use extend::trust::Supplied;
 use lang::brought::{Brought, Gate};
+use ports::store::{Store, StoreError};
 use project::paths;
 use protocol::PermissionId;
 use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind, PermissionRequest};

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use agent::unseen::{Reader, is_joiner, is_unseen};
+use permission::unseen::{Reader, is_joiner, is_unseen};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -396,7 +396,7 @@ mod tests {
             prop_assert!(is_harmless(shown[0]["a"].as_str().unwrap()));
             let once = text(&nasty).into_owned();
             prop_assert_eq!(text(&once), once.as_str());
-            prop_assert!(!agent::unseen::is_in(&once));
+            prop_assert!(!permission::unseen::is_in(&once));
         }
 
         #[test]

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::edit::TextHash;
 use async_trait::async_trait;
+use ports::edit::TextHash;
 use project::paths::{self, Roots};
 use project::reader::{ReadError, Reader, Source as Origin};
 use project::review::to_line_edits;

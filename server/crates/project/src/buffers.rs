@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use agent::edit::TextHash;
+use ports::edit::TextHash;
 use protocol::content;
 use tokio::sync::{oneshot, watch};
 

@@ -12,7 +12,7 @@ use std::io::{self, Seek, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use agent::edit::TextHash;
+use ports::edit::TextHash;
 use rustix::fs::{Dir, FileType};
 
 use crate::text::{self, Decoded, Format, NotText};

@@ -9,8 +9,8 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use agent::permission;
-use agent::tool::ToolError;
+use permission;
+use ports::tool::ToolError;
 
 mod links;
 mod uri;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use agent::edit::TextHash;
+use ports::edit::TextHash;
 
 use crate::buffers::{Buffers, Open, Snapshot};
 use crate::files::{self, FileError};

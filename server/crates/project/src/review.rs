@@ -37,8 +37,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::edit::{EditRefused, FilePlan, TextHash};
-use agent::file_blocks;
+use ports::edit::{EditRefused, FilePlan, TextHash};
+use ports::file_block;
 use protocol::event::ApplyOutcome;
 use protocol::review::{Decision, DecisionTarget, FileChange, HunkState, Proposal, ProposedText};
 use protocol::{HunkId, ProposalId, ToolCallId, TurnId};
@@ -622,9 +622,9 @@ impl Review {
     /// broke off, those of the file's beginning too. Only those in files of which `in_file` says so.
     pub fn pending_of(&self, call: &ToolCallId, in_file: impl Fn(&Path) -> bool) -> Vec<DecisionTarget> {
         let is_of_it = |hunk: &Hunk| hunk.calls.contains(call);
-        let is_beginning = |hunk: &Hunk| hunk.calls.iter().any(file_blocks::is_cut);
+        let is_beginning = |hunk: &Hunk| hunk.calls.iter().any(file_block::is_cut);
         self.pending(|proposal, hunk| {
-            let is_rest = file_blocks::is_block(call) && is_beginning(hunk) && proposal.hunks.iter().any(is_of_it);
+            let is_rest = file_block::is_block(call) && is_beginning(hunk) && proposal.hunks.iter().any(is_of_it);
             (is_of_it(hunk) || is_rest) && in_file(&proposal.path)
         })
     }

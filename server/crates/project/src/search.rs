@@ -17,8 +17,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agent::tool::ToolError;
 use globset::{GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
+use ports::tool::ToolError;
 use tokio_util::sync::CancellationToken;
 
 use crate::paths::Roots;

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agent::edit::TextHash;
+use ports::edit::TextHash;
 
 use crate::reader::{OnDisk, ReadError, Reader};
 use crate::text;

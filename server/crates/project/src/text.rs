@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::edit::TextHash;
+use ports::edit::TextHash;
 use sha2::{Digest, Sha256};
 use similar::TextDiff;
 

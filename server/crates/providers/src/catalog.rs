@@ -9,9 +9,9 @@ mod tests;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use agent::model::Model;
 use futures_util::future::join_all;
 use net::Clients;
+use ports::model::Model;
 use protocol::model::ModelInfo;
 
 use self::entry::Entry;

@@ -1,6 +1,6 @@
 //! What a request costs, and how an amount is written.
 
-pub use agent::model::cost;
+pub use ports::model::cost;
 
 /// An amount in US dollars as it is shown: `$0.00` for nothing, three decimals below a dollar, two from there on.
 /// What would round to nothing is `<$0.001`.

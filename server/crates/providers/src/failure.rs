@@ -2,9 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
-use agent::model::{ModelError, ModelErrorKind};
 use net::header::HeaderMap;
 use net::{HttpError, NetError, Url};
+use ports::model::{ModelError, ModelErrorKind};
 use serde_json::Value;
 
 use crate::settings::Secret;

@@ -1,4 +1,4 @@
-//! Model vendors behind the agent's port [`Model`](agent::model::Model).
+//! Model vendors behind the agent's port [`Model`](ports::model::Model).
 //!
 //! Reading order: [`catalog`] (which models there are, and which can be used), [`settings`] (what it is told: keys and
 //! hosts), `data` (what is known of models: limits, prices, abilities; the numbers are in `models.toml`), [`cost`],

@@ -7,10 +7,10 @@ mod streams;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::model::{
+use futures_util::StreamExt;
+use ports::model::{
     Message, Model, ModelError, ModelErrorKind, ModelEvent, Request, Response, Stop, ToolSpec, UserBlock,
 };
-use futures_util::StreamExt;
 use protocol::AssistantBlock;
 use protocol::content::Usage;
 use serde_json::json;

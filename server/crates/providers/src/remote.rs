@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agent::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream;
 use net::{Clients, Response, Url, is_loopback, read, sse};
+use ports::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request};
 use protocol::model::ModelInfo;
 
 use crate::failure::{Fault, Whose, error, no_client};

@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::model::{Model, ModelError, ModelEvent, ModelStream, Request};
 use async_trait::async_trait;
 use futures_util::stream;
+use ports::model::{Model, ModelError, ModelEvent, ModelStream, Request};
 use protocol::model::{ModelInfo, Price};
 
 pub use recorder::Recorder;
@@ -155,6 +155,6 @@ fn info(name: &str, context: Option<u64>) -> ModelInfo {
 }
 
 /// Counts the model's messages in a conversation.
-fn answers(messages: &[Arc<agent::model::Message>]) -> usize {
-    messages.iter().filter(|message| matches!(&***message, agent::model::Message::Assistant(_))).count()
+fn answers(messages: &[Arc<ports::model::Message>]) -> usize {
+    messages.iter().filter(|message| matches!(&***message, ports::model::Message::Assistant(_))).count()
 }

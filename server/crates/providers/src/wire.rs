@@ -24,8 +24,8 @@ pub(crate) mod testing;
 
 use std::collections::VecDeque;
 
-use agent::model::{ModelEvent, Request};
 use net::header::HeaderValue;
+use ports::model::{ModelEvent, Request};
 use protocol::ToolCallId;
 use protocol::content::Usage;
 use serde_json::{Map, Value};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
-use agent::permission::Shown;
+use permission::Shown;
 use protocol::ToolCallId;
 use protocol::terminal::{TerminalSignal, TerminalSize, Typist, Waiting};
 use tokio_util::sync::CancellationToken;

@@ -50,7 +50,7 @@ pub struct InFlight {
 pub struct Asked<'a> {
     /// How often something had been typed by then: an answer is to no question that came after another answer.
     pub typed: u64,
-    /// What a person saw of it by then ([`agent::permission::Shown::seen`]), if the command was seen to wait at a
+    /// What a person saw of it by then ([`permission::Shown::seen`]), if the command was seen to wait at a
     /// question.
     pub seen: Option<&'a str>,
 }

@@ -17,7 +17,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use agent::permission::{Redirect, ShellLine, SimpleCommand, Word};
+use permission::{Redirect, ShellLine, SimpleCommand, Word};
 use tree_sitter::{Node, ParseOptions, Parser};
 
 mod guards;

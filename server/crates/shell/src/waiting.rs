@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use agent::permission::Shown;
+use permission::Shown;
 use process::processes::Use;
 use protocol::terminal::{Certainty, Waiting};
 use rustix::termios::LocalModes;

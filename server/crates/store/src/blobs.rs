@@ -5,7 +5,7 @@ use std::fs::{self, DirEntry, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use agent::store::StoreError;
+use ports::store::StoreError;
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agent::store::StoreError;
+use ports::store::StoreError;
 use rusqlite::Connection;
 use serde::de::IgnoredAny;
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use agent::store::StoreError;
+use ports::store::StoreError;
 use rusqlite::ErrorCode;
 
 /// A failure inside the store.

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use agent::store::StoreError;
+use ports::store::StoreError;
 use protocol::SessionId;
 
 /// The longest session id, in bytes.

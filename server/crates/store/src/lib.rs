@@ -1,6 +1,6 @@
 //! What outlives the process: the sessions' logs, their blobs, and what the user granted (designs D2, D9).
 //!
-//! [`SqliteStore`] stands behind the agent's port `agent::store::Store`. It keeps everything in one data folder:
+//! [`SqliteStore`] stands behind the agent's port `ports::store::Store`. It keeps everything in one data folder:
 //!
 //! ```text
 //! azimuth.db              sessions, events, grants and settings; with -wal and -shm beside it

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use agent::store::{SessionLock, StoreError};
+use ports::store::{SessionLock, StoreError};
 use protocol::SessionId;
 
 use crate::clock;

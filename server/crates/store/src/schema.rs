@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use agent::store::StoreError;
+use ports::store::StoreError;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::error::Error;

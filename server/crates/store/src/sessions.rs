@@ -1,6 +1,6 @@
 //! The log in SQL: sessions and their events, and the summary of a session as a fold of them.
 
-use agent::store::{SessionFilter, StoreError};
+use ports::store::{SessionFilter, StoreError};
 use protocol::checkpoint::FileImage;
 use protocol::event::SeenOccasion;
 use protocol::session::{Mode, SessionInfo};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use agent::store::{SessionFilter, SessionLock, Store, StoreError};
+use ports::store::{SessionFilter, SessionLock, Store, StoreError};
 use protocol::session::SessionInfo;
 use protocol::{Event, SequencedEvent, SessionId};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};

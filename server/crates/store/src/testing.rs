@@ -1,6 +1,6 @@
 //! What the tests of this crate share.
 
-use agent::store::{SessionFilter, Store};
+use ports::store::{SessionFilter, Store};
 use protocol::content::Usage;
 use protocol::event::ApplyOutcome;
 use protocol::turn::StopReason;

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Write};
 
-use agent::store::{Store, StoreError};
+use ports::store::{Store, StoreError};
 use protocol::session::Mode;
 use protocol::{Event, SequencedEvent, SessionId};
 use serde::{Deserialize, Serialize};

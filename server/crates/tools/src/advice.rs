@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::edit::EditForm;
-use agent::tool::Tool;
-use agent::tool_names;
+use ports::edit::EditForm;
+use ports::tool::Tool;
+use ports::tool_names;
 use serde_json::Value;
 
 use crate::fixture::World;

@@ -5,9 +5,9 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::edit::{EditPlan, FilePlan, TextHash};
-use agent::tool::{Call, Output, ToolError};
 use code::edit::Edited;
+use ports::edit::{EditPlan, FilePlan, TextHash};
+use ports::tool::{Call, Output, ToolError};
 use project::files::FileError;
 use project::reader::ReadError;
 use project::review::to_line_edits;

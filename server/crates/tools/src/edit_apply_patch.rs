@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use agent::partial::PartialInput;
-use agent::tool::{DiffKind, DiffPart, ToolError};
-use agent::tool_names;
 use code::edit::Pass;
 use code::edit::patch::{Hunk, Operation, ParseError, apply, is_marker, parse};
+use ports::partial::PartialInput;
+use ports::tool::{DiffKind, DiffPart, ToolError};
+use ports::tool_names;
 use project::review::diff;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
@@ -297,7 +297,7 @@ fn one(operation: &Operation, draft: &mut Draft<'_>, services: &Services) -> Res
 
 #[cfg(test)]
 mod tests {
-    use agent::permission::Action;
+    use permission::Action;
     use project::text;
     use serde_json::json;
 

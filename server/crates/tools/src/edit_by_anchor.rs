@@ -1,8 +1,8 @@
 //! `edit_by_anchor`.
 
-use agent::tool::{DiffKind, ToolError};
-use agent::tool_names;
 use code::edit::{AnchorMode, ByAnchor, by_anchor};
+use ports::tool::{DiffKind, ToolError};
+use ports::tool_names;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -1,7 +1,7 @@
 //! `edit_create_file`.
 
-use agent::tool::{DiffKind, ToolError};
-use agent::tool_names;
+use ports::tool::{DiffKind, ToolError};
+use ports::tool_names;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -42,7 +42,7 @@ impl OneEdit for Input {
 
 #[cfg(test)]
 mod tests {
-    use agent::file_blocks::{APPEND, CREATE};
+    use ports::tool_names::{EDIT_CREATE_FILE as CREATE, EDIT_INSERT_AT_LINE as APPEND};
     use project::text;
     use serde_json::json;
 

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use agent::edit::TextHash;
-use agent::partial::{PartialInput, PartialString};
-use agent::tool::{DiffKind, ToolError};
-use agent::tool_names;
 use code::edit::hashline::{Edit, EditedLines, Excerpt, Place, Tagged, check_tags, edit_lines};
+use ports::edit::TextHash;
+use ports::partial::{PartialInput, PartialString};
+use ports::tool::{DiffKind, ToolError};
+use ports::tool_names;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -172,7 +172,7 @@ fn now(edited: &EditedLines) -> String {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use agent::permission::Action;
+    use permission::Action;
     use project::files;
     use project::reader::{Overlay, Pending};
     use project::text;

@@ -1,8 +1,8 @@
 //! `edit_insert_at_line`.
 
-use agent::tool::{DiffKind, ToolError};
-use agent::tool_names;
 use code::edit::insert_at_line;
+use ports::tool::{DiffKind, ToolError};
+use ports::tool_names;
 use project::text::normalise;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -67,7 +67,7 @@ fn ends_with(text: &str, lines: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use agent::file_blocks::APPEND;
+    use ports::tool_names::EDIT_INSERT_AT_LINE as APPEND;
     use serde_json::json;
 
     use crate::fixture::{World, write_block};

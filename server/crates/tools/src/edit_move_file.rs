@@ -1,7 +1,7 @@
 //! `edit_move_file`.
 
-use agent::tool::{DiffKind, ToolError};
-use agent::tool_names;
+use ports::tool::{DiffKind, ToolError};
+use ports::tool_names;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -1,7 +1,7 @@
 //! `edit_notebook`.
 
-use agent::tool::{DiffKind, ToolError};
 use code::edit::{CellEdit, CellKind, Edited, Pass, edit_cell};
+use ports::tool::{DiffKind, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

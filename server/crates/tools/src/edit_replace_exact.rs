@@ -1,9 +1,9 @@
 //! `edit_replace_exact`.
 
-use agent::partial::PartialInput;
-use agent::tool::{DiffKind, ToolError};
-use agent::tool_names;
 use code::edit::{exactly, may_replace, replace};
+use ports::partial::PartialInput;
+use ports::tool::{DiffKind, ToolError};
+use ports::tool_names;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -81,7 +81,7 @@ impl OneEdit for Input {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use agent::permission::Action;
+    use permission::Action;
     use project::reader::{Overlay, Pending};
     use project::text;
     use serde_json::json;

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use agent::edit::{EditPlan, FilePlan};
-use agent::permission::Action;
-use agent::tool::{Access, Call, Description, Output, ToolError};
-use agent::tool_names;
 use async_trait::async_trait;
 use code::edit::structural::{Rewritten, Rule, StructuralError, rewrite};
 use code::syntax::{Language, Parsed};
+use permission::Action;
+use ports::edit::{EditPlan, FilePlan};
+use ports::tool::{Access, Call, Description, Output, ToolError};
+use ports::tool_names;
 use project::search::Scope;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
@@ -262,7 +262,7 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
-    use agent::permission::Action;
+    use permission::Action;
     use project::paths::to_uri;
     use project::text;
     use serde_json::{Value, json};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use agent::tool::{DiffKind, ToolError};
 use code::edit::symbol::{Change, edit_symbol};
 use code::syntax::{Language, Parsed, languages};
+use ports::tool::{DiffKind, ToolError};
 use project::review::to_line_edits;
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -5,10 +5,10 @@ use std::fmt::Display;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use agent::partial::PartialInput;
-use agent::permission::Action;
-use agent::tool::{Access, Call, Description, DiffKind, DiffPart, MayLook, Output, ToolError};
 use async_trait::async_trait;
+use permission::Action;
+use ports::partial::PartialInput;
+use ports::tool::{Access, Call, Description, DiffKind, DiffPart, MayLook, Output, ToolError};
 use project::files::FileError;
 use project::reader::ReadError;
 use protocol::content::ToolKind;
@@ -42,7 +42,7 @@ pub(crate) trait OneEdit: DeserializeOwned + JsonSchema + Send + Sync + 'static 
         Self::VERB.to_owned()
     }
 
-    /// What it comes to as far as its input has arrived. See [`agent::tool::Tool::preview`].
+    /// What it comes to as far as its input has arrived. See [`ports::tool::Tool::preview`].
     fn preview(input: &PartialInput) -> Vec<DiffPart<'_>> {
         let mut parts = Vec::new();
         let mut paths: HashMap<usize, &str> = HashMap::new();
@@ -58,12 +58,12 @@ pub(crate) trait OneEdit: DeserializeOwned + JsonSchema + Send + Sync + 'static 
         parts
     }
 
-    /// How many of its places are known. See [`agent::tool::Tool::places`].
+    /// How many of its places are known. See [`ports::tool::Tool::places`].
     fn places(_input: &PartialInput) -> usize {
         0
     }
 
-    /// Looks whether they are there. See [`agent::tool::Tool::foresee`].
+    /// Looks whether they are there. See [`ports::tool::Tool::foresee`].
     fn foresee(_input: &PartialInput, _texts: &Texts<'_>) -> Result<(), ToolError> {
         Ok(())
     }
@@ -178,9 +178,9 @@ impl<E: OneEdit> Typed for Editing<E> {
 mod tests {
     use std::sync::Arc;
 
-    use agent::partial::PartialInput;
-    use agent::tool::Call;
     use code::edit::hashline::Tagged;
+    use ports::partial::PartialInput;
+    use ports::tool::Call;
     use serde_json::json;
     use tokio_util::sync::CancellationToken;
 
@@ -192,7 +192,7 @@ mod tests {
         let tool = tools.iter().find(|it| it.spec().name == tool).unwrap();
         let mut input = PartialInput::default();
         input.push(json);
-        let line = |part: &agent::tool::DiffPart<'_>| format!("{} {:?} {:?}", part.path, part.kind, part.text);
+        let line = |part: &ports::tool::DiffPart<'_>| format!("{} {:?} {:?}", part.path, part.kind, part.text);
         tool.preview(&input).iter().map(line).collect()
     }
 

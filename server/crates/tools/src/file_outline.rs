@@ -1,8 +1,8 @@
 //! `file_outline`.
 
-use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
 use code::syntax::{Listed, SymbolKind, chunks, references};
+use ports::tool::{Access, Call, Description, Output, ToolError};
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;

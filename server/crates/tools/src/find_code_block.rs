@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::{Range, RangeInclusive};
 
-use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
 use code::syntax::{Block, Language, SymbolKind, blocks, braces};
+use ports::tool::{Access, Call, Description, Output, ToolError};
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;

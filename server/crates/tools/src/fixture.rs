@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::hooks::{Chain, Hooks, ToolPoint};
-use agent::tool::{Call, Output, Tool, ToolError};
+use ports::hooks::{Chain, Hooks, ToolPoint};
+use ports::tool::{Call, Output, Tool, ToolError};
 use process::Confinement;
 use project::buffers::{Buffers, Change};
 use project::files;

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use agent::permission::{ShellLine, SimpleCommand, Word};
-use agent::tool_names;
+use permission::{ShellLine, SimpleCommand, Word};
+use ports::tool_names;
 use project::paths::Roots;
 use serde_json::{Map, Value, json};
 

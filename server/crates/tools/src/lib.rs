@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use agent::edit::{EditForm, TextHash};
-use agent::hooks::Hooks;
-use agent::tool::{Tool, ToolError};
-use agent::tool_names;
 use lang::Lang;
+use ports::edit::{EditForm, TextHash};
+use ports::hooks::Hooks;
+use ports::tool::{Tool, ToolError};
+use ports::tool_names;
 use project::paths::{self, Roots};
 use project::reader::Reader;
 use project::results::Results;
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn the_documentation_has_every_tool_and_who_is_shown_it() {
-        use agent::edit::EditForm;
+        use ports::edit::EditForm;
         let page = include_str!("../../../../docs/tools.md");
         let row = |name: &str| {
             let row = page.lines().find(|line| line.starts_with(&format!("| `{name}` |")));

@@ -1,8 +1,8 @@
 //! `line_count`.
 
-use agent::tool::{Access, Call, Description, Output, ToolError};
-use agent::tool_names;
 use async_trait::async_trait;
+use ports::tool::{Access, Call, Description, Output, ToolError};
+use ports::tool_names;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;

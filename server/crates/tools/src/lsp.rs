@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::tool::{Call, Tool, ToolError};
+use ports::tool::{Call, Tool, ToolError};
 use protocol::lang::{LangQuery, LangResult};
 
 use crate::{Services, typed};

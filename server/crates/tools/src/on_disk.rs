@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use agent::hooks::{Hooks, ToolPoint};
-use agent::tool::{Access, Output, ToolError};
 use async_trait::async_trait;
+use ports::hooks::{Hooks, ToolPoint};
+use ports::tool::{Access, Output, ToolError};
 use project::buffers::Open;
 use project::paths::{self, Roots};
 use project::reader::{OnDisk, Reader};

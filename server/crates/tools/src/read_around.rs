@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
 use code::edit::hashline::{SEPARATOR, Tagged};
+use ports::tool::{Access, Call, Description, Output, ToolError};
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -4,11 +4,11 @@ use std::fmt::Write;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use agent::permission::Action;
-use agent::tool::{Access, Call, Description, Output, ToolError};
-use agent::tool_names;
 use async_trait::async_trait;
 use code::edit::hashline::{SEPARATOR, Tagged};
+use permission::Action;
+use ports::tool::{Access, Call, Description, Output, ToolError};
+use ports::tool_names;
 use project::files::FileError;
 use project::reader::{ReadError, Source};
 use protocol::content::ToolKind;
@@ -21,7 +21,7 @@ use crate::{Services, blocking, counted, location};
 /// How many lines are given at most.
 const MAX_LINES: usize = 500;
 /// How many bytes of lines are given at most, since dispatch bounds every result
-/// ([`agent::turn::Limits`]), and lines that go on are better than lines without their middle.
+/// (`Limits` of a turn), and lines that go on are better than lines without their middle.
 pub(crate) const MAX_BYTES: usize = 48_000;
 /// How much of one line is given, in bytes; longer ones are seldom written by people.
 const MAX_LINE_BYTES: usize = 2_000;

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use agent::permission::Action;
-use agent::tool::{Access, Call, Description, Output, ToolError};
-use agent::tool_names;
 use async_trait::async_trait;
 use code::syntax::{Language, Match, Parsed, Pattern, languages};
+use permission::Action;
+use ports::tool::{Access, Call, Description, Output, ToolError};
+use ports::tool_names;
 use project::search::Scope;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use agent::permission::Action;
-use agent::tool::{Access, Call, Description, Output, ToolError};
-use agent::tool_names;
 use async_trait::async_trait;
 use code::edit::hashline::{Tag, Tagged};
+use permission::Action;
+use ports::tool::{Access, Call, Description, Output, ToolError};
+use ports::tool_names;
 use project::search::{Found, Line, LineKind, Scope, TextQuery};
 use protocol::content::{Location, ToolKind};
 use schemars::JsonSchema;

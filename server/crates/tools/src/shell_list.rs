@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use agent::permission::Action;
-use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
+use permission::Action;
+use ports::tool::{Access, Call, Description, Output, ToolError};
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::permission::Action;
-use agent::tool::{Access, Call, Description, Output, ToolError};
-use agent::tool_names;
 use async_trait::async_trait;
+use permission::Action;
+use ports::tool::{Access, Call, Description, Output, ToolError};
+use ports::tool_names;
 use protocol::content::ToolKind;
 use protocol::terminal::{Certainty, Typist};
 use schemars::JsonSchema;
@@ -231,7 +231,7 @@ fn timeout(input: &Input) -> Result<Duration, ToolError> {
 
 #[cfg(test)]
 mod tests {
-    use agent::permission::{Action, KeyFiles, Links, ShellLine, SimpleCommand, Word};
+    use permission::{Action, KeyFiles, Links, ShellLine, SimpleCommand, Word};
     use serde_json::json;
     use tokio_util::sync::CancellationToken;
 

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agent::tool::{Access, Call, Description, Output, ToolError};
-use agent::tool_names;
 use async_trait::async_trait;
+use ports::tool::{Access, Call, Description, Output, ToolError};
+use ports::tool_names;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -106,7 +106,7 @@ fn wait(input: &Input) -> Result<Duration, ToolError> {
 
 #[cfg(test)]
 mod tests {
-    use agent::permission::Action;
+    use permission::Action;
     use serde_json::json;
 
     use super::*;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use agent::permission::{Action, Typing, visible};
-use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
+use permission::{Action, Typing, visible};
+use ports::tool::{Access, Call, Description, Output, ToolError};
 use protocol::content::ToolKind;
 use protocol::terminal::{Certainty, Typist};
 use schemars::JsonSchema;

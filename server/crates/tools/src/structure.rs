@@ -4,10 +4,10 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agent::edit::TextHash;
-use agent::permission::Action;
-use agent::tool::{Call, Description, Output, ToolError};
 use code::syntax::{Language, MAX_SYMBOLS, Outline, ParseError, Parsed};
+use permission::Action;
+use ports::edit::TextHash;
+use ports::tool::{Call, Description, Output, ToolError};
 use project::reader::Source;
 
 use crate::read_file::{MAX_BYTES, in_words};

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::permission::{self, Action, KeyFiles, ShellLine};
-use agent::tool::{Call, ToolError};
+use permission::{self, Action, KeyFiles, ShellLine};
+use ports::tool::{Call, ToolError};
 use project::{answers, paths, search};
 use protocol::TerminalId;
 use protocol::terminal::{Certainty, Ready};

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::model::ToolSpec;
-use agent::partial::PartialInput;
-use agent::tool::{Access, Call, Description, DiffPart, MayLook, Output, Tool, ToolError};
 use async_trait::async_trait;
+use ports::model::ToolSpec;
+use ports::partial::PartialInput;
+use ports::tool::{Access, Call, Description, DiffPart, MayLook, Output, Tool, ToolError};
 use project::answers::Looks;
 use protocol::content::ToolKind;
 use schemars::generate::SchemaSettings;
@@ -223,7 +223,7 @@ fn parse<I: DeserializeOwned>(input: &Value) -> Result<I, ToolError> {
 
 #[cfg(test)]
 mod tests {
-    use agent::permission::Action;
+    use permission::Action;
     use serde::Deserialize;
     use serde_json::json;
     use tokio_util::sync::CancellationToken;

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agent::edit::{EditPlan, FilePlan, TextHash};
-use agent::hooks::{Hooks, ToolPoint};
-use agent::permission::Action;
-use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
+use permission::Action;
+use ports::edit::{EditPlan, FilePlan, TextHash};
+use ports::hooks::{Hooks, ToolPoint};
+use ports::tool::{Access, Call, Description, Output, ToolError};
 use project::files::FileError;
 use project::reader::{ReadError, Reader};
 use project::text;

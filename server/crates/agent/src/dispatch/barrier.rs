@@ -1,12 +1,12 @@
 //! The command barrier: a command sees the disk, so what is not there yet is settled before one runs.
 
+use ports::session::Unsettled;
+use ports::tool::Description;
 use protocol::permission::{PermissionAbout, PermissionOptionKind};
 
 use super::question::{Question, Reply};
 use super::{Gate, Outcome};
 use crate::history::OpenCall;
-use crate::session::Unsettled;
-use crate::tool::Description;
 use crate::wait::with_grace;
 
 const SETTLE: &str = "settle_and_run";

@@ -1,12 +1,12 @@
 //! Questions to the user, and what their answers mean.
 
+use permission::{Action, Rule, scope_in_words, session_scope_in_words};
+use ports::session::Answer;
 use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind, PermissionRequest};
 use protocol::{PermissionId, ToolCallId};
 
 use super::Gate;
 use crate::history::OpenCall;
-use crate::permission::{Action, Rule, scope_in_words, session_scope_in_words};
-use crate::session::Answer;
 use crate::wait::until_cancelled;
 
 /// The option that keeps a rule for the project.

@@ -1,9 +1,9 @@
 //! How prompts, mentions and notes read to the model.
 
+use ports::model::UserBlock;
 use protocol::checkpoint::{Direction, RestoreOutcome, RestoredFile};
 use protocol::{PromptBlock, Range};
 
-use crate::model::UserBlock;
 use crate::tags::{self, NOTE};
 use crate::uri::path_of;
 

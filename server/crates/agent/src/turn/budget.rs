@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use ports::model::{Message, ToolSpec, UserBlock};
 use protocol::content::Usage;
 use protocol::model::ModelInfo;
 use protocol::{AssistantBlock, ToolCallId};
 use serde_json::Value;
 
 use crate::history::{History, TRIMMED};
-use crate::model::{Message, ToolSpec, UserBlock};
 
 /// The longest answer asked for; what it reserves is lost to the conversation.
 const LONGEST_ANSWER: u64 = 32_000;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use ports::partial::PartialInput;
+use ports::tool::{Call, DiffKind, DiffPart, Tool, ToolError};
 use protocol::{AssistantBlock, Event, MessageId, ToolCallId};
 
 use crate::dispatch::Gate;
 use crate::file_blocks::{self, Parser, Piece};
-use crate::partial::PartialInput;
-use crate::tool::{Call, DiffKind, DiffPart, Tool, ToolError};
 
 /// How much of one call's diff is shown, in bytes. The hunks that it proposes show all of it.
 const LONGEST: usize = 64 << 10;
@@ -287,8 +287,9 @@ impl LiveDiff {
 
 #[cfg(test)]
 mod tests {
+    use ports::tool::DiffKind::{Added, Marked, Place, Removed};
+
     use super::*;
-    use crate::tool::DiffKind::{Added, Marked, Place, Removed};
 
     fn part<'a>(path: &'a str, kind: DiffKind, text: &'a str) -> DiffPart<'a> {
         DiffPart { path, kind, text }

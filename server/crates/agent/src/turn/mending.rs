@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use ports::session::NewErrors;
 use protocol::Event;
 use protocol::event::Severity;
 
 use super::Turn;
-use crate::session::NewErrors;
 use crate::wait::until_cancelled;
 
 /// So many new errors are named if a turn ends with them.

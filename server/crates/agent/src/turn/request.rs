@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use ports::hooks::Hooks;
+use ports::model::{Message, ModelError, ModelErrorKind, ModelEvent, Request, Response, Stop, UserBlock};
 use protocol::content::Usage;
 use protocol::event::Severity;
 use protocol::turn::StopReason;
@@ -13,8 +15,6 @@ use super::live::{Doomed, LiveCalls, LiveText};
 use super::retry::{Failures, Next};
 use super::{End, Turn};
 use crate::file_blocks;
-use crate::hooks::Hooks;
-use crate::model::{Message, ModelError, ModelErrorKind, ModelEvent, Request, Response, Stop, UserBlock};
 use crate::wait::until_cancelled;
 
 /// How often in a row an answer is stopped before its end; the next is heard out, so that there is one.

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
-use crate::model::ModelErrorKind;
+use ports::model::ModelErrorKind;
 
 /// How often in a row a request is tried again. A request that succeeds begins a new count.
 const RETRIES: u32 = 3;

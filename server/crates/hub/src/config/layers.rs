@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agent::permission::{Rule, SourcedRule};
+use permission::{Rule, SourcedRule};
 use protocol::permission::RuleOrigin;
 use protocol::settings::{May, Setting};
 use serde_json::Value;

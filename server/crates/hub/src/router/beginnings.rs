@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::permission::denied_reading;
 use agent::workflow;
 use code::syntax::Language;
+use permission::denied_reading;
 use project::paths::{self, Roots};
 use project::reader::{NoOverlay, Reader};
 use protocol::beginnings::{

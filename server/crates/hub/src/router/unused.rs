@@ -1,6 +1,6 @@
 //! Sessions in which nothing was said, left by processes that were killed: who ends in peace deletes its own.
 
-use agent::store::{SessionFilter, Store, StoreError};
+use ports::store::{SessionFilter, Store, StoreError};
 use protocol::content::Usage;
 use protocol::session::SessionInfo;
 

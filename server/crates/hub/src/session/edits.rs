@@ -15,8 +15,8 @@ mod settling;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::edit::{EditPlan, EditRefused, Proposed, TextHash};
-use agent::session::Unsettled;
+use ports::edit::{EditPlan, EditRefused, Proposed, TextHash};
+use ports::session::Unsettled;
 use project::buffers::Open;
 use project::paths;
 use project::review::{Application, Base, DecideError, Note, Review};

@@ -14,9 +14,9 @@ mod trusting;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use agent::permission::Rule;
-use agent::session::{Answer, GrantScope};
-use agent::store::{Store, StoreError};
+use permission::Rule;
+use ports::session::{Answer, GrantScope};
+use ports::store::{Store, StoreError};
 use protocol::event::Severity;
 use protocol::mode::{Mode, Runs};
 use protocol::permission::{

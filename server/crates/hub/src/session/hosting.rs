@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use agent::store::StoreError;
+use ports::store::StoreError;
 use protocol::{ErrorCode, SessionId, TerminalId};
 use tokio::sync::mpsc;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agent::store::{SessionLock, Store, StoreError};
+use ports::store::{SessionLock, Store, StoreError};
 use process::Confinement;
 use project::baseline::Baseline;
 use project::paths::{self, Roots};

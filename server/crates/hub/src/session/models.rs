@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent::model::Model;
+use ports::model::Model;
 use protocol::ErrorCode;
 
 use crate::Error;

@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agent::session::NewErrors;
 use futures_util::future::join_all;
 use lang::Source;
 use lang::delta::Delta;
+use ports::session::NewErrors;
 use project::paths::Roots;
 use project::reader::{FileText, Overlay, Pending, ReadError, Reader};
 use project::search::Search;

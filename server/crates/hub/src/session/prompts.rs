@@ -18,8 +18,8 @@ mod waiting;
 
 use std::collections::VecDeque;
 
-use agent::session::{Answer, Interjection};
 use agent::turn::TurnOutcome;
+use ports::session::{Answer, Interjection};
 use protocol::permission::PermissionRequest;
 use protocol::terminal::Done;
 use protocol::turn::{TurnStartParams, TurnStartResult};

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use ::lang::Source;
 use agent::commands::{self, CommandSet};
-use agent::hooks::Chain;
-use agent::tool::Tool;
 use agent::toolset::ToolSet;
+use ports::hooks::Chain;
+use ports::tool::Tool;
 use project::paths::Roots;
 use project::reader::Reader;
 use project::results::Results;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::Path;
 use std::time::SystemTime;
 
-use agent::edit::TextHash;
 use agent::history::History;
+use ports::edit::TextHash;
 use project::paths;
 use project::text::hash;
 use protocol::checkpoint::{ChangedFile, FileImage, RestoredFile};

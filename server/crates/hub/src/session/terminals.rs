@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, UNIX_EPOCH};
 
-use agent::store::Store;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use ports::store::Store;
 use protocol::event::Severity;
 use protocol::terminal::{
     Done, RunningCommand, SandboxMode, TerminalAckParams, TerminalCloseParams, TerminalInfo, TerminalKillParams,

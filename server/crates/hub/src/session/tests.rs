@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agent::commands::CommandSet;
-use agent::hooks::Chain;
 use agent::toolset::ToolSet;
 use async_trait::async_trait;
+use ports::hooks::Chain;
 use project::paths::Roots;
 use project::reader::Reader;
 use project::results::Results;

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agent::edit::TextHash;
-use agent::store::Store;
+use ports::edit::TextHash;
+use ports::store::Store;
 use project::baseline::Baseline;
 use project::buffers::{Buffers, Open, Snapshot};
 use project::paths::Roots;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agent::permission::{KeyFiles, is_for_keys};
 use ignore::{DirEntry, WalkBuilder};
+use permission::{KeyFiles, is_for_keys};
 
 use super::walk::{ALWAYS_IGNORED, WouldMeet};
 use crate::answers;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::model::Model;
 use net::Clients;
+use ports::model::Model;
 use protocol::model::{ModelInfo, Price};
 
 use super::bare;

@@ -1,5 +1,5 @@
-use agent::model::{ModelErrorKind, ModelStream, Request};
 use async_trait::async_trait;
+use ports::model::{ModelErrorKind, ModelStream, Request};
 
 use super::*;
 use crate::wire::testing::{request, says};
@@ -165,7 +165,7 @@ impl Model for Fake {
         &self.0
     }
 
-    async fn stream(&self, _: Request) -> Result<ModelStream, agent::model::ModelError> {
+    async fn stream(&self, _: Request) -> Result<ModelStream, ports::model::ModelError> {
         Ok(Box::pin(futures_util::stream::empty()))
     }
 }

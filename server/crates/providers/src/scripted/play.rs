@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::history::INTERRUPTED;
-use agent::model::{Message, ModelError, ModelErrorKind, ModelEvent, Response, Stop};
+use ports::model::{Message, ModelError, ModelErrorKind, ModelEvent, Response, Stop};
+use ports::tool::INTERRUPTED;
 use protocol::{AssistantBlock, ToolCallId, ToolResult};
 use regex::{Regex, RegexBuilder};
 

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use agent::model::{Model, ModelError, ModelEvent, ModelStream, Request};
 use async_trait::async_trait;
 use futures_util::StreamExt;
+use ports::model::{Model, ModelError, ModelEvent, ModelStream, Request};
 use protocol::model::ModelInfo;
 
 use super::recording::{Failure, Line, digest};

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::model::{Message, ModelError, ModelErrorKind, ModelEvent, Response, Stop, UserBlock};
+use ports::model::{Message, ModelError, ModelErrorKind, ModelEvent, Response, Stop, UserBlock};
 use protocol::content::Usage;
 use protocol::{AssistantBlock, ToolCallId};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
-use agent::model::{Message, Model, ModelError, ModelErrorKind, ModelEvent, Response, Stop};
 use futures_util::StreamExt;
+use ports::model::{Message, Model, ModelError, ModelErrorKind, ModelEvent, Response, Stop};
 use protocol::content::Usage;
 use protocol::{AssistantBlock, ToolResult};
 use serde_json::json;
@@ -141,7 +141,7 @@ async fn calls_that_the_servers_end_interrupted_are_made_again() {
         let go_on = says("Go on from where you stopped.");
         [says("go"), Message::Assistant(vec![made]), Message::ToolResults(results), go_on]
     };
-    let lost = interrupted(vec![result("step1-1", agent::history::INTERRUPTED)]);
+    let lost = interrupted(vec![result("step1-1", ports::tool::INTERRUPTED)]);
     let again = answer(&tour(), &lost).await.unwrap();
     assert_eq!(again.content[1], text("I look for it."));
     let done = interrupted(vec![result("step1-1", "a.rs:1: x")]);

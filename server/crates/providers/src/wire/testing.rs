@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent::model::{Message, ModelEvent, Request, Response, ToolSpec, UserBlock};
+use ports::model::{Message, ModelEvent, Request, Response, ToolSpec, UserBlock};
 use protocol::content::Usage;
 use protocol::{AssistantBlock, ToolCallId, ToolResult};
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! Texts that this grammar and the shell could read differently. Whoever hides a command there is asked about it.
 
-use agent::permission::Word;
-use agent::unseen;
 use code::syntax::is_fatal_to_bash;
+use permission::Word;
+use permission::unseen;
 use tree_sitter::Node;
 
 use super::wrappers::is_variable;

@@ -1,7 +1,7 @@
 //! What a loop's variable is in the rounds of a `for`: its body is listed once for each word that it goes through, with
 //! that word in the variable's place, where nothing else in the line can set the variable.
 
-use agent::permission::Word;
+use permission::Word;
 use tree_sitter::Node;
 
 use super::wrappers::is_variable;

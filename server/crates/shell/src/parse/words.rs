@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use agent::permission::Word;
+use permission::Word;
 use tree_sitter::Node;
 
 use super::{Unclear, Walk, children, guards, text as text_of};

@@ -1,6 +1,6 @@
 //! What a command runs in truth: some programs and builtins run what their arguments say.
 
-use agent::permission::{Redirect, SimpleCommand, Word};
+use permission::{Redirect, SimpleCommand, Word};
 
 use super::{Unclear, guards};
 

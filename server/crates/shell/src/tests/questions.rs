@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agent::permission::{Action, Case, Rules, Surroundings, Typing, Verdict, judge};
+use permission::{Action, Case, Rules, Surroundings, Typing, Verdict, judge};
 use protocol::session::Mode;
 use protocol::terminal::{Certainty, Waiting};
 use serde_json::Value;

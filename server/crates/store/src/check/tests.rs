@@ -3,8 +3,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use ports::store::Store;
+
 use super::*;
-use agent::store::Store;
 
 use crate::testing::{deltas, session, store};
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use agent::store::{SessionFilter, Store, StoreError};
+use ports::store::{SessionFilter, Store, StoreError};
 use proptest::prelude::{any, prop_assert, proptest};
 use proptest::test_runner::{Config, RngSeed};
 use protocol::{SequencedEvent, SessionId};

@@ -1,6 +1,6 @@
 //! Tests of the log: what is appended is what is read.
 
-use agent::store::{Store, StoreError};
+use ports::store::{Store, StoreError};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Lines};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use agent::store::{Store, StoreError};
+use ports::store::{Store, StoreError};
 use protocol::SessionId;
 use tempfile::TempDir;
 

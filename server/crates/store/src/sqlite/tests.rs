@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::time::SystemTime;
 
-use agent::store::{SessionFilter, Store, StoreError};
+use ports::store::{SessionFilter, Store, StoreError};
 use protocol::{Event, SessionId};
 
 use crate::SqliteStore;

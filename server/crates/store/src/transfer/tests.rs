@@ -1,4 +1,4 @@
-use agent::store::{Store, StoreError};
+use ports::store::{Store, StoreError};
 use protocol::SessionId;
 
 use crate::SqliteStore;

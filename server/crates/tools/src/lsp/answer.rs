@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::tool::Output;
+use ports::tool::Output;
 use project::paths;
 use protocol::lang::{LangLocation, LangResult, LangStatus};
 

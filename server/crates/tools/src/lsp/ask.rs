@@ -5,10 +5,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::permission::Action;
-use agent::tool::{Access, Call, Description, Output, Tool, ToolError};
-use agent::tool_names;
 use async_trait::async_trait;
+use permission::Action;
+use ports::tool::{Access, Call, Description, Output, Tool, ToolError};
+use ports::tool_names;
 use project::paths;
 use protocol::Position;
 use protocol::content::ToolKind;

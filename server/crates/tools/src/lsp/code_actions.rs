@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use agent::permission::Action;
-use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
+use permission::Action;
+use ports::tool::{Access, Call, Description, Output, ToolError};
 use project::paths;
 use protocol::content::ToolKind;
 use protocol::lang::{LangAction, LangAnswer, LangQuery};

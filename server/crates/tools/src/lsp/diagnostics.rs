@@ -3,9 +3,9 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use agent::permission::Action;
-use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
+use permission::Action;
+use ports::tool::{Access, Call, Description, Output, ToolError};
 use project::paths;
 use project::search::Scope;
 use protocol::content::ToolKind;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use agent::edit::TextHash;
-use agent::tool::{Call, Output, ToolError};
 use lang::edited as apply;
+use ports::edit::TextHash;
+use ports::tool::{Call, Output, ToolError};
 use project::buffers::Open;
 use project::paths;
 use project::reader::ReadError;

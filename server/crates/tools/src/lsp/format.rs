@@ -1,9 +1,9 @@
 //! `lsp_format`.
 
-use agent::permission::Action;
-use agent::tool::{Access, Call, Description, Output, ToolError};
-use agent::tool_names;
 use async_trait::async_trait;
+use permission::Action;
+use ports::tool::{Access, Call, Description, Output, ToolError};
+use ports::tool_names;
 use project::paths;
 use protocol::content::ToolKind;
 use protocol::lang::{LangAnswer, LangQuery};

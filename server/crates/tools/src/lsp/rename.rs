@@ -1,8 +1,8 @@
 //! `lsp_rename`.
 
-use agent::permission::Action;
-use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
+use permission::Action;
+use ports::tool::{Access, Call, Description, Output, ToolError};
 use protocol::content::ToolKind;
 use protocol::lang::{LangAnswer, LangQuery};
 

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use agent::permission::Action;
-use agent::tool::{Access, Call, Description, Output, ToolError};
-use agent::tool_names;
 use async_trait::async_trait;
 use lang::OwnServers;
 use lang::pool::{ServerState, ServerStatus};
+use permission::Action;
+use ports::tool::{Access, Call, Description, Output, ToolError};
+use ports::tool_names;
 use project::paths;
 use protocol::content::ToolKind;
 use protocol::lang::LangQuery;

@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use agent::edit::TextHash;
-use agent::tool::{Call, ToolError};
 use code::syntax::{Language, Outline, Parsed, numbered};
 use lang::{Place, PlaceError, name_within, names_of, word_at};
+use ports::edit::TextHash;
+use ports::tool::{Call, ToolError};
 use project::paths;
 use project::search::Scope;
 use project::text::{LineIndex, PositionEncoding};

@@ -1,6 +1,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ports::model::{Message, ModelErrorKind};
+use ports::session::{Answer, Interjection, Unsettled};
+use ports::tool::Access;
 use protocol::content::Usage;
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event, PromptBlock};
@@ -8,9 +11,6 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::fakes::{Does, Left, Stage, Steps, answer, breaking, call, hanging, note, says, started};
-use crate::model::{Message, ModelErrorKind};
-use crate::session::{Answer, Interjection, Unsettled};
-use crate::tool::Access;
 
 /// A turn with everything in it: retries, words meanwhile, reads side by side, an edit, a question, the barrier.
 fn eventful(steps: Steps) -> Stage {

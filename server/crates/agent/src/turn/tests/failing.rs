@@ -1,5 +1,10 @@
 use std::time::Duration;
 
+use ports::model::ModelErrorKind::{
+    ContextOverflow, Garbage, Incomplete, OrphanedToolCalls, RateLimited, Rejected, Transient, Unauthorized,
+    UnreadableCall,
+};
+use ports::model::{Message, Request};
 use protocol::Event;
 use protocol::content::Usage;
 use protocol::turn::StopReason;
@@ -7,11 +12,6 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::fakes::{Stage, answer, breaking, call, ending_early, failure, says};
-use crate::model::ModelErrorKind::{
-    ContextOverflow, Garbage, Incomplete, OrphanedToolCalls, RateLimited, Rejected, Transient, Unauthorized,
-    UnreadableCall,
-};
-use crate::model::{Message, Request};
 
 #[tokio::test(start_paused = true)]
 async fn what_may_pass_is_tried_again_after_a_growing_wait() {

@@ -7,6 +7,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
+use permission::{Action, KeyFiles, Links, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Word};
+use ports::edit::{EditPlan, EditRefused, FilePlan, Proposed};
+use ports::hooks::{Chain, Hooks};
+use ports::model::{
+    Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request, Response, Stop, ToolSpec,
+};
+use ports::partial::PartialInput;
+use ports::session::{Answer, GrantScope, Interjection, NewErrors, Session, Unsettled};
+use ports::tool::{Access, Call, Description, DiffKind, DiffPart, MayLook, Output, Tool, ToolError};
 use protocol::content::{ToolKind, Usage};
 use protocol::model::{ModelInfo, Price};
 use protocol::permission::PermissionRequest;
@@ -16,17 +25,8 @@ use protocol::{AssistantBlock, Event, PermissionId, PromptBlock, SessionId, Tool
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::edit::{EditPlan, EditRefused, FilePlan, Proposed};
 use crate::history::History;
 use crate::history::tests::problem;
-use crate::hooks::{Chain, Hooks};
-use crate::model::{
-    Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request, Response, Stop, ToolSpec,
-};
-use crate::partial::PartialInput;
-use crate::permission::{Action, KeyFiles, Links, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Word};
-use crate::session::{Answer, GrantScope, Interjection, NewErrors, Session, Unsettled};
-use crate::tool::{Access, Call, Description, DiffKind, DiffPart, MayLook, Output, Tool, ToolError};
 use crate::toolset::ToolSet;
 use crate::turn::{Limits, TurnContext, TurnOutcome, run};
 
@@ -230,8 +230,8 @@ pub(super) struct LoggedSession {
 
 #[async_trait]
 impl Session for LoggedSession {
-    fn surroundings(&self) -> crate::permission::Surroundings {
-        crate::permission::Surroundings::default()
+    fn surroundings(&self) -> permission::Surroundings {
+        permission::Surroundings::default()
     }
 
     fn record(&self, event: Event) {

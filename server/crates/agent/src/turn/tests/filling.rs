@@ -1,3 +1,5 @@
+use ports::model::{Message, ModelErrorKind};
+use ports::tool::Access;
 use protocol::Event;
 use protocol::event::Severity;
 use protocol::turn::StopReason;
@@ -5,8 +7,6 @@ use serde_json::json;
 
 use super::fakes::{Does, Script, Stage, answer, call, failure, says};
 use crate::history::TRIMMED;
-use crate::model::{Message, ModelErrorKind};
-use crate::tool::Access;
 
 /// Rounds that each read about 10 KB, and an end.
 fn reading(rounds: usize) -> Vec<Script> {

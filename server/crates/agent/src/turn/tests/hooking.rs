@@ -3,14 +3,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use ports::hooks::{Chain, Hooks, PromptPoint, ToolPoint, TurnPoint};
+use ports::tool::{Output, ToolError};
 use protocol::content::Usage;
 use protocol::turn::StopReason;
 use protocol::{Event, SessionId, TurnId};
 use serde_json::json;
 
 use super::fakes::{Left, Script, Stage, Steps, answer, call, says};
-use crate::hooks::{Chain, Hooks, PromptPoint, ToolPoint, TurnPoint};
-use crate::tool::{Output, ToolError};
 
 fn one_command() -> Vec<Script> {
     vec![answer(vec![call("x", "shell", json!({ "line": "make" }))]), answer(vec![says("done")])]

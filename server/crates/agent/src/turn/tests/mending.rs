@@ -1,13 +1,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ports::model::{ModelErrorKind, Stop};
+use ports::session::NewErrors;
 use protocol::Event;
 use protocol::turn::StopReason;
 use serde_json::json;
 
 use super::fakes::{Left, Script, Stage, answer, call, ending, failure, hanging, note, says};
-use crate::model::{ModelErrorKind, Stop};
-use crate::session::NewErrors;
 
 fn edits() -> Script {
     answer(vec![call("a", "edit", json!({}))])

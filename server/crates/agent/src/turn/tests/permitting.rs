@@ -1,3 +1,5 @@
+use ports::edit::EditRefused;
+use ports::session::{Answer, Unsettled};
 use protocol::Event;
 use protocol::permission::PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
 use protocol::permission::RuleOrigin;
@@ -6,8 +8,6 @@ use protocol::turn::StopReason;
 use serde_json::json;
 
 use super::fakes::{Left, Script, Stage, answer, call, says};
-use crate::edit::EditRefused;
-use crate::session::{Answer, Unsettled};
 
 fn selected(option: &str) -> Answer {
     Answer::Selected { option_id: option.to_owned(), message: None }

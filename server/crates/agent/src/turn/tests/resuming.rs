@@ -1,12 +1,12 @@
 //! Going on with a turn that was interrupted within its calls.
 
+use ports::tool::INTERRUPTED;
 use protocol::content::Usage;
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event, ToolCallId};
 use serde_json::json;
 
 use super::fakes::{Stage, answer, call, says, started};
-use crate::history::INTERRUPTED;
 
 /// A turn that made these calls, let those of `begun` through the gate, and was killed; then one that goes on with it.
 fn cut_off(calls: Vec<AssistantBlock>, begun: &[&str]) -> Stage {

@@ -1,3 +1,7 @@
+use ports::model::ModelErrorKind::{Incomplete, Rejected};
+use ports::model::{Message, Stop, UserBlock};
+use ports::session::Answer;
+use ports::tool::Access;
 use protocol::Event;
 use protocol::content::Usage;
 use protocol::session::Mode;
@@ -5,10 +9,6 @@ use protocol::turn::StopReason;
 use serde_json::{Value, json};
 
 use super::fakes::{Does, Left, Script, Stage, answer, breaking, call, calling, ending, says, started};
-use crate::model::ModelErrorKind::{Incomplete, Rejected};
-use crate::model::{Message, Stop, UserBlock};
-use crate::session::Answer;
-use crate::tool::Access;
 use crate::turn::Limits;
 
 #[tokio::test(start_paused = true)]

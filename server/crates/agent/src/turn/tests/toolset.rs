@@ -2,13 +2,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
+use ports::hooks::{Hooks, TurnPoint};
+use ports::tool::Access;
 use protocol::Event;
 use protocol::session::Mode;
 use serde_json::json;
 
 use super::fakes::{Does, Left, Stage, answer, call, says};
-use crate::hooks::{Hooks, TurnPoint};
-use crate::tool::Access;
 use crate::toolset::ToolSet;
 
 type Change = Box<dyn FnMut(&ToolSet) + Send>;

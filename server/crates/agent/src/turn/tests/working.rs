@@ -1,13 +1,13 @@
 use std::sync::Arc;
 
+use ports::model::{Message, Stop};
+use ports::session::Interjection;
+use ports::tool::{Access, ToolError};
 use protocol::turn::StopReason;
 use protocol::{Event, PromptBlock};
 use serde_json::json;
 
 use super::fakes::{Does, Left, Script, Stage, answer, call, ending, note, says, started};
-use crate::model::{Message, Stop};
-use crate::session::Interjection;
-use crate::tool::{Access, ToolError};
 
 fn steer(text: &str) -> Interjection {
     let prompt = vec![PromptBlock::Text { text: text.to_owned() }];

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent::store::Store;
+use ports::store::Store;
 use protocol::methods;
 use protocol::terminal::Done;
 

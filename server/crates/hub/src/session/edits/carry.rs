@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::edit::TextHash;
-use agent::store::{Store, StoreError};
+use ports::edit::TextHash;
+use ports::store::{Store, StoreError};
 use project::buffers::{Buffers, Open, Snapshot};
 use project::files::{self, FileError, Whole};
 use project::paths::{self, Roots};

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::store::Store;
+use ports::store::Store;
 use project::buffers::Open;
 use project::files;
 use project::review::{Application, Base, Landed};

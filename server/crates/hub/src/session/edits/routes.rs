@@ -5,9 +5,9 @@ use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::edit::{EditPlan, EditRefused, Proposed};
-use agent::session::Unsettled;
 use futures_util::FutureExt;
+use ports::edit::{EditPlan, EditRefused, Proposed};
+use ports::session::Unsettled;
 use project::buffers::Open;
 use project::paths;
 use project::review::{Application, Note, Review};
@@ -129,7 +129,7 @@ impl Session {
         let (edits, Context { state, reading, .. }) = self.edits();
         // A file of which the rest is missing waits for it, so that nothing is cut short.
         let applied = gate::accepts(state, &reading.roots, files.iter().map(PathBuf::as_path))
-            && !agent::file_blocks::is_cut(call);
+            && !ports::file_block::is_cut(call);
         let proposed = match edits.take_plan(call, plan, bases, applied, reading) {
             Ok(proposed) => proposed,
             Err(error) => return edits.refuse_plan(files, error, reply, reading),

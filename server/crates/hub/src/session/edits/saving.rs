@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::edit::TextHash;
+use ports::edit::TextHash;
 use project::buffers::{Buffers, Open, Snapshot};
 use project::paths::Roots;
 

@@ -1,4 +1,4 @@
-use agent::edit::FilePlan;
+use ports::edit::FilePlan;
 use project::files;
 use protocol::content::ToolKind;
 use protocol::review::Decision;

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use agent::store::{Store, StoreError};
+use ports::store::{Store, StoreError};
 use project::paths::{self, Roots};
 use protocol::review::AutoScope;
 

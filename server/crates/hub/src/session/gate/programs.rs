@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use agent::session::Answer;
 use async_trait::async_trait;
 use lang::brought::{Brought, Gate};
+use ports::session::Answer;
 use project::paths;
 use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind, PermissionRequest};
 use protocol::{PermissionId, TurnId};

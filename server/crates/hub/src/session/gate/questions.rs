@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agent::session::Answer;
+use ports::session::Answer;
 use protocol::permission::{PermissionAbout, PermissionAnswerParams, PermissionOutcome, PermissionRequest};
 use protocol::{ErrorCode, Event, PermissionId, ToolCallId};
 use tokio::sync::oneshot;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent::session::Answer;
+use ports::session::Answer;
 use protocol::mode::{Mode, Runs};
 use protocol::permission::{PermissionAnswerParams, PermissionAnswerResult, PermissionRequest};
 use protocol::review::{AutoScope, ReviewAutoParams};

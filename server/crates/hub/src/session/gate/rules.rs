@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use agent::permission::{self, Rule, Rules, SourcedRule};
-use agent::session::GrantScope;
-use agent::store::{Store, StoreError};
+use permission::{self, Rule, Rules, SourcedRule};
+use ports::session::GrantScope;
+use ports::store::{Store, StoreError};
 use project::paths::Roots;
 use project::search::{MayRead, Search};
 use protocol::ErrorCode;

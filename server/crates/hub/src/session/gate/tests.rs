@@ -37,7 +37,7 @@ impl World {
     /// The rules in force that allow something, and those that ask.
     fn rules(&self) -> (Vec<String>, Vec<String>) {
         let rules = self.gate.rules().get();
-        let words = |rules: &[agent::permission::SourcedRule]| rules.iter().map(|it| it.rule.to_string()).collect();
+        let words = |rules: &[permission::SourcedRule]| rules.iter().map(|it| it.rule.to_string()).collect();
         (words(&rules.allow), words(&rules.ask))
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agent::session::{Answer, Session};
+use ports::session::{Answer, Session};
 use tokio::sync::mpsc;
 
 use super::Message;

@@ -8,10 +8,10 @@ use agent::commands::built_in::{
     Auto, BuiltIn, ChooseMode, ChooseModel, Conversations, Costs, Help, New, Permissions, Redo, Resume, Trust, Undo,
 };
 use agent::commands::{Command, Invocation, Words};
-use agent::model::Model;
-use agent::store::SessionFilter;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
+use ports::model::Model;
+use ports::store::SessionFilter;
 use project::paths;
 use protocol::checkpoint::{
     CheckpointFile, CheckpointListParams, CheckpointPreviewParams, CheckpointRestoreParams, CheckpointState,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent::commands::{Choice, Choices, Known, TokenKind};
-use agent::store::SessionFilter;
+use ports::store::SessionFilter;
 use project::paths;
 use protocol::session::{CompletionItem, CompletionKind, PromptCompleteParams, PromptCompleteResult};
 use tokio_util::sync::CancellationToken;

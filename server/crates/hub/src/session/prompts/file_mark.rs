@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use agent::store::Store;
+use ports::store::Store;
 use protocol::SessionId;
 
 use crate::feed::blocking;

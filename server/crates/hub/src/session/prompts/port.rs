@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use agent::edit::{EditPlan, EditRefused, Proposed};
-use agent::permission::{Rule, Rules, Surroundings};
-use agent::session::{Answer, GrantScope, Interjection, NewErrors, Unsettled};
-use agent::store::StoreError;
 use async_trait::async_trait;
+use permission::{Rule, Rules, Surroundings};
+use ports::edit::{EditPlan, EditRefused, Proposed};
+use ports::session::{Answer, GrantScope, Interjection, NewErrors, Unsettled};
+use ports::store::StoreError;
 use project::results::Results;
 use protocol::permission::PermissionRequest;
 use protocol::{Event, PermissionId, SessionId, ToolCallId, TurnId};
@@ -45,7 +45,7 @@ impl Port {
 }
 
 #[async_trait]
-impl agent::session::Session for Port {
+impl ports::session::Session for Port {
     fn record(&self, event: Event) {
         let _ = self.own.send(Own::Prompts(Message::Record(self.turn.clone(), event)));
     }

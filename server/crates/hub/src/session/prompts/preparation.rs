@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agent::commands::Commands;
-use agent::edit::EditForm;
-use agent::hooks::Chain;
-use agent::model::{Model, ToolSpec};
-use agent::permission::Rules;
-use agent::session::Answer;
 use agent::toolset::ToolSet;
+use permission::Rules;
+use ports::edit::EditForm;
+use ports::hooks::Chain;
+use ports::model::{Model, ToolSpec};
+use ports::session::Answer;
 use project::paths::Roots;
 use project::reader::Reader;
 use project::seen::Seen;

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent::commands::{Commands, Invocation};
-use agent::edit::EditForm;
-use agent::hooks::{Hooks, PromptPoint};
-use agent::model::{Model, ToolSpec};
-use agent::permission::{Rules, denied_reading};
 use agent::prompt::{Environment, PromptParts, Section};
 use agent::toolset::ToolSet;
+use permission::{Rules, denied_reading};
+use ports::edit::EditForm;
+use ports::hooks::{Hooks, PromptPoint};
+use ports::model::{Model, ToolSpec};
 use project::paths::{self, Roots};
 use project::reader::Reader;
 use project::seen::Seen;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use agent::session::{Answer, Interjection};
 use agent::user_command;
+use ports::session::{Answer, Interjection};
 use protocol::terminal::Done;
 use protocol::turn::{
     StopReason, TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnStartParams, TurnStartResult,

@@ -5,10 +5,10 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use agent::edit::EditForm;
 use agent::turn::{Limits, TurnContext};
 use agent::user_command;
 use futures_util::FutureExt;
+use ports::edit::EditForm;
 use protocol::event::Severity;
 use protocol::session::Mode;
 use protocol::turn::{StopReason, TurnStartResult};

@@ -2,8 +2,8 @@
 //! sent and did not become a turn.
 
 use agent::commands::Commands;
-use agent::session::Interjection;
 use agent::user_command;
+use ports::session::Interjection;
 use protocol::event::Severity;
 use protocol::session::Mode;
 use protocol::{Event, PromptBlock, QueueId, TurnId};

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::edit::{FilePlan, TextHash};
-use agent::store::{Store, StoreError};
+use ports::edit::{FilePlan, TextHash};
+use ports::store::{Store, StoreError};
 use project::files::{self, FileError, Whole};
 use project::paths;
 use project::reader::{ReadError, Source};

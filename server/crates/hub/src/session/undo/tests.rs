@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agent::store::Store;
+use ports::store::Store;
 use project::text::hash;
 use project::{files as disk, paths};
 use protocol::checkpoint::{CheckpointState, ConfirmedFile, RestoreOutcome};

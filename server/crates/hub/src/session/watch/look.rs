@@ -4,8 +4,8 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use agent::edit::TextHash;
-use agent::store::Store;
+use ports::edit::TextHash;
+use ports::store::Store;
 use project::baseline::{Baseline, Changed, Changes, NotRemembered, Side};
 use project::buffers::Open;
 use project::files::Whole;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use agent::model::{ModelEvent, Response, Stop};
+use ports::model::{ModelEvent, Response, Stop};
 use protocol::content::Usage;
 use protocol::{AssistantBlock, ToolCallId};
 use serde::Deserialize;

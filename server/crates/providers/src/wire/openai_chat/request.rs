@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use agent::model::{Message, Request, ToolSpec, UserBlock};
+use ports::model::{Message, Request, ToolSpec, UserBlock};
 use protocol::AssistantBlock;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use agent::model::{Message, Request, ToolSpec, UserBlock};
+use ports::model::{Message, Request, ToolSpec, UserBlock};
 use protocol::AssistantBlock;
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-use agent::model::{Message, Stop};
+use ports::model::{Message, Stop};
 use proptest::prelude::*;
 use protocol::AssistantBlock;
 use protocol::content::Usage;

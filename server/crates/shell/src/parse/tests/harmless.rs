@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
 
-use agent::permission::{Surroundings, Verdict};
+use permission::{Surroundings, Verdict};
 use proptest::sample::select;
 
 use super::*;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agent::permission::{Action, Case, KeyFiles, Links, Rules, Surroundings, Verdict, judge};
+use permission::{Action, Case, KeyFiles, Links, Rules, Surroundings, Verdict, judge};
 use protocol::session::Mode;
 
 use super::*;

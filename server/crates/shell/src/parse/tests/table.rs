@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agent::permission::{
+use permission::{
     Action, Case, FOR_A_PERSON, KeyFiles, Links, Rules, SourcedRule, Surroundings, Verdict, judge, looks_around,
 };
 use proptest::sample::{Index, select};

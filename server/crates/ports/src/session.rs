@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use permission::{Rule, Rules, Surroundings};
 use protocol::permission::PermissionRequest;
 use protocol::{Event, PermissionId, PromptBlock, ToolCallId};
 
 use crate::edit::{EditPlan, EditRefused, Proposed};
-use crate::permission::{Rule, Rules, Surroundings};
 
 /// The port from a turn to its session.
 #[async_trait]

@@ -59,6 +59,7 @@ mod spellings;
 mod tests;
 mod tree;
 mod typing;
+pub mod unseen;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -340,7 +341,7 @@ pub fn judge(rules: &Rules, case: &Case<'_>) -> Verdict {
 }
 
 /// The reason with which a mode refuses what changes something.
-pub(crate) fn only(mode: Mode) -> &'static str {
+pub fn only(mode: Mode) -> &'static str {
     match mode.runs() {
         Runs::OnlyReading => {
             "mode `plan` only looks and plans; nothing is changed in it, and only commands that are known only to read run"

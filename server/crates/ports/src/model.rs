@@ -61,7 +61,7 @@ pub enum Message {
 
 impl Message {
     /// True if the user shows something in it.
-    pub(crate) fn has_images(&self) -> bool {
+    pub fn has_images(&self) -> bool {
         matches!(self, Self::User(blocks) if blocks.iter().any(|block| matches!(block, UserBlock::Image { .. })))
     }
 }
@@ -192,7 +192,7 @@ pub enum ModelErrorKind {
 
 impl ModelErrorKind {
     /// True if it has nothing to do with what was asked, and may not come again.
-    pub(crate) fn may_pass(self) -> bool {
+    pub fn may_pass(self) -> bool {
         matches!(self, Self::Transient | Self::RateLimited { .. } | Self::Incomplete)
     }
 }

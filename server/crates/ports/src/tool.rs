@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use permission::Action;
 use protocol::ToolCallId;
 use protocol::content::{Location, PlanEntry, ToolKind};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::edit::EditPlan;
-use crate::file_blocks;
+use crate::file_block;
 use crate::model::ToolSpec;
 use crate::partial::PartialInput;
-use crate::permission::Action;
 
 /// A tool. It is made for one session and holds the services it needs; it has no effect but through its output, except
 /// for [`Access::Execute`] and [`Access::Background`], which dispatch lets through only behind permission and, for what
@@ -94,7 +94,7 @@ pub enum DiffKind {
 
 impl DiffKind {
     /// The mark before such a line.
-    pub(crate) fn mark(self) -> &'static str {
+    pub fn mark(self) -> &'static str {
         match self {
             Self::Removed => "-",
             Self::Added => "+",
@@ -129,6 +129,9 @@ pub struct Description {
     pub action: Action,
 }
 
+/// What the model reads in place of a result that never came.
+pub const INTERRUPTED: &str = "interrupted: the server ended before the call finished; it may have had effects";
+
 /// One call of a tool.
 #[derive(Clone, Debug)]
 pub struct Call {
@@ -143,7 +146,7 @@ pub struct Call {
 impl Call {
     /// True if it is a file that the model wrote in its answer's text. It may replace one that the model has read.
     pub fn is_file_block(&self) -> bool {
-        file_blocks::is_block(&self.id)
+        file_block::is_block(&self.id)
     }
 }
 

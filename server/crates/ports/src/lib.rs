@@ -1,0 +1,15 @@
+//! What the core asks of the world, as traits and plain data: a [`model`], [`tool`]s, a [`session`] and a [`store`].
+//!
+//! The core, `agent`, decides with these and touches nothing; the crates above implement them. Beside the ports are the
+//! data that go through them: [`edit`] (what an edit comes to), [`partial`] (a call that still arrives), [`hooks`] (who
+//! else has a say), [`tool_names`], [`file_block`] (calls that were files in an answer's text).
+
+pub mod edit;
+pub mod file_block;
+pub mod hooks;
+pub mod model;
+pub mod partial;
+pub mod session;
+pub mod store;
+pub mod tool;
+pub mod tool_names;
