@@ -48,7 +48,7 @@ use super::{Own, Reading};
 use crate::Error;
 use crate::config::Config;
 
-/// What comes back to the session's task for its edits.
+/// The messages that come back to the session's task for its edits.
 pub(super) enum Message {
     /// A turn proposes an edit.
     Propose(ToolCallId, EditPlan, oneshot::Sender<Result<Proposed, EditRefused>>),
@@ -66,7 +66,7 @@ pub(super) enum Message {
     PlanRefused(Vec<(PathBuf, Option<Arc<str>>)>, EditRefused, oneshot::Sender<Result<Proposed, EditRefused>>),
     /// Accepted hunks arrived in their document, or did not.
     Applied(Box<Applied>),
-    /// What a file is that is about to be deleted; it waits until that is stored.
+    /// The state of a file, by its URI, that is about to be deleted; the deletion waits until that is stored.
     Deleting(String, FileImage, oneshot::Sender<()>),
     /// A file that has pending hunks was read anew: its text, none if it is gone.
     BaseRead(PathBuf, Option<Arc<str>>),
@@ -74,15 +74,15 @@ pub(super) enum Message {
     FormatAnswered(Box<Answered>),
     /// The editor's formatter of a language has answered, in time or not.
     FormatterAnswered(Arc<str>),
-    /// What a call's edit came to was not heard: its turn is over.
+    /// The result of a call's edit was not heard: its turn is over.
     Unheard(ToolCallId),
-    /// What was to be saved before a command is, but for these failures. The user's own text was among it, or not.
+    /// Documents were saved before a command, but for these failures; with `own`, the user's own text was among them.
     Saved { own: bool, failures: Vec<String>, done: oneshot::Sender<Vec<String>> },
     /// Documents that edits arrived in were saved, but for these.
     EditsSaved(Vec<NotSaved>),
 }
 
-/// What edits are told of their session.
+/// The parts of the session that its edits see.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'s> {
     pub(super) state: &'s State,
@@ -99,20 +99,20 @@ pub(super) struct Edits {
     applying: Applying,
     /// Those who wait for accepted hunks to arrive, with the failures so far.
     settling: Vec<Settling>,
-    /// What is to be told of calls of which only a part was made.
+    /// The news of calls of which only a part was made.
     halves: Halves,
-    /// What is done to documents once accepted hunks are in them.
+    /// The formatting and saving of documents once accepted hunks are in them.
     formatting: Formatting,
     ours: Ours,
-    /// What the user was last told could not be saved.
+    /// The failures to save of which the user was last told.
     not_saved: Vec<String>,
-    /// What others changed, beside the review.
+    /// The changes by others, apart from the review.
     rounds: Rounds,
-    /// What the edits of a turn did to the problems of their files.
+    /// The effects of a turn's edits on the problems of their files.
     problems: Problems,
 }
 
-/// What a decision comes to.
+/// The outcome of a decision.
 struct Decided {
     events: Vec<Event>,
     proposals: Vec<Proposal>,
@@ -159,17 +159,17 @@ impl Edits {
         self.review.is_applying()
     }
 
-    /// Whether accepted hunks are on their way, or files that they arrived in are being formatted.
+    /// True if accepted hunks are on their way, or files that they arrived in are being formatted.
     pub(super) fn are_on(&self) -> bool {
         self.are_applying() || self.formatting.is_running()
     }
 
-    /// What is on its way into files.
+    /// Returns the changes that are on their way into files.
     pub(super) fn on_their_way(&self) -> impl Iterator<Item = &Application> {
         self.applying.iter()
     }
 
-    /// What others change from here on is told apart from what they changed before.
+    /// Separates what others change from here on from what they changed before.
     pub(super) fn mark(&mut self) {
         self.review.mark();
     }
@@ -198,7 +198,7 @@ impl Edits {
         for (mut file, base) in plan.files.into_iter().zip(bases) {
             // Where the new place has the text already, nothing is to come there that is waited for.
             file.moved_to.take_if(|to| there.contains(to));
-            // What was read may be older than what the editor has said since.
+            // The text that was read may be older than the one that the editor has sent since.
             let open = reading.reader.buffers().get(&file.path);
             let base = match &open {
                 // No file, which the editor shows as an empty document or with its last text.
@@ -282,7 +282,7 @@ impl Edits {
         self.review.change(&params.proposal_id, params.revision, &params.text).map_err(not_decided)
     }
 
-    /// What a call has proposed already, as it stands; none if nothing of it is undecided.
+    /// Returns what a call has proposed so far, as it is now; `None` if nothing of it is undecided.
     fn proposed(&self, call: &ToolCallId) -> Option<Proposed> {
         let proposals = self.review.proposals().into_iter().filter(|proposal| !proposal.landed);
         let hunks = proposals.flat_map(|proposal| proposal.hunks);
@@ -296,7 +296,7 @@ impl Edits {
         })
     }
 
-    /// What is pending, for the command barrier.
+    /// Returns the pending hunks and their files, for the command barrier.
     fn pending(&self) -> Unsettled {
         let mut unsettled = Unsettled::default();
         for proposal in self.review.proposals().into_iter().filter(|proposal| !proposal.landed) {
@@ -384,7 +384,7 @@ impl Edits {
         }
     }
 
-    /// What became of a file need not be told to the model.
+    /// Notes that the model need not be told what became of a file.
     pub(super) fn told(&mut self, path: &Path) {
         self.review.told(path);
     }
@@ -424,7 +424,7 @@ impl Edits {
         }
     }
 
-    /// What the model is to be told of its edits, once.
+    /// Takes the notes for the model about its edits; each is returned once.
     fn take_notes(&mut self, state: &State) -> Vec<Note> {
         let mut notes = self.review.notes(&|calls| state.who(calls));
         notes.extend(self.halves.take_news());
@@ -453,7 +453,7 @@ impl Edits {
         self.formatting.leave();
     }
 
-    /// What is pending, to be accepted.
+    /// Returns all that is pending, as targets to accept.
     fn all_pending(&self) -> Vec<DecisionTarget> {
         self.review.all_pending()
     }

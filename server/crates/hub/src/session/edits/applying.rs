@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use project::review::Application;
 
-/// What is on its way. Of two that have a file in common the second begins when the first has ended: a file that is
-/// moved goes from its place once it is made at the new one, and another is made there once it has gone.
+/// The changes on their way. Of two that have a file in common the second begins when the first has ended: a file that
+/// is moved goes from its place once it is made at the new one, and another is made there once it has gone.
 #[derive(Default)]
 pub(super) struct Applying {
     /// All of them, by their numbers, which grow.

@@ -30,7 +30,7 @@ const VERIFY: Duration = Duration::from_secs(3);
 const IN_ANOTHER_WINDOW: &str = "it is open in another window with unsaved text, and was not changed under it; save or \
                                  close it there, or send the next prompt from there, and look at it again";
 
-/// What is said where an editor did not do what it said.
+/// The reason of a failure if an editor did not delete a file that it said it had deleted.
 const STILL_THERE: &str = "the editor said that it deleted it, but it is still there";
 
 /// Where in a session's folder texts are that no file and no editor has any more.
@@ -53,7 +53,7 @@ pub(in crate::session) struct Change {
     pub(in crate::session) edits: Vec<LineEdit>,
     /// Where the text of a file that is deleted must be first, since it is moved.
     pub(in crate::session) moved_to: Option<NewPlace>,
-    /// What the file is to be beyond its text, where no editor holds it; else it stays as it is.
+    /// The file beyond its text, as it is to be if no editor holds it; else that stays as it is.
     pub(in crate::session) exactly: Option<Exactly>,
 }
 
@@ -63,11 +63,11 @@ pub(in crate::session) struct NewPlace {
     pub(in crate::session) path: PathBuf,
     /// True if the file there was made by an accepted edit, so that it holds the text or what became of it.
     pub(in crate::session) made: bool,
-    /// What is to come there, where no file is.
+    /// The edit that is to make the file there, if there is none.
     pub(in crate::session) coming: Coming,
 }
 
-/// What a file is beyond its text.
+/// A file beyond its text.
 #[derive(Clone, Debug, Default)]
 pub(in crate::session) struct Exactly {
     /// Its bytes, where these are not just those of the text.
@@ -91,12 +91,12 @@ impl Change {
     }
 }
 
-/// What came of a change.
+/// The outcome of a change.
 pub(in crate::session) struct Carried {
     pub(in crate::session) outcome: ApplyOutcome,
     /// The hash under which the text before is kept; none if there was no file, and where nothing was tried.
     pub(in crate::session) before: Option<String>,
-    /// What a file that was to be deleted was beyond its text.
+    /// The image of a file that was to be deleted, with what it was beyond its text.
     pub(in crate::session) deleted: Option<FileImage>,
     /// True if the document is open and held nothing unsaved before.
     pub(in crate::session) was_clean: bool,
@@ -228,7 +228,7 @@ impl Carrier {
         };
         let edits = match change.base_hash {
             Some(_) => change.edits.clone(),
-            // What the editor shows of a file that is not there can be an empty line.
+            // For a file that is not there the editor can show an empty line.
             None => {
                 let end_line = document.normal().lines().count();
                 vec![LineEdit { start_line: 0, end_line, new_text: target.to_string() }]
@@ -462,7 +462,7 @@ fn write(roots: &Roots, store: &dyn Store, change: &Change) -> Result<Option<Fil
         }
         (None, Some(expected)) => {
             let whole = files::read_whole(&path).map_err(|error| error.to_string())?;
-            // What is kept for an undo is what was reviewed, and what is deleted.
+            // The file that is kept for an undo is the one that was reviewed, and that is deleted.
             if hash(&whole.decoded.text) != *expected {
                 return Err(FileError::Stale { path }.to_string());
             }
@@ -483,7 +483,7 @@ pub(in crate::session) fn keep(store: &dyn Store, whole: &Whole) -> Result<FileI
     Ok(image(whole))
 }
 
-/// What a file is, as the log has it.
+/// Returns the image of a file, as the log has it.
 pub(in crate::session) fn image(whole: &Whole) -> FileImage {
     FileImage {
         hash: hash(&whole.decoded.text).0,
@@ -492,7 +492,7 @@ pub(in crate::session) fn image(whole: &Whole) -> FileImage {
     }
 }
 
-/// What a file that is kept was beyond its text. Blocks.
+/// Reads what a file that is kept was beyond its text. Blocks.
 pub(in crate::session) fn kept_file(store: &dyn Store, image: &FileImage) -> Result<Exactly, StoreError> {
     let bytes = image.bytes.as_ref().map(|hash| store.blob(hash)).transpose()?;
     Ok(Exactly { bytes: bytes.map(Into::into), executable: image.executable })

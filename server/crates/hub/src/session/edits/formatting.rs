@@ -1,5 +1,5 @@
-//! What is done to files once accepted edits are in them: they are formatted, by the editor that has them open or else
-//! by our own language servers, and open ones are saved, where the user has set so.
+//! The steps once accepted edits are in files: the files are formatted, by the editor that has them open or else by our
+//! own language servers, and open ones are saved, if the user has set so.
 //!
 //! Both are only asked what a file would be. The answer goes into it on the way of accepted hunks, if it is still the
 //! one that was formatted; else it is dropped.
@@ -32,13 +32,13 @@ const LONGEST_DIFF: usize = 4000;
 /// So long a language server of our own may take, as long as an editor.
 const WITHIN: Duration = Duration::from_secs(10);
 
-/// How long the editor's formatter of a language is waited for that did not answer in time the last time.
+/// The wait for the editor's formatter of a language that did not answer in time the last time.
 const WITHIN_IF_LATE: Duration = Duration::from_secs(1);
 
 /// A formatter's name is shown up to so many characters.
 const LONGEST_NAME: usize = 80;
 
-/// What is to be done to documents, and being done.
+/// The files to format and the documents to save, with the work under way.
 #[derive(Default)]
 pub(super) struct Formatting {
     /// The files that edits arrived in and that are not formatted.
@@ -47,7 +47,7 @@ pub(super) struct Formatting {
     running: HashMap<PathBuf, Run>,
     /// The documents that are to be saved, if they held nothing of the user's own.
     unsaved: HashSet<PathBuf>,
-    /// What the model is to be told.
+    /// The news for the model.
     news: Vec<String>,
     /// True if the user was told that a file could not be formatted.
     failure_told: bool,
@@ -64,7 +64,7 @@ struct Edited {
     /// The turn that the last of them belongs to.
     turn: Option<TurnId>,
     lines: ChangedLines,
-    /// What the last of them made of the file.
+    /// The file's text after the last of them.
     text: Arc<str>,
     /// True if the formatter would change lines of pending hunks, so that the file waits until none is pending.
     waits: bool,
@@ -73,9 +73,9 @@ struct Edited {
 /// A file that is being formatted.
 struct Run {
     edited: Edited,
-    /// What was asked about.
+    /// The file that the formatter was asked about.
     asked: Arc<Asked>,
-    /// What the formatter gave, once it is on its way into the file.
+    /// The formatter's answer, once it is on its way into the file.
     answer: Option<Given>,
 }
 
@@ -89,7 +89,7 @@ struct Asked {
 }
 
 struct Given {
-    /// What formatted it, for people.
+    /// The formatter's readable name.
     by: Option<String>,
     /// The file as the model reads it, before and after.
     read: [Arc<str>; 2],
@@ -133,7 +133,7 @@ impl Formatting {
         !self.running.is_empty()
     }
 
-    /// What the model is to be told, once.
+    /// Takes the news for the model; each is returned once.
     pub(super) fn take_news(&mut self) -> impl Iterator<Item = Note> {
         std::mem::take(&mut self.news).into_iter().map(|text| Note { text, has_word: false })
     }
@@ -158,12 +158,12 @@ impl Formatting {
     }
 }
 
-/// What a formatter's answer comes to; nothing where the file is as it is to be, or was changed further.
+/// The outcome of a formatter's answer; nothing if the file needs no change, or was changed further.
 #[derive(Default)]
 pub(super) struct Put {
-    /// What the user is told.
+    /// The notice for the user.
     pub(super) notice: Option<Event>,
-    /// What goes into the file.
+    /// The change that goes into the file.
     pub(super) application: Option<Application>,
 }
 
@@ -171,7 +171,7 @@ impl Edits {
     /// Edits, or a formatter's changes, have arrived in a document.
     pub(super) fn arrived(&mut self, application: &Application, turn: Option<TurnId>, context: Context<'_>) {
         let Some(after) = &application.target_text else { return };
-        // What a command did and the user took back is to be as it was.
+        // Text that is restored because the user took back a command's change is to be as it was.
         if self.review.is_landed(&application.proposal_id) {
             return;
         }
@@ -184,7 +184,7 @@ impl Edits {
             self.formatting.unsaved.insert(application.path.clone());
         }
         if context.config.format_edits != FormatEdits::Off && !application.hunk_ids.is_empty() {
-            // What the editor is asked meanwhile is too late: it is asked anew.
+            // An answer that the editor has still to give comes too late: it is asked again.
             let asked = |run: &mut Run| run.answer.is_none();
             let run = self.formatting.running.extract_if(|path, run| *path == application.path && asked(run)).next();
             let first = || match run {
@@ -458,11 +458,11 @@ impl Formatting {
     }
 }
 
-/// What the model is told of a formatted file. What it is shown in full it has seen.
+/// Returns the note for the model on a formatted file. Changes that it shows in full count as seen.
 fn note_of(path: &Path, file: &str, by: &str, [before, after]: &[Arc<str>; 2], reading: &Reading) -> String {
     let said = format!("{by} formatted {file} after your edit was accepted.");
     let diff = diff(Some(before), Some(after), file);
-    // What is kept from the model is not told to it in a difference either.
+    // A file that is kept from the model is not shown to it in a diff either.
     let is_kept = !reading.search.shows(path) && !reading.seen.is_current(path, &hash(before));
     if is_kept || diff.len() > LONGEST_DIFF {
         return format!("{said} It changed much; read the file again before you edit it.");
@@ -471,7 +471,7 @@ fn note_of(path: &Path, file: &str, by: &str, [before, after]: &[Arc<str>; 2], r
     format!("{said} It made these changes; edit the text as it is now:\n{diff}")
 }
 
-/// What a file would be, formatted by a language server of our own; no text where there is none that can.
+/// Asks a language server of our own for a file's formatted text; there is no text if none of them can format it.
 async fn by_server(servers: &dyn Source, asked: &Asked, lines: Vec<LineRange>) -> Result<EditorFormatResult, NoAnswer> {
     let nothing = EditorFormatResult { text: None, by: None };
     let result = servers.ask(&LangQuery::Format { uri: paths::to_uri(&asked.path), lines }, WITHIN).await;
@@ -508,7 +508,7 @@ fn names(result: &LangResult) -> Option<String> {
     Some(names.join(", ")).filter(|names| !names.is_empty())
 }
 
-/// What a formatter says of itself, short and without line breaks; none if that is nothing.
+/// Returns a formatter's name for itself, short and without line breaks; `None` if it is empty.
 fn one_line(name: &str) -> Option<String> {
     let words: Vec<_> = name.split(|c: char| c.is_whitespace() || c.is_control()).filter(|it| !it.is_empty()).collect();
     let name: String = words.join(" ").chars().take(LONGEST_NAME).collect();

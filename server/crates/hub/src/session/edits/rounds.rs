@@ -1,5 +1,5 @@
-//! What commands and other programs changed, in the review beside what the agent proposes: from a look at the files to
-//! hunks that are kept or taken back.
+//! The changes by commands and other programs, in the review next to what the agent proposes: from a look at the files
+//! to hunks that are kept or taken back.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub(in crate::session) struct Landing {
 #[derive(Default)]
 pub(in crate::session) struct Landings {
     files: Vec<Landing>,
-    /// How many more there are.
+    /// The number of further files.
     more: usize,
 }
 
@@ -65,21 +65,21 @@ impl Landings {
 }
 
 impl Landing {
-    /// How long its texts are, in bytes.
+    /// Returns the length of its texts, in bytes.
     fn bytes(&self) -> usize {
         [&self.before, &self.after].into_iter().flatten().map(|text| text.len()).sum()
     }
 }
 
-/// What of a session's files others changed, beside the review.
+/// The changes that others made to a session's files, apart from the review.
 #[derive(Default)]
 pub(super) struct Rounds {
     /// The files of the turn that are listed, or were.
     listed: HashSet<PathBuf>,
-    /// How long the texts are that were listed in it, in bytes; those of a file that was listed again too.
+    /// The length of the texts that were listed in it, in bytes; those of a file that was listed again count again.
     bytes: usize,
     turn: Option<TurnId>,
-    /// What is not in the documents yet, since an editor has still to read them anew.
+    /// The changes that are not in the documents yet, since an editor has still to read them again.
     waiting: Vec<(TurnId, Landing)>,
 }
 
@@ -180,8 +180,8 @@ impl Edits {
         self.rounds.waiting.retain(|(_, file)| file.path != path || !checkpoints.are_of(&file.calls, turns));
     }
 
-    /// What a file that others changed was beyond its text, for who puts that in its place again; none if the file
-    /// is no longer just what they left. Blocks when called.
+    /// Returns a function that reads what a file that others changed was beyond its text, for whoever restores the
+    /// file. The function blocks, and returns `None` if the file is no longer just what they left.
     pub(super) fn exactly(
         &self,
         application: &Application,

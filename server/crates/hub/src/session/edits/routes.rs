@@ -1,5 +1,5 @@
-//! What the session does with the requests and messages that are its edits'. Each step is recorded before the next one
-//! is taken, since that reads what the log comes to.
+//! The session's handling of the requests and messages for its edits. Each step is recorded before the next one is
+//! taken, since that reads what the log comes to.
 
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
@@ -47,8 +47,8 @@ pub(in crate::session) fn register(handlers: &mut Handlers<Session, Caller>) {
 pub(in crate::session) struct Applied {
     application: Application,
     carried: Carried,
-    /// What the file is where it failed, since it may be another than that was made for; none if that is not known.
-    /// The inner none if there is no file.
+    /// The file's text after a failure, which may be another than the change was made for; `None` if it is not known.
+    /// The inner `None` if there is no file.
     now: Option<Option<Arc<str>>>,
     /// The client whose documents counted when it was sent off.
     home: Option<ClientId>,
@@ -163,7 +163,7 @@ impl Session {
         for application in applications {
             self.apply(application);
         }
-        // What waits for pending hunks to be decided may go on.
+        // Those who wait for pending hunks to be decided may go on.
         self.settle();
         Ok(ReviewResult { proposals })
     }
@@ -321,8 +321,8 @@ impl Session {
                 }
             }
         }
-        // What failed was made for a text that is no longer there; and what the user typed into one that was on its way
-        // was not looked at until now.
+        // A change that failed was made for a text that is no longer there; and what the user typed into a document
+        // with a change on its way was not looked at until now.
         let is_open = matches!(self.reading.reader.buffers().get(&application.path), Open::Yes(_));
         match now {
             Some(text) => self.base_read(&application.path, text.as_deref()),
@@ -331,7 +331,7 @@ impl Session {
             }
             None => {}
         }
-        // What is in its file by now is on record before what waits for it begins.
+        // The change in the file is on record before what waits for it begins.
         self.review_changed();
         self.begin_to_apply();
         self.settle();
@@ -437,7 +437,7 @@ impl Session {
         }
     }
 
-    /// What was in this call's result did not reach the model, or with none what was in any: it is told anew.
+    /// Tells again what was in this call's result and did not reach the model, or with none what was in any.
     pub(in crate::session) fn tell_unheard(&mut self, call: Option<&ToolCallId>) {
         self.edits.halves.unheard(call);
         if !self.edits.are_applying() {
@@ -445,7 +445,7 @@ impl Session {
         }
     }
 
-    /// What stands between the model's picture of the project and the disk: what the command barrier settles.
+    /// Collects the differences between the model's picture of the project and the disk, for the command barrier.
     fn unsettled(&mut self, reply: oneshot::Sender<Unsettled>) {
         if self.edits.are_on() {
             // Accepted hunks are on their way, or are being formatted: the command waits until the disk has them.
@@ -494,7 +494,7 @@ impl Session {
         let (saver, own) = (self.saver(), self.work.own.clone());
         tokio::spawn(async move {
             let mut failures = saver.save(&wanted, false).await;
-            // What the user typed into meanwhile is theirs to save.
+            // A document that the user has typed into since is theirs to save.
             failures.retain(|failure| !matches!(failure.reason, NotSavedReason::Changed));
             let _ = own.send(Own::Edits(Message::EditsSaved(failures)));
         });

@@ -22,20 +22,20 @@ pub(super) struct Settling {
     /// The call whose hunks they are; none if all that is on its way is waited for.
     call: Option<ToolCallId>,
     done: oneshot::Sender<Vec<String>>,
-    /// What did not arrive so far, in words.
+    /// The failures so far, in words.
     failures: Vec<String>,
 }
 
-/// What the model is to be told of calls of which only a part was made.
+/// The news for the model of calls of which only a part was made.
 #[derive(Default)]
 pub(super) struct Halves {
     /// In words.
     news: Vec<String>,
-    /// What is in these, or in a call's result, and not in the log yet.
+    /// The parts that are in these, or in a call's result, and not in the log yet.
     on_its_way: HashSet<Part>,
 }
 
-/// What a process that ended in the middle left of a proposal with hunks on their way.
+/// A proposal with hunks on their way, as a process that ended in the middle left it.
 pub(in crate::session) struct CutOff {
     proposal: Proposal,
     /// The text that the file has now, by its hash, if it is the one that they were to make; else none. The inner none
@@ -63,7 +63,7 @@ impl Settling {
 }
 
 impl Halves {
-    /// What the model is to be told, once.
+    /// Takes the news for the model; each is returned once.
     pub(super) fn take_news(&mut self) -> impl Iterator<Item = Note> {
         std::mem::take(&mut self.news).into_iter().map(|text| Note { text, has_word: false })
     }
@@ -75,7 +75,7 @@ impl Halves {
         self.on_its_way.retain(|(_, hunk)| !hunks.contains(hunk));
     }
 
-    /// What was in this call's result did not reach the model, or with none what was in any.
+    /// Forgets that the model was told what was in this call's result, or with none in any: it did not reach the model.
     pub(super) fn unheard(&mut self, call: Option<&ToolCallId>) {
         self.on_its_way.retain(|(of, _)| call.is_some_and(|call| call != of));
     }
@@ -101,7 +101,8 @@ impl Halves {
 }
 
 impl CutOff {
-    /// What became of a proposal, as it was last seen, if hunks of it were on their way; `now` reads the file.
+    /// Returns what became of a proposal, as it was last seen; `None` if no hunks of it were on their way. `now` reads
+    /// the file.
     pub(in crate::session) fn of(seen: &Proposal, now: impl Fn() -> Option<Option<Arc<str>>>) -> Option<Self> {
         if seen.landed || seen.hunks.iter().all(|hunk| hunk.state != HunkState::Applying) {
             return None;
@@ -111,8 +112,8 @@ impl CutOff {
     }
 }
 
-/// What became of the hunks that were on their way when a process ended, as far as that is sure; `review` says how they
-/// stand now.
+/// Returns the events of the hunks that were on their way when a process ended, as far as their outcome is sure;
+/// `review` has their present state.
 pub(in crate::session) fn ended(cut_off: Vec<CutOff>, review: &Review, state: &State) -> Vec<Event> {
     let mut events = Vec::new();
     let now: BTreeMap<_, _> = review.proposals().into_iter().map(|it| (it.proposal_id.clone(), it)).collect();
@@ -128,7 +129,7 @@ pub(in crate::session) fn ended(cut_off: Vec<CutOff>, review: &Review, state: &S
             continue;
         }
         let turn_id = state.checkpoints.last_of(&calls.concat()).cloned();
-        // What was deleted is known as it was looked at just before.
+        // A deleted file is known as it was looked at just before.
         let is_it = |image: &FileImage| Some(&image.hash) == seen.base_hash.as_ref();
         let deleted = state.deleting.get(&seen.uri).filter(|image| landed == Some(None) && is_it(image));
         let deleted = deleted.cloned().map(Box::new);
