@@ -1,10 +1,10 @@
-//! What chat documents are called: conversations that a client without a panel shows as Markdown. They are views, and
-//! no part of the project: that one is unsaved keeps no command waiting.
+//! The names of chat documents: conversations that a client without a panel shows as Markdown. They are views, and no
+//! part of the project: that one is unsaved keeps no command waiting.
 
 /// The name of a chat document, or how its name ends.
 pub const CHAT: &str = "azimuth-chat.md";
 
-/// Whether a document is a chat, by its URI or path.
+/// True if a document is a chat, by its URI or path.
 pub fn is_chat(name: &str) -> bool {
     let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
     name.to_ascii_lowercase().ends_with(CHAT)

@@ -38,7 +38,7 @@ pub enum ChatAnswers {
     AtEnd,
 }
 
-/// What is formatted once accepted edits are in an open document.
+/// The parts of an open document that are formatted once accepted edits are in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FormatEdits {
@@ -85,7 +85,7 @@ pub struct Settings {
     pub allow_bypass: bool,
     /// True if edits are accepted automatically. They stay listed.
     pub accept_edits: bool,
-    /// What is formatted once accepted edits are in an open document.
+    /// The parts of an open document that are formatted once accepted edits are in it.
     pub format_edits: FormatEdits,
     /// True if an open document that held nothing unsaved is saved once accepted edits are in it.
     pub save_edits: bool,
@@ -109,12 +109,12 @@ pub struct Settings {
     pub ca_file: Option<PathBuf>,
     /// The seconds for which a model may be silent before its answer counts as cut off.
     pub idle_timeout: u32,
-    /// How many seconds language servers are waited for after edits, to say what those did to problems; 0 for not to
+    /// The seconds that language servers are waited for after edits, to say what those did to problems; 0 for not to
     /// ask them.
     pub check_edits: u32,
     /// The most times that a turn continues on its own if it would end with errors that its edits caused.
     pub mend_errors: u32,
-    /// What to log: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s. It is one that can be
+    /// The log's filter: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s. It is one that can be
     /// used.
     pub log: Option<String>,
     /// True if the project's own commands run unasked in the sandbox of a trusted folder.
@@ -166,7 +166,7 @@ impl Settings {
 /// The configuration in force. What is set is read as a field of it, such as `config.sandbox`.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// What is set.
+    /// The settings in force.
     pub settings: Settings,
     /// The permission rules, each with where it comes from.
     pub rules: Rules,
@@ -176,7 +176,7 @@ pub struct Config {
     pub projects: Vec<PathBuf>,
     /// Warnings for the user: what was ignored and why.
     pub warnings: Vec<String>,
-    /// What is wrong with layers of the user's own. With any, every action is asked and nothing is allowed by a rule.
+    /// The faults in layers of the user's own. With any, every action is asked and nothing is allowed by a rule.
     pub errors: Vec<ConfigError>,
     /// True if a layer of the user's own could not be read at all. It may say where prompts are to go, so that until it
     /// is mended they go nowhere.
@@ -212,7 +212,7 @@ impl DerefMut for Config {
 }
 
 impl Config {
-    /// How long language servers are waited for after edits; no time where they are not asked.
+    /// Returns the time that language servers are waited for after edits; zero if they are not asked.
     pub fn wait_for_problems(&self) -> Duration {
         Duration::from_secs(self.check_edits.into())
     }

@@ -1,4 +1,5 @@
-//! What holds the processes of a session's shell: the supervisor, and the sandbox that the configuration asks for.
+//! The confinement of the processes of a session's shell: the supervisor, and the sandbox that the configuration asks
+//! for.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -19,12 +20,12 @@ use crate::config::Config;
 
 /// Of more sessions than this the folders are not looked at; the newest come first.
 const MOST_SESSIONS: usize = 10_000;
-/// How long the disk may take to say all that a sandbox is made of. Without one no command can run, so a slow disk gets
-/// its time; the folders of `PATH`, which go away most often, have their own.
+/// The time that the disk may take to say all that a sandbox is made of. Without a sandbox no command can run, so a
+/// slow disk gets its time; the folders of `PATH`, which go away most often, have their own.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What holds the processes of a session in these folders, which read none of our `own` files: the data folder and the
-/// configuration. And what is to be said where it is not what the user asked for.
+/// Makes the confinement of a session's processes in these folders. They can read none of our `own` files: the data
+/// folder and the configuration. Also returns what the user is to be told if it is not what they asked for.
 pub async fn of(
     supervisor: Option<PathBuf>,
     own: [PathBuf; 2],
@@ -37,7 +38,7 @@ pub async fn of(
         return (confinement, Vec::new());
     }
     let plan = Plan::new(own, config, roots);
-    // What breaks down in a task of its own breaks nothing here.
+    // A failure in a task of its own breaks nothing here.
     let made = tokio::spawn(async { LOOKS.answer(PATIENCE, move || plan.carried_out()).await }).await;
     let (policy, mut told, silent) = match made {
         Ok(Some(made)) => made,
@@ -81,22 +82,22 @@ pub fn sessions(store: &Arc<dyn Store>) -> Sessions {
 /// A policy, where there can be one, with what is to be said of it, and the folders of `PATH` that do not answer.
 type Made = (Option<Policy>, Vec<String>, Vec<PathBuf>);
 
-/// What holds them where the policy could not be made.
+/// Returns the confinement if the policy could not be made.
 fn failed(why: &str) -> Made {
     let (policy, words) = instead(why, sandbox::support().by.is_some());
     (policy, vec![words], Vec::new())
 }
 
-/// What takes the place of a policy that could not be made, though there could be one: without any, commands would run
-/// free.
+/// Returns the policy that takes the place of one that could not be made, though there could be one: without any,
+/// commands would run free.
 fn instead(why: &str, can_be: bool) -> (Option<Policy>, String) {
     let words =
         if can_be { "so no command can run in this session; open another one" } else { "and this system has none" };
     (can_be.then(Policy::closed), format!("the sandbox could not be made, {words}: {why}"))
 }
 
-/// What would hold them, to tell of it; none if nothing would. Nothing is made for that, and the settings of tools
-/// are looked through for credentials only where it is `of_credentials` too.
+/// Returns the policy that would hold them, to tell of it; `None` if nothing would. Nothing is made for that, and the
+/// settings of tools are looked through for credentials only with `of_credentials`.
 pub async fn told(own: [PathBuf; 2], config: &Config, roots: &Roots, of_credentials: bool) -> Option<Arc<Policy>> {
     static LOOKS: LazyLock<Looks> = LazyLock::new(Looks::default);
     let plan = Plan::new(own, config, roots);
@@ -110,7 +111,7 @@ pub async fn told(own: [PathBuf; 2], config: &Config, roots: &Roots, of_credenti
     made.unwrap_or_else(|| sandbox::support().by.is_some().then(Policy::closed)).map(Arc::new)
 }
 
-/// What a policy is made of.
+/// The parts that a policy is made of.
 struct Plan {
     settings: Settings,
     folders: Vec<PathBuf>,
@@ -195,7 +196,7 @@ impl Plan {
     }
 }
 
-/// What a variable of the environment holds.
+/// The values of the environment's variables, by their names.
 type Environment = dyn Fn(&str) -> Option<OsString>;
 
 /// The environment of this process without the folders of `PATH` that do not answer, and these. Blocks.

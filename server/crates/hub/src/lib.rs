@@ -47,19 +47,19 @@ pub use self::trust::is_trusted;
 use crate::config::Config;
 use crate::sockets::Sockets;
 
-/// How long a disk is waited for by those who only need it to answer in order. A disk on a network may never answer.
+/// The time that a disk is waited for by those who only need it to answer in order. A disk on a network may never
+/// answer.
 pub const GRACE: Duration = Duration::from_secs(1);
-/// How long the sessions may take to end.
+/// The time that the sessions may take to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a hub is made of.
+/// The parts that a hub is made of.
 pub struct Parts {
     /// Where sessions are kept.
     pub store: Arc<dyn Store>,
     /// The folder of our own data, which no edit may touch.
     pub data_folder: PathBuf,
-    /// What the user should know from the start, such as that the store was damaged and recovered. Said in each
-    /// session.
+    /// Warnings for the user from the start, such as that the store was damaged and recovered. Said in each session.
     pub warnings: Vec<String>,
     /// The models.
     pub catalog: Arc<providers::Catalog>,
@@ -73,8 +73,8 @@ pub struct Parts {
     pub sockets: Arc<Sockets>,
     /// The user's home folder, which is trusted for itself alone.
     pub home: Option<PathBuf>,
-    /// What holds the processes of shells: this program, which is started again for it, or another one whose `main`
-    /// calls [`process::supervisor::main`]. Without it nothing holds them, and there is no sandbox.
+    /// The program that holds the processes of shells: this one, which is started again for it, or another one whose
+    /// `main` calls [`process::supervisor::main`]. Without it nothing holds them, and there is no sandbox.
     pub supervisor: Option<PathBuf>,
     /// The user's configuration file, which holds keys that no command is to read.
     pub user_file: PathBuf,
@@ -151,9 +151,9 @@ pub struct Client {
     pub name: Option<Arc<str>>,
     /// The encoding of positions in its document changes and prompts.
     pub encoding: PositionEncoding,
-    /// How to reach it.
+    /// The way to reach it.
     pub editor: Arc<dyn Editor>,
-    /// Whether it says itself that the workspace is trusted, or is not; then its user is not asked.
+    /// The client's own word that the workspace is trusted, or is not; with one, its user is not asked.
     pub trusted: Option<bool>,
 }
 
@@ -218,7 +218,7 @@ impl Drop for Connection {
     }
 }
 
-/// What a client says.
+/// An input from a client.
 pub enum Input {
     /// One of our requests.
     Request(Request),

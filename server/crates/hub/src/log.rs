@@ -12,7 +12,7 @@ use tracing_subscriber::{EnvFilter, Registry, fmt, reload};
 
 /// A log larger than this is moved aside at the next start, in bytes.
 const MAX_BYTES: u64 = 10 * 1024 * 1024;
-/// What is logged where nobody says.
+/// The filter if none is configured.
 const DEFAULT: &str = "info";
 
 /// The log's filter, once it runs and unless it is fixed.
@@ -23,7 +23,7 @@ pub fn file(data_folder: &Path) -> PathBuf {
     data_folder.join("azimuth.log")
 }
 
-/// Whether something can be logged by.
+/// Checks that the log can be filtered by this.
 ///
 /// # Errors
 /// It is no filter; says what one is.

@@ -1,4 +1,4 @@
-//! What is posted to the router, and what it shares with the sessions, which post to it too.
+//! The messages that are posted to the router, and the parts that it shares with the sessions, which post to it too.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(super) enum Message {
     Created(SessionId, NewSession, Caller, Reply<SessionNewResult>),
     /// Edits in every session of a project are accepted automatically from now on, or no longer.
     Always(Arc<str>, bool),
-    /// What is said of the trust in some folder is other than it was.
+    /// The trust in some folder changed.
     TrustChanged,
     /// The state of a language server of our own is other than it was.
     ServersChanged,
@@ -65,11 +65,11 @@ pub(super) struct Caller {
     pub(super) editor: Arc<dyn Editor>,
     /// The documents that it has open.
     pub(super) buffers: Arc<Buffers>,
-    /// What it says of the trust in its workspace.
+    /// The client's own word on the trust in its workspace.
     pub(super) trust: Word,
 }
 
-/// What a new session begins with.
+/// The folders, model and mode of a new session.
 pub(super) struct NewSession {
     pub(super) folders: Vec<PathBuf>,
     pub(super) model: Option<String>,
@@ -78,12 +78,12 @@ pub(super) struct NewSession {
     pub(super) is_asked_for: bool,
 }
 
-/// What sessions share.
+/// The parts that sessions share.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub(super) parts: Arc<Parts>,
     pub(super) board: Board,
-    /// What the user said of the trust in folders.
+    /// The user's decisions on the trust in folders.
     pub(super) trust: Book,
     /// Language servers of our own.
     pub(super) servers: Arc<Servers>,

@@ -36,10 +36,10 @@ use crate::config::Config;
 
 /// The number of sessions in a list if the caller does not say.
 const LIST: usize = 100;
-/// How long requests wait for a configuration that was said before them. Longer than for a document's name, since it
-/// may forbid things; it is read from the user's own folder, without which nothing works anyway.
+/// The time that requests wait for a configuration that was said before them. Longer than for a document's name, since
+/// it may forbid things; it is read from the user's own folder, without which nothing works anyway.
 const SETTINGS: Duration = Duration::from_secs(10);
-/// What comes back of that which an input began.
+/// The result of work that an input began.
 enum Done {
     /// The file that a client's document belongs to, by its URI.
     Resolved(ClientId, String, PathBuf),

@@ -28,7 +28,7 @@ mod key;
 /// The most connections that may be about to show the key.
 const GREETED: usize = 64;
 
-/// How much of the data folder's hash is in a socket's name: enough to tell folders apart. The path of a socket has
+/// The characters of the data folder's hash in a socket's name: enough to tell folders apart. The path of a socket has
 /// little room, about a hundred bytes.
 const HASH: usize = 16;
 
@@ -36,7 +36,7 @@ const HASH: usize = 16;
 pub struct Sockets {
     folder: PathBuf,
     data_folder: PathBuf,
-    /// What stands for the data folder in their names.
+    /// The text that stands for the data folder in their names.
     data: String,
     state: Mutex<State>,
 }

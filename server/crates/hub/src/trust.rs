@@ -79,7 +79,7 @@ impl Book {
         Self { store, home: home.map(|home| real(&home)) }
     }
 
-    /// Whether a folder is trusted; none if the user was not asked yet.
+    /// True if a folder is trusted; `None` if the user was not asked yet.
     fn of(&self, folder: &Path) -> Option<bool> {
         let said = |folder: &Path| -> Result<Option<bool>, StoreError> {
             let kept = self.store.get(&key(folder))?;
@@ -91,7 +91,7 @@ impl Book {
         })
     }
 
-    /// Whether a program of a project may start as it is; none if the user was not asked of it as it is now.
+    /// True if a program of a project may start as it is; `None` if the user was not asked of it as it is now.
     ///
     /// # Errors
     /// It cannot be read.
@@ -161,7 +161,7 @@ fn real(folder: &Path) -> PathBuf {
 pub(super) struct Workspace {
     book: Book,
     folders: Arc<[PathBuf]>,
-    /// Whether git may run what a repository names, as it was when last looked at, for the shells that are started
+    /// True if git may run what a repository names, as it was when last looked at, for the shells that are started
     /// next.
     may_run_git_programs: Arc<AtomicBool>,
 }
@@ -173,7 +173,7 @@ impl Workspace {
         Self { book: book.clone(), folders, may_run_git_programs: Arc::default() }
     }
 
-    /// Whether it is trusted: the editor's word counts, else what is kept, of all its folders; none if the user was
+    /// True if it is trusted: the editor's word counts, else what is kept, of all its folders; `None` if the user was
     /// not asked of them all, and refused none.
     pub(super) fn decided(&self, word: &Word) -> Option<bool> {
         let decided = word.said().or_else(|| self.kept());
@@ -182,7 +182,7 @@ impl Workspace {
         decided
     }
 
-    /// Whether it is trusted by what is kept.
+    /// True if it is trusted by what is kept; `None` as for [`decided`](Self::decided).
     pub(super) fn kept(&self) -> Option<bool> {
         let said: Vec<_> = self.folders.iter().map(|folder| self.book.of(folder)).collect();
         if said.contains(&Some(false)) {
@@ -200,7 +200,7 @@ impl Workspace {
         others.into_iter().try_for_each(|folder| self.book.set(folder, trusted))
     }
 
-    /// Whether git may run what a repository names, as it was when last looked at.
+    /// Returns whether git may run what a repository names, as it was when last looked at.
     pub(super) fn may_run_git_programs(&self) -> &Arc<AtomicBool> {
         &self.may_run_git_programs
     }

@@ -117,7 +117,7 @@ fn is_obeyed(char: char) -> bool {
     char.is_control() && !matches!(char, '\n' | '\t')
 }
 
-/// What a command prints, with its colours and nothing else that a terminal obeys but the ends of lines, tabs, and
+/// The output of a command, with its colours and nothing else that a terminal obeys but the ends of lines, tabs, and
 /// steps back within a line.
 #[derive(Debug, Default)]
 pub struct Colours {
@@ -125,7 +125,7 @@ pub struct Colours {
     /// The beginning of a character, and before it one whose look depends on it.
     begun: Vec<u8>,
     reader: Reader,
-    /// How many steps back there are in this line at least.
+    /// The least number of steps back that there are in this line.
     column: usize,
     is_painted: bool,
     /// True if what was given last is the end of a line.
@@ -230,8 +230,8 @@ impl Colours {
     }
 }
 
-/// What may be shown of the parameters of SGR: all but what hides text, and the colour of underlines, whose numbers a
-/// terminal that does not know it takes for parameters of their own. None if nothing is left.
+/// Returns the parameters of SGR that may be shown: all but what hides text, and the colour of underlines, whose
+/// numbers a terminal that does not know it takes for parameters of their own. `None` if nothing is left.
 fn colour(parameters: &str) -> Option<String> {
     if !parameters.chars().all(|char| matches!(char, '0'..='9' | ';' | ':')) {
         return None;
@@ -272,7 +272,7 @@ mod tests {
 
     use super::*;
 
-    /// What no terminal is ever to get, said apart from the code.
+    /// Characters that no terminal is ever to get, listed apart from the code.
     const MARKS: &[char] = &[
         '\u{ad}',
         '\u{34f}',
@@ -305,7 +305,7 @@ mod tests {
         '\u{e01ef}',
     ];
 
-    /// What is shown only where it joins something.
+    /// Characters that are shown only if they join something.
     const JOINERS: &[char] = &['\u{200c}', '\u{200d}', '\u{fe0e}', '\u{fe0f}', '\u{1f469}', '\u{645}', '\u{20e3}', '1'];
 
     fn nasty() -> impl Strategy<Value = String> {

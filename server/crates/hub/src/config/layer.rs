@@ -26,11 +26,11 @@ pub struct Layer {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Permissions {
-    /// What runs without asking.
+    /// The rules for actions that run without asking.
     pub allow: Vec<String>,
-    /// What is always asked.
+    /// The rules for actions that are always asked.
     pub ask: Vec<String>,
-    /// What never runs.
+    /// The rules for actions that never run.
     pub deny: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ pub struct Provider {
     /// The environment variable that holds the key.
     #[serde(alias = "keyEnv")]
     pub key_env: Option<String>,
-    /// What it speaks: `anthropic`, `openai-responses` or `openai-chat`.
+    /// The wire format that it speaks: `anthropic`, `openai-responses` or `openai-chat`.
     pub wire: Option<String>,
     /// Whose Chat Completions it speaks, where that does not follow from its host.
     pub dialect: Option<String>,

@@ -19,13 +19,13 @@ pub struct Sources<'a> {
     pub user_file: PathBuf,
     /// The workspace folders, whose `.azimuth/config.toml` can restrict.
     pub folders: &'a [PathBuf],
-    /// What the editor says.
+    /// The layers from the editor.
     pub editor: Editor,
     /// The environment.
     pub environment: &'a dyn Fn(&str) -> Option<String>,
 }
 
-/// What the editor says, in two layers.
+/// The two layers from the editor.
 #[derive(Clone, Debug)]
 pub struct Editor {
     /// Its `initializationOptions`: the user's own words, and all of it counts.
@@ -48,7 +48,7 @@ impl Default for Editor {
 pub struct ConfigError {
     /// The file, or the editor's settings.
     pub place: String,
-    /// What is wrong with it, with the line where one is known. It holds no value of the file, which may be a key.
+    /// The fault in it, with its line if one is known. It holds no value of the file, which may be a key.
     pub problem: String,
 }
 
@@ -70,7 +70,7 @@ pub fn from_editor(place: &str, section: &str, value: Value) -> Result<Layer, Co
 /// - where one that can only restrict cannot be understood, a warning says so, since it is perhaps not the user's to
 ///   mend; every action is asked.
 ///
-/// What can be understood of such a layer still counts.
+/// The parts of such a layer that can be understood still count.
 pub fn load(sources: Sources<'_>) -> Config {
     let Sources { user_file, folders, editor, environment } = sources;
     let mut config = Config { providers: providers::Settings::from_env(environment), ..Config::default() };
@@ -231,7 +231,7 @@ impl Config {
             }
         }
         let problem = self.set(said, place).err();
-        // What a project's file allows is void until its folder is trusted. Of settings it is not known whose they are.
+        // A project's file allows nothing until its folder is trusted. Of settings it is not known whose they are.
         let is_heard = kind == Kind::Project;
         ignored.extend((!is_heard && !layer.permissions.allow.is_empty()).then_some("permissions.allow"));
         ignored.extend((!layer.providers.is_empty()).then_some("providers"));
@@ -269,7 +269,7 @@ impl Config {
             self.warnings.push(format!("{place}: log: {problem}"));
         }
         self.settings = self.settings.with(said).map_err(|error| words::without_values(&error.to_string()))?;
-        // What others hold of it.
+        // The copies of it that others hold.
         self.rules.asks_project_commands = !self.settings.project_commands;
         self.providers.idle_timeout = Duration::from_secs(self.settings.idle_timeout.into());
         if let Some(file) = &self.settings.ca_file {

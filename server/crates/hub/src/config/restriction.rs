@@ -1,4 +1,4 @@
-//! What a layer that may only make a setting stricter comes to.
+//! The result of a layer that may only make a setting stricter.
 
 use protocol::settings::{Kind, Setting, Stricter};
 use serde_json::Value;
@@ -20,7 +20,7 @@ pub(super) fn restricted(setting: &Setting, how: Stricter, now: Value, said: Val
     }
 }
 
-/// How strict a value is; 0 is the strictest.
+/// Returns the rank of a value by strictness; 0 is the strictest.
 fn rank(setting: &Setting, value: &Value) -> u64 {
     match (setting.kind, value) {
         (Kind::Choice(choices), Value::String(text)) => {

@@ -1,11 +1,11 @@
-//! What is wrong with a configuration, in words that hold none of its values: one of them may be a key.
+//! The faults in a configuration, in words that hold none of its values: one of them may be a key.
 
 /// A message without what looks like a key that stands where a name belongs.
 pub(super) fn without_keys(message: &str) -> String {
     providers::keys::left_out(message).into_owned()
 }
 
-/// What a TOML file's error says, with its line.
+/// Returns the message of a TOML file's error, with its line.
 pub(super) fn toml(error: &toml::de::Error, text: &str) -> String {
     let line = error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);
     let problem = without_values(error.message());
@@ -19,7 +19,7 @@ pub(super) fn toml(error: &toml::de::Error, text: &str) -> String {
 pub(super) fn without_values(message: &str) -> String {
     for kind in ["invalid type: ", "invalid value: "] {
         if let Some(rest) = message.strip_prefix(kind) {
-            // What is wanted is in our own words, and last.
+            // The expected value is in our own words, and last.
             let (found, wanted) = rest.rsplit_once(", expected ").unwrap_or((rest, "something else"));
             let found = found.split(['"', '`']).next().unwrap_or_default().trim_end();
             return format!("{kind}{found}, expected {wanted}");

@@ -1,4 +1,4 @@
-//! What an empty chat can offer: how the client's workspace is set up, and what to try there.
+//! The contents of an empty chat: how the client's workspace is set up, and what to try there.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -71,8 +71,8 @@ impl Start {
         })
     }
 
-    /// What is said of language servers: of those for the open file, and of those that the user should know of. Where
-    /// they cannot be listed the rest is worth showing.
+    /// Returns the facts on language servers: on those for the open file, and on those that the user should know of. If
+    /// they cannot be listed, the rest is still worth showing.
     async fn servers(&self, program: Option<Program>) -> Vec<SetupFact> {
         let (Ok((_, trusted)), Ok(listed)) = (self.folders.look().await, self.folders.listed().await) else {
             return Vec::new();
@@ -104,7 +104,7 @@ impl Start {
         facts
     }
 
-    /// What the files come to: what is said of rules, and what there is to try.
+    /// Returns what follows from the files: the facts on rules, and the prompts to try.
     async fn files(&self, uri: Option<String>) -> Result<Files, Error> {
         let (folders, buffers) = (self.folders.folders.clone(), Arc::clone(&self.caller.buffers));
         let user = Arc::clone(&self.folders.config);
@@ -143,7 +143,7 @@ struct Program {
 }
 
 fn look(roots: &Roots, reader: &Reader, path: Option<PathBuf>) -> Files {
-    // What cannot be read is nothing to ask about.
+    // A file that cannot be read is nothing to ask about.
     let file = path.and_then(|path| reader.read(&path).ok().map(|file| (path, file)));
     let (prompts, program) = match file {
         None => (workflow::in_project(), None),

@@ -1,4 +1,4 @@
-//! What was begun for an input and comes back later, since the disk has to be asked.
+//! The work that was begun for an input and comes back later, since the disk has to be asked.
 //!
 //! A request finds all that was said before it, so it waits for what was begun before it; but not for good,
 //! since a disk on a network may never answer.

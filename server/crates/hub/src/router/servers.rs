@@ -17,7 +17,7 @@ use super::super::trust::{Word, Workspace};
 use super::super::{Error, Reply, confinement};
 use crate::config::Config;
 
-/// How long after a word that some state has changed the next one is said, at least.
+/// The shortest pause between two words that some state has changed.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// The workspace of a client, as far as servers are concerned.
@@ -34,11 +34,11 @@ impl Folders {
         let _ = reply.send(self.listed().await);
     }
 
-    /// How it stands with the servers.
+    /// Returns the status of the servers.
     pub(super) async fn listed(&self) -> Result<ServersListResult, Error> {
         let (roots, trusted) = self.look().await?;
         let (servers, parts) = (&self.shared.servers, &self.shared.parts);
-        // What lies where commands may write is brought along, too.
+        // A program that lies where commands may write is brought along, too.
         let (user, folders) = (Arc::clone(&self.config), self.folders.clone());
         let config = blocking(move || Ok(user.with_projects(&folders))).await?;
         let policy = confinement::told(parts.own(), &config, &roots, false).await;

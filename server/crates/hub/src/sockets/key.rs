@@ -19,13 +19,13 @@ use tokio::net::UnixStream;
 /// The key's file in the data folder.
 const NAME: &str = "socket.key";
 
-/// How many bytes are random, in the key and in what each end says.
+/// The number of random bytes in the key, and in what each end says.
 const RANDOM: usize = 32;
 
 /// The length of such bytes, and of a hash, as they are written: in hexadecimal.
 const WORD: usize = 2 * RANDOM;
 
-/// How long the other end may take to show the key.
+/// The time that the other end may take to show the key.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The key of a data folder.

@@ -120,7 +120,7 @@ fn a_project_can_make_the_sandbox_stricter_and_never_wider() {
     assert_eq!((config.sandbox_write.as_slice(), config.warnings.len()), (["~/notes".to_owned()].as_slice(), 0));
     let config = Home::new().user("sandbox_network = false").project("sandbox_network = true").load();
     assert!(!config.sandbox_network && config.warnings[0].contains("sandbox_network ignored"), "{:?}", config.warnings);
-    // What the user has set and cannot be read must not leave the machine open.
+    // A setting of the user's that cannot be read must not leave the machine open.
     let config = Home::new().user("sandbox = 'full'\nsandbox_write = ['/']\npermissions.allow = ['Shell(']").load();
     assert_eq!((config.sandbox, config.sandbox_write.len()), (Sandbox::WorkspaceWrite, 0));
 }
@@ -376,7 +376,7 @@ fn a_projects_file_is_no_pipe_no_device_and_no_link_that_leaves_the_project() {
         symlink(folder.join("other"), file.parent().unwrap()).unwrap();
     };
     refused(&folder_outside, "leads out of the project");
-    // What it leads to would be edited with no more care than other files.
+    // The file that it leads to would be edited with no more care than other files.
     let beside = |_: &Path, file: &Path| {
         std::fs::write(file.parent().unwrap().with_file_name("rules.toml"), "").unwrap();
         symlink("../rules.toml", file).unwrap();
