@@ -68,11 +68,11 @@ use super::request::{Handlers, Opened};
 use super::{ClientId, Error, Reply, Request};
 use crate::config::Config;
 
-/// How long what an ended command came to may take to be said, a prompt to be made ready, and hooks to see to it, when
-/// the session ends.
+/// The time that each of these has when the session ends: an ended command's result to arrive, a prompt to be made
+/// ready, and hooks to see to it.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
-/// What the router sends to a session.
+/// The messages that the router sends to a session.
 pub(super) enum Message {
     /// The client that made the session follows it.
     Attach(Caller, Reply<SessionNewResult>),
@@ -88,13 +88,13 @@ pub(super) enum Message {
     Config(Arc<Config>),
     /// Edits in every session of a project are accepted automatically from now on, or no longer.
     Always(Arc<str>, bool),
-    /// What is said of the trust in some folder, or by this editor, is other than it was.
+    /// The trust in some folder, or the word of this editor on it, changed.
     Trust(Option<(ClientId, bool)>),
     /// The process ends.
     Shutdown(oneshot::Sender<()>),
 }
 
-/// What a session's own tasks come back with.
+/// The messages that a session's own tasks come back with.
 enum Own {
     /// Something for the prompts.
     Prompts(prompts::Message),
@@ -241,7 +241,7 @@ impl Session {
             && !self.work.is_on()
             && !self.undo.is_on()
             && !self.edits.are_on()
-            // What goes on in the background goes on until the process ends, whoever looks.
+            // Work in the background goes on until the process ends, whoever looks.
             && !self.terminals.is_busy()
     }
 
@@ -266,7 +266,7 @@ impl Session {
     /// Ends the session in this process: the turn is cancelled and waited for, and all is stored.
     async fn end(mut self, mut own: mpsc::UnboundedReceiver<Own>) -> Left {
         self.prompts.start_no_more();
-        // What the turn has said already counts.
+        // The messages that the turn has sent already count.
         while let Ok(message) = own.try_recv() {
             self.own(message);
         }
@@ -312,7 +312,7 @@ impl Session {
             let Some(message) = own.recv().await else { break };
             self.own(message);
         }
-        // What was held back meanwhile may have begun since.
+        // A turn that was held back in the meantime may have begun since.
         self.interrupt_turn();
         self.shared.board.put(self.id(), Vec::new());
         if tokio::time::timeout(AT_ONCE, self.reading.hooks.session_closed(self.id())).await.is_err() {
@@ -327,7 +327,7 @@ impl Session {
         for follower in self.clients.take_followers() {
             follower.editor.unfollow(&id);
         }
-        // What would wait in it goes with it.
+        // A prompt that would wait in it goes with it.
         self.interrupt_turn();
         self.prompts.cancel_title();
         let Left { lock, .. } = self.end(own).await;

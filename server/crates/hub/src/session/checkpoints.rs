@@ -1,4 +1,4 @@
-//! What turns did to files, as the log tells it: a fold that undo and redo are planned on.
+//! The changes that turns made to files, as the log tells it: a fold that undo and redo are planned on.
 //!
 //! Each file has its changes in the order in which they were made. To undo a turn takes back its changes of each file,
 //! the last one first; to redo it puts them again. The changes of several turns become one step from what the file is
@@ -12,7 +12,7 @@ use protocol::{Event, ProposalId, ToolCallId, TurnId};
 
 use super::parts::Parts;
 
-/// What turns did to files.
+/// The changes that turns made to files.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Checkpoints {
     /// The turns, in the order in which they began.
@@ -27,13 +27,13 @@ pub(super) struct Checkpoints {
     others: HashMap<String, TurnId>,
     /// The changes of each file, by URI.
     files: BTreeMap<String, Vec<Change>>,
-    /// What became of the parts of calls.
+    /// The outcome of the parts of calls.
     pub(super) parts: Parts,
-    /// What the user took back in the review of what a turn's commands and other programs changed, by URI; all of it is
-    /// undone. A redo of the turn puts it again, but not the one that follows its undo, after which the files are as
-    /// the user left them.
+    /// The changes by a turn's commands and by other programs that the user took back in the review, by URI; all of
+    /// them are undone. A redo of the turn puts them back, but not the one that follows its undo, after which the files
+    /// are as the user left them.
     taken_back: BTreeMap<String, Vec<Change>>,
-    /// What was undone at once and not redone, the last last; also where a file was left as it was.
+    /// The turns that were undone at once and not redone, the last last; also where a file was left as it was.
     undone: Vec<Vec<TurnId>>,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct Way {
 }
 
 impl Way {
-    /// What the file is where nobody changed it since.
+    /// Returns the file as it is if nobody changed it since.
     pub(super) fn from(&self) -> Option<&FileImage> {
         self.steps.first().and_then(|step| step.from.as_ref())
     }
@@ -76,7 +76,7 @@ impl Way {
         self.steps.iter_mut().for_each(|step| step.to.clone_from(&end));
     }
 
-    /// What the file is to be.
+    /// Returns the file as it is to be.
     pub(super) fn to(&self) -> Option<&FileImage> {
         self.steps.last().and_then(|step| step.to.as_ref())
     }
@@ -126,7 +126,7 @@ impl Checkpoints {
                 let (before, after) = (Some(FileImage::text(before)), Some(FileImage::text(after)));
                 self.push(uri, Change { turn, before, after, unknown: None, undone: false, of_others: false });
             }
-            // What other programs do is not the turn's, and is not taken back with it.
+            // The changes of other programs are not the turn's, and are not taken back with it.
             Event::FilesChanged { tool_call_id: None, turn_id, files } => {
                 self.others.extend(files.iter().map(|file| (file.uri.clone(), turn_id.clone())));
             }
@@ -219,7 +219,7 @@ impl Checkpoints {
             let steps: Vec<_> = chosen.into_iter().map(|change| change.step(direction)).collect();
             let unbroken = steps.iter().zip(steps.iter().skip(1)).all(|(a, b)| same(a.to.as_ref(), b.from.as_ref()));
             let way = Way { uri: uri.clone(), steps, unbroken, later, unknown };
-            // What was made and deleted again needs nothing.
+            // A file that was made and deleted again needs nothing.
             (way.unknown.is_some() || !way.unbroken || way.from() != way.to()).then_some(way)
         });
         ways.collect()
@@ -291,8 +291,8 @@ impl Checkpoints {
         }
     }
 
-    /// What was taken back in the review and is put again, for the steps after those of the file's other changes. Gives
-    /// the turns' own, which can be undone with them again.
+    /// Takes the changes that were taken back in the review and are redone, for the steps after those of the file's
+    /// other changes. Returns the turns' own, which can be undone with them again.
     fn put_again(&mut self, direction: Direction, turns: &[TurnId], file: &RestoredFile) -> Vec<Change> {
         let others = self.files.get(&file.uri).map_or(0, |changes| chosen(changes, direction, turns).len());
         let (again, stay): (Vec<_>, Vec<_>) = self
@@ -312,7 +312,7 @@ impl Checkpoints {
     }
 }
 
-/// Which changes are to be taken back or put again, in this order.
+/// Returns the changes that are to be taken back or redone, in this order.
 fn chosen(changes: &[Change], direction: Direction, turns: &[TurnId]) -> Vec<usize> {
     let wanted = |(_, change): &(usize, &Change)| {
         turns.contains(&change.turn) && change.undone == (direction == Direction::Redo)

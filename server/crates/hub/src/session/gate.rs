@@ -1,5 +1,5 @@
-//! What the session may do without asking, and what it asks: its mode's rules and what was granted, whether edits are
-//! accepted automatically, the questions that stand, and the trust in its workspace.
+//! The actions that the session may do without asking, and its questions: its mode's rules and what was granted,
+//! whether edits are accepted automatically, the questions that stand, and the trust in its workspace.
 //!
 //! [`Gate`] owns all of that. Its methods are told the configuration and what the log comes to, and give back what is
 //! to be recorded; `routes` is what the session does where it takes more than the gate.
@@ -44,7 +44,7 @@ use crate::post::Shared;
 use crate::trust::{Word, Workspace};
 use crate::{Error, Reply};
 
-/// What comes back to the session's task for its gate.
+/// The messages that come back to the session's task for its gate.
 pub(super) enum Message {
     /// A turn asks the user.
     Ask(TurnId, PermissionRequest, oneshot::Sender<Answer>),
@@ -52,20 +52,20 @@ pub(super) enum Message {
     Grant(Rule, GrantScope, oneshot::Sender<()>),
     /// A language server that the project brings along is wanted.
     ProgramWanted(oneshot::Sender<Stand>),
-    /// Whether edits are accepted automatically in the whole project was kept, or could not be.
+    /// The setting for edits in the whole project, accepted automatically or not, was kept, or could not be.
     AlwaysKept(bool, Result<(), StoreError>, Reply<Done>),
-    /// Whether the workspace is trusted, as just read; none if that was not decided.
+    /// The trust in the workspace, as just read; `None` if it was not decided.
     TrustRead(Option<bool>),
     /// An answer about trust that came after its turn had ended was kept.
     TrustKept(Caller),
 }
 
-/// What a session may do, and what it asks.
+/// The permissions of a session, and its questions.
 pub(super) struct Gate {
     /// Back to the session's task.
     own: mpsc::UnboundedSender<Own>,
     store: Arc<dyn Store>,
-    /// What is kept for good is kept under it: the session's first folder.
+    /// The session's first folder, under which everything is kept that outlasts the session.
     project: String,
     /// The rules in force, for the turn to read at any time.
     rules: InForce,
@@ -73,13 +73,13 @@ pub(super) struct Gate {
     /// Who said that edits are accepted automatically, or not.
     accepting: Accepting,
     questions: Questions,
-    /// Whether the session's folders are trusted.
+    /// The trust in the session's folders.
     trust: Workspace,
     /// The mode that the running turn began in.
     turn: Option<Mode>,
 }
 
-/// What a gate is made of.
+/// The parts that a gate is made of.
 pub(super) struct Made {
     pub(super) own: mpsc::UnboundedSender<Own>,
     pub(super) store: Arc<dyn Store>,
@@ -89,30 +89,31 @@ pub(super) struct Made {
     pub(super) trust: Workspace,
 }
 
-/// What the store has of a project.
+/// The decisions on a project that are in the store.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Kept {
-    /// What is granted in it.
+    /// The rules that are granted in it.
     grants: Vec<Rule>,
     /// True if edits are accepted automatically in it.
     always: bool,
 }
 
 impl Kept {
-    /// What the store has of this project. Blocks.
+    /// Reads the decisions on this project from the store. Blocks.
     pub(super) fn read(store: &dyn Store, project: &str) -> Result<Self, StoreError> {
         Ok(Self { grants: rules::granted(store, project)?, always: accepting::of_project(store, project)? })
     }
 }
 
-/// How often what is kept for the project was changed here, so that what was read from the store before does not count.
+/// The numbers of changes made here to what is kept for the project, so that what was read from the store before does
+/// not count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Changes {
     grants: u64,
     always: u64,
 }
 
-/// How it stands with edits that are accepted automatically, as the log says it: whether they are, and for how long.
+/// The log's word on edits that are accepted automatically: whether they are, and for how long.
 type Stands = (bool, AutoScope);
 
 impl Gate {
@@ -133,7 +134,7 @@ impl Gate {
         }
     }
 
-    /// What is kept for good is kept under it.
+    /// Returns the name of the project under which everything is kept that outlasts the session.
     pub(super) fn project(&self) -> &str {
         &self.project
     }
@@ -148,7 +149,7 @@ impl Gate {
         &self.trust
     }
 
-    /// How often what is kept for the project was changed here.
+    /// Returns the numbers of changes made here to what is kept for the project.
     pub(super) fn changes(&self) -> Changes {
         Changes { grants: self.grants.changed(), always: self.accepting.said() }
     }
@@ -268,8 +269,8 @@ impl Gate {
         });
     }
 
-    /// What is kept for the project, which another session or process may have changed, was read when these were the
-    /// changes made here.
+    /// Takes what is kept for the project, which another session or process may have changed. It was read when these
+    /// were the changes made here.
     pub(super) fn kept_read(
         &mut self,
         kept: Kept,
@@ -305,7 +306,7 @@ impl Gate {
         });
     }
 
-    /// What the user wants for the project, and said in this session, is kept.
+    /// Takes the user's decision for the project, said in this session, once it is kept.
     pub(super) fn always_kept(&mut self, on: bool, config: &Config) -> Vec<Event> {
         self.accepting.said_always(on, config);
         let said = Event::AcceptEditsChanged { on, scope: AutoScope::Project };
@@ -321,7 +322,7 @@ impl Gate {
         self.news(config, stands)
     }
 
-    /// Whether edits are accepted automatically, where that is other than the log says.
+    /// Returns whether edits are accepted automatically, if the log says otherwise.
     pub(super) fn news(&self, config: &Config, (was, until): Stands) -> Option<Event> {
         let (on, scope) = self.accepting.in_force(config);
         (on != was || (on && scope != until)).then_some(Event::AcceptEditsChanged { on, scope })
@@ -366,7 +367,7 @@ impl Gate {
         self.questions.close(&Answer::Moot, |about, _| about == PermissionAbout::Trust)
     }
 
-    /// What is needed to ask whether the workspace is trusted.
+    /// Returns the parts that it takes to ask whether the workspace is trusted.
     pub(super) fn asking(&self, shared: Shared, word: Word) -> Asking {
         Asking { shared, workspace: self.trust.clone(), word, own: self.own.clone() }
     }

@@ -14,7 +14,7 @@ use super::parts::Parts;
 
 /// At most so many files are named in one message.
 const MOST_FILES: usize = 8;
-/// What a notice to the user begins with, a note to the model, and what stands in a call's result: by these words the
+/// The beginnings of a notice to the user and of a note to the model, and the words in a call's result: by these the
 /// log tells who was told.
 const FOR_USER: &str = "An edit was made only in part. ";
 const FOR_MODEL: &str = "Your edit was accepted, but made only in part. ";
@@ -132,7 +132,7 @@ impl Half {
         &self.call
     }
 
-    /// What is missing of it.
+    /// Returns the parts of it that are missing.
     pub(super) fn parts(&self) -> impl Iterator<Item = Part> {
         self.hunks.iter().map(|hunk| (self.call.clone(), hunk.clone()))
     }

@@ -17,29 +17,30 @@ use crate::feed::Feed;
 use crate::post::{self, Shared};
 use crate::{ClientId, Error};
 
-/// How long a session's holder may be out of reach before who wants the session is refused.
+/// The time that a session's holder may be out of reach before who wants the session is refused.
 const REACHABLE: Duration = Duration::from_secs(2);
-/// How long to wait before it is tried again.
+/// The pause before it is tried again.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// What stays of a session in this process while it passes from host to host.
+/// The parts of a session that stay in this process while it passes from host to host.
 pub(super) struct Open {
     pub(super) shared: Shared,
     pub(super) config: Arc<Config>,
     pub(super) id: SessionId,
     pub(super) inbox: Inbox,
-    /// Whether this process has its lock.
+    /// True if this process has its lock.
     pub(super) holds: Arc<AtomicBool>,
     pub(super) home: Caller,
     pub(super) followers: HashMap<ClientId, Caller>,
     pub(super) feed: Feed,
-    /// What its terminals printed, once somebody asked.
+    /// The output of its terminals, once somebody asked.
     pub(super) spools: Spools,
     /// The terminals that somebody sees.
     pub(super) shown: HashSet<TerminalId>,
 }
 
-/// What was sent to a session, and how much of it was taken: the router lets go of a task only if that is all.
+/// The messages that were sent to a session, and how many of them were taken: the router lets go of a task only if that
+/// is all.
 pub(super) struct Inbox {
     pub(super) messages: mpsc::UnboundedReceiver<Message>,
     pub(super) handled: u64,
@@ -69,7 +70,7 @@ impl Inbox {
 
 /// Holds the session, or relays to the process that does, and takes it over when that one ends.
 pub(super) async fn begin(mut open: Open, mut new: Option<NewSession>) {
-    // How long the holder could not be reached, without an end in between.
+    // The time since the holder could not be reached, without an end in between.
     let mut unreachable_since = None;
     loop {
         let error = match load::claim(&open.shared, &open.id).await {

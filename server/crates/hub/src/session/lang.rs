@@ -42,12 +42,12 @@ pub(super) struct Servers {
     is_trusted: IsTrusted,
 }
 
-/// What our own language servers are started with.
+/// The parts that our own language servers are started with.
 pub(super) struct Made<'m> {
     pub(super) pool: Arc<Pool>,
     pub(super) roots: &'m Roots,
     pub(super) trust: &'m Workspace,
-    /// What holds them.
+    /// The policy that holds them.
     pub(super) policy: Option<Arc<Policy>>,
     /// The variables of the environment that they have besides.
     pub(super) pass: &'m [String],
@@ -81,13 +81,14 @@ impl Servers {
         (self.own)(reader)
     }
 
-    /// What answers the questions of a session's tools: the editor's servers, and where it has none, our own.
+    /// Returns the source that answers the questions of a session's tools: the editor's servers, and if it has none,
+    /// our own.
     pub(super) fn lang(&self, reader: &Reader, roots: &Arc<Roots>, own: Arc<dyn Source>) -> Lang {
         let editors = Based::new(self.trusting(), reader.clone(), Arc::clone(roots));
         Lang::new(vec![Arc::new(editors), own])
     }
 
-    /// What edits do to problems, as they see it. `shown` knows what the model may see.
+    /// Makes the record of what edits do to problems, as these servers see it. `shown` knows what the model may see.
     pub(super) fn problems(&self, reader: &Reader, overlay: Overlay, roots: &Arc<Roots>, shown: Search) -> Problems {
         let own = Arc::clone(&self.own);
         let own = Box::new(move |reader| own(reader));

@@ -38,13 +38,13 @@ use crate::feed::{Log, blocking, now};
 use crate::post::Shared;
 use crate::trust::Workspace;
 
-/// How long a task of ours may take to leave a session that it held.
+/// The time that a task of ours may take to leave a session that it held.
 const LEAVING: Duration = Duration::from_secs(5);
 /// A day in milliseconds.
 const DAY: u64 = 24 * 60 * 60 * 1000;
 /// The key under which the store has when old checkpoints were last let go, in milliseconds since the Unix epoch.
 const LAST_FORGOTTEN: &str = "checkpoints.forgotten";
-/// How many events of the log are in memory at once.
+/// The most events of the log that are in memory at once.
 const PAGE: usize = 256;
 
 /// Takes a session for this process, which from the first time on can be found by others.
@@ -179,18 +179,18 @@ fn build(
     (session, inbox)
 }
 
-/// What the store has of a session.
+/// A session as the store has it.
 struct Stored {
     state: State,
     /// The number of the last event.
     last: u64,
     /// Its private folder.
     folder: PathBuf,
-    /// What its shell has printed.
+    /// The output of its shell.
     spool: Arc<Spool>,
-    /// What is kept for good is kept under it: its first folder.
+    /// The session's first folder, under which everything is kept that outlasts the session.
     project: String,
-    /// What is kept for it.
+    /// The decisions that are kept for it.
     kept: gate::Kept,
     /// The folders of other sessions, in which their commands write.
     elsewhere: Vec<PathBuf>,
@@ -234,7 +234,8 @@ async fn look_at(folders: Vec<PathBuf>, open: &Open) -> Result<(Arc<Config>, Arc
     Ok((Arc::new(config), Arc::new(roots)))
 }
 
-/// How the session's shells are started. The folders are its private one, and where commands of other sessions write.
+/// Returns the configuration of the session's shells. The folders are its private one, and where commands of other
+/// sessions write.
 fn shell_config(
     (folder, elsewhere): (PathBuf, Vec<PathBuf>),
     config: &Config,
@@ -260,7 +261,7 @@ fn log(open: &Open, own: &mpsc::UnboundedSender<Own>) -> Log {
     })
 }
 
-/// Whether nobody would miss a session of the store, as its log is now. Blocks.
+/// True if nobody would miss a session of the store, as its log is now. Blocks.
 pub(crate) fn is_unused(store: &dyn Store, session: &SessionId) -> Result<bool, StoreError> {
     let mut state = State::default();
     fold(store, session, &mut state)?;
@@ -315,7 +316,7 @@ impl Session {
     /// Lets go of what edits wrote over longer ago than the user wants it kept, once a day.
     fn forget_old_checkpoints(&self) {
         let days = u64::from(self.config.checkpoint_days);
-        // What the user wants is not known where the configuration cannot be understood.
+        // The user's wish is not known if the configuration cannot be understood.
         if days == 0 || !self.config.errors.is_empty() {
             return;
         }

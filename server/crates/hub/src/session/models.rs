@@ -1,4 +1,4 @@
-//! Which model a session asks.
+//! The choice of the model that a session asks.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What is pending, as readers on any thread see it.
+//! The pending hunks, as readers on any thread see them.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};

@@ -1,4 +1,4 @@
-//! What became of the parts of calls, as the log tells it: what of a call is in its files, and what of it was accepted
+//! The outcome of the parts of calls, as the log tells it: what of a call is in its files, and what of it was accepted
 //! and could not be made. A part of the checkpoints.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -11,7 +11,7 @@ use protocol::{Event, HunkId, ProposalId, ToolCallId};
 /// The parts of all calls that edit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parts {
-    /// What of each proposal is made, by the URI of its file.
+    /// The made parts of each proposal, by the URI of its file.
     made: HashMap<String, HashMap<ProposalId, Made>>,
     /// The files in which a part of each call was made, by URI, whether it is there still or not.
     files: HashMap<ToolCallId, BTreeSet<String>>,
@@ -21,7 +21,7 @@ pub(super) struct Parts {
     failed: BTreeMap<ProposalId, BTreeMap<HunkId, String>>,
 }
 
-/// What of a proposal is made.
+/// The part of a proposal that is made.
 #[derive(Clone, Debug)]
 struct Made {
     /// The file, for people.
@@ -97,12 +97,12 @@ impl Parts {
         self.in_file(uri).any(|it| !it.is_deletion && it.text.as_deref() != text)
     }
 
-    /// What is made in a file.
+    /// Returns the parts that are made in a file.
     fn in_file(&self, uri: &str) -> impl Iterator<Item = &Made> {
         self.made.get(uri).into_iter().flat_map(HashMap::values)
     }
 
-    /// What was made after all, was rejected or was made anew did not fail.
+    /// Forgets the failures of hunks that were made after all, were rejected or were made anew.
     fn forget_failed(&mut self, proposal: &Proposal) {
         let Some(failed) = self.failed.get_mut(&proposal.proposal_id) else { return };
         let is_open = |state| matches!(state, HunkState::Pending | HunkState::Conflicted | HunkState::Applying);
@@ -116,7 +116,7 @@ impl Parts {
         if proposal.base_hash.is_some() {
             return self.put(proposal, Made::of(proposal, &self.lost));
         }
-        // What was in the file has gone with it, and its deletion is what is left.
+        // The hunks that were in the file have gone with it, and its deletion is what is left.
         let of_proposal = self.made.get_mut(&proposal.uri).and_then(|made| made.remove(&proposal.proposal_id));
         let deletion = of_proposal.filter(|made| made.is_deletion);
         self.gone(&proposal.uri);
@@ -166,7 +166,7 @@ impl Parts {
 }
 
 impl Made {
-    /// What of a proposal is made, but for the hunks that have gone with an earlier file.
+    /// Returns the part of a proposal that is made, but for the hunks that have gone with an earlier file.
     fn of(proposal: &Proposal, lost: &HashSet<HunkId>) -> Self {
         let is_in = |hunk: &&Hunk| {
             matches!(hunk.state, HunkState::Accepted | HunkState::Unverified) && !lost.contains(&hunk.hunk_id)

@@ -1,4 +1,4 @@
-//! What the session does as clients come and go.
+//! The session's handling of clients that come and go.
 
 use std::sync::Arc;
 

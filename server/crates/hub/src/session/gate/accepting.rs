@@ -1,4 +1,4 @@
-//! Whether edits are accepted automatically: in a session until the server ends, in a project for good, or by the
+//! The automatic acceptance of edits: in a session until the server ends, in a project for good, or by the
 //! configuration.
 //!
 //! The modes `accept_edits` and `bypass` accept them, too, whatever else was said. Else what is said of the session
@@ -17,11 +17,11 @@ use crate::session::state::State;
 /// Who said that edits are accepted automatically, or not.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Accepting {
-    /// What was said of this session.
+    /// The user's word on this session.
     session: Option<bool>,
     /// True if it is so in the whole project.
     always: bool,
-    /// How often that was said here, so that what was read from the store before it does not count.
+    /// The number of times that this was said here, so that what was read from the store before it does not count.
     said: u64,
 }
 
@@ -62,12 +62,12 @@ impl Accepting {
         self.always != always
     }
 
-    /// How often it was said for the whole project.
+    /// Returns the number of times that it was said for the whole project.
     pub(super) fn said(self) -> u64 {
         self.said
     }
 
-    /// Whether edits are accepted automatically, and for how long.
+    /// Returns whether edits are accepted automatically, and for how long.
     pub(super) fn in_force(self, config: &Config) -> (bool, AutoScope) {
         // While the user's own configuration is not understood, nothing is accepted that they do not see.
         let always = self.always && config.errors.is_empty();
@@ -79,8 +79,8 @@ impl Accepting {
     }
 }
 
-/// Whether edits of these files are accepted automatically. Where one of them usually holds keys, makes other programs
-/// run or says what the agent may do, all of the edit waits for the user: what is accepted by itself is not looked at.
+/// True if edits of these files are accepted automatically. If one of them usually holds keys, makes other programs run
+/// or says what the agent may do, all of the edit waits for the user: nobody looks at what is accepted automatically.
 pub(in crate::session) fn accepts<'p>(state: &State, roots: &Roots, mut files: impl Iterator<Item = &'p Path>) -> bool {
     state.accepts_as_they_come() && !files.any(|file| is_looked_at(roots, file))
 }
@@ -93,7 +93,7 @@ fn is_looked_at(roots: &Roots, file: &Path) -> bool {
         || paths::is_for_keys(file)
 }
 
-/// Whether the user has edits accepted automatically in a project. Blocks.
+/// True if the user has edits accepted automatically in a project. Blocks.
 pub(super) fn of_project(store: &dyn Store, project: &str) -> Result<bool, StoreError> {
     Ok(store.get(&key(project))?.is_some_and(|kept| kept == ALWAYS))
 }
@@ -103,7 +103,7 @@ pub(super) fn keep(store: &dyn Store, project: &str, on: bool) -> Result<(), Sto
     store.set(&key(project), if on { ALWAYS } else { "" })
 }
 
-/// What is kept for a project where edits are accepted automatically; anything else says that they are not.
+/// The value that is kept for a project if edits are accepted automatically; anything else says that they are not.
 const ALWAYS: &str = "always";
 
 /// The setting that keeps it, in the user's data and never in the project.

@@ -1,5 +1,5 @@
-//! Which programs of the project may start: each is asked for once, by its path and hash, and again when it has
-//! changed. What the user said is kept with what they said of folders.
+//! The permission to start programs of the project: each is asked for once, by its path and hash, and again when it has
+//! changed. The user's answers are kept with what they said of folders.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -26,7 +26,7 @@ const ALLOW: &str = "allow_program";
 const NOT_NOW: &str = "not_now";
 const NEVER: &str = "refuse_program";
 
-/// How it stands with the session, for one who wants to start a program of the project.
+/// The state of the session, for one who wants to start a program of the project.
 pub(in crate::session) struct Stand {
     /// True if it is in mode `plan`, in which none is started.
     pub(super) plans: bool,
@@ -38,18 +38,18 @@ pub(in crate::session) struct Stand {
 pub(in crate::session) struct Programs {
     book: Book,
     own: mpsc::UnboundedSender<Own>,
-    /// What is not to be started in this session, by its hash. Held while the user is asked, so that they are asked
-    /// once.
+    /// The programs that are not to be started in this session, by their hashes. Held while the user is asked, so that
+    /// they are asked once.
     not_now: Mutex<HashSet<String>>,
 }
 
 impl Programs {
-    /// What the user said is in this book, and who wants to ask tells the session.
+    /// Makes the programs of a session. The user's answers are in this book, and who wants to ask tells the session.
     pub(in crate::session) fn new(book: &Book, own: &mpsc::UnboundedSender<Own>) -> Arc<Self> {
         Arc::new(Self { book: book.clone(), own: own.clone(), not_now: Mutex::default() })
     }
 
-    /// What the user said of it; none if they have said nothing.
+    /// Returns the user's answer on it; `None` if they have said nothing.
     async fn said(&self, program: &Brought) -> Result<Option<bool>, String> {
         let (book, program) = (self.book.clone(), program.clone());
         let read = blocking(move || book.of_program(&program.program, &program.fingerprint)).await;

@@ -35,10 +35,10 @@ pub(super) struct Answered {
     pub(super) follow: Option<Follow>,
 }
 
-/// What follows on an answer for which no turn waits.
+/// The consequence of an answer for which no turn waits.
 #[derive(Debug, PartialEq)]
 pub(super) enum Follow {
-    /// What it says of trust is kept, and then the turn goes on.
+    /// The answer's word on trust is kept, and then the turn goes on.
     KeepTrust(Answer),
     /// The turn goes on, with this answer to what the call asked, if a call did.
     Resume(Option<ToolCallId>, Answer),

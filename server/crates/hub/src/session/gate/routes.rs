@@ -1,4 +1,4 @@
-//! What the session does with the requests and messages that are its gate's.
+//! The session's handling of the requests and messages for its gate.
 
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ impl Session {
         }
     }
 
-    /// What was said of some folder, or of this workspace by an editor, is other than it was.
+    /// Looks at the trust again, since that in some folder, or an editor's word on this workspace, changed.
     pub(in crate::session) fn look_at_trust(&self) {
         let home = self.prompts.home().or(self.clients.home());
         self.gate.look_at_trust(home.map_or_else(Word::default, |home| home.trust.clone()));
@@ -129,8 +129,8 @@ impl Session {
         self.record(asked);
     }
 
-    /// Whether the workspace is trusted was read. A question about it is settled where somebody has said, and a shell
-    /// that was started for a trusted workspace makes way for one that is not: at once where it does nothing, else
+    /// Takes whether the workspace is trusted, as just read. A question about it is settled if somebody has said, and a
+    /// shell that was started for a trusted workspace makes way for one that is not: at once if it does nothing, else
     /// before the next command. Language servers that run for it are ended.
     fn trust_read(&mut self, decided: Option<bool>) {
         if decided.is_some() {
@@ -146,7 +146,8 @@ impl Session {
         }
     }
 
-    /// How it stands, for one who wants to start a program of the project. A turn keeps the mode that it began in.
+    /// Answers one who wants to start a program of the project with the session's state. A turn keeps the mode that it
+    /// began in.
     fn program_wanted(&mut self, reply: oneshot::Sender<Stand>) {
         let id = PermissionId::new(self.ids.next("program"));
         let plans = self.state.mode.runs() == Runs::OnlyReading || self.gate.turn_plans();

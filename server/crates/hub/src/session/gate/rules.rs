@@ -15,7 +15,7 @@ use protocol::session::Mode;
 use crate::Error;
 use crate::config::Config;
 
-/// What mode `bypass` means, for whoever is to confirm it.
+/// The meaning of mode `bypass`, for whoever is to confirm it.
 pub(in crate::session) const BYPASS: &str = "In mode `bypass` nothing is asked: every command runs as it comes, edits are accepted as \
      they come, and the sandbox is the only thing that holds commands back, where there is one. Only what `deny` rules and the \
      built-in list forbid is refused, and what `ask` rules want asked is asked. A wrong or misled model can delete or send away \
@@ -36,8 +36,8 @@ impl InForce {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
     }
 
-    /// What the model's searches may show, and what may be kept of what commands change, by the rules in force when one
-    /// begins.
+    /// Returns the test for what the model's searches may show, and what may be kept of what commands change, by the
+    /// rules in force when one begins.
     pub(in crate::session) fn may_read(&self, roots: &Roots) -> Arc<MayRead> {
         let (rules, folders) = (self.clone(), folders(roots));
         Arc::new(move |named| {
@@ -80,24 +80,25 @@ pub(super) fn granted(store: &dyn Store, project: &str) -> Result<Vec<Rule>, Sto
     Ok(store.grants(project)?.iter().filter_map(|rule| rule.parse().ok()).collect())
 }
 
-/// What was granted by answers.
+/// The rules that were granted by answers.
 #[derive(Default)]
 pub(super) struct Grants {
     /// For the project, in their order.
     project: Vec<Rule>,
     /// For the session, in their order.
     session: Vec<Rule>,
-    /// How often those for the project were changed here, so that what was read from the store before does not count.
+    /// The number of changes made here to those for the project, so that what was read from the store before does not
+    /// count.
     changed: u64,
 }
 
 impl Grants {
-    /// What is kept for the project.
+    /// Makes the grants from those that are kept for the project.
     pub(super) fn new(project: Vec<Rule>) -> Self {
         Self { project, ..Self::default() }
     }
 
-    /// How often those for the project were changed here.
+    /// Returns the number of changes made here to those for the project.
     pub(super) fn changed(&self) -> u64 {
         self.changed
     }
@@ -119,7 +120,7 @@ impl Grants {
         self.changed += u64::from(scope == GrantScope::Project);
     }
 
-    /// What is kept for the project was read anew; gives whether that is news.
+    /// Takes those that are kept for the project, as just read again; returns whether that is news.
     pub(super) fn read(&mut self, project: Vec<Rule>) -> bool {
         let is_news = project != self.project;
         self.project = project;

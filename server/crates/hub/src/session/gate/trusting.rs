@@ -1,4 +1,4 @@
-//! Whether the session's workspace is trusted. Its first turn asks, where nobody has said.
+//! The trust in the session's workspace. Its first turn asks, if nobody has said.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::post::{self, Shared};
 use crate::session::Own;
 use crate::trust::{Word, Workspace, answered};
 
-/// How often it is looked while a question stands whether the user has answered in a window of another process.
+/// The time between two looks, while a question stands, whether the user has answered in a window of another process.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What a turn's task needs to ask.
+/// The parts that a turn's task needs to ask.
 pub(in crate::session) struct Asking {
     pub(super) shared: Shared,
     pub(super) workspace: Workspace,
@@ -43,7 +43,7 @@ impl Asking {
     }
 }
 
-/// What an answer says of the workspace for good; none if it says nothing of that.
+/// Returns an answer's word on the workspace for good; `None` if it says nothing of that.
 pub(super) fn said(answer: &Answer) -> Option<bool> {
     match answer {
         Answer::Selected { option_id, .. } => answered(option_id),
