@@ -1,4 +1,4 @@
-//! What the edits of a turn did to the problems of their files, as language servers see it.
+//! The effects of a turn's edits on the problems of their files, as language servers see them.
 //!
 //! The problems of a file are asked for before a turn's first edit of it, and again after the edits of each answer of
 //! the model; what came and what went is told with the next request. Our own servers see the edits that wait for
@@ -32,12 +32,12 @@ pub(super) use self::asking::OwnServers;
 use self::asking::{Asked, Asking, Judge, Known, MOST_SHOWN, Unknown, Who, Why};
 use self::report::Report;
 
-/// How long an edit waits at most for what the editor's servers say of the text before it; they know that of an open
+/// The most that an edit waits for the word of the editor's servers on the text before it; they know that of an open
 /// file.
 const BEFORE_EDIT: Duration = Duration::from_millis(300);
-/// How long to wait for what was not known in time, where nothing was edited since.
+/// The time to wait for what was not known in time, if nothing was edited since.
 const GLANCE: Duration = Duration::from_millis(250);
-/// How long it may take to compare what was known with what is.
+/// The time that it may take to compare what was known with what is.
 const COMPARING: Duration = Duration::from_secs(2);
 /// So many files of a turn are looked at.
 const MOST_FILES: usize = 20;
@@ -46,7 +46,7 @@ const MOST_WATCHED: usize = 100;
 /// For so many turns it is looked whether what an earlier one did is known.
 const MOST_TURNS: u32 = 10;
 
-/// What the edits of a session's turn did to problems. Clones share it.
+/// The effects of a session's turn's edits on problems. Clones share them.
 #[derive(Clone)]
 pub(super) struct Problems(Arc<Inner>);
 
@@ -59,14 +59,14 @@ struct Inner {
 
 #[derive(Default)]
 struct State {
-    /// How long servers are waited for after edits; no time where they are not asked at all.
+    /// The time that servers are waited for after edits; zero if they are not asked at all.
     wait: Duration,
     /// The files that were edited, in the order of their first edits.
     files: Vec<File>,
     /// The files that the turn edited and that are not among them, and how many of these the model was not told of.
     left_out: HashSet<PathBuf>,
     left_out_untold: usize,
-    /// What the editor's servers told of open files before the turn's first edit.
+    /// The problems of open files before the turn's first edit, by the word of the editor's servers.
     at_first: HashMap<PathBuf, Known>,
     /// Grows with each edit, and each decision on one.
     edits: u64,
@@ -84,14 +84,14 @@ struct File {
     path: PathBuf,
     who: Option<Who>,
     watch: Watch,
-    /// What the session had before the turn's first edit; none if only an earlier turn edited it, so that what came
-    /// of that is none of this one's.
+    /// The file as the session had it before the turn's first edit; `None` if only an earlier turn edited it, so that
+    /// what came of that is none of this one's.
     was: Option<Pending>,
-    /// How many turns have begun since it was edited.
+    /// The number of turns that have begun since it was edited.
     turns: u32,
 }
 
-/// What is known of a file's problems.
+/// The state of a file's problems.
 #[derive(Clone)]
 enum Watch {
     /// Those before the first edit are asked for.
@@ -113,7 +113,7 @@ struct Judged {
     now: Now,
 }
 
-/// What is known of a file's problems by now.
+/// The state of a file's problems by now.
 #[derive(Clone)]
 enum Now {
     Unknown,
@@ -127,7 +127,7 @@ enum Now {
     },
 }
 
-/// What a look at a file came to.
+/// The result of a look at a file.
 enum Look {
     Known(Arc<Known>),
     Unknown(Unknown),
@@ -145,7 +145,7 @@ struct Span {
     now: Arc<Known>,
 }
 
-/// What came and went in between.
+/// The problems that came and went in between.
 struct Change {
     delta: Delta,
     servers: Vec<String>,
@@ -280,7 +280,7 @@ impl Problems {
         pending: &HashMap<PathBuf, Pending>,
     ) -> Option<oneshot::Receiver<()>> {
         let mut state = self.state();
-        // What an earlier turn's edits do there is not known yet, so it is told with what this one's do.
+        // The effect of an earlier turn's edits there is not known yet, so it is told with that of this one's.
         if let Some(file) = state.files.iter_mut().find(|file| file.path == path) {
             (file.was, file.turns) = (Some(was), 0);
             return None;
@@ -301,7 +301,7 @@ impl Problems {
         let (who, known) = match (text.is_some(), told) {
             (true, None) => (None, None),
             (true, Some(known)) => (Some(Who::Editor), Some(known)),
-            // What is not there has no problems.
+            // A file that is not there has no problems.
             (false, _) => (None, Some(Known::nothing())),
         };
         let watch = known.map_or(Watch::Asking, |known| Watch::Known(Judged::at_first(Arc::new(known))));
@@ -309,7 +309,7 @@ impl Problems {
         state.files.push(File { path: path.clone(), who, watch, was: Some(was), turns: 0 });
         let text = text.filter(|_| !is_known)?;
         while state.asking.try_join_next().is_some() {}
-        // What this turn's edits of other files broke here was not there before, either.
+        // The problems that this turn's edits of other files caused here were not there before, either.
         let mut seen = pending.clone();
         seen.extend(state.files.iter().filter_map(|file| Some((file.path.clone(), file.was.clone()?))));
         seen.insert(path.clone(), Pending::Text(text));
@@ -337,8 +337,8 @@ impl Problems {
         self.0.news.notify_waiters();
     }
 
-    /// What edits did to problems since that was last told, in words for the model. Waits as long as the user wants
-    /// after edits.
+    /// Returns the effects of edits on problems since these were last told, in words for the model. Waits as long as
+    /// the user wants after edits.
     pub(super) async fn news(&self) -> Option<String> {
         let mut unknown = self.look().await;
         let spans = self.spans(|judged, _| match &judged.now {
@@ -394,7 +394,7 @@ impl Problems {
         Some(NewErrors { count: u32::try_from(count).unwrap_or(u32::MAX), shown })
     }
 
-    /// What the model was not told of yet, but for these that are new.
+    /// Returns the problems of which the model was not told yet, but for these that are new.
     async fn untold_besides(&self, told: HashMap<PathBuf, Vec<LangDiagnostic>>) -> Option<String> {
         let spans = self.spans(|judged, edits| match &judged.now {
             Now::Known { known, edits: at, is_told: false } if *at == edits => {
@@ -422,7 +422,8 @@ impl Problems {
         state.files.iter().filter_map(span).collect()
     }
 
-    /// What came and went in each; of what is new only that is kept which counts. Nothing where it takes too long.
+    /// Returns the problems that came and went in each; of the new ones only those that count. Returns nothing if it
+    /// takes too long.
     async fn changes(
         &self,
         spans: Vec<Span>,
@@ -497,7 +498,7 @@ impl Problems {
                 return Look::Unknown(Unknown::not_open());
             }
             match &file.watch {
-                // What is accepted cannot be compared, so that there is nothing to wait for.
+                // Accepted text cannot be compared, so that there is nothing to wait for.
                 Watch::Unknown(unknown) => return Look::Unknown(unknown.clone()),
                 _ if is_same => return Look::Unknown(Unknown::waits()),
                 _ => {}
@@ -581,7 +582,7 @@ impl File {
                 judged.now = Now::Known { known, edits, is_told: was_told };
                 missing
             }
-            // What the servers see is as it was.
+            // The servers still see the text as it was.
             (Watch::Known(_), Look::Unknown(unknown)) if unknown.why == Why::Waits => vec![unknown],
             (Watch::Known(judged), Look::Nobody(_)) if !judged.is_by_anybody() => {
                 self.watch = Watch::Nobody;

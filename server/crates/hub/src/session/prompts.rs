@@ -39,7 +39,7 @@ use self::waiting::Sent;
 use super::Caller;
 use crate::{ClientId, Error, Reply};
 
-/// What comes back to the session's task for its prompts.
+/// The messages that come back to the session's task for its prompts.
 pub(super) enum Message {
     /// A prompt is ready to become a turn.
     Prepared(Box<Prepared>),
@@ -67,7 +67,7 @@ pub(super) struct Prompts {
     command: Option<Command>,
     /// The prompts that wait.
     queue: VecDeque<(QueueId, Vec<PromptBlock>)>,
-    /// What was said to the running turn and not yet heard; until then each is a waiting prompt, too.
+    /// The interjections that the running turn has not heard yet; until then each is a waiting prompt, too.
     interjections: Vec<(QueueId, Interjection)>,
     /// Whoever last started something here, for what starts by itself.
     last_caller: Option<Caller>,
@@ -93,7 +93,7 @@ struct Running {
     next: Vec<Start>,
 }
 
-/// How a turn's task ended.
+/// The end of a turn's task.
 pub(super) struct TurnEnd {
     turn: TurnId,
     /// None if it panicked.
@@ -156,7 +156,7 @@ impl Prompts {
         }
     }
 
-    /// Whether a turn or a command of the user's own runs.
+    /// True if a turn or a command of the user's own runs.
     pub(super) fn are_on(&self) -> bool {
         self.turn.is_some() || self.runs_command()
     }
@@ -198,7 +198,7 @@ impl Prompts {
         cancel
     }
 
-    /// What the turn that is about to be is made of, so that it can wait if nothing comes of the turn.
+    /// Keeps the prompt that the turn that is about to be is made of, so that it can wait if nothing comes of the turn.
     fn made_of(&mut self, sent: Sent) {
         if let Some(turn) = &mut self.turn {
             turn.sent = Some(sent).filter(|sent| sent.queue_id.is_some() || !sent.prompt.is_empty());
@@ -246,7 +246,8 @@ impl Prompts {
         Ok(true)
     }
 
-    /// What was said to the turn and not yet heard, and what is to be recorded before it hears it.
+    /// Takes the interjections that the turn has not heard yet, and the events that are to be recorded before it hears
+    /// them.
     fn take_interjections(&mut self) -> (Vec<Event>, Vec<Interjection>) {
         let (mut events, mut heard) = (Vec::new(), Vec::new());
         for (queue_id, interjection) in std::mem::take(&mut self.interjections) {

@@ -1,4 +1,4 @@
-//! What a session reads its project with: its files with what is pending in them, searches, and the tools.
+//! The means by which a session reads its project: its files with what is pending in them, searches, and the tools.
 
 use std::sync::Arc;
 
@@ -19,16 +19,16 @@ use super::lang::{self, Servers};
 use super::overlay::Overlay;
 use super::terminals::Terminals;
 
-/// What the project is read with: made once with the session, and shared with its parts and its turns.
+/// The means by which the project is read: made once with the session, and shared with its parts and its turns.
 pub(super) struct Reading {
     pub(super) roots: Arc<Roots>,
     pub(super) reader: Arc<Reader>,
-    /// What the model reads in place of files with pending hunks.
+    /// The texts that the model reads in place of files with pending hunks.
     pub(super) overlay: Overlay,
     pub(super) search: Search,
     pub(super) seen: Seen,
     pub(super) results: Results,
-    /// Whether the model of the turn reads lines with tags.
+    /// True if the model of the turn reads lines with tags.
     pub(super) tags: tools::Tags,
     /// To which tools the model's commands are pointed.
     pub(super) intercept: tools::Intercept,
@@ -43,7 +43,7 @@ pub(super) struct Reading {
     pub(super) own_servers: Arc<dyn Source>,
 }
 
-/// What it is made of.
+/// The parts that it is made of.
 pub(super) struct Made<'m> {
     pub(super) roots: Arc<Roots>,
     /// Whose documents count.
@@ -60,7 +60,7 @@ pub(super) struct Made<'m> {
 }
 
 impl Reading {
-    /// What this client's session reads with.
+    /// Makes the means by which this client's session reads.
     pub(super) fn build(made: Made<'_>) -> Self {
         let Made { roots, home, results, rules, servers, terminals, more, more_commands } = made;
         let overlay = Overlay::default();

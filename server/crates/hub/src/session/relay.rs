@@ -49,11 +49,11 @@ struct Relay<'a> {
     news: mpsc::UnboundedSender<News>,
     /// Those who follow only once the host has shown the session to them.
     opening: HashSet<ClientId>,
-    /// Whether the host was asked what is pending and has not answered.
+    /// The state of the question to the host about what is pending.
     reviews: Reviews,
-    /// How many requests wait for the host.
+    /// The number of requests that wait for the host.
     begun: usize,
-    /// Whether a turn runs, or is about to: its home must stay, even if nobody looks on.
+    /// True if a turn runs, or is about to: its home must stay, even if nobody looks on.
     is_running: bool,
     /// The event that says so, or a later one.
     running_as_of: u64,
@@ -61,7 +61,8 @@ struct Relay<'a> {
     may_have_begun: bool,
 }
 
-/// How what is pending is asked for: once at a time, so that no older answer takes the place of a newer one.
+/// The state of the question about what is pending: it is asked once at a time, so that no older answer takes the place
+/// of a newer one.
 #[derive(PartialEq, Eq)]
 enum Reviews {
     Known,
@@ -70,13 +71,13 @@ enum Reviews {
     Outdated,
 }
 
-/// What comes back.
+/// The news that come back.
 enum News {
     /// Something that the host said by itself.
     Heard(Heard),
     /// An answer went to its client.
     Answered,
-    /// How the session stands, for ourselves.
+    /// The session's state, for ourselves.
     State(Result<Opened, Error>),
     /// The host has shown the session to us.
     Opened(Caller, u64, Owed<Opened>, Result<Opened, Error>),
@@ -84,7 +85,7 @@ enum News {
     TerminalOpened(Caller, TerminalOpenParams, Owed<TerminalOpenResult>, Result<TerminalOpenResult, Error>),
     /// The session was deleted, or was not.
     Deleted(Owed<Done>, Result<Done, Error>),
-    /// What is pending now, where the host said it.
+    /// The pending proposals, if the host named them.
     Reviews(Option<ReviewResult>),
 }
 
@@ -117,7 +118,7 @@ pub(super) async fn run(open: &mut Open, process: u32) -> Ended {
         // An earlier task of ours does not come to its end.
         return Ended::Unreachable;
     }
-    // What the shell printed, in files that the host writes.
+    // The output of the shell, in files that the host writes.
     let shell = terminals::of_shell(&open.id);
     if spool(open, &shell).await.is_none() {
         return Ended::Unreachable;
@@ -153,7 +154,7 @@ pub(super) async fn run(open: &mut Open, process: u32) -> Ended {
     ended
 }
 
-/// What a terminal printed, in files that the host writes; none if there is no such terminal yet.
+/// Returns the output of a terminal, in files that the host writes; `None` if there is no such terminal yet.
 async fn spool(open: &Open, terminal: &TerminalId) -> Option<Arc<Spool>> {
     let (store, id) = (Arc::clone(&open.shared.parts.store), open.id.clone());
     let folder = blocking(move || store.session_folder(&id)).await.ok()?;
@@ -223,7 +224,7 @@ impl Relay<'_> {
             Message::Config(config) => self.open.config = config,
             // Its host reads it from the store.
             Message::Always(..) => {}
-            // What is kept it reads from the store, too.
+            // The decisions that are kept it reads from the store, too.
             Message::Trust(said) => {
                 if let Some((client, trusted)) = said
                     && let Some(link) = self.links.get_mut(&client)
@@ -292,7 +293,7 @@ impl Relay<'_> {
         }
         if let Some(TerminalOpenParams { terminal_id: Some(terminal), .. }) = request.params::<methods::TerminalOpen>()
         {
-            // What the host sends from its answer on has somewhere to go.
+            // The output that the host sends from its answer on has somewhere to go.
             let _ = spool(self.open, terminal).await;
         }
         let link = self.links.get_mut(&caller.id)?;

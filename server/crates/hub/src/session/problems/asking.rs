@@ -15,15 +15,15 @@ use protocol::lang::{LangAnswer, LangDiagnostic, LangQuery, LangResult, LangSeve
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// How long a question about the text before an edit may take, while the turn goes on.
+/// The time that a question about the text before an edit may take, while the turn goes on.
 const BACKGROUND: Duration = Duration::from_secs(20);
-/// How often that is asked of our own servers, which may have to start and to read the project first.
+/// The number of times that our own servers are asked that; they may have to start and to read the project first.
 const TRIES: usize = 15;
-/// How long until a server is asked again that was not ready, or told of another text.
+/// The pause until a server is asked again that was not ready, or told of another text.
 const AGAIN: Duration = Duration::from_millis(100);
 /// So many problems of a file are shown.
 pub(super) const MOST_SHOWN: usize = 10;
-/// How much of a line of code is shown, in characters.
+/// The most of a line of code that is shown, in characters.
 const LONGEST_LINE: usize = 200;
 
 /// Our own servers, for one who reads like this.
@@ -66,7 +66,7 @@ pub(super) struct Known {
     pub(super) missing: Vec<Unknown>,
 }
 
-/// What a server of our own told, or all of the editor's, which answer as one.
+/// The answer of a server of our own, or of all of the editor's, which answer as one.
 struct Said {
     server: Option<String>,
     names: Vec<String>,
@@ -81,7 +81,7 @@ pub(super) enum Why {
     Waits,
     /// The editor's servers are for it, and it is not open there.
     NotOpen,
-    /// What was answered is of another text.
+    /// The answer is about another text.
     OtherText,
     /// There is no whole answer.
     Status(LangStatus),
@@ -93,7 +93,7 @@ pub(super) struct Unknown {
     pub(super) words: String,
 }
 
-/// What came of a question.
+/// The result of a question.
 pub(super) enum Asked {
     Known(Known),
     Unknown(Unknown),
@@ -106,7 +106,7 @@ pub(super) enum Asked {
 }
 
 impl Asking {
-    /// What is proposed, as it is now.
+    /// Returns the proposed texts, as they are now.
     pub(super) fn pending(&self) -> HashMap<PathBuf, Pending> {
         let paths = self.overlay.paths().into_iter();
         paths.filter_map(|path| self.overlay.pending(&path).map(|pending| (path, pending))).collect()
@@ -200,8 +200,8 @@ impl Asking {
         Some(if own.servers.iter().any(|server| runs(&server.name)) { Who::Editor } else { Who::Own })
     }
 
-    /// What servers say of a file. Only of one that is open there the editor's are asked: VS Code opens what it is
-    /// asked about, and then an accepted edit is left unsaved in an editor that nobody sees.
+    /// Asks servers for the problems of a file. The editor's are only asked about one that is open there: VS Code opens
+    /// what it is asked about, and then an accepted edit is left unsaved in an editor that nobody sees.
     pub(super) async fn ask(&self, judge: Judge<'_>, path: &Path, until: Instant) -> Asked {
         let query = LangQuery::Diagnostics { uri: Some(paths::to_uri(path)) };
         let own = match judge {
@@ -278,7 +278,8 @@ impl Known {
         }
     }
 
-    /// What came and went since these, and who says so. What a server says that told nothing then is not compared.
+    /// Returns the problems that came and went since these, and who says so. A server that told nothing then is not
+    /// compared.
     pub(super) fn since(&self, before: &Self) -> (Delta, Vec<String>) {
         let (mut all, mut servers) = (Delta::default(), Vec::new());
         for now in &self.said {
@@ -375,7 +376,7 @@ impl Unknown {
         matches!(self.why, Why::OtherText | Why::Status(LangStatus::EditorBusy)) || self.is_late()
     }
 
-    /// Whether a server has only begun, or is slow.
+    /// True if a server has only begun, or is slow.
     fn is_late(&self) -> bool {
         matches!(self.why, Why::Status(LangStatus::Indexing | LangStatus::TimedOut))
     }
@@ -394,7 +395,8 @@ impl Overlay for AsItWas {
     }
 }
 
-/// What results come to. Those that are whole count where one is missing, such as that of a linter that does not start.
+/// Turns results into one answer. Those that are whole count if one is missing, such as that of a linter that does not
+/// start.
 fn taken(
     results: Vec<LangResult>,
     of: &FileText,
@@ -423,7 +425,7 @@ fn taken(
     if !known.said.is_empty() {
         return Asked::Known(known);
     }
-    // What may be known in a moment is waited for.
+    // A server that may know in a moment is waited for.
     match (known.missing.into_iter().min_by_key(|unknown| !unknown.is_passing()), silent, none) {
         (Some(unknown), _, _) => Asked::Unknown(unknown),
         (None, Some(silent), _) => Asked::Silent(silent),

@@ -1,11 +1,11 @@
-//! What edits did to problems, in words for the model.
+//! The effects of edits on problems, in words for the model.
 
 use lang::delta::{self, Delta};
 use protocol::lang::{LangDiagnostic, LangSeverity};
 
 use super::asking::{MOST_SHOWN, Unknown};
 
-/// What came and what went in all files.
+/// The problems that came and went in all files.
 #[derive(Default)]
 pub(super) struct Report {
     new: Vec<LangDiagnostic>,

@@ -32,10 +32,10 @@ use crate::session::gate::{self, BYPASS};
 use crate::session::{NewSession, resolve_model};
 use crate::{Error, Request, feed};
 
-/// How many sessions `/conversations` lists.
+/// The number of sessions that `/conversations` lists.
 const LIST: usize = 20;
 
-/// What a prompt's commands came to.
+/// The result of a prompt's commands.
 #[derive(Default)]
 pub(super) struct Done {
     pub(super) events: Vec<Event>,
@@ -450,7 +450,7 @@ fn quoted(title: &str) -> String {
     if title.is_empty() { "(no title)".into() } else { format!("“{title}”") }
 }
 
-/// How long ago, in words.
+/// Returns how long ago it was, in words.
 fn ago(minutes: u64) -> String {
     match minutes {
         0 => "now".into(),

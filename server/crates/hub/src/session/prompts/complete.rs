@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::Reply;
 use crate::session::{Caller, Session};
 
-/// How many sessions are offered.
+/// The number of sessions that are offered.
 const SESSIONS: usize = 20;
 
 impl Session {

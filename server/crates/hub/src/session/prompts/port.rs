@@ -1,5 +1,5 @@
-//! What a turn asks of its session: every call is a message to the session's task, but for the rules, which are read,
-//! long results, which are files of their own, and what language servers are asked.
+//! The turn's way to its session: every call is a message to the session's task, but for the rules, which are read,
+//! long results, which are files of their own, and questions to language servers.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(super) struct Port {
     pub(super) trust: (Workspace, Word),
     /// True if the session's shell is in a sandbox that keeps commands from writing elsewhere.
     pub(super) sandboxed: bool,
-    /// How many questions this turn has asked.
+    /// The number of questions that this turn has asked.
     pub(super) questions: std::sync::atomic::AtomicU64,
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Preparation {
     pub(super) config: Arc<Config>,
     pub(super) roots: Arc<Roots>,
     pub(super) reader: Arc<Reader>,
-    /// What the model has seen of files.
+    /// The record of what the model has seen of files.
     pub(super) seen: Seen,
     /// The rules in force.
     pub(super) rules: Arc<Rules>,
@@ -43,11 +43,11 @@ pub(super) struct Preparation {
     pub(super) info: SessionInfo,
     /// The models of turns whose cost is not known.
     pub(super) unpriced: BTreeSet<String>,
-    /// Whether edits are accepted automatically, and for how long.
+    /// The automatic acceptance of edits: whether it is on, and for how long.
     pub(super) accept_edits: (bool, AutoScope),
-    /// How often what is kept for the project was changed here.
+    /// The numbers of changes made here to what is kept for the project.
     pub(super) changes: gate::Changes,
-    /// Whether its workspace is trusted.
+    /// The trust in its workspace.
     pub(super) trust: Workspace,
     pub(super) caller: Caller,
     /// Cancelled with the turn that it is to become.
@@ -69,7 +69,7 @@ pub(super) struct GivenAnswer {
 pub(in crate::session) struct Prepared {
     /// The turn's id.
     pub(super) id: TurnId,
-    /// What its slash commands came to.
+    /// The events of its slash commands.
     pub(super) events: Vec<Event>,
     /// The session's mode from here on.
     pub(super) mode: Mode,
@@ -99,9 +99,10 @@ pub(super) struct NewTurn {
     pub(super) form: EditForm,
     /// The tools that the model is told of.
     pub(super) offered: Arc<[ToolSpec]>,
-    /// What is kept for the project, and how often that had been changed here; none if it cannot be read.
+    /// The decisions that are kept for the project, and the numbers of changes made to them here by then; `None` if
+    /// they cannot be read.
     pub(super) kept: Option<(gate::Kept, gate::Changes)>,
-    /// Which of the project's rules could not be read and why, for the user.
+    /// The project's rules that could not be read and why, for the user.
     pub(super) rules_left_out: Vec<String>,
 }
 

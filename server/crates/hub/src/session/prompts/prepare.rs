@@ -62,7 +62,7 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
     let is_turn = was_empty || says_something(&prompt);
     let new = match &done.switch_to {
         None if is_turn => Some(new_turn(&preparation, prompt, mode, done.model.take(), said).await),
-        // What stands beside `/new` is meant for the new conversation.
+        // Text next to `/new` is meant for the new conversation.
         Some(session) if is_turn && !was_empty => {
             let (reply, _) = oneshot::channel();
             let params = TurnQueueParams::Add { session_id: session.clone(), prompt };
@@ -187,7 +187,7 @@ fn offered(tools: &ToolSet, mode: Mode, form: EditForm, also: &[String]) -> Arc<
     tools.offered(mode).into_iter().filter(|tool| is_shown(&tool.name)).collect()
 }
 
-/// What a prompt's mentions come to, as the model reads it. Empty where it mentions nothing.
+/// Returns the text of a prompt's mentions, as the model reads it. Empty if it mentions nothing.
 pub(super) async fn expand(
     reader: &Arc<Reader>,
     roots: &Arc<Roots>,
@@ -221,7 +221,7 @@ struct Mentions<'m> {
     roots: &'m Roots,
     rules: &'m Rules,
     seen: &'m Seen,
-    /// What they come to so far.
+    /// The text of those so far.
     context: String,
 }
 
@@ -254,7 +254,7 @@ impl Mentions<'_> {
         }
     }
 
-    /// What the editor took along is the user's own word, and nothing is read for it.
+    /// Takes a selection that the editor took along. It is the user's own word, and nothing is read for it.
     fn selection(&mut self, uri: &str, range: Range, text: &str) {
         let (name, place) = (self.name(uri), lines_of(range));
         section(&mut self.context, &name, &format!(" {place}, selected"), cut(text, RANGE_BYTES));

@@ -1,4 +1,4 @@
-//! What the session does with the requests and messages about prompts and turns.
+//! The session's handling of the requests and messages about prompts and turns.
 
 use std::sync::Arc;
 
@@ -91,7 +91,7 @@ impl Session {
         }
         // It is kept as a waiting prompt until the turn has heard it, so that a crash does not lose it.
         let queue_id = QueueId::new(self.ids.next("queue"));
-        // What is said to the model is no command, wherever it comes to wait.
+        // A prompt that is said to the model is no command, wherever it comes to wait.
         user_command::escape(&mut params.prompt);
         self.record(Event::PromptQueued { queue_id: queue_id.clone(), prompt: params.prompt.clone() });
         user_command::unescape(&mut params.prompt);
@@ -110,7 +110,7 @@ impl Session {
     fn steered(&mut self, turn: &TurnId, queue_id: QueueId, steer: Interjection, reply: Reply<Done>) {
         self.work.end();
         if !self.prompts.steered(turn, queue_id, steer) {
-            // What it mentions is read again when it is sent.
+            // The files that it mentions are read again when it is sent.
             self.reading.seen.forget_differences();
             if self.prompts.went_well {
                 self.next_in_queue();
@@ -221,12 +221,12 @@ impl Session {
         }
     }
 
-    /// What was said to the turn, then what the user's own commands came to, and then what became of its edits. All is
-    /// in the log before the turn hears it.
+    /// Takes the interjections, then the results of the user's own commands, and then the news of the turn's edits. All
+    /// is in the log before the turn hears it.
     fn take_interjections(&mut self) -> Vec<Interjection> {
         let (events, mut heard) = self.prompts.take_interjections();
         self.record_all(events);
-        // What the user's commands came to since the turn began and its model has not heard.
+        // The results of the user's commands since the turn began that its model has not heard.
         for text in self.state.history.untold_commands().to_vec() {
             if let Some(turn_id) = self.prompts.turn().cloned() {
                 self.record(Event::Noted { turn_id, text: text.clone() });
@@ -251,14 +251,14 @@ impl Session {
         self.record_all(then);
     }
 
-    /// What the turn did not come to hear waits as a prompt.
+    /// Has the interjections wait as prompts that the turn did not come to hear.
     fn wait_again(&mut self) {
         if self.prompts.wait_again() {
             self.reading.seen.forget_differences();
         }
     }
 
-    /// What the model was told last may not have reached it, or is no part of what it sees: it is told again.
+    /// Tells the model again what it was told last, since that may not have reached it, or is no part of what it sees.
     fn unheard(&mut self) {
         self.reading.seen.forget_differences();
         self.tell_unheard(None);

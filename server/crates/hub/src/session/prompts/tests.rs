@@ -102,7 +102,7 @@ async fn what_is_said_to_a_turn_is_heard_or_waits_before_all_else() {
     assert!(prompts.interrupt().is_some());
     assert!(prompts.wait_again() && !prompts.wait_again());
     assert_eq!(ids(&prompts), ["q3", "q4", "q2"]);
-    // What was meant for the model is no command of the user's own.
+    // A prompt that was meant for the model is no command of the user's own.
     assert!(user_command::parse(&prompts.queue[1].1).is_none());
     assert!(!prompts.steered(&"t".into(), "q5".into(), steer("five")), "it runs no more");
     assert!(prompts.remove("q5".into()).is_ok() && prompts.remove("q5".into()).is_err());

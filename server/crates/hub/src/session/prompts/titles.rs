@@ -18,7 +18,7 @@ use crate::session::{Own, Session, usable};
 const LONGEST: usize = 80;
 /// Of a prompt the model reads so many characters: what it is about stands at its beginning.
 const LONGEST_PROMPT: usize = 4_000;
-/// How long a title may take. Nobody waits for it.
+/// The time that a title may take. Nobody waits for it.
 const DEADLINE: Duration = Duration::from_secs(30);
 /// A title is a few words; the rest is for models that think first.
 const MOST_TOKENS: u64 = 1_000;

@@ -200,7 +200,7 @@ impl Session {
     }
 
     fn prepared_in_vain(&mut self, prepared: Prepared) {
-        // What it mentions was told to no model.
+        // The files that it mentions were shown to no model.
         self.reading.seen.forget_differences();
         let text = "the turn was interrupted before it began; unless its prompt waits in the session, send it again";
         if let Some(reply) = prepared.reply {

@@ -16,7 +16,7 @@ use crate::feed::blocking;
 use crate::session::{Caller, Own, Session, state};
 use crate::{Error, Reply};
 
-/// What became of a command.
+/// The end of a command of the user's own.
 pub(in crate::session) struct UserEnd {
     id: ToolCallId,
     text: String,
@@ -103,7 +103,7 @@ impl Session {
     }
 }
 
-/// What a command came to, as a model reads it.
+/// Returns the end of a command, as a model reads it.
 async fn ended(id: ToolCallId, ran: Result<Ran, ShellError>, shell: Arc<Shell>, results: Results) -> UserEnd {
     let ran = match ran {
         Ok(ran) => ran,

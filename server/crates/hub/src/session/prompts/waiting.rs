@@ -15,14 +15,14 @@ use crate::session::ids::Ids;
 
 /// The prompt that a turn is to be made of.
 pub(super) struct Sent {
-    /// What it waited as; none if it did not wait.
+    /// The id under which it waited; `None` if it did not wait.
     pub(super) queue_id: Option<QueueId>,
     pub(super) prompt: Vec<PromptBlock>,
     /// The mode that was chosen with it.
     pub(super) mode: Option<Mode>,
 }
 
-/// What is to be recorded of a prompt that did not become a turn: this, then the mode, then the rest.
+/// The events to record for a prompt that did not become a turn: this, then the mode, then the rest.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     pub(super) first: Option<Event>,
@@ -80,7 +80,8 @@ impl Prompts {
         is_heard
     }
 
-    /// What the turn did not come to hear waits as a prompt, before all others. Gives whether there was such.
+    /// Has the interjections wait as prompts that the turn did not come to hear, before all others. Returns whether
+    /// there were such.
     pub(super) fn wait_again(&mut self) -> bool {
         let unheard = std::mem::take(&mut self.interjections);
         let some = !unheard.is_empty();
@@ -133,7 +134,7 @@ impl Prompts {
         }
         let title = is_untitled.then(|| agent::title::from_prompt(&rest)).flatten();
         kept.then.extend(title.map(|title| Event::TitleChanged { title }));
-        // What stood behind a command is none of the user's own.
+        // Text that stood behind a command is none of the user's own.
         user_command::escape(&mut rest);
         let queue_id = QueueId::new(ids.next("queue"));
         kept.then.push(Event::PromptQueued { queue_id: queue_id.clone(), prompt: rest.clone() });
@@ -158,7 +159,8 @@ impl Prompts {
     }
 }
 
-/// What the user is told of commands that were broken off, and of words that were meant for another conversation.
+/// Returns the words to the user on commands that were broken off, and on words that were meant for another
+/// conversation.
 fn not_tried_again(commands: &[String], elsewhere: Option<String>) -> String {
     let elsewhere = match elsewhere {
         Some(words) => format!(". What was meant for another conversation does not wait in this one: “{words}”"),

@@ -37,12 +37,12 @@ use crate::session::terminals::Spools;
 use crate::sockets::Sockets;
 use crate::{DocumentEdit, Editor, EditorError, Error, Feed};
 
-/// How long the host has to answer what is no matter of a human, a model or a disk.
+/// The time that the host has to answer what is no matter of a human, a model or a disk.
 const PROMPTLY: Duration = Duration::from_secs(5);
-/// How long it has for anything else: longer than it waits itself, ten seconds for a configuration and five for a list
-/// of models.
+/// The time that it has for anything else: longer than it waits itself, ten seconds for a configuration and five for a
+/// list of models.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How much is read at once, at least.
+/// The number of bytes that are read at once, at least.
 const CHUNK: usize = 16 * 1024;
 /// This program's version. Processes of different versions do not attach to each other.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -85,7 +85,7 @@ pub(super) struct Ears {
     pub(super) news: Box<dyn Fn(Heard) + Send + Sync>,
 }
 
-/// What the host says of the session by itself.
+/// The host's own news of the session.
 pub(super) enum Heard {
     /// A turn began, or ended, with this event.
     Turn(bool, u64),
@@ -312,7 +312,7 @@ impl From<Failure> for Error {
 
 async fn read(input: OwnedReadHalf, ears: Ears, writer: Writer, waiting: Waiting) {
     let mut input = Bodies { input, read: Vec::new() };
-    // What the editor is asked takes its time; it ends with the connection.
+    // A question to the editor takes its time; it ends with the connection.
     let mut asked = JoinSet::new();
     loop {
         let body = match input.next().await {
@@ -364,7 +364,7 @@ async fn read(input: OwnedReadHalf, ears: Ears, writer: Writer, waiting: Waiting
 /// The bodies of the messages that come.
 struct Bodies {
     input: OwnedReadHalf,
-    /// What was read and not given.
+    /// The bytes that were read and not returned.
     read: Vec<u8>,
 }
 
@@ -484,7 +484,7 @@ async fn answer(editor: &dyn Editor, method: &str, params: Option<&RawValue>) ->
     }
 }
 
-/// What `workspace/applyEdit` of the host's asks for.
+/// The change that `workspace/applyEdit` of the host's asks for.
 enum Wanted {
     Edit(DocumentEdit),
     Deletion { uri: String, version: i32 },
@@ -539,7 +539,8 @@ impl ApplyEdit {
         let Versioned { uri, version } = text_document;
         match (changes.next(), changes.next()) {
             (None, _) => {}
-            // What has no version of its own is checked by the document beside it, so it has to be that one's.
+            // A deletion has no version of its own; it is checked by the document next to it, so it has to be that
+            // one's.
             (Some(DocumentChange::Operation { kind, uri: deleted }), None)
                 if kind == "delete" && deleted == uri && edits.is_empty() =>
             {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// A notification: its method and its parameters.
 type Notification = (&'static str, Value);
 
-/// What the host knows of the client's documents.
+/// The client's documents, as far as the host knows them.
 #[derive(Default)]
 pub(super) struct Mirror {
     documents: HashMap<Arc<str>, Shown>,
@@ -26,7 +26,7 @@ struct Shown {
 }
 
 impl Mirror {
-    /// What to tell after the document of a file changed, was opened or was closed.
+    /// Returns the notifications to send after the document of a file changed, was opened or was closed.
     pub(super) fn changed(&mut self, buffers: &Buffers, path: &Path) -> Vec<Notification> {
         match buffers.get(path) {
             Open::Yes(snapshot) => self.show(&snapshot),
@@ -69,7 +69,7 @@ impl Mirror {
             saved: snapshot.saved_version,
         };
         self.documents.insert(Arc::clone(&snapshot.uri), shown);
-        // What was typed after it was saved is not what was saved.
+        // Text that was typed after the save was not saved.
         if snapshot.saved_version == Some(version) || !shown_already {
             change.into_iter().chain(save).collect()
         } else {
