@@ -1,4 +1,4 @@
-//! What a session's log comes to. The same fold serves a running session and one that is read from the store.
+//! The state that a session's log comes to. The same fold serves a running session and one that is read from the store.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::Path;
@@ -29,13 +29,13 @@ const LONGEST_COMMAND: usize = 60;
 /// A session's state, as far as its log tells it.
 #[derive(Default)]
 pub(super) struct State {
-    /// What the model sees.
+    /// The conversation as the model sees it.
     pub(super) history: History,
     pub(super) title: String,
     pub(super) folders: Vec<String>,
     pub(super) model: Option<String>,
     pub(super) mode: Mode,
-    /// Whether edits are accepted automatically, and for how long.
+    /// The automatic acceptance of edits: whether it is on, and for how long.
     pub(super) accept_edits: (bool, AutoScope),
     pub(super) usage: Usage,
     pub(super) cost: f64,
@@ -48,7 +48,7 @@ pub(super) struct State {
     pub(super) is_used: bool,
     /// True if its log says that the user did not ask for it; those of older versions say nothing of it.
     is_not_asked_for: bool,
-    /// How many of the next changes of its model and mode only say what it begins with.
+    /// The number of changes of its model and mode, the next ones, that only say what it begins with.
     begins_with: u32,
     /// The turn that has begun and not ended.
     pub(super) open_turn: Option<OpenTurn>,
@@ -58,14 +58,14 @@ pub(super) struct State {
     last_turn: Option<TurnId>,
     /// Decisions that the model has not been told of, and what was formatted after them, in words.
     untold: Vec<String>,
-    /// What the files of proposals are called, and whether these had landed.
+    /// The names of the files of proposals, and whether these had landed.
     paths: BTreeMap<ProposalId, (String, bool)>,
     /// The commands that were run, by their calls, as far as the model is reminded of them.
     commands: HashMap<ToolCallId, String>,
-    /// What others changed: what a file was beyond its text and what it became, by its URI and the hash of the text
+    /// The changes by others: what a file was beyond its text and what it became, by its URI and the hash of the text
     /// that it had.
     changed: HashMap<(String, String), (FileImage, Option<FileImage>)>,
-    /// What edits and undos of ours deleted: the files' URIs and the hashes of the texts that they had.
+    /// The files that edits and undos of ours deleted: their URIs and the hashes of the texts that they had.
     deleted: HashSet<(String, String)>,
     /// Every question ever asked here.
     pub(super) asked: BTreeSet<PermissionId>,
@@ -75,19 +75,19 @@ pub(super) struct State {
     pub(super) questions: BTreeMap<PermissionId, PermissionRequest>,
     /// The prompts that wait.
     pub(super) queue: VecDeque<(QueueId, Vec<PromptBlock>)>,
-    /// What the user was warned of.
+    /// The warnings that the user was given.
     pub(super) warned: BTreeSet<String>,
     /// The user's own commands that have not ended.
     pub(super) user_commands: BTreeSet<ToolCallId>,
-    /// What turns did to files.
+    /// The changes that turns made to files.
     pub(super) checkpoints: Checkpoints,
     /// Who was told of calls of which only a part was made.
     pub(super) told: Told,
-    /// What files were that an accepted edit was about to delete, by URI.
+    /// The files that an accepted edit was about to delete, as they were, by URI.
     pub(super) deleting: HashMap<String, FileImage>,
     /// The proposals with undecided hunks, as last said.
     pub(super) proposals: BTreeMap<ProposalId, Proposal>,
-    /// What it says of the session's terminals.
+    /// The log's record of the session's terminals.
     pub(super) terminals: terminals::Recorded,
 }
 
@@ -226,7 +226,7 @@ impl State {
     fn decided(&mut self, proposal: &ProposalId, count: usize, decision: Decision, message: Option<&str>) {
         let (path, landed) = self.paths.get(proposal).map_or(("a file", false), |(path, landed)| (path, *landed));
         let what = match decision {
-            // What stays as it is, is no news.
+            // A change that stays as it is, is no news.
             Decision::Accept if landed => return,
             Decision::Reject if landed => "took back what was changed in",
             Decision::Accept => "accepted",
@@ -311,8 +311,8 @@ impl State {
         self.is_not_asked_for && !self.is_used
     }
 
-    /// What a file was beyond this text when others changed it, if they did, and what it became; none if they deleted
-    /// it.
+    /// Returns what a file was beyond this text when others changed it, if they did, and what it became; the inner
+    /// `None` if they deleted it.
     pub(super) fn changed(&self, path: &Path, text: &str) -> Option<&(FileImage, Option<FileImage>)> {
         self.changed.get(&(paths::to_uri(path), hash(text).0))
     }

@@ -33,7 +33,7 @@ use crate::feed::now;
 use crate::request::Handlers;
 use crate::{Error, Reply};
 
-/// How long commands may take to end with their session.
+/// The time that commands have to end with their session.
 const END: Duration = Duration::from_secs(5);
 
 /// Registers the requests about terminals.
@@ -50,9 +50,9 @@ pub(super) fn register(handlers: &mut Handlers<Session, Caller>) {
         .at_once::<methods::TerminalClose>(|session, caller, params| Ok(session.terminals.unfollow(&caller, &params)));
 }
 
-/// What comes back to the session's task for its terminals.
+/// The messages that come back to the session's task for its terminals.
 pub(super) enum Message {
-    /// What is to be recorded of one, such as a command's start.
+    /// An event to record for one, such as a command's start.
     Event(Event),
     /// One is otherwise than was last said.
     Changed(TerminalId),
@@ -77,14 +77,14 @@ pub(super) struct Terminals {
     created_at: u64,
 }
 
-/// What the terminals of a session are made of.
+/// The parts that the terminals of a session are made of.
 pub(super) struct Made {
     pub(super) session: SessionId,
     pub(super) own: mpsc::UnboundedSender<Own>,
     pub(super) store: Arc<dyn Store>,
-    /// What holds the processes, and where they begin.
+    /// The confinement of the processes, and the folder where they begin.
     pub(super) config: ShellConfig,
-    /// What the shell has printed.
+    /// The output of the shell.
     pub(super) spool: Arc<Spool>,
     /// True if shells begin with what the user's start files define.
     pub(super) start_files: bool,
@@ -224,7 +224,7 @@ impl Terminals {
         }
     }
 
-    /// How far a client has come. Of a terminal that it does not follow, that means nothing.
+    /// Notes how far a client has come. Of a terminal that it does not follow, that means nothing.
     fn acknowledge(&self, caller: &Caller, params: &TerminalAckParams) -> Done {
         caller.editor.acknowledge_terminal(&self.session, &params.terminal_id, params.offset);
         Done {}
@@ -293,7 +293,7 @@ impl Terminals {
         Ok(Done {})
     }
 
-    /// What is to be recorded of a terminal, if its state is news.
+    /// Returns the events to record for a terminal, if its state is news.
     pub(super) fn news(&self, id: &TerminalId, recorded: &Recorded) -> Vec<Event> {
         let Some(info) = self.info(id, recorded) else { return Vec::new() };
         let known = recorded.terminals.get(id);
@@ -314,7 +314,7 @@ impl Terminals {
         warning.into_iter().chain([Event::TerminalChanged { terminal: Box::new(info) }]).collect()
     }
 
-    /// What is to be recorded of the terminals that lived in the last process: they have ended with it.
+    /// Returns the events to record for the terminals that lived in the last process: they have ended with it.
     pub(super) async fn left(&self, recorded: &Recorded) -> Vec<Event> {
         let mut left: Vec<_> = recorded.terminals.values().filter(|info| info.alive).cloned().collect();
         left.sort_by_key(|info| job_number(&info.terminal_id));
@@ -401,7 +401,7 @@ impl Terminals {
         }
     }
 
-    /// What is said of every terminal in the same way.
+    /// Returns the state of a terminal, as far as it is made in the same way for every kind.
     fn info_of(&self, id: &TerminalId, shell: &Shell, recorded: &Recorded) -> TerminalInfo {
         let Status { waiting, taken } = shell.status().borrow().clone();
         // The log knows of no command that the user runs at their own prompt.
@@ -436,7 +436,7 @@ impl Terminals {
     }
 }
 
-/// What the user runs at their prompt.
+/// Returns the command that the user runs at their prompt.
 fn of_prompt(running: InFlight) -> RunningCommand {
     let since = running.began.duration_since(UNIX_EPOCH).unwrap_or_default();
     RunningCommand {

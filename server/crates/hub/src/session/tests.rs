@@ -1,4 +1,4 @@
-//! What the tests of the session's parts share.
+//! The helpers that the tests of the session's parts share.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ pub(super) fn caller() -> Caller {
     }
 }
 
-/// What a project is read with, without an editor and language servers.
+/// Makes the means by which a project is read, without an editor and language servers.
 pub(super) fn reading(folder: &Path) -> Reading {
     let (roots, overlay) = (Arc::new(Roots::new([folder]).unwrap()), Overlay::default());
     let reader = Arc::new(Reader::new(Arc::default(), Arc::new(overlay.clone())));

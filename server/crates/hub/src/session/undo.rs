@@ -18,7 +18,7 @@ use crate::{Reply, Request};
 /// An undo or redo, if there is one.
 #[derive(Default)]
 pub(super) struct Undo {
-    /// What waits while it changes files, or is about to; none while there is none.
+    /// The work that waits while it changes files, or is about to; `None` while there is none.
     held: Option<Vec<Held>>,
     /// One that has not begun, since files are still being changed.
     restoring: Option<Restoring>,
@@ -33,7 +33,7 @@ struct Restoring {
     reply: Reply<CheckpointRestoreResult>,
 }
 
-/// What came of it.
+/// The outcome of an undo or redo.
 pub(super) struct Restored {
     direction: Direction,
     turn_ids: Vec<TurnId>,
@@ -41,14 +41,14 @@ pub(super) struct Restored {
     reply: Reply<CheckpointRestoreResult>,
 }
 
-/// What waits until the files are as an undo or redo leaves them.
+/// The work that waits until the files are as an undo or redo leaves them.
 enum Held {
     Request(Caller, Request),
     Prepared(Box<Prepared>),
 }
 
 impl Undo {
-    /// Whether one changes files, or is about to.
+    /// True if one changes files, or is about to.
     pub(super) fn is_on(&self) -> bool {
         self.held.is_some()
     }

@@ -1,6 +1,6 @@
-//! What commands and other programs change in the project while a turn runs: the files are looked at where it begins,
-//! before each command and after it, and where it ends. What differs is recorded with what it was, so that it can be
-//! reviewed, and what commands did undone like an edit.
+//! The changes by commands and other programs in the project while a turn runs: the files are looked at where it
+//! begins, before each command and after it, and where it ends. What differs is recorded with what it was, so that it
+//! can be reviewed, and what commands did undone like an edit.
 //!
 //! [`Watch`] knows when the files were last looked at and what is known to be ours or an editor's since; a [`Look`]
 //! compares, apart from the session's task; `taken` is what the session does with what was found.
@@ -31,10 +31,10 @@ use super::gate::InForce;
 use super::{Caller, Own};
 use crate::ClientId;
 
-/// How long it may take at most to tell what a command changed.
+/// The most time that it may take to tell what a command changed.
 const COMPARING: Duration = Duration::from_secs(10);
 
-/// What comes back to the session's task for the watch.
+/// The messages that come back to the session's task for the watch.
 pub(super) enum Message {
     /// A turn is about to run a command.
     BeforeCommand(oneshot::Sender<()>),
@@ -46,7 +46,7 @@ pub(super) enum Message {
     Looked(Box<Found>),
     /// The files that have pending hunks were read after a command.
     ReadAfterCommand(Box<AfterCommand>, oneshot::Sender<Vec<String>>),
-    /// What the look with this number came to has been said.
+    /// The result of the look with this number has been said.
     LookEnded(u64),
 }
 
@@ -55,19 +55,19 @@ pub(super) struct Watch {
     seen: Seen,
     /// Back to the session's task.
     own: mpsc::UnboundedSender<Own>,
-    /// What is followed since the last look; none if the files were not looked at.
+    /// The record since the last look; `None` if the files were not looked at.
     following: Option<Following>,
     looks: Looks,
-    /// How many commands' ends have not been looked at; a cancelled turn does not wait for its own.
+    /// The number of commands' ends that have not been looked at; a cancelled turn does not wait for its own.
     comparing: usize,
     /// True if the user was told that not all that commands change can be undone.
     limit_told: bool,
 }
 
-/// What a look is made with.
+/// The parts that a look is made with.
 #[derive(Clone)]
 pub(super) struct Seen {
-    /// What the project's files were when they were last looked at.
+    /// The project's files as they were when they were last looked at.
     pub(super) baseline: Arc<Baseline>,
     pub(super) search: Search,
     pub(super) reader: Arc<Reader>,
@@ -82,10 +82,11 @@ pub(super) struct Seen {
 pub(super) struct Following {
     /// When each client's open document was last saved, by its version: what is saved meanwhile is the user's change.
     saved: HashMap<(ClientId, PathBuf), i32>,
-    /// What was saved since, in any window, as text hashes; none if it was typed into before it could be looked at.
+    /// The texts that were saved since, in any window, by their hashes; `None` if a file was typed into before it could
+    /// be looked at.
     saves: Saves,
-    /// What we write meanwhile, each file's in order, which is recorded otherwise. More of it comes while it is looked
-    /// what changed.
+    /// Our own writes in this time, each file's in order, which are recorded otherwise. More of them come while a look
+    /// compares.
     ours: Arc<Mutex<HashMap<PathBuf, Vec<Ours>>>>,
     /// True if a command runs.
     in_command: bool,
@@ -96,7 +97,7 @@ type Saves = Arc<Mutex<HashMap<PathBuf, Option<TextHash>>>>;
 /// The looks that were begun and have not ended, one after the other.
 #[derive(Default)]
 struct Looks {
-    /// What each looks back at, by its number; our own changes go there too, since it may see them.
+    /// The time that each look looks back at, by its number; our own changes go there too, since it may see them.
     ends: BTreeMap<u64, Option<Following>>,
     /// The number of the last one that was begun.
     begun: u64,
@@ -111,7 +112,7 @@ impl Looks {
     }
 }
 
-/// What accepted hunks make of a file, as text hashes; none if there is no file.
+/// A change of a file by accepted hunks, as text hashes; `None` if there is no file.
 #[derive(Clone)]
 struct Ours {
     from: Option<TextHash>,
@@ -127,7 +128,7 @@ impl Watch {
         Self { seen, own, following, looks, comparing: 0, limit_told: false }
     }
 
-    /// Whether it is being looked what changed, or a command's end has still to be looked at.
+    /// True if a look is under way, or a command's end has still to be looked at.
     pub(super) fn is_looking(&self) -> bool {
         self.comparing > 0 || self.looks.are_on()
     }
@@ -137,7 +138,7 @@ impl Watch {
         self.comparing += 1;
     }
 
-    /// What a command left has been taken.
+    /// Notes that what a command left has been taken.
     fn command_compared(&mut self) {
         self.comparing -= 1;
     }
@@ -157,7 +158,7 @@ impl Watch {
         self.following = None;
     }
 
-    /// What is followed since the last look before a command; none if the files were not looked at then.
+    /// Returns the record since the last look before a command; `None` if the files were not looked at then.
     fn since_command(&self) -> Option<Following> {
         self.following.clone().filter(|following| following.in_command)
     }

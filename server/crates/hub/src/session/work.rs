@@ -1,4 +1,4 @@
-//! What the session has begun beside its task.
+//! The work that the session has begun beside its task.
 
 use tokio::sync::mpsc;
 
@@ -8,7 +8,7 @@ use super::Own;
 pub(super) struct Work {
     /// Back to the task.
     pub(super) own: mpsc::UnboundedSender<Own>,
-    /// How many requests have begun that way and are not answered.
+    /// The number of requests that have begun that way and are not answered.
     begun: usize,
 }
 

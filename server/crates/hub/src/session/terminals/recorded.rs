@@ -1,4 +1,4 @@
-//! What the log says of the session's terminals, as a fold of its events.
+//! The log's record of the session's terminals, as a fold of its events.
 
 use std::collections::HashMap;
 
@@ -11,12 +11,12 @@ use crate::feed::now;
 /// The longest command line that a terminal's state says, in characters; its start says all of it.
 const LONGEST_COMMAND: usize = 1000;
 
-/// What the log says of the session's terminals.
+/// The log's record of the session's terminals.
 #[derive(Debug, Default)]
 pub(in crate::session) struct Recorded {
     /// The terminals, as last said; of jobs that ended the last ones.
     pub(super) terminals: HashMap<TerminalId, TerminalInfo>,
-    /// What runs in them.
+    /// The commands that run in them.
     pub(super) running: HashMap<TerminalId, RunningCommand>,
     /// The number of the last job.
     pub(in crate::session) last_job: u64,

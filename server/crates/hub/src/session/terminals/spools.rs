@@ -1,4 +1,4 @@
-//! What terminals have printed, as long as somebody may ask for it.
+//! The output of terminals, as long as somebody may ask for it.
 
 use std::collections::HashMap;
 use std::io;
@@ -9,7 +9,7 @@ use protocol::TerminalId;
 use shell::jobs::number as job_number;
 use shell::{OUTSIDE_FOLDER, Spool};
 
-/// What terminals printed, as far as somebody asked. Clones share it.
+/// The output of terminals, as far as somebody asked. Clones share it.
 #[derive(Clone, Default)]
 pub(in crate::session) struct Spools(Arc<Mutex<HashMap<TerminalId, Arc<Spool>>>>);
 

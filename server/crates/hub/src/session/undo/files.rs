@@ -1,4 +1,4 @@
-//! What an undo or redo does to files: how each is looked at, and how its way is gone. Apart from the session's task.
+//! The work of an undo or redo on files: how each is looked at, and how its way is gone. Apart from the session's task.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(super) struct Gone {
     pub(super) before: Option<TextHash>,
     pub(super) after: Option<TextHash>,
     pub(super) was_clean: bool,
-    /// What was written; the inner none if the file was deleted, the outer where nothing was written.
+    /// The text that was written; the inner `None` if the file was deleted, the outer if nothing was written.
     pub(super) text: Option<Option<Arc<str>>>,
 }
 
@@ -41,7 +41,7 @@ struct Now {
     whole: Option<Whole>,
 }
 
-/// What can be done for a file.
+/// The result of a look at a file: what can be done for it.
 enum Verdict {
     /// It is as wanted already.
     Already,
@@ -49,13 +49,13 @@ enum Verdict {
     Ready(Target),
     /// Somebody changed it since; so, if the user wants it all the same.
     Changed(Target, String),
-    /// What it was is not kept.
+    /// The file as it was is not kept.
     NotKept(String),
-    /// What it is now cannot be told.
+    /// The file as it is now cannot be read.
     Unreadable(String),
 }
 
-/// What a file is to be.
+/// The state that a file is to have.
 struct Target {
     text: Option<Arc<str>>,
     exactly: Option<Exactly>,
@@ -144,7 +144,7 @@ fn target(store: &dyn Store, image: Option<&FileImage>) -> Result<Target, StoreE
     Ok(Target { text: Some(text.into()), exactly: Some(kept_file(store, image)?), merged: false })
 }
 
-/// What clients are shown of files. Blocks.
+/// Returns the files as clients are shown them. Blocks.
 pub(super) fn looked_at(carrier: &Carrier, direction: Direction, ways: Vec<Way>) -> Vec<CheckpointFile> {
     let mut files: Vec<_> = ways.iter().map(|way| looked(carrier, direction, way)).collect();
     files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -167,7 +167,7 @@ fn looked(carrier: &Carrier, direction: Direction, way: &Way) -> CheckpointFile 
         Verdict::Unreadable(reason) => (CheckpointState::Unreadable, Some(reason)),
     };
     let kept = |image| target(&*carrier.store, image).ok().map(|target| target.text.unwrap_or_default());
-    // What a command left is kept only once it is taken back.
+    // A text that a command left is kept only once it is taken back.
     let from = match &now {
         Some(now) if is_as_left => Some(now.text.clone().unwrap_or_default()),
         _ => kept(way.from()),
@@ -188,7 +188,7 @@ fn looked(carrier: &Carrier, direction: Direction, way: &Way) -> CheckpointFile 
     CheckpointFile { uri, path, change, added, removed, state, reason, merges, now }
 }
 
-/// How many lines a change adds and removes.
+/// Returns the numbers of lines that a change adds and removes.
 fn size(before: &str, after: &str) -> (u32, u32) {
     let edits = to_line_edits(before, after);
     let added: usize = edits.iter().map(|edit| edit.new_text.lines().count()).sum();

@@ -1,4 +1,4 @@
-//! What the session does with the requests about checkpoints, and with what came of an undo or redo.
+//! The session's handling of the requests about checkpoints, and of the outcome of an undo or redo.
 
 use std::panic::AssertUnwindSafe;
 
@@ -19,9 +19,9 @@ use crate::session::edits::Carrier;
 use crate::session::{Caller, Own, Session};
 use crate::{Error, Reply};
 
-/// How many turns are listed where nothing is said.
+/// The number of turns that are listed if nothing is said.
 const LISTED: usize = 20;
-/// What rejected hunks of turns that are undone are said to be rejected for.
+/// The reason that is given for the rejected hunks of turns that are undone.
 const TAKEN_BACK: &str = "the user took the whole turn back";
 
 /// Registers the requests about checkpoints.
@@ -92,7 +92,7 @@ impl Session {
             return drop(restoring.reply.send(Err(error)));
         }
         self.undo.take_up(restoring);
-        // What a formatter would do is not waited for.
+        // The change that a formatter would make is not waited for.
         self.settle();
     }
 

@@ -28,14 +28,14 @@ const EDITED_TOO: &str = "it was also changed by an accepted edit while the comm
 /// Why files were not looked at.
 pub(super) const TOO_LATE: &str = "looking at the project's files takes too long";
 
-/// How to look at the files, apart from the session's task.
+/// A look at the files, apart from the session's task.
 pub(in crate::session) struct Look {
     /// Since when; none if nothing is known to compare with.
     pub(super) following: Option<Following>,
     /// The turn, and the calls whose commands ran; none for other programs.
     pub(super) turn: TurnId,
     pub(super) calls: Vec<ToolCallId>,
-    /// What was touched from then on is no more of it.
+    /// The end of the time that it is about: files that were touched from then on do not count.
     pub(super) until: Option<SystemTime>,
     pub(super) baseline: Arc<Baseline>,
     pub(super) search: Search,
@@ -47,7 +47,7 @@ pub(in crate::session) struct Look {
     pub(super) store: Arc<dyn Store>,
 }
 
-/// What changed.
+/// The changes that a look found.
 #[derive(Default)]
 pub(in crate::session) struct Found {
     pub(super) turn: Option<TurnId>,
@@ -55,9 +55,9 @@ pub(in crate::session) struct Found {
     pub(super) files: Vec<ChangedFile>,
     /// The texts of those that can be reviewed.
     pub(super) landings: Landings,
-    /// What the user has saved by the time that this is recorded.
+    /// The texts that the user has saved by the time that this is recorded.
     pub(super) saves: Saves,
-    /// What the user is to know.
+    /// The warning for the user.
     pub(super) warning: Option<String>,
     /// True if nothing is known to compare with the next time.
     pub(super) failed: bool,
@@ -81,7 +81,7 @@ impl Look {
         self.baseline.remember(&self.search, &*may_keep, time).map_err(|error| error.to_string())
     }
 
-    /// What other programs changed before a command, and whether all files are followed. Blocks.
+    /// Returns what other programs changed before a command, and whether all files are followed. Blocks.
     pub(super) fn before_command(self, time: Duration) -> Result<(Found, bool), String> {
         if self.following.is_none() {
             return self.remember(time).map(|all| (Found::default(), all));
@@ -89,7 +89,7 @@ impl Look {
         self.changes(time).map_err(|error| error.to_string())
     }
 
-    /// What changed, with what it was kept. Blocks, at most for this time; none if it is too late.
+    /// Returns what changed, with what it was kept. Blocks, at most for this time; `None` if it is too late.
     pub(in crate::session) fn find(self, time: Option<Duration>) -> Found {
         let is_command = !self.calls.is_empty();
         let failure = match std::panic::catch_unwind(AssertUnwindSafe(|| time.map(|time| self.changes(time)))) {
@@ -102,7 +102,7 @@ impl Look {
         Found { warning: is_command.then_some(warning), failed: true, ..Found::default() }
     }
 
-    /// What differs from the last look, as far as it is others'.
+    /// Returns the differences from the last look, as far as they are others'.
     fn changes(&self, time: Duration) -> Result<(Found, bool), NotRemembered> {
         let may_keep = (self.may_keep)(None);
         let mut landings = Landings::default();

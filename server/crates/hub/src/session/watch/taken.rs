@@ -17,15 +17,14 @@ use super::{COMPARING, Following, Found, Look, Message};
 use crate::session::edits::base;
 use crate::session::{Own, Session};
 
-/// How long a command waits at most until the files have been looked at, and how long that takes at most if nobody
-/// waits.
+/// The most that a command waits until the files have been looked at, and that a look takes if nobody waits.
 const LOOKING: Duration = Duration::from_secs(3);
 
-/// What a command left.
+/// The files as a command left them.
 pub(in crate::session) struct AfterCommand {
     /// The texts of the files with pending hunks.
     texts: Vec<(PathBuf, Option<Arc<str>>)>,
-    /// What it changed; none if that was not looked for.
+    /// The changes that it made; `None` if these were not looked for.
     found: Option<Found>,
 }
 
@@ -102,7 +101,7 @@ impl Session {
         let _ = reply.send(());
     }
 
-    /// How to look at the files after a command, once; none if they were not looked at before it. What other
+    /// Returns a look at the files after a command, once; `None` if they were not looked at before it. What other
     /// programs change from here on is looked for.
     fn look_after_command(&mut self, turn: &TurnId, call: &ToolCallId) -> Option<(Following, Look)> {
         let since = self.watch.since_command()?;
@@ -176,7 +175,7 @@ impl Session {
         self.watch.begin_look(look.following.clone(), LOOKING, move |left| Message::Looked(Box::new(look.find(left))));
     }
 
-    /// What a look came to has been taken.
+    /// Lets go of a look whose result has been taken.
     fn look_ended(&mut self, number: u64) {
         self.watch.looks.ends.remove(&number);
         self.restore_if_settled();
