@@ -1,10 +1,10 @@
 //! The LSP front: it puts messages in order, converts, and sends. It decides nothing.
 //!
-//! What comes in passes [`frames`] (only what can be read), the framework's codec, [`ingress`] (in the order of the
-//! wire) and the table in [`methods`], and is then the hub's. What goes out is either the answer to a request, which
-//! the ingress waits for, or the [`outbox`]'s; both end in [`stdio`]'s pump. Between them stand [`connect`] and
-//! [`connected`] (one client), [`review`], [`workflows`], [`progress`] and [`commands`] (what LSP itself has for what
-//! we do), and [`chat`] (a conversation in a document).
+//! A message that comes in passes [`frames`] (only what can be read), the framework's codec, [`ingress`] (in the order
+//! of the wire) and the table in [`methods`], and is then the hub's. A message that goes out is either the answer to a
+//! request, which the ingress waits for, or the [`outbox`]'s; both end in [`stdio`]'s pump. Between them stand
+//! [`connect`] and [`connected`] (one client), [`review`], [`workflows`], [`progress`] and [`commands`] (what LSP
+//! itself has for what we do), and [`chat`] (a conversation in a document).
 
 mod abilities;
 mod backend;
@@ -44,19 +44,19 @@ use self::ingress::Ingress;
 pub use self::settings::LoadConfig;
 use crate::front::Resolve;
 
-/// How many requests may wait for their answers before no more input is read. Far above what a client sends: at this
-/// limit the connection would be deaf to `shutdown`, too.
+/// The number of requests that may wait for their answers before no more input is read. Far above what a client sends:
+/// at this limit the connection would be deaf to `shutdown`, too.
 const CONCURRENCY: usize = 16 * 1024;
-/// How long the client has to read what is left for it at the end.
+/// The time that the client has to read what is left for it at the end.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// What the front needs beside its two ends.
+/// The parts that the front needs with its two ends.
 pub struct Options {
     /// The hub.
     pub hub: Hub,
     /// Who the client is to this process.
     pub role: Role,
-    /// How links in paths are resolved: [`on_disk`](crate::front::on_disk).
+    /// The function that resolves links in paths: [`on_disk`](crate::front::on_disk).
     pub resolve: Arc<Resolve>,
     /// The log, for the command that shows it.
     pub log_file: PathBuf,
@@ -73,7 +73,7 @@ pub enum Role {
     Attached,
 }
 
-/// How a connection ended.
+/// The end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The client said `shutdown` first, as it should.

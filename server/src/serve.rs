@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use crate::front::{Resolve, on_disk};
 use crate::lsp::{self, End, Role};
 
-/// How long to wait before a connection is taken again, where the system had none to give.
+/// The pause before a connection is taken again, if the system had none to give.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Where things are.
@@ -36,17 +36,17 @@ pub struct Options {
     pub environment: Arc<Environment>,
 }
 
-/// What a caller of this library may put in place of the usual, such as a test that wants a slow disk. The program
-/// itself changes nothing.
+/// The parts that a caller of this library may put in place of the usual, such as a test that wants a slow disk. The
+/// program itself changes nothing.
 #[derive(Clone)]
 pub struct Custom {
-    /// How links in paths are resolved; by default by asking the disk ([`on_disk`]).
+    /// The function that resolves links in paths; by default it asks the disk ([`on_disk`]).
     pub resolve: Arc<Resolve>,
     /// Tools beside the built-in ones, for every session; by default none. Their names must differ from those.
     pub tools: Vec<Arc<dyn Tool>>,
     /// Slash commands beside the built-in ones, for every session; by default none.
     pub commands: Vec<commands::Source>,
-    /// What holds the processes of shells ([`Parts::supervisor`]); by default this program.
+    /// The program that holds the processes of shells ([`Parts::supervisor`]); by default this one.
     pub supervisor: Option<PathBuf>,
 }
 

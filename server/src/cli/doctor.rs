@@ -182,7 +182,7 @@ async fn shell(folder: &Path) -> Result<String, String> {
     Ok(if output.is_empty() { "sh (bash is not installed; it would work better)".into() } else { output })
 }
 
-/// What a project brings along is told as such: what the user said of it is not looked up.
+/// A program that a project brings along is reported as such: what the user said of it is not looked up.
 struct Unasked;
 
 #[async_trait]
@@ -213,11 +213,11 @@ async fn servers(
         supervisor: serve::this_program(),
         ..ServersConfig::default()
     });
-    // What the folder's own files say would count if it were trusted; here it is only read.
+    // The folder's own files would count if it were trusted; here they are only read.
     for problem in servers.problems(&roots, true).await {
         report.warn(WHAT, &problem)?;
     }
-    // What lies where commands may write is brought along, too.
+    // A program that lies where commands may write is brought along, too.
     let sessions: Sessions = match whole_store(data_folder) {
         Some(store) => confinement::sessions(&store),
         None => Arc::new(|| Ok(Vec::new())),

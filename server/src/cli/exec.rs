@@ -107,7 +107,7 @@ pub(super) struct Job {
     pub(super) resume: Option<SessionId>,
     /// The rules given, to see whether one accepts an edit, or keeps a file that the prompt names from being read.
     pub(super) rules: Rules,
-    /// Whether the folder is trusted in this run, where it is said.
+    /// The user's word on the trust in the folder in this run, if there is one.
     pub(super) trusted: Option<bool>,
     pub(super) json: bool,
     pub(super) answerer: Answerer,
@@ -316,7 +316,7 @@ impl Job {
                 };
                 ask::<methods::PermissionAnswer>(connection, params).await?;
             }
-            // What has landed is kept; it can be taken back in an editor.
+            // A change that has landed is kept; it can be taken back in an editor.
             Event::ProposalChanged { proposal } if !proposal.landed => {
                 self.review(connection, view, turn, proposal).await?
             }
@@ -499,7 +499,7 @@ fn kept_back(block: &PromptBlock, rules: &Rules, mode: Mode, folder: &Path) -> O
     let mut reads = vec![named.clone(), paths::canonical(&named).unwrap_or_else(|_| named.clone())];
     reads.dedup();
     let folders = [folder.to_owned()];
-    // What a project's own file allows does not count: nobody has been asked whether it is trusted there.
+    // A project's own file allows nothing here: nobody has been asked whether it is trusted there.
     let surroundings = Surroundings { trusted: false, ..Surroundings::default() };
     let refusal = |rules: &Rules, path: &PathBuf| {
         let reads = std::slice::from_ref(path);
@@ -584,7 +584,7 @@ fn prompt(argument: Option<&str>) -> Result<Prompt, Failure> {
     if text.trim().is_empty() {
         return Err(Failure::Usage("the prompt is empty: azimuth exec \"what to do\"".into()));
     }
-    // What it switches would hold after this prompt, and the text may come from anywhere.
+    // A switch in it would hold after this prompt, and the text may come from anywhere.
     let mut invocations = Commands::built_in().parse(&text).invocations.into_iter();
     if let Some(lasts) = invocations.find_map(|it| it.effects.ok()?.lasts) {
         return Err(Failure::Usage(lasts.into()));

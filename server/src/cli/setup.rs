@@ -1,4 +1,4 @@
-//! What every command begins with: the log, the configuration, the store and the hub.
+//! The beginning of every command: the log, the configuration, the store and the hub.
 
 use std::fs::DirBuilder;
 use std::io::{self, Write};
@@ -115,7 +115,7 @@ fn load(user_file: PathBuf, folders: &[PathBuf]) -> Config {
 pub(super) async fn lsp(log: Option<String>) -> Result<ExitCode, Failure> {
     let data_folder = dirs::data_folder(&environment).map_err(Failure::new)?;
     let user_file = dirs::config_file(&environment).map_err(Failure::new)?;
-    // What is wrong with the file is said to the editor; here it is only what to log until then.
+    // A fault in the file is reported to the editor; here the file only says what to log until then.
     start_log(&data_folder, log.as_deref(), &load(user_file.clone(), &[]));
     let log_file = log_file(&data_folder);
     let runtime_folder = dirs::runtime_folder(&environment);

@@ -100,7 +100,7 @@ impl<W: Write> View<W> {
             Entry::CallStarted { title } => self.line(&format!("{} {}", style.cyan("●"), visible::line(title))),
             Entry::Planned(steps) => steps.into_iter().try_for_each(|step| self.step(step)),
             Entry::CallEnded { result, summary, ran, .. } => self.call_ended(result, summary, ran),
-            // How a job was when its start was told is in what the call printed.
+            // The state of a job when its start was told is in what the call printed.
             Entry::Job { words, start_is_told: true } => self.line(&style.dim(visible::line(&words))),
             Entry::Denied { reason } => self.line(&style.red(format!("  not allowed: {reason}"))),
             Entry::NotApplied { uri, reason } => {
@@ -277,7 +277,7 @@ impl<W: Write> View<W> {
 
     fn end_line(&mut self) -> io::Result<()> {
         self.in_output = false;
-        // What comes next is not painted by a command, nor hidden.
+        // The next text is not painted by a command, nor hidden.
         write!(self.out, "{}", self.colours.pause())?;
         if !self.at_line_start {
             self.at_line_start = true;

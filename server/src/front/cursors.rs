@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(world.sent(WINDOW).await, (0, WINDOW));
         world.acknowledge(100_000);
         assert_eq!(world.sent(100_000).await, (WINDOW, WINDOW + 100_000));
-        // What was acknowledged stays so.
+        // Output that was acknowledged stays so.
         world.acknowledge(5);
         world.nothing_comes().await;
         world.acknowledge(WINDOW + 100_000);

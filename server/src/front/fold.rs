@@ -1,4 +1,4 @@
-//! What a person sees of a session: the one fold of its events into entries, which each front writes in its own way.
+//! The one fold of a session's events into the entries that a person sees, which each front writes in its own way.
 //!
 //! It says of every kind of event what it shows, so a new one does not compile before that is said here. What depends
 //! on earlier events is kept here too: the titles of calls, the plan as it was shown last, what was said already.

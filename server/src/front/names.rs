@@ -1,6 +1,6 @@
-//! What the client calls its documents. A file has many URIs (escapes, links); a message about an open document must
-//! bear the one that the client chose, or it takes it for another document; and one about any other file of a folder
-//! that it opened by a link, one in that folder.
+//! The names that the client has for its documents. A file has many URIs (escapes, links); a message about an open
+//! document must bear the one that the client chose, or it takes it for another document; and one about any other file
+//! of a folder that it opened by a link, one in that folder.
 //!
 //! Only the disk knows where a path's links lead, and a disk on a network may never answer. So it is asked on a thread
 //! of its own, once for each time a document is opened, and nobody waits for it longer than [`GRACE`].
@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 
 /// The number of paths that are looked up at once.
 const LOOKUPS: usize = 16;
-/// How many of those that a disk does not answer may keep a thread beside them.
+/// The number of lookups that a disk does not answer that may keep a thread beside them.
 const STUCK: usize = 128;
 
 /// Resolves the links of a path. Gives the path as it is where that cannot be done. Blocks.

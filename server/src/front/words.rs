@@ -1,4 +1,4 @@
-//! What the views that are text say in the same words.
+//! The words that the views that are text have in common.
 
 use protocol::permission::{PermissionOutcome, PermissionRequest};
 use protocol::terminal::{Ready, TerminalInfo};

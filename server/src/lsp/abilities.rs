@@ -1,4 +1,4 @@
-//! What a client can do, as it says in `initialize`.
+//! The abilities of a client, as it states them in `initialize`.
 //!
 //! Read by name out of the JSON and not by way of LSP's full types, which refuse all of it for one value that they do
 //! not know: clients are often newer than the types.
@@ -50,7 +50,7 @@ impl Abilities {
         let azimuth = capabilities.pointer("/experimental/azimuth").cloned().unwrap_or_default();
         let encodings = list("/general/positionEncodings");
         Self {
-            // What it says wrongly it has not said.
+            // An ability that is stated wrongly counts as not stated.
             azimuth: serde_json::from_value(azimuth).unwrap_or_default(),
             encoding: encoding(encodings.into_iter().flatten().filter_map(Value::as_str)),
             apply_edit: is("/workspace/applyEdit"),

@@ -1,4 +1,4 @@
-//! What the framework asks of us itself: the lifecycle. All else is the ingress's.
+//! The framework's own requests to us: the lifecycle. All else is the ingress's.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -18,8 +18,8 @@ use tower_lsp::{Client, LanguageServer};
 use super::abilities::Abilities;
 use super::{commands, workflows};
 
-/// How long the end of all sessions may take. What is not stored by then is stored no more than after a kill: all that
-/// was shown.
+/// The time that the end of all sessions may take. What is not stored by then is stored no more than after a kill: all
+/// that was shown.
 pub(super) const SHUTDOWN: Duration = Duration::from_secs(5);
 
 /// The version of our own methods. It grows with every change that an older client would stumble over.

@@ -302,7 +302,7 @@ struct Chat {
     place: Place,
     /// The text that waits to be written.
     unwritten: String,
-    /// How much of it was in each edit that has not shown in the document, and yet may.
+    /// The number of its bytes in each edit that has not shown in the document, and yet may.
     sent: Vec<usize>,
     /// The commands that a prompt held, where they were all of it.
     commands: Option<Commands>,
@@ -479,7 +479,7 @@ impl Chat {
         };
         let started = sent.inspect_err(|_| self.transcript.not_sent())?;
         (self.was_there, self.asked_about) = (false, None);
-        // What the user types from now on stays below the answer.
+        // Text that the user types from now on stays below the answer.
         self.place = end;
         if let Some(started) = started.filter(|_| !is_command) {
             self.turn = started.turn_id;
@@ -576,7 +576,7 @@ impl Chat {
         let opened = self.connection.ask::<methods::SessionOpen>(params).await?;
         (self.session, self.turn, self.transcript) = (Some(session_id), None, Transcript::default());
         self.last = opened.events.last().map_or(0, |event| event.seq);
-        // How things stand is read from the events, since those that follow go on from there.
+        // The state is read from the events, since those that follow go on from there.
         let mut waiting = Vec::new();
         for event in &opened.events {
             match serde_json::from_str(event.event.get()) {

@@ -122,8 +122,8 @@ impl Connected {
         self.reload();
     }
 
-    /// What the message says of us holds for all that comes after it. What it does not say is asked for, and holds once
-    /// the client has answered.
+    /// Takes our settings from the message, which hold for all that comes after it. What it does not say is asked for,
+    /// and holds once the client has answered.
     pub(super) fn did_change_configuration(&mut self, params: DidChangeConfiguration) {
         if let Some(ours) = params.settings.get(SECTION).filter(|ours| !ours.is_null()) {
             self.settings.take_settings(ours.clone());
@@ -172,7 +172,7 @@ impl Connected {
                 true => review::actions(&board.watch().borrow(), &file, &params, &abilities),
                 false => Vec::new(),
             };
-            // What the user typed last is in the text that the problems and the place are of.
+            // The user's last typing is in the text that the problems and the place are of.
             connection.caught_up().await;
             let document = connection.buffers().by_uri(&params.text_document.uri).filter(|_| offers_workflows);
             if let Some(document) = document {

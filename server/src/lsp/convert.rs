@@ -33,7 +33,7 @@ pub(super) fn hunk_range(hunk: &Hunk, landed: bool, encoding: PositionEncoding) 
     Range::new(start, Position::new(hunk.start_line.saturating_add(small(lines - 1)), small(length)))
 }
 
-/// Whether a hunk stands in some lines, or touches them.
+/// True if a hunk stands in some lines, or touches them.
 pub(super) fn touches(hunk: &Hunk, landed: bool, range: protocol::Range) -> bool {
     let lines = u32::try_from(there(hunk, landed).lines().count().max(1)).unwrap_or(u32::MAX);
     hunk.start_line <= range.end.line && range.start.line < hunk.start_line.saturating_add(lines)

@@ -153,7 +153,7 @@ impl Splitter {
     }
 }
 
-/// Whether the framework will be able to decode a body: this does what it does.
+/// Checks that the framework will be able to decode a body, by doing what it does.
 fn check(body: &[u8]) -> Result<(), Fault> {
     /// As the framework has it.
     #[derive(Deserialize)]
@@ -221,7 +221,7 @@ mod tests {
         })
     }
 
-    /// Which code a message that stands for a bad one has.
+    /// Returns the code of a message that stands for a bad one.
     fn code(body: &str) -> i64 {
         let value: serde_json::Value = serde_json::from_str(body).unwrap();
         assert_eq!(value["method"], MALFORMED);

@@ -39,7 +39,7 @@ pub(super) struct Ingress {
     answers: Answers,
     /// Cancelled when the connection is over: then nothing that waits is worth waiting for.
     over: CancellationToken,
-    /// Whether the client said `shutdown`.
+    /// True if the client said `shutdown`.
     shut_down: Arc<AtomicBool>,
 }
 

@@ -61,7 +61,7 @@ impl Initialize {
     pub(super) fn workspace_trust(&self) -> Option<bool> {
         let options = self.initialization_options.as_ref()?;
         let said = options.get("workspaceTrust").or_else(|| options.get("workspace_trust"))?;
-        // What is no word of it is told where the options are read, and gives no trust.
+        // A value that is no word of it is reported where the options are read, and is not trust.
         Some(said.as_str() == Some("trusted"))
     }
 }
@@ -153,7 +153,7 @@ pub(super) struct DidChangeWorkspaceFolders {
     pub(super) event: FolderChange,
 }
 
-/// Which folders came and went.
+/// The folders that came and went.
 #[derive(Deserialize)]
 pub(super) struct FolderChange {
     #[serde(default)]
@@ -178,7 +178,7 @@ pub(super) struct CodeActions {
     pub(super) context: CodeActionContext,
 }
 
-/// Which code actions are wanted.
+/// The code actions that are wanted.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CodeActionContext {

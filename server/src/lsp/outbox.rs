@@ -56,7 +56,7 @@ pub(super) struct Outbox {
     commands: mpsc::UnboundedSender<Command>,
     abilities: Arc<Abilities>,
     names: Arc<Names>,
-    /// Whether the client uses our own methods: it has a panel, or sent one of our requests itself.
+    /// True if the client uses our own methods: it has a panel, or sent one of our requests itself.
     speaks: Arc<AtomicBool>,
 }
 

@@ -1,7 +1,7 @@
 //! The configuration as this client has part in it: its settings, and its folders' files.
 //!
-//! What a message of the client's says about it holds for every request after that message. So each change is posted to
-//! the hub in its place, and the configuration that it comes to, for which files must be read, follows.
+//! A message of the client's about it holds for every request after that message. So each change is posted to the hub
+//! in its place, and the configuration that it comes to, for which files must be read, follows.
 
 use std::future::ready;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ pub(super) struct Settings {
 /// Words for the user.
 type Message = (MessageType, String);
 
-/// Which layers to read.
+/// The layers to read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Layers {
     All,

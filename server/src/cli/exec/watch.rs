@@ -1,4 +1,4 @@
-//! What is known of a turn while it is followed, and what exit code it comes to.
+//! The state of a turn while it is followed, and the exit code that it comes to.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ pub(super) struct Watch {
     pub(super) terminal: Option<(Arc<Spool>, u64)>,
     /// The files whose edits weigh more than those of sources, with whether one was accepted, and why they do.
     pub(super) weighty: BTreeMap<String, (bool, &'static str)>,
-    /// Whether something was denied or rejected.
+    /// True if something was denied or rejected.
     pub(super) refused: bool,
     /// True if the user asked to stop.
     pub(super) cancelled: bool,
@@ -196,7 +196,7 @@ impl Watch {
             End::Commands { .. } if self.cancelled => Some(CANCELLED),
             End::Commands { any, failed } => (any && last == self.seq).then_some(if failed { FAILED } else { DONE }),
             End::Ended(_) if !self.arriving.is_empty() => None,
-            // What failed may be proposed again with what comes next.
+            // An edit that failed may be proposed again with what comes next.
             End::Ended(_) if !self.failed.is_empty() && last != self.seq => None,
             End::Ended(_) if self.cancelled => Some(CANCELLED),
             End::Ended(reason) => Some(match reason {

@@ -19,7 +19,7 @@ const ANCHOR: usize = 6;
 pub(super) struct Said {
     /// The session it belongs to, if it says so.
     pub(super) session: Option<SessionId>,
-    /// What stands below the last mark; in a document without one all of it.
+    /// The text below the last mark; in a document without one all of it.
     pub(super) prompt: Prompt,
     /// True if there is a mark.
     pub(super) is_marked: bool,
@@ -62,9 +62,9 @@ fn session(text: &str) -> Option<SessionId> {
     changed_to.or_else(|| lines().find_map(session_of))
 }
 
-/// What a document shows where it goes on with another session: the line that names it, and what a chat has of its last
-/// turn. The line stands right above a mark, so that it [counts](session). A mark invites the next prompt, unless a
-/// turn runs, or a prompt waits whose turn will bring its own.
+/// Returns the text that a document shows where it goes on with another session: the line that names it, and what a
+/// chat has of its last turn. The line stands right above a mark, so that it [counts](session). A mark invites the next
+/// prompt, unless a turn runs, or a prompt waits whose turn will bring its own.
 pub(super) fn switched(session: &SessionId, said: &str, is_running: bool, waits: bool) -> String {
     let line = session_line(session);
     let mark = format!("\n{MARK}\n\n");
@@ -82,8 +82,8 @@ pub(super) fn switched(session: &SessionId, said: &str, is_running: bool, waits:
     shown
 }
 
-/// What a document lacks of the last turn, of which this is all that a chat has: nothing where its answer has come to
-/// an end. Where the user has changed the answer, nothing can be said but that it has ended.
+/// Returns what a document lacks of the last turn, of which `turn` is all that a chat has: nothing if its answer has
+/// come to an end. If the user has changed the answer, nothing can be said but that it has ended.
 pub(super) fn lacks(text: &str, turn: &str) -> String {
     let lines: Vec<_> = text.lines().map(str::trim_end).collect();
     let last = lines.iter().rposition(|line| matches!(*line, MARK | ANSWER));
@@ -125,7 +125,7 @@ pub(super) struct Place {
     /// The number of lines down to there when they were written. Of lines that repeat themselves it tells which are
     /// meant.
     line: usize,
-    /// How many blank lines were written below them.
+    /// The number of blank lines that were written below them.
     blank: usize,
 }
 
@@ -153,7 +153,7 @@ impl Place {
         place
     }
 
-    /// What stands below it.
+    /// Returns the prompt below it.
     pub(super) fn below(&self, text: &str) -> Prompt {
         let at = self.end(text).unwrap_or_else(|| text.lines().count());
         Prompt::new(text.lines().skip(at))
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(session(begun), Some("1".into()));
         let changed = format!("{begun}/new\n\n<!-- azimuth session 2 -->\n\n## You\n\nHello\n");
         assert_eq!(session(&changed), Some("2".into()));
-        // What the user has pasted into a prompt names nothing.
+        // Text that the user has pasted into a prompt names nothing.
         let pasted = format!("{changed}\n<!-- azimuth session 3 -->\n\n## Azimuth\n\nWell.\n\n## You\n\n");
         assert_eq!(session(&pasted), Some("2".into()));
         assert_eq!(session(&format!("{begun}See <!--\n<!-- azimuth session 3 -->\n")), Some("1".into()));

@@ -35,7 +35,7 @@ pub(super) struct Transcript {
     line: String,
     /// The message that streams in, or did last.
     message: Option<MessageId>,
-    /// What became of commands in the background between turns, where the next prompt is written.
+    /// The ends of commands in the background between turns, where the next prompt is written.
     meanwhile: Vec<String>,
     /// True if the next prompt is the one that was sent from the document, and stands there already.
     is_own: bool,
@@ -241,7 +241,7 @@ impl Transcript {
     fn proposed(&mut self, proposal: &Proposal) {
         let pending = proposal.hunks.iter().filter(|hunk| hunk.state == HunkState::Pending).count();
         let fresh = proposal.hunks.iter().any(|hunk| hunk.state != HunkState::Pending);
-        // What is decided shows in the document that it is about.
+        // A decision shows in the document that it is about.
         if pending > 0 && !fresh && !proposal.landed {
             let changes = if pending == 1 { "1 change waits" } else { &format!("{pending} changes wait") };
             self.item(&format!("{}: {changes} for you, as hints with code actions in the file", flat(&proposal.path)));
