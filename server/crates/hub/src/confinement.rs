@@ -1,5 +1,4 @@
-//! The confinement of the processes of a session's shell: the supervisor, and the sandbox that the configuration asks
-//! for.
+//! The confinement of a session's processes: the supervisor, and the sandbox that the configuration asks for.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

@@ -47,8 +47,7 @@ pub use self::trust::is_trusted;
 use crate::config::Config;
 use crate::sockets::Sockets;
 
-/// The time that a disk is waited for by those who only need it to answer in order. A disk on a network may never
-/// answer.
+/// The longest wait for a disk that is needed only to answer in order. A disk on a network may never answer.
 pub const GRACE: Duration = Duration::from_secs(1);
 /// The time that the sessions may take to end.
 const PATIENCE: Duration = Duration::from_secs(10);

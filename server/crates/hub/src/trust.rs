@@ -182,7 +182,7 @@ impl Workspace {
         decided
     }
 
-    /// True if it is trusted by what is kept; `None` as for [`decided`](Self::decided).
+    /// True if it is trusted by what is kept; `None` if the user was not asked of all its folders, and refused none.
     pub(super) fn kept(&self) -> Option<bool> {
         let said: Vec<_> = self.folders.iter().map(|folder| self.book.of(folder)).collect();
         if said.contains(&Some(false)) {

@@ -52,7 +52,7 @@ pub(super) enum Message {
     Grant(Rule, GrantScope, oneshot::Sender<()>),
     /// A language server that the project brings along is wanted.
     ProgramWanted(oneshot::Sender<Stand>),
-    /// The setting for edits in the whole project, accepted automatically or not, was kept, or could not be.
+    /// The choice whether edits are accepted automatically in the whole project was kept, or could not be.
     AlwaysKept(bool, Result<(), StoreError>, Reply<Done>),
     /// The trust in the workspace, as just read; `None` if it was not decided.
     TrustRead(Option<bool>),
@@ -105,8 +105,7 @@ impl Kept {
     }
 }
 
-/// The numbers of changes made here to what is kept for the project, so that what was read from the store before does
-/// not count.
+/// The changes made here to what is kept for the project, counted so that what the store said before does not count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Changes {
     grants: u64,
@@ -134,7 +133,7 @@ impl Gate {
         }
     }
 
-    /// Returns the name of the project under which everything is kept that outlasts the session.
+    /// Returns the session's first folder, under which everything is kept that outlasts the session.
     pub(super) fn project(&self) -> &str {
         &self.project
     }
@@ -322,7 +321,7 @@ impl Gate {
         self.news(config, stands)
     }
 
-    /// Returns whether edits are accepted automatically, if the log says otherwise.
+    /// Returns the event that says whether edits are accepted automatically, if the log says otherwise.
     pub(super) fn news(&self, config: &Config, (was, until): Stands) -> Option<Event> {
         let (on, scope) = self.accepting.in_force(config);
         (on != was || (on && scope != until)).then_some(Event::AcceptEditsChanged { on, scope })

@@ -1,7 +1,7 @@
 //! Calls of which only a part was made. Each file is changed as a whole or not at all, but of several files of a call
 //! one may fail before or after another has succeeded; then the user is told, and the model.
 //!
-//! What is made and what failed is in the log, and `parts` is its fold; of whom was told what, [`Told`] is. So it does
+//! The log has what is made and what failed, and `parts` is its fold; of whom was told what, [`Told`] is. So it does
 //! not matter in which order they come, nor whether the process ends in between.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};

@@ -39,8 +39,7 @@ pub(super) struct Open {
     pub(super) shown: HashSet<TerminalId>,
 }
 
-/// The messages that were sent to a session, and how many of them were taken: the router lets go of a task only if that
-/// is all.
+/// The messages to a session, and how many of them were taken: the router lets go of a task only if that is all.
 pub(super) struct Inbox {
     pub(super) messages: mpsc::UnboundedReceiver<Message>,
     pub(super) handled: u64,

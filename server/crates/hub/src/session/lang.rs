@@ -81,8 +81,7 @@ impl Servers {
         (self.own)(reader)
     }
 
-    /// Returns the source that answers the questions of a session's tools: the editor's servers, and if it has none,
-    /// our own.
+    /// Returns the source for the questions of a session's tools: the editor's servers, and if it has none, our own.
     pub(super) fn lang(&self, reader: &Reader, roots: &Arc<Roots>, own: Arc<dyn Source>) -> Lang {
         let editors = Based::new(self.trusting(), reader.clone(), Arc::clone(roots));
         Lang::new(vec![Arc::new(editors), own])

@@ -234,8 +234,7 @@ async fn look_at(folders: Vec<PathBuf>, open: &Open) -> Result<(Arc<Config>, Arc
     Ok((Arc::new(config), Arc::new(roots)))
 }
 
-/// Returns the configuration of the session's shells. The folders are its private one, and where commands of other
-/// sessions write.
+/// Configures the session's shells. The folders are its private one, and where commands of other sessions write.
 fn shell_config(
     (folder, elsewhere): (PathBuf, Vec<PathBuf>),
     config: &Config,

@@ -46,7 +46,7 @@ const MOST_WATCHED: usize = 100;
 /// For so many turns it is looked whether what an earlier one did is known.
 const MOST_TURNS: u32 = 10;
 
-/// The effects of a session's turn's edits on problems. Clones share them.
+/// The effects on problems of the edits of a session's turn. Clones share them.
 #[derive(Clone)]
 pub(super) struct Problems(Arc<Inner>);
 
@@ -422,8 +422,7 @@ impl Problems {
         state.files.iter().filter_map(span).collect()
     }
 
-    /// Returns the problems that came and went in each; of the new ones only those that count. Returns nothing if it
-    /// takes too long.
+    /// Compares each span; of the new problems only those stay that count. Returns nothing if it takes too long.
     async fn changes(
         &self,
         spans: Vec<Span>,

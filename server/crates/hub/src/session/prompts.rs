@@ -246,8 +246,7 @@ impl Prompts {
         Ok(true)
     }
 
-    /// Takes the interjections that the turn has not heard yet, and the events that are to be recorded before it hears
-    /// them.
+    /// Takes the interjections not heard yet, with the events that are to be recorded before the turn hears them.
     fn take_interjections(&mut self) -> (Vec<Event>, Vec<Interjection>) {
         let (mut events, mut heard) = (Vec::new(), Vec::new());
         for (queue_id, interjection) in std::mem::take(&mut self.interjections) {

@@ -61,8 +61,7 @@ struct Relay<'a> {
     may_have_begun: bool,
 }
 
-/// The state of the question about what is pending: it is asked once at a time, so that no older answer takes the place
-/// of a newer one.
+/// The question about what is pending, asked once at a time: no older answer takes the place of a newer one.
 #[derive(PartialEq, Eq)]
 enum Reviews {
     Known,

@@ -46,7 +46,7 @@ pub(super) enum Message {
     Looked(Box<Found>),
     /// The files that have pending hunks were read after a command.
     ReadAfterCommand(Box<AfterCommand>, oneshot::Sender<Vec<String>>),
-    /// The result of the look with this number has been said.
+    /// The result of the look with this number has been sent.
     LookEnded(u64),
 }
 
@@ -82,8 +82,7 @@ pub(super) struct Seen {
 pub(super) struct Following {
     /// When each client's open document was last saved, by its version: what is saved meanwhile is the user's change.
     saved: HashMap<(ClientId, PathBuf), i32>,
-    /// The texts that were saved since, in any window, by their hashes; `None` if a file was typed into before it could
-    /// be looked at.
+    /// The hashes of texts saved since, in any window; `None` if a file was typed into before it could be looked at.
     saves: Saves,
     /// Our own writes in this time, each file's in order, which are recorded otherwise. More of them come while a look
     /// compares.

@@ -30,7 +30,7 @@ const VERIFY: Duration = Duration::from_secs(3);
 const IN_ANOTHER_WINDOW: &str = "it is open in another window with unsaved text, and was not changed under it; save or \
                                  close it there, or send the next prompt from there, and look at it again";
 
-/// The reason of a failure if an editor did not delete a file that it said it had deleted.
+/// The reason for a failure if an editor did not delete a file that it said it had deleted.
 const STILL_THERE: &str = "the editor said that it deleted it, but it is still there";
 
 /// Where in a session's folder texts are that no file and no editor has any more.

@@ -101,8 +101,7 @@ impl Halves {
 }
 
 impl CutOff {
-    /// Returns what became of a proposal, as it was last seen; `None` if no hunks of it were on their way. `now` reads
-    /// the file.
+    /// Returns what became of a proposal as last seen, or `None` if no hunk was on its way. `now` reads the file.
     pub(in crate::session) fn of(seen: &Proposal, now: impl Fn() -> Option<Option<Arc<str>>>) -> Option<Self> {
         if seen.landed || seen.hunks.iter().all(|hunk| hunk.state != HunkState::Applying) {
             return None;

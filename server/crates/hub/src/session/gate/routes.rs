@@ -146,8 +146,7 @@ impl Session {
         }
     }
 
-    /// Answers one who wants to start a program of the project with the session's state. A turn keeps the mode that it
-    /// began in.
+    /// Answers one who wants to start a program of the project. A turn keeps the mode that it began in.
     fn program_wanted(&mut self, reply: oneshot::Sender<Stand>) {
         let id = PermissionId::new(self.ids.next("program"));
         let plans = self.state.mode.runs() == Runs::OnlyReading || self.gate.turn_plans();

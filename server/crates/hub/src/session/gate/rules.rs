@@ -87,8 +87,7 @@ pub(super) struct Grants {
     project: Vec<Rule>,
     /// For the session, in their order.
     session: Vec<Rule>,
-    /// The number of changes made here to those for the project, so that what was read from the store before does not
-    /// count.
+    /// The number of changes made here to those for the project: what was read from the store before does not count.
     changed: u64,
 }
 

@@ -278,8 +278,7 @@ impl Known {
         }
     }
 
-    /// Returns the problems that came and went since these, and who says so. A server that told nothing then is not
-    /// compared.
+    /// Returns what came and went since these, and who says so. A server that told nothing then is not compared.
     pub(super) fn since(&self, before: &Self) -> (Delta, Vec<String>) {
         let (mut all, mut servers) = (Delta::default(), Vec::new());
         for now in &self.said {
@@ -395,8 +394,7 @@ impl Overlay for AsItWas {
     }
 }
 
-/// Turns results into one answer. Those that are whole count if one is missing, such as that of a linter that does not
-/// start.
+/// Joins results. Those that are whole count if one is missing, such as that of a linter that does not start.
 fn taken(
     results: Vec<LangResult>,
     of: &FileText,

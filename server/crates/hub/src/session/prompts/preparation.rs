@@ -99,8 +99,7 @@ pub(super) struct NewTurn {
     pub(super) form: EditForm,
     /// The tools that the model is told of.
     pub(super) offered: Arc<[ToolSpec]>,
-    /// The decisions that are kept for the project, and the numbers of changes made to them here by then; `None` if
-    /// they cannot be read.
+    /// The decisions kept for the project, and the changes made to them here by then; `None` if they cannot be read.
     pub(super) kept: Option<(gate::Kept, gate::Changes)>,
     /// The project's rules that could not be read and why, for the user.
     pub(super) rules_left_out: Vec<String>,

@@ -251,7 +251,7 @@ impl Session {
         self.record_all(then);
     }
 
-    /// Has the interjections wait as prompts that the turn did not come to hear.
+    /// Has the interjections not heard by the turn wait as prompts.
     fn wait_again(&mut self) {
         if self.prompts.wait_again() {
             self.reading.seen.forget_differences();

@@ -80,8 +80,7 @@ impl Prompts {
         is_heard
     }
 
-    /// Has the interjections wait as prompts that the turn did not come to hear, before all others. Returns whether
-    /// there were such.
+    /// Has the interjections not heard by the turn wait as prompts, before all others. Returns whether there were any.
     pub(super) fn wait_again(&mut self) -> bool {
         let unheard = std::mem::take(&mut self.interjections);
         let some = !unheard.is_empty();
@@ -159,8 +158,7 @@ impl Prompts {
     }
 }
 
-/// Returns the words to the user on commands that were broken off, and on words that were meant for another
-/// conversation.
+/// Returns the notice of commands that were broken off, and of words that were meant for another conversation.
 fn not_tried_again(commands: &[String], elsewhere: Option<String>) -> String {
     let elsewhere = match elsewhere {
         Some(words) => format!(". What was meant for another conversation does not wait in this one: “{words}”"),

@@ -539,8 +539,7 @@ impl ApplyEdit {
         let Versioned { uri, version } = text_document;
         match (changes.next(), changes.next()) {
             (None, _) => {}
-            // A deletion has no version of its own; it is checked by the document next to it, so it has to be that
-            // one's.
+            // A deletion has no version of its own: the document next to it is checked, so it has to be that one's.
             (Some(DocumentChange::Operation { kind, uri: deleted }), None)
                 if kind == "delete" && deleted == uri && edits.is_empty() =>
             {
