@@ -50,7 +50,7 @@ const CONCURRENCY: usize = 16 * 1024;
 /// The time that the client has to read what is left for it at the end.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// The parts that the front needs with its two ends.
+/// The parts that the front needs as well as its two ends.
 pub struct Options {
     /// The hub.
     pub hub: Hub,

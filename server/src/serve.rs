@@ -92,7 +92,7 @@ where
     let store = Arc::new(SqliteStore::open(&data_folder)?);
     let warnings = store.recovered().map(|recovery| recovery.to_string()).into_iter().collect();
     // Until the editor has said what it wants, nobody asks for a model; its folders and settings are not known yet.
-    // What is wrong with them is said once there is someone to tell.
+    // Faults in them are reported once there is someone to tell.
     let config = load(&user_file, &environment, Editor::default(), &[]);
     let catalog = Arc::new(providers::Catalog::new(config.providers.clone()));
     let sockets = Arc::new(Sockets::new(runtime_folder, &data_folder));

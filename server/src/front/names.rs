@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 
 /// The number of paths that are looked up at once.
 const LOOKUPS: usize = 16;
-/// The number of lookups that a disk does not answer that may keep a thread beside them.
+/// The number of lookups without an answer from their disk that may keep a thread as well.
 const STUCK: usize = 128;
 
 /// Resolves the links of a path. Gives the path as it is where that cannot be done. Blocks.
