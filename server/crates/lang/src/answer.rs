@@ -41,7 +41,7 @@ pub(super) fn locations(raw: &RawValue) -> Result<LangAnswer, RequestError> {
     Ok(LangAnswer::Locations { locations: places.into_iter().map(location).collect() })
 }
 
-/// What is known of a thing.
+/// Reads the answer to a hover request: what is known of a thing.
 pub(super) fn hover(raw: &RawValue) -> Result<LangAnswer, RequestError> {
     let hover: Option<Hover> = wire::parse(raw)?;
     Ok(LangAnswer::Text { text: hover.map(|hover| hover.contents.into_markdown()).unwrap_or_default() })

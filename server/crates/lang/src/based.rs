@@ -481,7 +481,7 @@ impl Shifts {
         self.range(&place.uri, &mut place.range)
     }
 
-    /// Moves a range to the session's lines. Whether it is there.
+    /// Moves a range to the session's lines. Returns true if it is there.
     fn range(&mut self, uri: &str, range: &mut Range) -> bool {
         let shift = self.of(uri);
         let moved = range_moved(*range, |line| shift.to_session(line));

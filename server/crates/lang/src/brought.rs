@@ -69,7 +69,7 @@ impl Gate for Closed {
     }
 }
 
-/// What counts as the project's.
+/// The folders that count as the project's.
 pub(super) struct Ground<'a> {
     folders: Vec<PathBuf>,
     is_sandboxed: bool,
@@ -91,7 +91,7 @@ impl<'a> Ground<'a> {
         Self { folders, is_sandboxed: policy.is_some(), search }
     }
 
-    /// Whether a file or folder is the project's. A link counts by where it lies and by where it leads. Asks the disk.
+    /// True if a file or folder is the project's. A link counts by where it lies and by where it leads. Asks the disk.
     fn has(&self, path: &Path) -> bool {
         programs::lies_in(path, &self.folders)
     }
@@ -107,8 +107,8 @@ pub(super) fn is_brought(server: &Detected, ground: &Ground<'_>) -> bool {
         || !parts.modules.is_empty()
 }
 
-/// What is to be allowed of a server that the project brings along. Programs whose hashes are known are not read again,
-/// but `anew`. Asks the disk.
+/// Returns what is to be allowed of a server that the project brings along. Programs whose hashes are known are not
+/// read again, but `anew`. Asks the disk.
 ///
 /// # Errors
 /// Its program cannot be read.
@@ -116,7 +116,7 @@ pub(super) fn look(server: &Detected, ground: &Ground<'_>, hashes: &Hashes, anew
     let program = server.program.clone().unwrap_or_default();
     let definition = &server.definition;
     let mut said_by = definition.said_by.iter().filter(|file| ground.has(file)).cloned().collect::<Vec<_>>();
-    // What is built in is not of the project, and must not be asked for anew with each version of ours.
+    // A built-in definition is not the project's, and must not be asked for again with each version of ours.
     let said = (!said_by.is_empty()).then(|| {
         json!([
             definition.command,
@@ -179,7 +179,7 @@ fn logs(args: &[String], root: &Path) -> BTreeSet<PathBuf> {
     files.filter(|file| file.extension().is_some_and(|ending| ending == "log")).collect()
 }
 
-/// What of a server is the project's, beside its program and the files that say something of it.
+/// The parts of a server that are the project's, beside its program and the files that say something of it.
 struct Parts {
     /// The files and folders that say what runs, or are run.
     files: BTreeSet<PathBuf>,
@@ -207,8 +207,8 @@ impl Parts {
     }
 }
 
-/// What runs a program that is a script, by the first line of each: `PATH` may have a folder of the project first,
-/// which other programs need, such as the interpreter whose packages a server tells of.
+/// Returns the programs that run a program that is a script, by the first line of each: `PATH` may have a folder of the
+/// project first, which other programs need, such as the interpreter whose packages a server tells of.
 fn run_by(program: &Path, search: Option<&OsStr>) -> Vec<PathBuf> {
     /// The kernel follows no more.
     const MOST: usize = 5;
@@ -217,7 +217,7 @@ fn run_by(program: &Path, search: Option<&OsStr>) -> Vec<PathBuf> {
 }
 
 fn interpreter(program: &Path, search: Option<&OsStr>) -> Option<PathBuf> {
-    /// What the kernel looks at.
+    /// The number of bytes that the kernel looks at.
     const MOST: u64 = 256;
     let text = beginning(program, MOST).ok()?;
     let line = text.strip_prefix("#!")?.lines().next()?;
@@ -270,7 +270,7 @@ fn of_toolchain(file: &Path, programs: &[PathBuf], root: &Path) -> Vec<PathBuf> 
     programs.filter(|program| program.is_file()).collect()
 }
 
-/// What a regular file begins with.
+/// Reads the beginning of a regular file, up to so many bytes.
 fn beginning(path: &Path, most: u64) -> io::Result<String> {
     // A pipe would be waited for, and a device never ends.
     let file = File::from(open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?);
@@ -307,7 +307,7 @@ impl Hashes {
     }
 }
 
-/// Which file it is, and when it was last written.
+/// Returns which file it is, and when it was last written.
 fn stamp(data: &Metadata) -> [i64; 7] {
     let [dev, ino, size] = [data.dev(), data.ino(), data.size()].map(u64::cast_signed);
     [dev, ino, size, data.mtime(), data.mtime_nsec(), data.ctime(), data.ctime_nsec()]

@@ -1,7 +1,7 @@
 //! One language server: its process, and the conversation with it over LSP.
 //!
-//! What is written is queued at once and in order, so that a question is always about the texts that were sent before
-//! it. What the server says is held in bounds, whatever it says: a message too large, too many of them, or what is no
+//! Messages are queued at once and in order, so that a question is always about the texts that were sent before it.
+//! What the server says is held in bounds, whatever it says: a message too large, too many of them, or what is no
 //! message ends it, and whoever waits hears why.
 //!
 //! Reading order: `wire` (the shapes of messages), `transport` (the pipes, and who waits for an answer), `capabilities`
@@ -55,7 +55,7 @@ pub(super) struct Client {
     transport: Arc<Transport>,
     inside: Arc<Mutex<incoming::Inside>>,
     documents: Mutex<documents::Documents>,
-    /// What it said it can, at first.
+    /// The capabilities that it said it has, at first.
     capabilities: Value,
     encoding: PositionEncoding,
     version: Option<String>,
@@ -66,14 +66,14 @@ pub(super) struct Client {
     announced: Mutex<HashSet<PathBuf>>,
 }
 
-/// What a server is started with.
+/// The program, the folder and the limits that a server is started with.
 #[derive(Clone, Copy)]
 pub(super) struct Start<'s> {
     /// Its program.
     pub(super) program: &'s Path,
     /// The folder of the project.
     pub(super) root: &'s Path,
-    /// What holds its process.
+    /// The confinement of its process.
     pub(super) confinement: &'s Confinement,
     /// Where it finds programs in turn.
     pub(super) path: Option<&'s OsStr>,
@@ -86,7 +86,7 @@ pub(super) struct Hold<'c> {
     client: &'c Client,
     world: u64,
     path: Option<PathBuf>,
-    /// What was sent.
+    /// The texts that were sent.
     pub(super) sent: Sent,
 }
 
@@ -346,7 +346,7 @@ impl Client {
         self.documents().mirrored()
     }
 
-    /// What it was sent of a text last.
+    /// Returns what it was sent of a text last.
     pub(super) fn synced(&self, path: &Path) -> Option<Synced> {
         self.documents().get(path)
     }
@@ -382,8 +382,8 @@ impl Client {
         self.tell("workspace/didChangeWatchedFiles", &json!({ "changes": changes }));
     }
 
-    /// What the server is to be told of a file. One of which it was not told before counts as made: some look only then
-    /// for who imports it, and none minds where it knew it.
+    /// Returns the change of a file that the server is to be told of. A file of which it was not told before counts as
+    /// made: some look only then for who imports it, and none minds if it knew it.
     fn announce(&self, path: &Path) -> FileChange {
         let is_there = path.exists();
         let mut announced = self.announced.lock().unwrap_or_else(PoisonError::into_inner);
@@ -465,7 +465,7 @@ impl Client {
         self.transport.news()
     }
 
-    /// What it says by itself from now on, and what becomes of its texts.
+    /// Returns the news from now on: what it says by itself, and what becomes of its texts.
     pub(super) fn news(&self) -> News {
         News(self.transport.news())
     }
@@ -474,7 +474,7 @@ impl Client {
     pub(super) async fn stop(&self, why: &str) {
         let goodbye = async {
             let shutdown = self.transport.request("shutdown", &Value::Null)?;
-            // What it says to that does not matter.
+            // Its answer to that does not matter.
             let _ = shutdown.answer().await;
             self.transport.notify("exit", &Value::Null)?;
             self.transport.ended().await;
@@ -500,7 +500,7 @@ impl Client {
     }
 }
 
-/// What became of a file.
+/// The change of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FileChange {
     Created,
@@ -530,7 +530,7 @@ impl Alone {
     /// it any more: until it has ended, edits of it may come.
     ///
     /// # Errors
-    /// What the server says, unless it asked for edits: some fail because those are not made.
+    /// The server's error, unless it asked for edits: some commands fail because those are not made.
     pub(super) async fn edits(self, command: Waiting) -> Result<Vec<Box<RawValue>>, RequestError> {
         let run = tokio::spawn(async move {
             let answer = command.answer().await;

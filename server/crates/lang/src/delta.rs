@@ -1,4 +1,4 @@
-//! What edits did to the problems of a text: those that came, and those that went.
+//! The effect of edits on the problems of a text: those that came, and those that went.
 //!
 //! An edit moves lines, and a problem that only moved is no news. So lines are followed from the one text to the other,
 //! and a problem is the same where its words are the same and its line is: the same line moved, a line of the same
@@ -21,7 +21,7 @@ pub struct Told<'a> {
     pub problems: &'a [LangDiagnostic],
 }
 
-/// What came and what went.
+/// The problems that came and those that went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delta {
     /// Problems of the text after, the worst first, then by their place.

@@ -1,4 +1,4 @@
-//! Which servers there are for a file: by what lies in the project, and by the programs that are there.
+//! The servers that there are for a file: by what lies in the project, and by the programs that are there.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -31,13 +31,13 @@ const MAX_PROJECTS: usize = 3;
 /// A server that a project of a file has.
 #[derive(Clone, Debug)]
 pub struct Detected {
-    /// What is known of it.
+    /// Its definition, known before it runs.
     pub definition: Arc<Definition>,
     /// Its program; none if that is not found.
     pub program: Option<PathBuf>,
     /// The folder of the project.
     pub root: PathBuf,
-    /// What of it was allowed to start, where the project [brings it along](super::brought).
+    /// The server as it was allowed to start, if the project [brings it along](super::brought).
     pub allowed: Option<Brought>,
     /// True if it may be asked only as the process that runs, whatever has become of its files since that was started.
     pub only_as_it_runs: bool,

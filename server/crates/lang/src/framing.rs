@@ -1,5 +1,5 @@
-//! How messages stand in a stream: a header with the body's length, and the body, as LSP has it. What is in them is
-//! none of its business.
+//! The framing of messages in a stream: a header with the body's length, and the body, as LSP has it. What is in them
+//! is none of its business.
 
 /// The longest header; more without an end is no header.
 const MAX_HEADER: usize = 4 * 1024;
@@ -9,7 +9,7 @@ const MAX_BODY: usize = 256 * 1024 * 1024;
 /// The name of the one header that counts, in lower case.
 pub const CONTENT_LENGTH: &[u8] = b"content-length:";
 
-/// What stands at the beginning of some bytes.
+/// The outcome of reading the beginning of some bytes.
 pub enum Step {
     /// It is not there in full.
     More,

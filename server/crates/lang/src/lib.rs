@@ -50,7 +50,7 @@ pub trait Source: Send + Sync {
         vec![self.ask(query, within).await]
     }
 
-    /// How it stands with the servers that we start, if this starts any.
+    /// Returns the status of the servers that we start, if this starts any.
     async fn own_servers(&self) -> OwnServers {
         OwnServers::default()
     }
@@ -62,12 +62,12 @@ pub trait Source: Send + Sync {
     }
 }
 
-/// How it stands with the servers that we start ourselves.
+/// The status of the servers that we start ourselves.
 #[derive(Clone, Debug, Default)]
 pub struct OwnServers {
     /// The servers.
     pub servers: Vec<ServerStatus>,
-    /// What is wrong with the files that configure them, for people.
+    /// The faults in the files that configure them, in words.
     pub problems: Vec<String>,
 }
 
@@ -108,7 +108,7 @@ impl Lang {
         last
     }
 
-    /// How it stands with the servers that we start ourselves.
+    /// Returns the status of the servers that we start ourselves.
     pub async fn own_servers(&self) -> OwnServers {
         let mut all = OwnServers::default();
         for source in &self.sources {

@@ -21,8 +21,8 @@ pub enum Place<'a> {
         line: usize,
         /// The text.
         text: &'a str,
-        /// Which of several on the line, from 1: of those that stand by themselves. Where none does, of those that are
-        /// a part of other names, and where none is written so, whatever their case.
+        /// The number of the text among several on the line, from 1: among those that stand by themselves. If none
+        /// does, among those that are a part of other names, and if none is written so, whatever their case.
         occurrence: usize,
         /// True if only what stands by itself counts: who changes something must not take another name for it.
         is_exact: bool,
@@ -37,17 +37,17 @@ pub enum PlaceError {
     /// No symbol is called so.
     #[error("there is no symbol `{name}`{}", like(.near))]
     NoSymbol {
-        /// What was looked for.
+        /// The name that was looked for.
         name: String,
-        /// What is called much like it.
+        /// The names that are much like it.
         near: Vec<String>,
     },
     /// Several symbols are called so.
     #[error("`{name}` may be several symbols: {}; name one so", several(.found, *.all))]
     Several {
-        /// What was looked for.
+        /// The name that was looked for.
         name: String,
-        /// What the first of them are called, with their places.
+        /// The names of the first of them, with their places.
         found: Vec<String>,
         /// How many there are.
         all: usize,
@@ -67,11 +67,11 @@ pub enum PlaceError {
         line: usize,
         /// The text.
         text: String,
-        /// Which one, from 1.
+        /// The number of the text on the line, from 1.
         occurrence: usize,
         /// True if it was to stand by itself.
         is_exact: bool,
-        /// What the line is.
+        /// The text of the line.
         content: String,
     },
 }

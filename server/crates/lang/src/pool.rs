@@ -35,10 +35,10 @@ const TRIAL: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(30 * 60);
 /// How often it is looked who is idle, and who takes too much memory.
 const LOOK: Duration = Duration::from_secs(5);
-/// What a server may take where the machine does not say how much it has, in bytes.
+/// The memory that a server may take if the machine does not say how much it has, in bytes.
 const MEMORY: u64 = 4 << 30;
 
-/// What servers need of the world around them.
+/// The surroundings that servers need.
 #[derive(Clone, Debug)]
 pub struct ServersConfig {
     /// The user's home folder, for `lsp.json` and the like.
@@ -47,7 +47,7 @@ pub struct ServersConfig {
     pub user_folder: Option<PathBuf>,
     /// Where programs are looked for, by us and by servers in turn, as in `PATH`.
     pub path: Option<OsString>,
-    /// What holds the servers' processes, as in [`Confinement`](process::Confinement).
+    /// The supervisor of the servers' processes, as in [`Confinement`](process::Confinement).
     pub supervisor: Option<PathBuf>,
     /// After how long without a question a server is ended, where no file says it. Zero is never.
     pub idle: Duration,
@@ -75,13 +75,13 @@ pub struct Servers {
     slots: Mutex<HashMap<Key, Arc<Slot>>>,
     tables: Mutex<HashMap<(PathBuf, bool), Arc<Table>>>,
     hashes: Arc<Hashes>,
-    /// Whether no server is started any more.
+    /// True if no server is started any more.
     is_over: AtomicBool,
     changes: Changes,
     this: Weak<Self>,
 }
 
-/// What a process is for.
+/// The server, the project and the surroundings that a process is for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     name: String,
@@ -89,7 +89,7 @@ struct Key {
     root: PathBuf,
     /// The sandbox of the sessions that share it.
     policy: Option<Arc<Policy>>,
-    /// What they let through of the environment.
+    /// The names of the variables that they let through of the environment.
     pass: Arc<[String]>,
 }
 
@@ -118,11 +118,11 @@ pub struct Access {
 enum NoSlot {
     /// None is started any more.
     Over,
-    /// What configures it says something else by now.
+    /// Its configuration says something else by now.
     Outdated,
 }
 
-/// How it stands with a server.
+/// The status of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerStatus {
     /// Its name.
@@ -131,7 +131,7 @@ pub struct ServerStatus {
     pub version: Option<String>,
     /// The folder of the project that it is for.
     pub root: PathBuf,
-    /// What it does.
+    /// Its state.
     pub state: ServerState,
     /// Its program, if that is there.
     pub program: Option<PathBuf>,
@@ -146,7 +146,7 @@ pub struct ServerStatus {
 }
 
 impl Servers {
-    /// No servers yet. What it does it does in the runtime of who asks.
+    /// Makes it with no servers yet. It works in the runtime of whoever asks.
     pub fn new(config: ServersConfig) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             config,
@@ -159,7 +159,7 @@ impl Servers {
         })
     }
 
-    /// What answers the questions of a session. Servers are started in its sandbox, and only while it is trusted.
+    /// Returns the source for a session's questions. Servers are started in its sandbox, and only while it is trusted.
     pub fn source(self: &Arc<Self>, roots: Roots, reader: Reader, access: Access) -> Arc<dyn Source> {
         Arc::new(source::Own { servers: self.clone(), roots, reader, access })
     }
@@ -186,7 +186,7 @@ impl Servers {
                 let inside: Vec<&Path> = inside.iter().map(PathBuf::as_path).collect();
                 client.files_changed(&inside, |path| slot.definition.is_for(path));
             };
-            // Whether a file is there the disk is asked.
+            // The disk is asked if a file is there.
             let _ = blocking(tell).await;
         }
         if is_configuration {
@@ -194,13 +194,13 @@ impl Servers {
         }
     }
 
-    /// How it stands with all servers that run or ran.
+    /// Returns the status of all servers that run or ran.
     pub async fn all(&self) -> Vec<ServerStatus> {
         self.started(|_| true).await
     }
 
-    /// How it stands with the servers of a workspace: those of the projects in it, and those among them that do not
-    /// run. Of a workspace that is not trusted, its own files do not count.
+    /// Returns the status of the servers of a workspace: those of the projects in it, and those among them that do not
+    /// run. If it is not trusted, its own files do not count.
     pub async fn status(&self, roots: &Roots, access: &Access) -> Vec<ServerStatus> {
         let trusted = (access.trusted)();
         let mut list = self.started(|slot| slot.is_in(roots)).await;
@@ -301,8 +301,8 @@ impl Servers {
         list
     }
 
-    /// What is to be allowed of a server, if the project brings it along. `anew` reads all of it, whatever is known of
-    /// it.
+    /// Returns what is to be allowed of a server, if the project brings it along. `anew` reads all of it, whatever is
+    /// known of it.
     ///
     /// # Errors
     /// It cannot be read, for this reason.
@@ -325,7 +325,7 @@ impl Servers {
     /// Does something that may wait for the disk with what counts as the project's.
     ///
     /// # Errors
-    /// What counts so could not be looked up.
+    /// The folders that count so could not be looked up.
     async fn on_ground<T: Send + 'static>(
         &self,
         roots: &Roots,
@@ -341,7 +341,7 @@ impl Servers {
         done.await.unwrap_or_else(|| Err("it could not be looked at".to_owned()))
     }
 
-    /// What is wrong with the configuration files of servers, for people.
+    /// Returns the faults in the configuration files of servers, in words.
     pub async fn problems(&self, roots: &Roots, trusted: bool) -> Vec<String> {
         let mut problems: Vec<String> = Vec::new();
         for root in roots.iter() {

@@ -29,12 +29,12 @@ pub struct Table {
     pub servers: Vec<Arc<Definition>>,
     /// After how long without a question a server is ended, if a file says so. Zero is never.
     pub idle: Option<Duration>,
-    /// What is wrong with the files. What is right in them counts.
+    /// The faults in the files. What is right in them counts.
     pub problems: Vec<Problem>,
     languages: BTreeMap<String, Arc<str>>,
 }
 
-/// What is known of a server before it runs.
+/// The definition of a server, known before it runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Definition {
     /// Its name.
@@ -47,11 +47,11 @@ pub struct Definition {
     pub install: Option<String>,
     /// The endings of the files that it is for, without dot, or whole names such as `Dockerfile`.
     pub file_types: Vec<String>,
-    /// What lies in the folder of a project of its kind, each a name or a glob.
+    /// The files and folders in the folder of a project of its kind, each a name or a glob.
     pub root_markers: Vec<String>,
-    /// What it is given as `initializationOptions`.
+    /// The value that it is given as `initializationOptions`.
     pub init_options: Value,
-    /// What it is given as its settings.
+    /// The value that it is given as its settings.
     pub settings: Value,
     /// How long it may take to start; without it a minute.
     pub warmup: Option<Duration>,
@@ -63,10 +63,10 @@ pub struct Definition {
     pub edit_commands: Vec<String>,
     /// True if it says by `experimental/serverStatus` when it has read the project.
     pub says_status: bool,
-    /// What it says in its log when it has found the project's files, as globs. Until it has, what it says of the whole
-    /// project is not whole. Nothing where it is not known to say so.
+    /// The words in its log that say that it has found the project's files, as globs. Until it has, what it says of the
+    /// whole project is not whole. Empty if it is not known to say so.
     pub says_files: Vec<String>,
-    /// What is put besides into the change of a text that only sends it once more, so that its problems are told anew.
+    /// The options added to the change of a text that only sends it once more, so that its problems are told again.
     pub resend_options: Map<String, Value>,
     /// The caches that it writes besides what the sandbox grants, in the home folder or by a variable (`$CACHE/…`).
     /// Only what is built in says that.
@@ -102,7 +102,7 @@ pub enum Problem {
         /// Why.
         reason: String,
     },
-    /// What it says of a server, or another key, cannot be understood, so that does not count.
+    /// An entry for a server, or another key, cannot be understood, so that does not count.
     #[error("{}: `{key}`: {reason}; that does not count, the rest does", file.display())]
     Entry {
         /// The file.
@@ -119,7 +119,7 @@ pub enum Problem {
         file: PathBuf,
         /// The server.
         name: String,
-        /// What it lacks.
+        /// The field that it lacks.
         field: &'static str,
     },
 }
@@ -166,7 +166,7 @@ impl Table {
         candidates(places).iter().any(|file| file == path)
     }
 
-    /// What a file is written in, by the name that the protocol has for it.
+    /// Returns the language of a file, by the name that the protocol has for it.
     pub fn language(&self, path: &Path) -> Arc<str> {
         let known = endings(path).into_iter().find_map(|ending| self.languages.get(&ending));
         known.cloned().unwrap_or_else(|| "plaintext".into())
@@ -190,7 +190,7 @@ impl Definition {
     }
 }
 
-/// What a file may be known by: its name, and its endings, the longest first.
+/// Returns the names that a file may be known by: its name, and its endings, the longest first.
 fn endings(path: &Path) -> Vec<String> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let dots: Vec<usize> = name.match_indices('.').map(|(at, _)| at + 1).collect();
@@ -227,7 +227,7 @@ struct Merged {
     problems: Vec<Problem>,
 }
 
-/// What a file says of a server.
+/// The fields that a file has for a server.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Fields {
@@ -350,7 +350,7 @@ impl Merged {
                 Err(field) => self.problems.push(Problem::Incomplete { file, name, field }),
             }
         }
-        // What the user or the project names is asked before what is built in, and of a group it is the one.
+        // Servers that the user or the project names are asked before built-in ones, and of a group they are the one.
         servers.sort_by_key(|server| server.from.is_none());
         Table { servers, idle: self.idle, problems: self.problems, languages: self.languages }
     }
@@ -366,7 +366,7 @@ impl Fields {
         }
         if other.command.is_some() {
             self.command_from = file.map(Path::to_owned);
-            // What installs another program does not install this one.
+            // A command that installs another program does not install this one.
             self.install = None;
         }
         self.from = file.map(Path::to_owned);

@@ -1,4 +1,4 @@
-//! What a command sees of the server's environment.
+//! The part of the server's environment that a command sees.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::secrets::{self, Secrets};
 use super::{git, programs};
 
-/// What would change how our shell itself behaves: start files, prompts, options, history, automatic logout.
+/// The variables that change how our shell itself behaves: start files, prompts, options, history, automatic logout.
 const SHELLS_OWN: &[&str] = &[
     "BASHOPTS",
     "BASH_ENV",
@@ -39,8 +39,8 @@ const TAKEN_OUT: &str = "azimuth.takenOut";
 #[cfg(target_os = "linux")]
 const CARRIED: &str = "AZIMUTH_CARRIED_";
 
-/// Whether a variable names libraries to load, or changes how they are. Commands may be able to write what is named, so
-/// what we start outside the sandbox gets none of them.
+/// True if a variable names libraries to load, or changes how they are loaded. Commands may be able to write what is
+/// named, so what we start outside the sandbox gets none of them.
 pub fn loads(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     name.starts_with("LD_") || name.starts_with("DYLD_") || matches!(&*name, "GCONV_PATH" | "GLIBC_TUNABLES")
@@ -117,7 +117,7 @@ pub fn withheld(server: impl IntoIterator<Item = (OsString, OsString)>, pass: &[
     names
 }
 
-/// What the model is told of such names.
+/// Returns what the model is told of such names; `None` if there are none.
 pub fn told(names: &[String]) -> Option<String> {
     /// More of them say nothing more.
     const MOST: usize = 40;
@@ -191,7 +191,7 @@ pub fn without_secrets(line: &str) -> String {
 /// How long the word is that a text begins with, in bytes: quotes, and brackets as in `$(…)`, hold it together. One
 /// that is not ended goes to the end.
 fn word(text: &str) -> usize {
-    // What is open, by the characters that end it, the innermost last.
+    // The constructs that are open, by the characters that end them, the innermost last.
     let (mut open, mut escaped, mut before) = (Vec::new(), false, ' ');
     for (at, one) in text.char_indices() {
         match (open.last().copied(), one) {

@@ -1,4 +1,4 @@
-//! What keeps git from running programs that a repository names, in a workspace that is not trusted.
+//! The settings that keep git from running programs that a repository names, in a workspace that is not trusted.
 //!
 //! Git runs what a repository's configuration says: hooks, filters and diff drivers at a mere `git status` or
 //! `git diff`. A clone does not bring that configuration along, but an archive with a `.git` folder does. Settings in
@@ -21,13 +21,13 @@ use super::{environment, programs};
 
 mod found;
 
-/// What merely looks at a repository (`git status`, after a `cd` even) never runs a program of it, trusted or not. A
-/// clone can hold a bare repository whose own settings name one.
+/// The settings that always hold: a command that merely looks at a repository (`git status`, after a `cd` even) never
+/// runs a program of it, trusted or not. A clone can hold a bare repository whose own settings name one.
 pub(super) const ALWAYS: &[(&str, &str)] = &[("core.fsmonitor", "false"), ("safe.bareRepository", "explicit")];
 
-/// What else is set in a workspace that is not trusted, whatever its repositories say. Housekeeping, which runs by
-/// itself after a commit, has a hook that no later value takes away. Git does not go into submodules by itself, some of
-/// which may be checked out later.
+/// The further settings in a workspace that is not trusted, whatever its repositories say. Housekeeping, which runs
+/// automatically after a commit, has a hook that no later value takes away. Git does not go into submodules by itself,
+/// some of which may be checked out later.
 const UNTRUSTED: &[(&str, &str)] = &[
     ("core.hooksPath", "/dev/null"),
     ("protocol.ext.allow", "never"),
@@ -47,8 +47,8 @@ pub const NO_FETCH: (&str, &str) = ("GIT_NO_LAZY_FETCH", "1");
 /// A diff as any, in place of a driver's own. Git calls it with the path and, for each side, file, hash and mode.
 const DIFF: &str = r#"f() { diff -u -- "$2" "$5"; true; }; f"#;
 
-/// What takes the place of a program, by the first and last part of its key. Where the user's own settings have the
-/// key, their value does. An empty value is no program.
+/// The values that take the place of a program, by the first and last part of its key. If the user's own settings have
+/// the key, their value is used. An empty value is no program.
 const NEUTRAL: &[(&str, &str, &str)] = &[
     ("core", "alternaterefscommand", "true"),
     ("core", "askpass", ""),
@@ -77,12 +77,12 @@ const NEUTRAL: &[(&str, &str, &str)] = &[
     ("trailer", "command", "true"),
 ];
 
-/// What git reads first, and what it cannot read as a value of it. It says both, and does nothing.
+/// The setting that git reads first, and a value of it that it cannot read. It says both, and does nothing.
 const HELD: (&str, &str) =
     ("core.quotePath", "kept from working by Azimuth until you trust the folder (/trust yes), as");
 
-/// Where git is sent for its repository when it is kept from working, with the same words behind it: there is none.
-/// What it reads first may still wait for ever, such as for a pipe that a repository's settings include.
+/// The place where git is sent for its repository when it is kept from working, with the same words behind it: there is
+/// none. Git may still wait for ever for what it reads first, such as for a pipe that a repository's settings include.
 pub const NOWHERE: &str = "/dev/null/";
 
 /// The variable that sends it there, of such settings.
@@ -98,7 +98,7 @@ const PATIENCE_FOR_ALL: Duration = Duration::from_secs(10);
 /// So much of the shell's environment may be guards, in bytes. Linux starts no program with a variable of 128 KiB, or
 /// with some MiB of them.
 const MOST_BYTES: usize = 100 * 1024;
-/// What a guard takes beside its key and its value: the names of its two variables.
+/// The bytes that a guard takes beside its key and its value: the names of its two variables.
 const NAMES: usize = "GIT_CONFIG_KEY_1000=GIT_CONFIG_VALUE_1000=".len();
 
 /// A setting as git gives it, with [`char::REPLACEMENT_CHARACTER`] for what is not UTF-8.
@@ -200,7 +200,7 @@ fn stays_with_keeper(repository: &Path, work_tree: &str) -> bool {
     !climbs && keeper.zip(place).is_some_and(|(keeper, place)| place.starts_with(keeper))
 }
 
-/// What holds against the settings that come with a repository.
+/// Returns the settings that hold against those that come with a repository.
 fn against(settings: &[Setting]) -> Vec<(String, String)> {
     let own = settings.iter().filter(|setting| !setting.is_local);
     let own: HashMap<&str, &str> = own.map(|own| (own.key.as_str(), own.value.as_str())).collect();
@@ -226,7 +226,7 @@ fn against(settings: &[Setting]) -> Vec<(String, String)> {
     guards
 }
 
-/// What takes the place of a setting's program; none if it has none.
+/// Returns what takes the place of a setting's program; `None` if it has none.
 fn neutral(setting: &Setting) -> Option<&'static str> {
     let (first, last) = parts(&setting.key);
     if (first, last) == ("submodule", "update") && setting.value.starts_with('!') {
@@ -246,8 +246,8 @@ fn pair(key: &str, value: &str) -> (String, String) {
     (key.to_owned(), value.to_owned())
 }
 
-/// What git reads in a work tree, or in a repository itself, whose own settings come after the user's. None if that is
-/// none; then no command of the shell's reads it either.
+/// Returns what git reads in a work tree, or in a repository itself, whose own settings come after the user's. `None`
+/// if that is none; then no command of the shell's reads it either.
 fn settings(program: &Path, folder: &Path, is_repository: bool) -> Result<Option<Vec<Setting>>, Silent> {
     // The work tree that the settings themselves name may come to be there later only.
     let place = if is_repository { &["--git-dir=.", "--work-tree=."][..] } else { &["--work-tree=."] };
@@ -259,9 +259,9 @@ fn settings(program: &Path, folder: &Path, is_repository: bool) -> Result<Option
     Ok(if is_read || ask(&["rev-parse", "--git-dir"])?.is_some() { settings } else { None })
 }
 
-/// What git says in a folder; none if that is no repository, or git is too old for `--sparse`. It gets only arguments
-/// with which it runs nothing and fetches nothing, and looks for programs of its own, such as the interpreter of a
-/// script in its place, among the system's. Whose the repository is does not matter: in the shell it may not either.
+/// Returns git's answer in a folder; `None` if it is no repository, or git is too old for `--sparse`. Git gets only
+/// arguments with which it runs nothing and fetches nothing, and looks for programs of its own, such as a script's
+/// interpreter in its place, among the system's. The repository's owner does not matter: in the shell it may not.
 #[expect(clippy::disallowed_methods, reason = "a repository is asked, and nothing of it is changed")]
 fn git(program: &Path, arguments: &[&str], folder: &Path) -> Result<Option<Vec<u8>>, Silent> {
     let mut git = Command::new(program);
@@ -291,7 +291,7 @@ fn git(program: &Path, arguments: &[&str], folder: &Path) -> Result<Option<Vec<u
     }
 }
 
-/// What comes from a pipe until its end, read on a thread; nothing where it cannot be read.
+/// Reads a pipe to its end on a thread of its own. Sends `None` if it cannot be read.
 fn all_of(mut pipe: impl Read + Send + 'static) -> Receiver<Option<Vec<u8>>> {
     let (sender, all) = std::sync::mpsc::channel();
     let read = move || {
@@ -397,7 +397,7 @@ mod tests {
             always.chain(untrusted(&[self.repository()], &[])).collect()
         }
 
-        /// Whether git runs something of the repository, and what it says.
+        /// Runs git. Returns true if it ran something of the repository, with what it said.
         fn runs(&self, variables: &[(&str, &str)], arguments: &[&str], guards: &[(String, String)]) -> (bool, String) {
             let said = self.git_with(variables, arguments, guards);
             (std::fs::remove_file(self.mark()).is_ok(), said)
@@ -694,7 +694,7 @@ mod tests {
         assert_eq!(nowhere(&untrusted(std::slice::from_ref(&inside), &[])), None);
         index(&hostile);
         assert!(nowhere(&untrusted(&[inside], &[])).is_some());
-        // What is no repository for any git keeps none from working.
+        // A folder that is no repository for any git keeps none from working.
         let hostile = Hostile::new();
         std::fs::create_dir_all(hostile.repository().join("empty/.git")).unwrap();
         for (name, text) in [("gone", "gitdir: ../nowhere\n"), ("other", "no link\n")] {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, openat, unlinkat};
 
-/// What gives Gradle a register of daemons that is the sandbox's own. It cannot use the user's, where it would find a
-/// daemon that runs outside.
+/// Returns the variable that gives Gradle a register of daemons that is the sandbox's own. It cannot use the user's, in
+/// which it would find a daemon that runs outside.
 pub(crate) fn variable(environment: &[(OsString, OsString)], mark: &str) -> (OsString, OsString) {
     const NAME: &str = "GRADLE_OPTS";
     // Of two values of a property the last one counts.

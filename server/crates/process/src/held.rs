@@ -27,11 +27,11 @@ pub struct Held {
 
 /// The pipes to a program.
 pub struct Pipes {
-    /// What it reads.
+    /// The program's standard input.
     pub stdin: ChildStdin,
-    /// What it writes.
+    /// The program's standard output.
     pub stdout: ChildStdout,
-    /// What it says besides.
+    /// The program's standard error.
     pub stderr: ChildStderr,
 }
 
@@ -47,7 +47,7 @@ impl Held {
     /// of these names.
     ///
     /// # Errors
-    /// What the system says. Of a program with a supervisor, its standard error says why it could not be started.
+    /// The system's error. Of a program with a supervisor, its standard error says why it could not be started.
     pub fn start(
         confinement: &Confinement,
         program: &Path,

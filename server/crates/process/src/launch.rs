@@ -21,15 +21,15 @@ use super::{gradle, processes};
 /// How long a supervisor may take to start a program.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// What the processes of a program are held by.
+/// The supervisor and the policy by which the processes of a program are held.
 #[derive(Clone, Debug, Default)]
 pub struct Confinement {
     /// The program whose `main` calls [`super::supervisor::main`], absolute: this one. Without it, and elsewhere than
     /// on Linux, programs are started as they are, and have no sandbox.
     pub supervisor: Option<PathBuf>,
-    /// What they may do to the machine; without it, whatever the user may.
+    /// The policy on what they may do to the machine; without it, whatever the user may.
     pub policy: Option<Arc<Policy>>,
-    /// Which folders of `PATH` the user was told of that do not answer. Clones share it.
+    /// The folders of `PATH` that the user was told do not answer. Clones share it.
     pub told: Told,
 }
 
@@ -55,7 +55,7 @@ pub struct Program {
 pub struct Launched {
     /// Where its supervisor says that it could not see what was left.
     pub last_word: Option<LastWord>,
-    /// What ends when it and all its processes have ended. Its exit code is the program's.
+    /// The process that ends when it and all its processes have ended. Its exit code is the program's.
     pub child: Box<dyn Child + Send + Sync>,
     /// The program's own process, the leader of the terminal's session.
     pub leader: Pid,

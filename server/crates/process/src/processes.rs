@@ -52,7 +52,7 @@ pub(super) fn now() -> u64 {
     0
 }
 
-/// Which processes of a terminal.
+/// A choice among the processes of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
     /// All, the shell too.
@@ -158,7 +158,7 @@ pub struct Use {
     processes: usize,
 }
 
-/// What a process group and all that descends from it has used; none if it cannot be known.
+/// Returns what a process group and all that descends from it have used; `None` if it cannot be known.
 pub fn used(group: Pid) -> Option<Use> {
     let (all, group) = (all(), group.as_raw_nonzero().get());
     if all.is_empty() {

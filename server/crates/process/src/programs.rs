@@ -129,7 +129,7 @@ pub fn leave_out_silent(environment: &mut [(OsString, OsString)]) -> Vec<PathBuf
     left_out
 }
 
-/// What is to be said of folders of `PATH` that do not answer; nothing where there are none.
+/// Returns what is to be said of folders of `PATH` that do not answer; `None` if there are none.
 pub fn told_of_silent(folders: &[PathBuf]) -> Option<String> {
     let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
     let (does, is, it) = if names.len() == 1 { ("does", "is", "it") } else { ("do", "are", "they") };
@@ -142,12 +142,12 @@ pub fn told_of_silent(folders: &[PathBuf]) -> Option<String> {
     })
 }
 
-/// Which folders of `PATH` somebody was told of that do not answer. Clones share it.
+/// The folders of `PATH` that somebody was told do not answer. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Told(Arc<Mutex<BTreeSet<PathBuf>>>);
 
 impl Told {
-    /// What is to be told of these folders, of each once.
+    /// Returns what is to be told of these folders, of each once.
     pub fn of(&self, folders: &[PathBuf]) -> Option<String> {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let news: Vec<PathBuf> = folders.iter().filter(|folder| told.insert((*folder).clone())).cloned().collect();
@@ -168,7 +168,7 @@ pub async fn shell(but: Vec<PathBuf>) -> Result<PathBuf, String> {
     })
 }
 
-/// What a look for programs gives, which is waited for only so long.
+/// Returns the result of a look for programs, which is waited for only so long.
 ///
 /// # Errors
 /// The disk does not answer; in words for the user.
@@ -208,7 +208,7 @@ fn find_among(
     if cfg!(target_os = "linux") { systems().or_else(users) } else { users().or_else(systems) }
 }
 
-/// What commands of other sessions may write, whichever folders those have.
+/// The places that commands of other sessions may write, whichever folders those have.
 #[derive(Default)]
 struct Others {
     /// Temporary folders and package caches, by their names and as they are without links.
@@ -235,7 +235,7 @@ impl Others {
         let (mut read, written) = Policy::new(&Settings::default(), &world)
             .map(|policy| (policy.read.clone(), policy.of_commands()))
             .unwrap_or_default();
-        // What users put there themselves may be their projects.
+        // Folders that users put there themselves may be their projects.
         read.retain(|place| place != Path::new("/opt"));
         read.extend(HOMEBREWS.map(PathBuf::from));
         Self::at(of_user("HOME").map(PathBuf::from).as_deref(), read, written)
@@ -256,8 +256,8 @@ impl Others {
         Self { written: written.into_iter().flat_map(both).collect(), homes, toolchains }
     }
 
-    /// Whether a path, where its links lead or a link on the way lies in what they may write, or in one of these
-    /// folders. What cannot be resolved counts as theirs. Asks the disk.
+    /// True if a path, where its links lead or a link on the way lies in what they may write, or in one of these
+    /// folders. A path that cannot be resolved counts as theirs. Asks the disk.
     fn have(&self, path: &Path, but: &[PathBuf]) -> bool {
         let is_in = |at: &Path| but.iter().chain(&self.written).any(|folder| at.starts_with(folder));
         let is_theirs = |at: &Path| is_in(at) || self.is_of_project(at);
@@ -307,7 +307,7 @@ fn find_in(path: &OsStr, name: &str, but: &[PathBuf], others: &Others) -> Option
 /// disk.
 pub fn lies_in(path: &Path, folders: &[PathBuf]) -> bool {
     let is_in = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
-    // What cannot be resolved counts as inside: nobody knows where it leads.
+    // A path that cannot be resolved counts as inside: nobody knows where it leads.
     let real = || path.canonicalize().or_else(|_| paths::canonical(path));
     !folders.is_empty()
         && (is_in(path)

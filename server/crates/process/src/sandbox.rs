@@ -1,4 +1,4 @@
-//! What commands may do to the machine: a [`Policy`], and how a process enters it.
+//! The rights of commands on the machine: a [`Policy`], and how a process enters it.
 //!
 //! A policy is plain data, made from the user's settings, the environment and the workspace without a look at the disk.
 //! On Linux the child of the supervisor enters it before it becomes the shell, by Landlock and
@@ -40,10 +40,10 @@ pub use repositories::repositories;
 /// The argument that begins a policy on a command line.
 pub(super) const NAME: &str = "--sandbox";
 
-/// What the user has set.
+/// The settings that the user has made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// What commands may do.
+    /// The mode, which says what commands may do.
     pub mode: SandboxMode,
     /// True if they may use the network.
     pub network: bool,
@@ -59,15 +59,15 @@ impl Default for Settings {
     }
 }
 
-/// What a policy is made for.
+/// The environment and folders that a policy is made for.
 pub struct World<'a> {
     /// The workspace's folders, absolute.
     pub folders: &'a [PathBuf],
-    /// What git needs of repositories that the folders lie in; see [`repositories`].
+    /// The paths that git needs of repositories that the folders lie in; see [`repositories`].
     pub repositories: &'a [PathBuf],
     /// Our own files, which no command may read: the data folder and the configuration.
     pub own: &'a [PathBuf],
-    /// What rules keep from being read, whatever else the user opens.
+    /// The paths that rules keep from being read, whatever else the user opens.
     pub denied: &'a [PathBuf],
     /// Settings of tools that hold credentials; see [`settings_with_credentials`].
     pub credentials: &'a [PathBuf],
@@ -75,28 +75,28 @@ pub struct World<'a> {
     pub environment: &'a dyn Fn(&str) -> Option<OsString>,
 }
 
-/// What the processes of a sandbox may do. Whatever is named holds with all that is in it.
+/// The rights of the processes of a sandbox. A path that is named stands for all that is in it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Policy {
     /// Its name: `read_only` or `workspace_write`.
     pub mode: SandboxMode,
     /// True if they may use the network.
     pub network: bool,
-    /// What they may read and run.
+    /// The paths that they may read and run.
     pub read: Vec<PathBuf>,
-    /// What they may read too, and where a link opens nothing: commands of another session may have put it there.
+    /// The paths that they may read too, where a link opens nothing: commands of another session may have put it there.
     pub unlinked: Vec<PathBuf>,
-    /// What they may only read here, though commands write it under `workspace-write`.
+    /// The paths that they may only read here, though commands write them under `workspace-write`.
     pub read_only: Vec<PathBuf>,
-    /// What they may also write.
+    /// The paths that they may also write.
     pub write: Vec<PathBuf>,
     /// Temporary folders, which they may write too. Nothing in them is kept from anyone.
     pub temporary: Vec<PathBuf>,
     /// Devices that they may use.
     pub devices: Vec<PathBuf>,
-    /// What they may not even read, wherever it lies but in temporary folders.
+    /// The paths that they may not even read, wherever they lie but in temporary folders.
     pub hidden: Vec<PathBuf>,
-    /// What of it are settings of tools in which credentials stand.
+    /// Those of the hidden paths that are settings of tools in which credentials stand.
     pub credentials: Vec<PathBuf>,
     /// Our copies of the user's settings of git, which they may read whatever else is said: first the one that git
     /// begins with. None if it can read the user's own.
@@ -110,12 +110,12 @@ pub struct Policy {
 /// Where the paths of a policy come from, which says how far their links are believed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Origins {
-    /// The paths that a variable of the environment names. What it names may lie in another project, whose commands can
-    /// put a link there.
+    /// The paths that a variable of the environment names. They may lie in another project, whose commands can put a
+    /// link there.
     variables: Vec<PathBuf>,
     /// The home folder and the workspace's folders: the links that lead to them are the user's.
     meant: Vec<PathBuf>,
-    /// What no folder for temporary files may lie in or hold, since nothing in one is kept from anyone.
+    /// The paths that no folder for temporary files may lie in or hold, since nothing in one is kept from anyone.
     secret: Vec<PathBuf>,
 }
 
@@ -128,16 +128,16 @@ pub enum Use {
     Write,
 }
 
-/// What can be enforced on this machine.
+/// The means of enforcement on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Support {
-    /// What enforces it, such as `Landlock (ABI 6)`; none if nothing does.
+    /// The mechanism that enforces it, such as `Landlock (ABI 6)`; none if nothing does.
     pub by: Option<String>,
-    /// What is not kept here, though it is elsewhere; in words.
+    /// The protections that are missing here, though they are kept elsewhere; in words.
     pub missing: Vec<&'static str>,
 }
 
-/// What can be enforced on this machine. Asks the system, and costs next to nothing.
+/// Returns what can be enforced on this machine. Asks the system, and costs next to nothing.
 pub fn support() -> Support {
     #[cfg(target_os = "linux")]
     return linux::support();
@@ -285,8 +285,8 @@ impl Policy {
         self
     }
 
-    /// What is said of settings that commands cannot read because credentials stand in them; nothing where there are
-    /// none.
+    /// Returns what is said of settings that commands cannot read because credentials stand in them; `None` if there
+    /// are none.
     pub fn told_of_credentials(&self) -> Option<String> {
         /// More of them say nothing more.
         const MOST: usize = 8;
@@ -303,7 +303,7 @@ impl Policy {
         })
     }
 
-    /// What programs in it get in their environment besides.
+    /// Returns the variable that programs in it get in their environment besides.
     pub(super) fn environment(&self) -> Option<(OsString, OsString)> {
         self.git.first().map(|file| ("GIT_CONFIG_GLOBAL".into(), file.into()))
     }
@@ -334,7 +334,7 @@ impl Policy {
         refusal::explain(self, output, folders)
     }
 
-    /// What of this output shows that the policy has refused something, in words. Blocks shortly.
+    /// Returns what in this output shows that the policy has refused something, in words. Blocks shortly.
     pub fn refused(&self, output: &str, folders: &[&Path]) -> Vec<String> {
         refusal::reasons(self, output, folders)
     }
@@ -508,12 +508,12 @@ pub(super) fn walked(path: &Path, mut may_pass: impl FnMut(&Path, bool) -> bool)
     Some(at)
 }
 
-/// Whether a path lies in one of these or holds one.
+/// True if a path lies in one of these or holds one.
 fn touches(path: &Path, others: &[PathBuf]) -> bool {
     others.iter().any(|other| path.starts_with(other) || other.starts_with(path))
 }
 
-/// What a file begins with, up to so many bytes.
+/// Reads the beginning of a file, up to so many bytes.
 #[expect(clippy::disallowed_methods, reason = "the user's settings are no project files")]
 fn beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Which variables of an environment hold secrets: by what the configuration says, by their names, and by their values.
+//! The variables of an environment that hold secrets: by the configuration, by their names, and by their values.
 //!
 //! It errs on the side of taking one out, but not where builds need it: numbers, paths and plain addresses stay. What
 //! is taken out by mistake, the user lets through by name.
@@ -29,12 +29,12 @@ pub fn holds_a_key(name: &str) {
     KEYS.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
 }
 
-/// What is taken out of an environment.
+/// The secrets that are taken out of an environment.
 pub(super) struct Secrets<'a> {
     keys: BTreeSet<String>,
     /// The values of the keys.
     values: Vec<OsString>,
-    /// What the user lets through by name.
+    /// The names of the variables that the user lets through.
     pass: &'a [String],
 }
 
@@ -79,7 +79,7 @@ fn is_among(keys: &BTreeSet<String>, name: &OsStr) -> bool {
 /// A password that every Java has.
 const OPEN_TO_ALL: &str = "changeit";
 
-/// What no program can do without, whatever it looks like.
+/// The variables that no program can do without, whatever they look like.
 const NEVER: &[&str] = &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "LANG", "PWD", "OLDPWD"];
 
 /// True if a variable holds a secret, as its name or its value tells.
@@ -95,7 +95,7 @@ fn is_secret(name: &str, value: &str) -> bool {
     by_name || holds_secret(value) || (!is_checksum(name) && is_random(value))
 }
 
-/// What a name tells.
+/// The meaning of a variable's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Named {
     /// A secret, whatever the value is.
@@ -112,7 +112,7 @@ pub(super) fn is_named_so(name: &str) -> bool {
 }
 
 fn named(name: &str) -> Named {
-    /// What ends a name that says where a secret is or what is to be known of it, and not the secret.
+    /// The endings of a name that says where a secret is or what is to be known of it, and not the secret.
     const ABOUT: &[&str] = &[
         "FILE",
         "PATH",
@@ -146,7 +146,7 @@ fn named(name: &str) -> Named {
         "STDIN",
         "FD",
     ];
-    /// What makes a key one that everybody may know, or none at all.
+    /// The words that make a key one that everybody may know, or none at all.
     const KNOWN: &[&str] = &[
         "PUBLIC",
         "PUBLISHABLE",
@@ -292,7 +292,7 @@ fn has_gem_host(text: &str) -> bool {
     })
 }
 
-/// Whether an address has a password or a key in it. `is_key` tells which users' names of the web are keys.
+/// True if an address has a password or a key in it. `is_key` tells which users' names of the web are keys.
 fn has_address(text: &str, is_key: fn(&str) -> bool) -> bool {
     /// A longer address is looked at only so far.
     const LONGEST: usize = 4096;
@@ -383,7 +383,7 @@ fn has_setting(text: &str) -> bool {
 /// True if an option whose name is a secret's has a value behind it, such as `--password …`; or `-p`, which means much
 /// else, beside a user's name.
 fn has_option(text: &str) -> bool {
-    /// What ends the name of an option that may be a secret's.
+    /// The endings of the name of an option that may be a secret's.
     const ENDS: &[&str] = &["key", "keys", "auth", "pat", "jwt", "pw", "pwd"];
     let words: Vec<&str> = text.split_ascii_whitespace().map(|word| word.trim_matches(['"', '\''])).collect();
     let by_name = words.windows(2).any(|two| {
@@ -470,8 +470,8 @@ fn is_given(value: &str, shortest: usize) -> bool {
         && !is_harmless(value)
 }
 
-/// True if the query of an address has a key or a signature: `?key=…`, `&X-Amz-Signature=…`. What has a name of its
-/// own, such as `access_token`, is a [setting](has_setting) too.
+/// True if the query of an address has a key or a signature: `?key=…`, `&X-Amz-Signature=…`. A parameter with a name of
+/// its own, such as `access_token`, is a [setting](has_setting) too.
 fn has_query(text: &str) -> bool {
     const NAMES: &[&str] = &["key", "sig", "signature", "hmac"];
     const LEAST: usize = 16;

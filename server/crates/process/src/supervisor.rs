@@ -87,7 +87,7 @@ mod linux {
     /// The first argument of the child that has no terminal.
     const HELD: &str = "__program-child";
 
-    /// What is said where nothing could be seen.
+    /// The text that is printed if nothing could be seen.
     const LAST_WORD: &str =
         "azimuth: the supervisor could not see in /proc which processes were left, and killed all of them\n";
 
@@ -100,7 +100,7 @@ mod linux {
     /// After so many rounds of killing what is seen, the children are killed by their numbers too.
     const BLIND: u32 = 100;
 
-    /// So often new processes are stopped before all are killed. What forks faster is killed in the next round.
+    /// So often new processes are stopped before all are killed. Those that fork faster are killed in the next round.
     const STOPS: usize = 50;
 
     /// One new process among at least so many that are stopped is left to the next round as well.
@@ -154,7 +154,7 @@ mod linux {
     /// seen what that is, says so last. Returns how the child ended.
     fn look_after(mut command: Command, server: rustix::fd::OwnedFd, mut last_word: File) -> io::Result<ExitStatus> {
         let is_sandboxed = command.get_args().take_while(|word| *word != "--").any(|word| word == sandbox::NAME);
-        // What is needed to find and to end all that comes from the child is there before it is.
+        // The means to find and to end all that comes from the child are there before it is.
         let null = File::options().read(true).write(true).open("/dev/null")?;
         let children = Children::new();
         if processes::parent(getpid()).is_none() {
@@ -217,10 +217,10 @@ mod linux {
         if getppid() == Some(told) { Ok(handle) } else { Err(ended()) }
     }
 
-    /// Kills all that descends from this process, until nothing does. What a sandbox holds can be killed, so that is
-    /// waited for however long it takes; other users' processes cannot.
+    /// Kills all that descends from this process, until nothing does. Processes that a sandbox holds can be killed, so
+    /// they are waited for however long it takes; other users' processes cannot.
     ///
-    /// Whether there is any is the kernel's word, and not what can be seen of it: whoever has no children has no
+    /// The kernel, and not what can be seen, says if there are any left: a process that has no children has no
     /// descendants.
     fn kill_descendants(children: &Children, is_sandboxed: bool) -> Sight {
         let until = Instant::now() + PATIENCE;
@@ -239,7 +239,7 @@ mod linux {
             if processes::parent(getpid()).is_none() {
                 sight = Sight::Blind;
             }
-            // What is stopped starts no more, and of a chain of processes the youngest is the one that does.
+            // A process that is stopped starts no more, and of a chain of processes the youngest is the one that does.
             let mut stopped: HashSet<Process> = HashSet::new();
             for _ in 0..STOPS {
                 let new: Vec<_> =
@@ -261,7 +261,7 @@ mod linux {
         sight
     }
 
-    /// Whether `/proc` showed what was to be killed.
+    /// The view that `/proc` gave of what was to be killed.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum Sight {
         Clear,
@@ -299,7 +299,7 @@ mod linux {
             let mut text = [0; 16 << 10];
             let read = self.list.as_ref().and_then(|list| list.read_at(&mut text, 0).ok()).unwrap_or(0);
             let mut words: Vec<&[u8]> = text.get(..read).unwrap_or_default().split(|byte| *byte == b' ').collect();
-            // What is behind the last space is cut off, or nothing.
+            // The text behind the last space is cut off, or empty.
             words.pop();
             let number = |word: &[u8]| std::str::from_utf8(word).ok()?.parse().ok().and_then(Pid::from_raw);
             words.into_iter().filter_map(number).filter(|pid| is_child(*pid)).collect()
@@ -382,8 +382,8 @@ mod linux {
         is_held_back || descends() || !lives()
     }
 
-    /// What binds a process and what comes from it for good: that it gains no rights, that its calls are filtered, and
-    /// by how many filters. More is more.
+    /// Returns what binds a process and what comes from it for good: that it gains no rights, that its calls are
+    /// filtered, and by how many filters. More is more.
     fn bonds(process: Pid) -> Option<[u32; 3]> {
         let path = Path::new("/proc").join(process.as_raw_nonzero().to_string()).join("status");
         let status = std::fs::read(path).ok()?;

@@ -1,4 +1,4 @@
-//! What else can be done to a shell than run a command in it: look at what it prints, signal what runs.
+//! Operations on a shell other than running a command in it: looking at what it prints, signalling what runs.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,7 +18,7 @@ const NOT_TRUSTED: &str = "The workspace is not trusted any more";
 
 const WITHOUT: &str = "without the variables, functions and background jobs of the one before";
 
-/// What a terminal printed between two offsets, for a model.
+/// An excerpt of a terminal's output between two offsets, for a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Excerpt {
     /// Plain text, its middle left out with a word where it was long.
@@ -32,7 +32,7 @@ pub struct Excerpt {
 }
 
 impl Shell {
-    /// What it printed from an offset on, up to now. Blocks shortly, for as long as it takes to read what is kept.
+    /// Returns what it printed from an offset on, up to now. Blocks shortly, while what is kept is read.
     pub fn read_on(&self, since: u64) -> Excerpt {
         let end = self.spool.end();
         let (mut at, mut transcript, mut missing) = (since.min(end), Transcript::default(), 0);
@@ -56,14 +56,14 @@ impl Shell {
         Some((execution.command, execution.since?))
     }
 
-    /// Whether the command that runs waits for input, where that is known, with its question as it is at this moment.
-    /// What was seen before something was typed does not count.
+    /// Returns the question at which the command that runs waits, as it is at this moment. `None` if it does not wait,
+    /// or if that is not known. A question that was seen before something was typed does not count.
     pub fn waiting(&self) -> Option<Waiting> {
         let (_, start) = self.in_flight()?;
         self.common.question(start)
     }
 
-    /// What the command that runs has printed since it was last given a line. Blocks shortly.
+    /// Returns what the command that runs has printed since it was last given a line. Blocks shortly.
     pub fn shown(&self) -> Shown {
         self.in_flight().map(|(_, start)| self.common.shown(start)).unwrap_or_default()
     }
@@ -132,8 +132,8 @@ impl Shell {
         true
     }
 
-    /// What is said with the command that runs in the new shell. Of the user's prompt they and the model are told at
-    /// once.
+    /// Returns the note for the command that runs in the new shell. If it is the user's prompt, they and the model are
+    /// told at once instead.
     pub(super) fn gave_way(&self, is_prompt: bool) -> Option<String> {
         if !is_prompt {
             return Some(format!("{NOT_TRUSTED}, so this ran in a new shell, {WITHOUT}."));

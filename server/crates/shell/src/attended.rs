@@ -24,7 +24,7 @@ const PROBABLE: Duration = Duration::from_secs(15);
 /// The state of a terminal, other than its output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// Whether the command that runs waits for input.
+    /// The input that the command that runs waits for, if it waits.
     pub waiting: Option<Waiting>,
     /// True if the user has taken the terminal over.
     pub taken: bool,
@@ -50,7 +50,7 @@ pub struct InFlight {
 pub struct Asked<'a> {
     /// How often something had been typed by then: an answer is to no question that came after another answer.
     pub typed: u64,
-    /// What a person saw of it by then ([`permission::Shown::seen`]), if the command was seen to wait at a
+    /// The output that a person saw of it by then ([`permission::Shown::seen`]), if the command was seen to wait at a
     /// question.
     pub seen: Option<&'a str>,
 }
@@ -69,7 +69,7 @@ pub enum Outcome {
 pub struct Waits {
     /// The input that it waits for.
     pub status: Status,
-    /// What it has printed so far, as [`Ran::output`], at most 33 KiB.
+    /// Its output so far, as [`Ran::output`], at most 33 KiB.
     pub output: String,
     /// The offset after the last byte of that.
     pub offset: u64,
@@ -87,7 +87,7 @@ impl State {
 }
 
 impl Shell {
-    /// What it does beside printing, as that changes.
+    /// Returns a watch on its status: its state other than its output.
     pub fn status(&self) -> watch::Receiver<Status> {
         self.common.status.subscribe()
     }
@@ -144,8 +144,8 @@ impl Shell {
         self.spool.end()
     }
 
-    /// What the model has yet to hear: commands that ended after their call had returned, and what the user did with
-    /// the terminal.
+    /// Takes the news that the model has yet to hear: commands that ended after their call had returned, and what the
+    /// user did with the terminal.
     pub fn take_news(&self) -> Vec<String> {
         let mut state = self.state();
         let mut news = std::mem::take(&mut state.news);
@@ -210,7 +210,7 @@ impl Shell {
         Ok(())
     }
 
-    /// Whether what runs is what the model looked at.
+    /// Checks that what runs is what the model looked at.
     fn may_answer(&self, state: &State, into: &InFlight, asked: Asked<'_>) -> Result<(), ShellError> {
         if state.taken.is_some() {
             return Err(ShellError::Taken);

@@ -3,7 +3,7 @@
 /// Parameters that are longer, in bytes, are cut: nobody can mean all of them.
 pub const LONGEST: usize = 64;
 
-/// What a character is.
+/// The kind of a character in terminal output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The end of a line.
@@ -76,7 +76,7 @@ impl Escapes {
         self.state == State::Text
     }
 
-    /// What stands between the beginning and the last character of the control sequence that came last.
+    /// The characters between the beginning and the last character of the control sequence that came last.
     pub fn parameters(&self) -> &str {
         &self.parameters
     }

@@ -33,7 +33,7 @@ const GRACE: [(Force, Duration); 3] = [
     (Force::Kill, Duration::from_millis(700)),
 ];
 
-/// What stands for a line that begins with a blank, by which many a shell leaves it out of its history.
+/// The stand-in for a line that begins with a blank, by which many a shell leaves it out of its history.
 const UNTOLD: &str = "(a line of the user's own)";
 
 /// The state that an execution shares with its shell.
@@ -41,7 +41,7 @@ const UNTOLD: &str = "(a line of the user's own)";
 pub(super) struct Common {
     pub(super) state: Arc<Mutex<State>>,
     pub(super) status: Arc<watch::Sender<Status>>,
-    /// What was typed, by anybody.
+    /// The input that was typed, by anybody.
     pub(super) typed: Arc<watch::Sender<waiting::Typed>>,
     /// The number of inputs when it was last checked if the command waits.
     pub(super) looked: Arc<AtomicU64>,
@@ -51,7 +51,7 @@ pub(super) struct Common {
     pub(super) underway: Arc<watch::Sender<usize>>,
     /// The folder that a new shell starts in.
     pub(super) first_folder: PathBuf,
-    /// What its processes are held by.
+    /// The confinement of its processes.
     pub(super) confinement: Confinement,
 }
 
@@ -71,7 +71,7 @@ pub(super) struct Execution {
     pub(super) began: SystemTime,
     /// The offset of its first byte of output, once it has started.
     pub(super) since: Option<u64>,
-    /// What was typed before the command had started: it must not reach the shell's own reading of it. None since then.
+    /// The input from before the command had started: it must not reach the shell's own reading of it. None since then.
     pub(super) early: Option<Vec<u8>>,
     /// True if the call that started it has returned.
     pub(super) is_released: bool,
@@ -224,7 +224,7 @@ impl Runner {
             never = watched, if !is_prompt => match never {},
             () = run_out(limit, common.status.subscribe()), if !is_prompt => Ok(Stop::TimedOut(limit)),
         };
-        // What the user has started at a prompt stays.
+        // The processes that the user has started at a prompt stay.
         let since = if is_prompt { processes::now() + 1 } else { self.since };
         let (stop, ended) = match stopped {
             Err(ended) => (None, ended),
@@ -304,7 +304,7 @@ async fn refusal(confinement: &Confinement, output: &str, folders: [&PathBuf; 2]
     tokio::task::spawn_blocking(explain).await.ok().flatten()
 }
 
-/// What the model hears of a command that has ended after its call had returned.
+/// Returns what the model is told of a command that has ended after its call had returned.
 fn news(line: &str, ran: &Ran) -> String {
     /// So much of its end is told, in characters.
     const LAST: usize = 1500;
@@ -437,11 +437,11 @@ pub(super) struct Running {
     pub(super) leave: Arc<Notify>,
     pub(super) abandoned: CancellationToken,
     pub(super) terminal: Option<Arc<Terminal>>,
-    /// What is to be said of the shell that it runs in.
+    /// A note about the shell that it runs in.
     pub(super) note: Option<String>,
     pub(super) started: bool,
     pub(super) finished: bool,
-    /// Whether whoever waits for its end is told of it.
+    /// True once it has ended, and whoever waits for its end is told of it.
     pub(super) is_over: Arc<AtomicBool>,
     pub(super) underway: Option<Underway>,
 }

@@ -1,5 +1,5 @@
-//! What of a long output says why something failed: the errors of compilers, the failed tests of test runners, panics
-//! and traces. They are known by the shapes of their own lines; no program is asked what it is.
+//! The lines of a long output that say why something failed: the errors of compilers, the failed tests of test runners,
+//! panics and traces. They are known by the shapes of their own lines; no program is asked what it is.
 //!
 //! A wrong guess costs some room in the text and no more, since everything can be read by handle.
 
@@ -258,7 +258,7 @@ impl Failures {
         }
     }
 
-    /// What was kept, in its order.
+    /// Returns the blocks that were kept, in their order, and how many more there were.
     pub(super) fn finish(self) -> (Vec<Block>, usize) {
         (self.kept, self.more)
     }

@@ -176,7 +176,8 @@ fn after_sum(text: &[u8]) -> Option<&[u8]> {
     (length >= 7 && word.iter().all(u8::is_ascii_hexdigit) && word.iter().any(u8::is_ascii_digit)).then_some(rest)
 }
 
-/// What bars and the space around numbers are drawn with: blanks, ASCII, box and block elements (U+2500 to U+25FF).
+/// True if a text begins with part of a bar or of the space around numbers: blanks, ASCII, box and block elements
+/// (U+2500 to U+25FF).
 fn is_bar(text: &[u8]) -> bool {
     matches!(text, [b' ' | b'=' | b'#' | b'>' | b'-' | b'.', ..] | [0xe2, 0x94..=0x97, ..])
 }
@@ -193,7 +194,7 @@ fn after(text: &[u8], fits: impl Fn(&u8) -> bool) -> &[u8] {
     text.get(text.iter().take_while(|byte| fits(byte)).count()..).unwrap_or_default()
 }
 
-/// Whether there is a share or an amount in a line: `12%`, `3/40`, `1.5 MB`, `200 kB/s`, or the sum of a layer or a
+/// True if there is a share or an amount in a line: `12%`, `3/40`, `1.5 MB`, `200 kB/s`, or the sum of a layer or a
 /// commit.
 fn tells_progress(line: &[u8]) -> bool {
     line.windows(2).enumerate().any(|(at, pair)| match pair {

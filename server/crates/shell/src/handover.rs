@@ -1,4 +1,4 @@
-//! What a shell hands over to another one that starts: exported variables, functions and aliases, as they are then.
+//! The state that a shell hands over to one that starts: its exported variables, functions and aliases at that time.
 
 use std::path::Path;
 use std::time::Duration;
@@ -44,7 +44,7 @@ async fn write(terminal: &Terminal, file: &Path) -> std::io::Result<()> {
     let own = format!("{} PWD OLDPWD SHLVL {} GIT_CONFIG_COUNT __azimuth", processes::MARK, git::NO_FETCH.0);
     let of_git = "__azimuth=${GIT_CONFIG_COUNT:-0}; while [ \"$__azimuth\" -gt 0 ]; do __azimuth=$((__azimuth-1)); \
                   unset \"GIT_CONFIG_KEY_$__azimuth\" \"GIT_CONFIG_VALUE_$__azimuth\"; done";
-    // Whether git is kept from working is said anew as well.
+    // `GIT_DIR` is left out as well if it keeps git from working: the other shell sets it itself.
     let nowhere = format!("case \"${{GIT_DIR-}}\" in {}*) unset GIT_DIR ;; esac", git::NOWHERE);
     let all = format!("{of_git}; {nowhere}; unset {own}; command export -p; command declare -f; command alias -p");
     terminal.aside(&format!("({all}) >|{file} 2>/dev/null")).await

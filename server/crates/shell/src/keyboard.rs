@@ -1,4 +1,4 @@
-//! What the user types, on its way into the terminal.
+//! The user's input, on its way into the terminal.
 //!
 //! The terminal's driver makes a signal of a Ctrl-C some time after it was typed, and forgets whom it was for. So two
 //! things are watched here: who is in the foreground when a Ctrl-C is typed ([`Press`]), and that nothing typed is
@@ -43,7 +43,7 @@ pub(super) struct KeyboardFull;
 pub(super) struct Keyboard {
     tty: Tty,
     sender: SyncSender<(Option<Typist>, Vec<u8>)>,
-    /// Whether something was typed since it was settled.
+    /// True if something was typed since it was settled.
     typed: AtomicBool,
     record: UnboundedSender<Chunk>,
 }
@@ -73,7 +73,7 @@ impl Keyboard {
                     return;
                 }
                 if let Some(by) = by {
-                    // What is not shown is not even kept in memory.
+                    // Input that is not shown is not even kept in memory.
                     let shown = Shown::between(before, device.keys());
                     let _ = recorded.send(typed::chunk(by, &bytes, shown, began));
                 }
@@ -95,12 +95,12 @@ impl Keyboard {
         })
     }
 
-    /// What was typed last is recorded now, though no line was ended.
+    /// Records at once what was typed last, though no line was ended.
     pub(super) fn end_line(&self) {
         let _ = self.record.send(typed::end());
     }
 
-    /// What becomes of a key just now; none if the terminal has ended.
+    /// Returns the settings that say what becomes of a key just now; `None` if the terminal has ended.
     pub(super) fn keys(&self) -> Option<Keys> {
         self.tty.keys()
     }

@@ -130,10 +130,10 @@ const PART: usize = 64 << 10;
 pub struct Shell {
     config: ShellConfig,
     spool: Arc<Spool>,
-    /// What a new shell is told first, in whole lines.
+    /// The whole lines that a new shell reads first.
     prologue: String,
     common: Common,
-    /// What the user's own shells begin with, where ours is to begin so too.
+    /// The start files of the user's own shells, if ours is to begin with them too.
     start_files: Option<Arc<StartFiles>>,
     /// True if it is there for one command, so that the user has no prompt in it.
     is_jobs: bool,
@@ -145,7 +145,7 @@ struct State {
     terminal: Option<Arc<Terminal>>,
     /// True if it was started for a workspace that was trusted.
     is_lax: bool,
-    /// What runs.
+    /// The command or prompt that runs.
     execution: Option<Execution>,
     /// How many there have been.
     executions: u64,
@@ -157,13 +157,13 @@ struct State {
     taken: Option<Taken>,
     /// The same, when it is over and the model has not heard of it.
     handed_back: Option<Taken>,
-    /// What else the model has yet to hear.
+    /// Other news that the model has yet to hear.
     news: Vec<String>,
-    /// What the first shell was started without; none once the model has heard of it.
+    /// The variables and folders that the first shell was started without; none once the model has heard of it.
     missing: Option<Missing>,
 }
 
-/// What a shell is started without.
+/// The variables and folders that a shell is started without.
 #[derive(Clone, Default)]
 struct Missing {
     /// Variables that look like secrets.
@@ -229,7 +229,7 @@ impl Shell {
         self
     }
 
-    /// What the terminal has printed, and prints.
+    /// Returns the spool of what the terminal has printed, and prints.
     pub fn spool(&self) -> &Arc<Spool> {
         &self.spool
     }
@@ -269,7 +269,7 @@ impl Shell {
         self.execute(running, What::Command(command), options).await
     }
 
-    /// What the model is told of what commands do not get, and of settings that they cannot read.
+    /// Returns what the model is told of what commands do not get, and of settings that they cannot read.
     fn told_of_missing(&self, missing: &Missing) -> Option<String> {
         let policy = self.config.confinement.in_force();
         let settings = policy.and_then(sandbox::Policy::told_of_credentials);
@@ -328,7 +328,7 @@ impl Shell {
     /// how many bytes of that are no longer kept: of more than 4 to 8 MiB those at the beginning. Blocks.
     ///
     /// # Errors
-    /// What cannot be written.
+    /// The error of `out` if it cannot be written to.
     pub fn printed(&self, start: u64, end: u64, out: &mut impl Write) -> io::Result<u64> {
         let (mut at, mut plain, mut missing, mut written) = (start, Plain::default(), 0, Ok(()));
         while at < end {
@@ -373,8 +373,8 @@ impl Shell {
 
     /// Stops the command that runs. Where none runs, ends the shell and what it has left in the background.
     ///
-    /// Which it is counts from the call on: a command that comes after it is not stopped, and has a new shell. The
-    /// future waits for the command's or the shell's end.
+    /// The command that is stopped is the one that runs at the call: a command that comes after it is not stopped, and
+    /// has a new shell. The future waits for the command's or the shell's end.
     pub fn kill(&self) -> impl Future<Output = ()> + Send + use<> {
         let killed = self.state().kill(&self.config.cwd);
         killed.wait()
@@ -402,7 +402,7 @@ impl Shell {
         let (common, cwd) = (self.common.clone(), self.config.cwd.clone());
         async move {
             first.wait().await;
-            // What came to its end leaves the shell behind.
+            // A command that came to its end leaves the shell behind.
             let shell = common.state().kill(&cwd);
             shell.wait().await;
             common.at_rest().await;
@@ -473,7 +473,7 @@ impl Shell {
 }
 
 impl State {
-    /// Whether what runs there is the model's to end and to signal.
+    /// Checks that what runs there is the model's to end and to signal.
     fn is_models(&self) -> Result<(), ShellError> {
         match &self.execution {
             _ if self.taken.is_some() => Err(ShellError::Taken),
@@ -499,7 +499,7 @@ impl State {
     }
 }
 
-/// What is being killed.
+/// The command or the shell that is being killed.
 enum Killed {
     Command(CancellationToken),
     Shell(Option<Arc<Terminal>>),
@@ -516,7 +516,7 @@ impl Killed {
     }
 }
 
-/// What runs in it is killed with it, though nobody has waited for that.
+/// Kills what runs in it with it, though nobody has waited for that.
 impl Drop for Shell {
     fn drop(&mut self) {
         let (execution, terminal) = {
@@ -546,7 +546,7 @@ fn check(command: &str) -> Result<(), ShellError> {
     Ok(())
 }
 
-/// Whether a command can be run in a folder.
+/// Checks that a command can be run in a folder.
 async fn enterable(folder: &Path) -> Result<(), ShellError> {
     match answers::is_folder(folder).await {
         Some(true) => Ok(()),

@@ -10,7 +10,7 @@ const INTRO: &[u8] = b"\x1b_azimuth;";
 /// A mark holds a folder's name at most; what is longer is none.
 const LONGEST: usize = 16 << 10;
 
-/// What a command's marks are known by: 32 hexadecimal digits that no command can guess.
+/// The token by which a command's marks are known: 32 hexadecimal digits that no command can guess.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Nonce(String);
 
@@ -86,7 +86,7 @@ pub(super) enum Piece<'a> {
     Ready,
     /// The command begins here.
     Start,
-    /// What happens at the user's prompt.
+    /// An event at the user's prompt.
     AtPrompt(AtPrompt),
     /// The command ended here.
     End {
@@ -97,7 +97,7 @@ pub(super) enum Piece<'a> {
     },
 }
 
-/// What happens at the user's prompt.
+/// An event at the user's prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AtPrompt {
     /// It reads a line.

@@ -1,4 +1,4 @@
-//! What a command line would run, as plain data for permission.
+//! The commands that a command line would run, as plain data for permission.
 //!
 //! [`parse`] lists every simple command of a line, wherever it stands: in lists, pipes, loops, functions and
 //! substitutions. It is careful rather than clever. A line is unparsable when it holds anything whose commands depend
@@ -42,7 +42,7 @@ const MAX_COMMANDS: usize = 500;
 /// How long parsing may take. Some texts make the grammar try very many readings.
 const MAX_TIME: Duration = Duration::from_millis(500);
 
-/// What a command line would run.
+/// Parses a command line into the commands that it would run.
 pub fn parse(line: &str) -> ShellLine {
     let mut commands = Vec::new();
     match collect(line, 0, &mut commands) {
@@ -366,7 +366,7 @@ impl Walk<'_> {
         let mut assignments = vec![format!("{name}=(each of {values})")];
         if children(node).next().is_some_and(|first| first.kind() == "select") {
             assignments.push("REPLY=(what is typed)".to_owned());
-            // Which of them is chosen is not known, nor that one is.
+            // It is not known which of them is chosen, nor that one is.
             words.clear();
         }
         self.push(SimpleCommand { words: Vec::new(), assignments, redirects: Vec::new() })?;

@@ -27,13 +27,13 @@ struct Command {
     transcript: Transcript,
 }
 
-/// What a command is followed by.
+/// The channels by which a command is followed.
 pub(super) struct Followed {
     /// Gives the offset of its first byte, when it has started.
     pub(super) started: oneshot::Receiver<u64>,
     /// Gives its end.
     pub(super) ended: oneshot::Receiver<Ended>,
-    /// What happens at the user's prompt, where that is what runs.
+    /// Gives the events at the user's prompt, if that is what runs.
     pub(super) at_prompt: UnboundedReceiver<AtPrompt>,
 }
 

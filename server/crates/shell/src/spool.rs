@@ -17,7 +17,7 @@ const SEGMENT: u64 = 4 << 20;
 /// The last bytes are in memory too, for views that follow.
 const TAIL: usize = 256 << 10;
 
-/// What a terminal printed, each byte at its offset since the terminal's first start in this session.
+/// The output of a terminal, each byte at its offset since the terminal's first start in this session.
 ///
 /// The last bytes are in memory, the last 4 to 8 MiB in files. Offsets go on where an earlier process of the same
 /// session left off, and what that one wrote can still be read.

@@ -1,4 +1,4 @@
-//! What the user's start files (`~/.profile`, `~/.bashrc`) make of a shell: exported variables, functions, aliases.
+//! The variables, functions and aliases that the user's start files (`~/.profile`, `~/.bashrc`) make in a shell.
 //!
 //! They run once for each choice of places where commands may write, in a login shell of its own that is thrown away,
 //! without a terminal and with nothing to read, and have [`DEADLINE`]. They are the user's, and run outside the
@@ -61,7 +61,7 @@ const OPTIONS: &[&str] = &["pipefail", "noclobber"];
 const SERVERS_OWN: &[&str] =
     &["SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "_", processes::MARK];
 
-/// What bash reads as a login shell, in the home folder.
+/// The files that bash reads as a login shell, in the home folder.
 const FILES: &[&str] = &[".bash_profile", ".bash_login", ".profile", ".bashrc"];
 
 /// Prints what the shell has, as records of a letter with a name, and a value, each ended by NUL.
@@ -88,13 +88,13 @@ pub struct StartFiles {
     runs: Arc<Runs>,
     /// The same for each choice of places that they see nothing of, as sessions have them that are open.
     all: Arc<Mutex<HashMap<Vec<PathBuf>, Weak<Runs>>>>,
-    /// What they see nothing of; none if commands have no sandbox.
+    /// The places that they see nothing of; none if commands have no sandbox.
     apart: Option<Apart>,
-    /// Whether the user of this session knows that they failed.
+    /// True once the user of this session has been told that they failed, or were refused something.
     is_told: AtomicBool,
 }
 
-/// What they have made once they have run, and till then why not.
+/// The outcome of the start files: what they have made once they have run, and till then why not.
 #[derive(Debug, Default)]
 struct Runs {
     made: OnceCell<Arc<Made>>,
@@ -103,7 +103,7 @@ struct Runs {
 }
 
 impl Runs {
-    /// What they have made, or their last failure for as long as that counts; where there is neither, what `run` gives.
+    /// Returns what they have made, or their last failure while that counts; if there is neither, what `run` returns.
     async fn get(&self, run: impl AsyncFnOnce() -> Result<Made, String>) -> Result<Arc<Made>, String> {
         let run = move || async move {
             if let Some((at, why)) = &*self.failed()
@@ -121,7 +121,7 @@ impl Runs {
     }
 }
 
-/// What start files see nothing of.
+/// The places that start files see nothing of.
 #[derive(Clone, Debug)]
 struct Apart {
     /// The program that confines them.
@@ -134,14 +134,14 @@ struct Apart {
     folder: PathBuf,
 }
 
-/// What start files have made.
+/// The environment and definitions that start files have made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Made {
     /// The exported variables.
     pub(super) environment: Vec<(OsString, OsString)>,
     /// Lines that define functions, aliases and options.
     pub(super) prologue: String,
-    /// What they said they were refused, in words for the user.
+    /// The refusals that they said they met, in words for the user.
     pub(super) refused: Option<String>,
 }
 
@@ -202,7 +202,7 @@ impl StartFiles {
         })
     }
 
-    /// What the user is to be told of what they have made: once in a session, which has many shells.
+    /// Returns what the user is to be told of what they have made: once in a session, which has many shells.
     pub(super) fn words_of(&self, made: &Result<Arc<Made>, String>) -> Option<String> {
         let words = match made {
             Ok(made) => made.refused.clone()?,
@@ -214,7 +214,7 @@ impl StartFiles {
         (!self.is_told.swap(true, Ordering::Relaxed)).then_some(words)
     }
 
-    /// What they have made.
+    /// Returns what they have made.
     ///
     /// # Errors
     /// Why it could not be taken over, in words for the user. After a while ([`AGAIN`]) they are run once more.
@@ -223,7 +223,7 @@ impl StartFiles {
     }
 }
 
-/// What the disk says of these places.
+/// The findings of a look at the disk for these places.
 struct Looked {
     /// The places, with links resolved and with the environments of projects.
     places: Vec<PathBuf>,
@@ -277,8 +277,8 @@ impl Enclosure {
         Ok(Self { supervisor, policy, path: looked.path, temporary })
     }
 
-    /// What they made, as if they had run where the user runs them: with the user's own folder for temporary files in
-    /// the place of theirs, which is removed.
+    /// Changes what they made to what it would be where the user runs them: with the user's own folder for temporary
+    /// files in the place of theirs, which is removed.
     fn put_right(&self, made: &mut Made, temporary: Option<&OsStr>) {
         let theirs = self.temporary.path();
         made.environment.retain(|(name, value)| temporary.is_some() || name != "TMPDIR" || theirs != Path::new(value));
@@ -292,7 +292,7 @@ impl Enclosure {
         made.prologue = put(&made.prologue);
     }
 
-    /// What was refused to them, by what they said themselves.
+    /// Returns what was refused to them, by what they said themselves.
     fn refused(&self, said: &[u8], home: Option<&Path>) -> Option<String> {
         let home: Vec<&Path> = home.into_iter().collect();
         let reasons = self.policy.refused(&String::from_utf8_lossy(said), &home);
@@ -345,7 +345,7 @@ async fn run(bash: &Path, server: Vec<(OsString, OsString)>, apart: Option<Apart
 /// The shell of the start files. When it is dropped, it and all that it started are killed.
 struct Running {
     child: Child,
-    /// What its processes are known by where it has no supervisor.
+    /// The mark by which its processes are known if it has no supervisor.
     mark: String,
     is_supervised: bool,
 }
@@ -455,7 +455,7 @@ fn in_a_session_of_its_own(bash: &Path) -> Command {
     }
 }
 
-/// What stands between two marks, once both are there.
+/// Returns what stands between two marks, once both are there.
 fn between<'a>(bytes: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
     let mark = [mark, b"\0"].concat();
     let find = |bytes: &[u8]| bytes.windows(mark.len()).position(|window| window == mark);
@@ -463,7 +463,7 @@ fn between<'a>(bytes: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
     after.get(..find(after)?)
 }
 
-/// Takes over what was printed. What `server` has of [`SERVERS_OWN`] stays, and what the start files did not get.
+/// Takes over what was printed. Keeps what `server` has of [`SERVERS_OWN`], and what the start files did not get.
 fn take(bytes: &[u8], server: &[(OsString, OsString)]) -> Made {
     let mut parts = bytes.split(|byte| *byte == 0);
     let mut made: Vec<_> =
@@ -522,7 +522,7 @@ fn take(bytes: &[u8], server: &[(OsString, OsString)]) -> Made {
     Made { environment: made, prologue, refused: None }
 }
 
-/// Whether a name is that of a builtin or program, of a command that is known to only read, or one of our own.
+/// True if a name is that of a builtin or program, of a command that is known to only read, or one of our own.
 fn is_ours(name: &str, hidden: &BTreeSet<String>) -> bool {
     hidden.contains(name) || name.starts_with("__azimuth") || !name.chars().all(is_of_a_name)
 }
@@ -557,7 +557,7 @@ mod tests {
 
     use super::*;
 
-    /// What a home with these start files makes.
+    /// Returns what a home with these start files makes.
     async fn made(files: &[(&str, &str)]) -> Result<Made, String> {
         let home = tempfile::tempdir().unwrap();
         for (name, text) in files {

@@ -101,7 +101,7 @@ impl Shell {
         }
     }
 
-    /// What the user's start files make of a shell. Where that cannot be had, or lacks something, the user is told.
+    /// Returns what the user's start files make of a shell. Tells the user if that cannot be had, or lacks something.
     async fn made(&self, start: &Start) -> Option<Arc<Made>> {
         let files = self.start_files.as_ref().filter(|_| start.is_bash())?;
         let made = files.made(&start.program, &start.pass).await;

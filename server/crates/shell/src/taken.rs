@@ -31,11 +31,11 @@ pub(super) struct Taken {
     since: Instant,
     /// How long it was, once it is over.
     time: Duration,
-    /// What was done, in words, in order.
+    /// The user's actions, in words, in order.
     done: Vec<String>,
-    /// How much more was.
+    /// The number of further actions.
     more: usize,
-    /// What was typed while there was no prompt yet.
+    /// The input that was typed while there was no prompt yet.
     early: Vec<u8>,
 }
 
@@ -50,12 +50,12 @@ impl Taken {
         self
     }
 
-    /// What was typed while there was no prompt yet.
+    /// Returns what was typed while there was no prompt yet.
     pub(super) fn early(&mut self) -> &mut Vec<u8> {
         &mut self.early
     }
 
-    /// What the model hears of it.
+    /// Returns what the model is told of it.
     pub(super) fn in_words(&self, runs: Option<&str>, cwd: &Path) -> String {
         let time = self.time.as_secs();
         let mut text = format!("The user had the terminal for {time} s and has handed it back.");

@@ -43,7 +43,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(20);
 /// The longest time after which an interrupt is still repeated.
 const LAST_REPEAT: Duration = Duration::from_millis(2500);
 
-/// What is shown, to the user and to the model, where a shell's supervisor could not see what was left.
+/// The text that is shown, to the user and to the model, if a shell's supervisor could not see what was left.
 const BLIND: &str = "\r\nazimuth: the supervisor of this shell could not see in /proc which processes were left of it, and killed \
                      all that it had started, also what was meant to go on.\r\n";
 
@@ -64,9 +64,9 @@ pub(super) struct Start {
     pub(super) of_git: Vec<(String, String)>,
     /// Folders in which no program is looked for by its name: those of a workspace that is not trusted.
     pub(super) without: Vec<PathBuf>,
-    /// What its processes are held by.
+    /// The confinement of its processes.
     pub(super) confinement: Confinement,
-    /// What the shell's environment is made of: the server's, or what the user's start files make of it.
+    /// The shell's environment: the server's, or what the user's start files make of it.
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) size: TerminalSize,
 }
@@ -85,7 +85,7 @@ pub(super) struct Terminal {
     mark: String,
     master: Arc<Mutex<Box<dyn MasterPty + Send>>>,
     keyboard: Arc<Keyboard>,
-    /// What [`Terminal::see_interrupts_through`] has yet to see.
+    /// The presses that [`Terminal::see_interrupts_through`] has yet to see.
     presses: tokio::sync::Mutex<UnboundedReceiver<Press>>,
     /// Where a signal is told to it that is to have the effect of a Ctrl-C.
     pressed: UnboundedSender<Press>,
@@ -99,7 +99,7 @@ pub(super) struct Terminal {
     away_from: Mutex<Option<PathBuf>>,
 }
 
-/// What a shell is to run.
+/// The thing that a shell is to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What<'a> {
     /// A command line.
@@ -122,7 +122,7 @@ pub(super) enum Force {
 }
 
 impl Terminal {
-    /// Starts a shell. What is typed into it is told to `typed`. Blocks shortly; needs a tokio runtime around it.
+    /// Starts a shell. Sends what is typed into it to `typed`. Blocks shortly; needs a tokio runtime around it.
     pub(super) fn open(start: &Start, spool: Arc<Spool>, typed: UnboundedSender<Chunk>) -> io::Result<Self> {
         let mark = Nonce::random().as_str().to_owned();
         let pipe = ControlPipe::new(start.folder.join(format!("shell-{mark}")))?;
@@ -201,7 +201,7 @@ impl Terminal {
         let settled =
             tokio::task::spawn_blocking(move || if keeps_keys { keyboard.restore() } else { keyboard.settle() });
         settled.await.map_err(io::Error::other)?;
-        // What was pressed before was for the last command.
+        // A Ctrl-C that was pressed before was for the last command.
         let mut presses = self.presses.lock().await;
         while presses.try_recv().is_ok() {}
         drop(presses);
@@ -320,12 +320,12 @@ impl Terminal {
         self.keyboard.type_in(by, bytes)
     }
 
-    /// What was typed last is recorded now, though no line was ended.
+    /// Records at once what was typed last, though no line was ended.
     pub(super) fn end_line(&self) {
         self.keyboard.end_line();
     }
 
-    /// What becomes of a key just now; none if the terminal has ended.
+    /// Returns the settings that say what becomes of a key just now; `None` if the terminal has ended.
     pub(super) fn keys(&self) -> Option<Keys> {
         self.keyboard.keys()
     }

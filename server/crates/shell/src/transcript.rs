@@ -1,4 +1,4 @@
-//! What a model reads of a command's output: plain text, folded; of a long one its beginning, what failed in
+//! The text that a model reads of a command's output: plain text, folded; of a long one its beginning, what failed in
 //! the middle, and its end. No more is held in memory than is given out.
 
 use std::collections::VecDeque;
@@ -27,7 +27,7 @@ pub(super) struct Transcript {
     digest: Digest,
 }
 
-/// What was kept of a command's output.
+/// The part of a command's output that was kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Printed {
     /// The text. Says how much was left out, if any was.
@@ -60,7 +60,7 @@ impl Transcript {
         self.plain.push(bytes, &mut |text| self.digest.push(text));
     }
 
-    /// What was printed.
+    /// Returns what was printed.
     pub(super) fn finish(mut self) -> Printed {
         self.plain.finish(&mut |text| self.digest.push(text));
         self.digest.finish()

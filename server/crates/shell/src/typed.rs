@@ -27,7 +27,7 @@ const SHORT: usize = 7;
 /// A line is recorded in pieces of at most so many bytes.
 const LINE: usize = 4 << 10;
 
-/// Whether what was typed is seen.
+/// The visibility of a typed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     /// The terminal shows it.
@@ -61,7 +61,7 @@ pub(super) struct Chunk {
     bytes: Vec<u8>,
 }
 
-/// What is to be recorded of bytes that were typed when the output was at `began`.
+/// Returns what is to be recorded of bytes that were typed when the output was at `began`.
 pub(super) fn chunk(by: Typist, bytes: &[u8], shown: Shown, began: u64) -> Chunk {
     let bytes = match shown {
         Shown::Yes | Shown::Perhaps => bytes.to_vec(),
@@ -87,7 +87,7 @@ fn collapsed(bytes: &[u8]) -> Vec<u8> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) by: Typist,
-    /// What was typed, keys as words in brackets; empty if it is hidden.
+    /// The typed text, keys as words in brackets; empty if it is hidden.
     pub(super) text: String,
     pub(super) hidden: bool,
 }
@@ -123,7 +123,7 @@ pub(super) async fn record(mut chunks: UnboundedReceiver<Chunk>, spool: Arc<Spoo
     }
 }
 
-/// Records a line. What is shown of it is waited for so long. Whether it is hidden.
+/// Records a line. Waits at most `patience` for what may be shown of it. Returns true if it is hidden.
 async fn finish(line: &mut Unfinished, patience: Duration, spool: &Spool, out: &impl Fn(Line)) -> bool {
     let (began, from) = line.began.take().unwrap_or_else(|| (spool.end(), 0));
     let parts = std::mem::take(&mut line.parts);
@@ -188,13 +188,13 @@ struct Unfinished {
     perhaps: bool,
     /// Where the output was when it was begun, and how much of what is printed from there shows the line before.
     began: Option<(u64, usize)>,
-    /// What shows the last line that was shown.
+    /// The part of the output that shows the last line that was shown.
     before: Option<Shows>,
     /// How many bytes it took.
     length: usize,
 }
 
-/// What shows a line in the output.
+/// The part of the output that shows a line.
 #[derive(Clone, Copy)]
 struct Shows {
     /// Where it was looked for from.
@@ -237,7 +237,7 @@ impl Unfinished {
         self.began.get_or_insert(match self.before {
             // They were sent at once.
             Some(Shows { began, until, .. }) if began == offset => (began, until),
-            // What showed the line before shows nothing of this one.
+            // The output that showed the line before shows nothing of this one.
             Some(Shows { end, .. }) => (offset.max(end), 0),
             None => (offset, 0),
         });
@@ -410,7 +410,7 @@ mod tests {
         assert_eq!(recorded(&shown).await, [("print(1)".to_owned(), false)]);
         let starred = [(&b"hunter2\r"[..], Shown::Perhaps, "*******\r\n")];
         assert_eq!(recorded(&starred).await, [(String::new(), true)]);
-        // What shows the name does not show a password that is in it, whether they are typed at once or not.
+        // The output that shows the name does not show a password that is in it, whether they are typed at once or not.
         let (name, hidden) = (("admin".to_owned(), false), (String::new(), true));
         let at_once = [(&b"admin\radmin\r"[..], Shown::Perhaps, "admin\r\npassword: *****\r\n")];
         assert_eq!(recorded(&at_once).await, [name.clone(), hidden.clone()]);
@@ -425,7 +425,7 @@ mod tests {
             let lines = recorded(&[(pin, Shown::Perhaps, printed)]).await;
             assert!(lines.iter().all(|(_, is_hidden)| *is_hidden), "{printed}");
         }
-        // What was printed while nothing stood in the line shows nothing of it.
+        // Output from while nothing stood in the line shows nothing of it.
         let begun_anew: [(&[u8], _, _); 2] =
             [(b"x\x7f", Shown::Perhaps, "x\x08 \x08hunter2\r\n"), (b"hunter2\r", Shown::Perhaps, "*******\r\n")];
         assert_eq!(recorded(&begun_anew).await, [hidden]);

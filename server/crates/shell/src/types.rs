@@ -1,4 +1,4 @@
-//! What a shell is made with and tells of, how a command is run, and what it has come to.
+//! The configuration and status of a shell, the ways to run a command, and its outcome.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,10 +30,10 @@ pub struct ShellConfig {
     pub trust: Trust,
 }
 
-/// Whether a workspace is trusted. While it is not, git runs no program that a repository in it names.
+/// The trust in a workspace. While it is not trusted, git runs no program that a repository in it names.
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
-    /// Whether it is. It may change at any time, and counts for shells that are started then.
+    /// True if it is trusted. It may change at any time, and counts for shells that are started then.
     pub trusted: Arc<AtomicBool>,
     /// Its folders.
     pub folders: Vec<PathBuf>,
@@ -102,7 +102,7 @@ pub struct Ran {
     pub exit_code: Option<i32>,
     /// True if its time was over.
     pub timed_out: bool,
-    /// Whether it was cancelled, by the turn or by [`Shell::kill`].
+    /// True if it was cancelled, by the turn or by [`Shell::kill`].
     pub cancelled: bool,
     /// Its duration.
     pub duration: Duration,

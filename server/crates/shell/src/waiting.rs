@@ -1,15 +1,15 @@
-//! Whether what runs in a terminal waits for input, and how sure that is.
+//! Detection that what runs in a terminal waits for input, and how certain that is.
 //!
 //! *Certain*: a process of the foreground group is in a system call that reads from the terminal. *Probable*: one polls
 //! the terminal, nothing of the group or below it used the processor, and nothing was printed, for [`STILL`]. Both are
 //! looked up in `/proc`; where there is none only the second is known, by the silence after a prompt or by the
 //! terminal's settings.
 //!
-//! What is typed answers a question, so what was seen before counts no more: there is no question until a look that is
+//! Typed input answers a question, so what was seen before counts no more: there is no question until a look that is
 //! newer has found it so, and input that nobody has read yet is there to be read and not waited for. Of a program that
 //! reads single keys it is still told that it waits, unless such a look finds otherwise: it mostly goes on to wait.
 //!
-//! What is typed is *hidden* while the terminal reads lines and does not echo, as for a password. A program that reads
+//! Typed input is *hidden* while the terminal reads lines and does not echo, as for a password. A program that reads
 //! single keys does not count as hidden: editors and line editors show themselves what they are given.
 
 #![cfg_attr(target_os = "linux", expect(clippy::disallowed_methods, reason = "/proc is no project file"))]
@@ -47,7 +47,7 @@ const SHOWN: usize = 16 << 10;
 /// The longest question that is told, in characters.
 const LONGEST_PROMPT: usize = 400;
 
-/// What a look at the processes found.
+/// The finding of a look at the processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
     /// A process reads from the terminal.
@@ -61,9 +61,9 @@ pub(super) enum Seen {
 /// The terminal's settings that say what becomes of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Keys {
-    /// What is typed is shown.
+    /// True if what is typed is shown.
     pub(super) echo: bool,
-    /// It is read by lines.
+    /// True if it is read by lines.
     pub(super) lines: bool,
 }
 
@@ -92,7 +92,7 @@ pub(super) async fn watch(terminal: Arc<Terminal>, common: Common, start: u64) -
                     Ok(()) => printed = Instant::now(),
                     Err(_) => break,
                 },
-                // What is typed takes a moment to reach the program.
+                // Typed input takes a moment to reach the program.
                 _ = typed.changed() => (asleep, pause) = (Instant::now(), FIRST_LOOK),
                 () = tokio::time::sleep(left) => break,
             }
@@ -131,7 +131,7 @@ pub(super) async fn watch(terminal: Arc<Terminal>, common: Common, start: u64) -
     }
 }
 
-/// What was typed into a terminal.
+/// The state of what was typed into a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Typed {
     /// How often something was.
@@ -167,8 +167,8 @@ impl Typed {
 }
 
 impl Common {
-    /// What the command asks now whose output began at `start`, if it was seen to wait since something was typed: with
-    /// the last line as it is at this moment.
+    /// Returns the question that the command whose output began at `start` asks now, if it was seen to wait since
+    /// something was typed: with the last line as it is at this moment.
     pub(super) fn question(&self, start: u64) -> Option<Waiting> {
         let mut waiting = self.status.borrow().waiting.clone()?;
         if self.looked.load(Ordering::SeqCst) < self.typed.borrow().given {
@@ -247,7 +247,7 @@ fn last_line(spool: &Spool, start: u64) -> String {
     last.chars().skip(skipped).collect()
 }
 
-/// What these bytes show.
+/// Returns what these bytes show.
 pub(super) fn shown(bytes: &[u8]) -> Shown {
     let (mut plain, mut text) = (Plain::default(), Vec::new());
     plain.push(bytes, &mut |more| text.extend_from_slice(more));
@@ -256,7 +256,7 @@ pub(super) fn shown(bytes: &[u8]) -> Shown {
     Shown { seen, printed, is_cut: false }
 }
 
-/// What the processes of a group do with the terminal whose device is named.
+/// Returns what the processes of a group do with the terminal whose device is named.
 #[cfg(target_os = "linux")]
 pub(super) fn look(group: i32, device: &std::path::Path, keys: Keys) -> Seen {
     let mut seen = Seen::Neither;
@@ -307,7 +307,7 @@ mod linux {
         pub(super) const EPOLL: &[u64] = &[22, 441];
     }
 
-    /// What a process does; none if it may not be looked at.
+    /// Returns what a process does; `None` if it may not be looked at.
     pub(super) fn look(pid: i32, device: &Path) -> Option<Seen> {
         let folder = PathBuf::from(format!("/proc/{pid}"));
         let mut seen = Seen::Neither;
@@ -324,7 +324,7 @@ mod linux {
         known.then_some(seen)
     }
 
-    /// What a thread does that is in this system call.
+    /// Returns what a thread does that is in this system call.
     fn thread(folder: &Path, call: &str, device: &Path) -> Seen {
         let mut words = call.split_ascii_whitespace();
         let number = words.next().and_then(|word| word.parse::<u64>().ok());

@@ -1,6 +1,6 @@
-//! What a command line may lead to of what lies in the project.
+//! The files of the project that a command line may lead to.
 //!
-//! Which programs run what their arguments say is not for us to know: there are wrappers, shells, interpreters and
+//! It is not for us to know which programs run what their arguments say: there are wrappers, shells, interpreters and
 //! launchers without number. So every word of the line counts, wherever it stands, as the name of a program and as that
 //! of a file, a folder, a module or a package, in each way in which some program understands it.
 
@@ -20,7 +20,7 @@ const MOST_FOLDERS: usize = 16;
 /// So much is read of a package's manifest, in bytes.
 const MOST_OF_MANIFEST: u64 = 1 << 20;
 
-/// What interpreters and loaders add to the name that they are given.
+/// The endings that interpreters and loaders add to the name that they are given.
 const ENDINGS: &[&str] = &[
     "R", "bash", "bb", "beam", "cjs", "class", "clj", "cljc", "cljs", "cts", "dart", "dll", "ex", "exe", "exs", "fish",
     "fnl", "go", "groovy", "hs", "jar", "jl", "js", "json", "jsx", "kts", "lua", "mjs", "ml", "mts", "node", "phar",
@@ -28,16 +28,16 @@ const ENDINGS: &[&str] = &[
     "wasm", "zsh",
 ];
 
-/// What of a folder is run that is named in the place of a file.
+/// The files of a folder that are run if the folder is named in the place of a file.
 const ENTRIES: &[&str] = &["__init__", "__main__", "index", "main", "mod", "server"];
 
-/// What a command line leads to, as far as it is there.
+/// The files, modules and programs that a command line leads to, as far as they are there.
 #[derive(Default)]
 pub(super) struct Reach {
     /// The files and folders that its words may mean, and the files that its programs read.
     pub(super) named: BTreeSet<PathBuf>,
-    /// What programs find in the folders above the one in which they are started, up to the user's home folder. It is
-    /// the project's, also where it lies above the workspace.
+    /// The files that programs find in the folders above the one in which they are started, up to the user's home
+    /// folder. They are the project's, also if they lie above the workspace.
     pub(super) around: BTreeSet<PathBuf>,
     /// The programs of its words, each the first in `PATH`.
     pub(super) programs: BTreeSet<PathBuf>,
@@ -45,7 +45,7 @@ pub(super) struct Reach {
     pub(super) modules: BTreeSet<PathBuf>,
 }
 
-/// What the command line of a program leads to that is started in this folder. Asks the disk.
+/// Returns what the command line of a program leads to that is started in this folder. Asks the disk.
 pub(super) fn reach(program: &Path, args: &[String], root: &Path, search: Option<&OsStr>) -> Reach {
     let name = program.to_string_lossy();
     let all: Vec<&str> = std::iter::once(&*name).chain(args.iter().flat_map(|arg| words(arg))).collect();
@@ -115,7 +115,7 @@ fn without_subcommands<'a>(line: &[&'a str]) -> (Vec<&'a str>, Vec<&'a str>) {
     (names, kept)
 }
 
-/// What a word may name: itself, its parts, what stands behind the letter of an option, and a module's path.
+/// Returns what a word may name: itself, its parts, what stands behind the letter of an option, and a module's path.
 fn pieces(word: &str) -> Vec<String> {
     let parts = word.split([':', ',', '@', '[', ']']).filter(|part| !part.is_empty());
     let mut pieces: Vec<&str> = std::iter::once(word).chain(parts).collect();
@@ -141,7 +141,7 @@ fn is_code(arg: &str) -> bool {
     arg.contains(|c: char| c.is_whitespace() || c == '$' || c == '`' || c == '~')
 }
 
-/// What words of code may come to: paths that begin with what only a shell knows, and those that globs stand for.
+/// Returns what words of code may mean: paths that begin with what only a shell knows, and those that globs stand for.
 fn of_code(code: &str) -> Vec<String> {
     let home = std::env::var("HOME").unwrap_or_default();
     let mut found = Vec::new();
@@ -283,7 +283,7 @@ impl Look<'_> {
         self.names_in(folder).iter().filter(is_it).map(|file| folder.join(file)).collect()
     }
 
-    /// What of a folder is run that is named in the place of a file.
+    /// Returns the files of a folder that are run if the folder is named in the place of a file.
     fn entries(&mut self, folder: &Path) -> Vec<PathBuf> {
         let mut entries: Vec<PathBuf> =
             ENTRIES.iter().flat_map(|name| self.without_ending(&folder.join(name))).collect();

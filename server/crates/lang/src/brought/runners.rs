@@ -220,7 +220,7 @@ fn of(word: &str) -> impl Iterator<Item = &'static Runners> {
     RUNNERS.iter().filter(move |(names, _)| is_one_of(word, names))
 }
 
-/// What a program is called, without its folder.
+/// Returns the name of a program, without its folder.
 pub(super) fn base(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }

@@ -130,7 +130,7 @@ fn a_toolchain_is_found_in_a_file_however_long_it_is_and_its_program_is_looked_a
     assert_ne!(before, looked());
 }
 
-/// What of a project is run, by which program of the user's with which arguments.
+/// The files of a project that are run, by which program of the user's with which arguments.
 const RUNS: &[(&str, &str, &[&str])] = &[
     // Behind whatever runs it.
     ("package.json", "npm", &["run", "lsp"]),
@@ -172,7 +172,7 @@ const RUNS: &[(&str, &str, &[&str])] = &[
     ("x.fish", "fish", &["x.fish"]),
     ("x.so", "env", &["LD_PRELOAD=./x.so", "/opt/server"]),
     ("server.conf", "mine-lsp", &["--config", "server.conf"]),
-    // What only a shell knows.
+    // Paths that only a shell knows.
     ("x.sh", "sh", &["-c", ". \"$PWD/x.sh\""]),
     ("tools/x.sh", "sh", &["-c", "cd tools && ./x.sh"]),
     ("tools/x.sh", "sh", &["-c", "D=tools; exec $D/x.sh"]),
@@ -181,7 +181,7 @@ const RUNS: &[(&str, &str, &[&str])] = &[
     ("node_modules/.bin/ls", "npx", &["ls", "--stdio"]),
     ("node_modules/@ada/ls/package.json", "npx", &["@ada/ls", "--stdio"]),
     ("node_modules/tsx/package.json", "node", &["--import", "tsx", "/opt/server.ts"]),
-    // What launchers read.
+    // Files that launchers read.
     ("deno.json", "deno", &["task", "lsp"]),
     ("mise.toml", "mise", &["x", "--", "lsp"]),
     (".tool-versions", "asdf", &["exec", "lsp"]),

@@ -1,4 +1,4 @@
-//! What we say in `initialize`: who we are, and what we can. Nothing is promised that is not done.
+//! The parameters of `initialize`: who we are, and what we can. Nothing is promised that is not done.
 
 use std::path::Path;
 

@@ -22,7 +22,7 @@ pub(crate) const LATE: Duration = Duration::from_secs(10);
 /// Of so many files it is remembered when their texts were replaced, at least for as long as that matters.
 const MAX_REPLACED: usize = 1_000;
 
-/// What a session sees, as far as a server has to be told.
+/// The files as a session sees them, as far as a server has to be told.
 #[derive(Default)]
 pub(crate) struct View {
     /// The texts that stand over the disk, the one that is asked about, and those open ones that changed on disk.
@@ -35,7 +35,7 @@ pub(crate) struct View {
 pub(crate) struct Text {
     /// The file: absolute, links resolved.
     pub(crate) path: PathBuf,
-    /// What it is written in, by the name that the protocol has for it.
+    /// Its language, by the name that the protocol has for it.
     pub(crate) language: Arc<str>,
     /// The normal text.
     pub(crate) text: Arc<str>,
@@ -133,7 +133,7 @@ impl Synced {
     }
 }
 
-/// What a server has open.
+/// The documents that a server has open.
 pub(super) struct Documents {
     open: HashMap<PathBuf, Document>,
     last_version: i32,
@@ -237,7 +237,7 @@ impl Documents {
         self.open.get(path).map(|document| document.synced.clone())
     }
 
-    /// What the server sees, when it is asked about this file.
+    /// Returns what the server sees, when it is asked about this file.
     pub(super) fn sent(&self, asked: Option<&Path>) -> Sent {
         let open = self.open.iter().map(|(path, document)| (path.clone(), document.synced.clone()));
         Sent { text: asked.and_then(|path| self.get(path)), open: open.collect(), at: Some(file_time()) }
@@ -247,7 +247,7 @@ impl Documents {
         self.open.iter().filter_map(|(path, document)| Some((path.clone(), document.stamp?))).collect()
     }
 
-    /// Which world the server sees.
+    /// Returns the number of the world that the server sees.
     pub(super) fn world(&self) -> u64 {
         self.world
     }
@@ -283,7 +283,7 @@ impl Documents {
     }
 
     /// True if somebody waits for what the server says, and it would see something else if it were sent what this
-    /// session sees. What became otherwise on disk it is better sent.
+    /// session sees. A text that changed on disk is better sent.
     pub(super) fn disturbs(&self, view: &View) -> bool {
         let differs = |text: &Text| match self.open.get(&text.path) {
             Some(document) => document.synced.text != text.text && !(document.synced.saved.is_some() && text.is_saved),

@@ -1,5 +1,5 @@
-//! What a server says and asks by itself: progress, problems, registrations, configuration, edits. All of it is kept
-//! within bounds.
+//! The messages and the requests that a server sends by itself: progress, problems, registrations, configuration,
+//! edits. All of it is kept within bounds.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -34,18 +34,18 @@ const FINDS_FILES: Duration = Duration::from_secs(60);
 /// out.
 const FINDS_FILES_AGAIN: Duration = Duration::from_secs(5);
 
-/// What is known of a server by what it said.
+/// The state of a server, as far as it is known by what it said.
 pub(super) struct Inside {
     root: PathBuf,
     settings: Value,
     /// True if it says by `experimental/serverStatus` when it has read the project.
     says_status: bool,
-    /// What it said by that.
+    /// The state that it said by that.
     is_quiescent: Option<bool>,
-    /// Whether it has found the project's files, where it says so.
+    /// The search for the project's files, if it says when it has found them.
     files: Option<Files>,
     registrations: HashMap<String, Registration>,
-    /// What goes on, and what it says of that.
+    /// The work that goes on, and what it says of that.
     progress: HashMap<String, String>,
     problems: HashMap<PathBuf, Published>,
     /// How large `problems` is, in bytes.
@@ -62,9 +62,9 @@ pub(super) struct Inside {
     captured: Option<Vec<Box<RawValue>>>,
 }
 
-/// How it stands with the project's files for a server that says when it has found them.
+/// The state of the project's files for a server that says when it has found them.
 struct Files {
-    /// What it says then.
+    /// The words by which it says that, as globs.
     says: GlobSet,
     /// Since when it looks for them, while it does.
     looks_since: Option<Instant>,
@@ -145,7 +145,7 @@ impl Inside {
         self.registrations.values().filter(move |one| one.method == method).map(|one| &one.options)
     }
 
-    /// What the server does before it can answer in full; none if it can.
+    /// Returns what the server does before it can answer in full; `None` if it can.
     fn busy(&self) -> Option<String> {
         // Of one that says when it has read all, other progress is of other things, such as a build.
         if self.says_status {
@@ -243,7 +243,7 @@ impl Inside {
         }
     }
 
-    /// Takes down what the server tells. Whether somebody may wait for that.
+    /// Takes down what the server tells. Returns true if somebody may wait for that.
     pub(super) fn told(&mut self, method: &str, params: Option<&RawValue>) -> bool {
         match method {
             "$/progress" => read(params).is_ok_and(|progress| self.goes_on(progress)),

@@ -67,7 +67,7 @@ pub(super) struct Transport {
 
 type Answer = Result<Box<RawValue>, RequestError>;
 
-/// How it comes to the end of a server.
+/// The way to the end of a server.
 #[derive(Clone, Default)]
 struct End {
     /// Why we want it to end.
@@ -215,7 +215,7 @@ impl Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         let Some(transport) = self.transport.upgrade() else { return };
-        // What was answered is not there any more.
+        // A question that was answered is not there any more.
         let is_open = transport.answers().remove(&self.id).is_some();
         if is_open {
             let _ = transport.notify("$/cancelRequest", &json!({ "id": self.id }));
@@ -305,7 +305,7 @@ async fn read_all(
             Ok(1..) => {}
             Ok(0) | Err(_) => return Ok(()),
         }
-        // What one large message took is given back.
+        // The room that one large message took is given back.
         if bytes.capacity() > (1 << 20) && bytes.len() < (64 << 10) {
             bytes.shrink_to(64 << 10);
         }

@@ -61,7 +61,7 @@ impl RpcError {
     }
 }
 
-/// What `initialize` gives.
+/// The result of `initialize`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct InitializeResult {
@@ -82,7 +82,7 @@ pub(super) struct ServerInfo {
 pub(crate) struct Command {
     /// Its name for the server.
     pub(crate) command: String,
-    /// What it is given.
+    /// The arguments that it is given.
     #[serde(default)]
     pub(crate) arguments: Vec<Value>,
 }
@@ -117,7 +117,7 @@ pub(crate) enum Place {
     Link { target_uri: String, target_selection_range: Range },
 }
 
-/// What is known of a thing.
+/// The answer to a hover request: what is known of a thing.
 #[derive(Deserialize)]
 pub(crate) struct Hover {
     /// It.

@@ -49,11 +49,11 @@ pub(super) struct Asker<'a> {
     pub(super) until: Instant,
     /// Until when a server that reads the project is waited for.
     pub(super) patience: Instant,
-    /// What the server was sent with the last question.
+    /// The texts that the server was sent with the last question.
     pub(super) sent: Mutex<Sent>,
-    /// Whether it was asked for actions without all problems for which there may be some.
+    /// True if it was asked for actions without all problems, so that quick fixes may be missing.
     pub(super) lacks_problems: AtomicBool,
-    /// Which problems it is asked for.
+    /// The problems that it is asked for.
     pub(super) part: Part,
 }
 
@@ -61,17 +61,17 @@ pub(super) struct Asker<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     All,
-    /// What it answers; of one that does not answer for them, all.
+    /// Those that it answers; of one that does not answer for them, all.
     Answered,
-    /// What it publishes beside its answers.
+    /// Those that it publishes beside its answers.
     Published,
 }
 
-/// What a question came to.
+/// The outcome of a question.
 pub(super) struct Outcome {
     pub(super) status: LangStatus,
     pub(super) message: Option<String>,
-    /// What the server was sent with the question.
+    /// The texts that the server was sent with the question.
     pub(super) sent: Sent,
     /// In the server's units.
     pub(super) answer: LangAnswer,
@@ -155,7 +155,7 @@ impl Asker<'_> {
         loop {
             let before = self.client.readiness(is_wide);
             let answer = self.ask_now(query).await?;
-            // What stands in front of it a server knows before it knows all.
+            // A server knows what stands in front of it before it knows all.
             if before == Readiness::Ready || (!is_wide && !answer::is_empty(&answer)) {
                 let message = self.lacks_problems.load(Ordering::Relaxed).then(|| LACKS_PROBLEMS.to_owned());
                 let status = if message.is_some() { LangStatus::Partial } else { LangStatus::Ready };
@@ -291,7 +291,7 @@ impl Asker<'_> {
         params: impl Fn(&str) -> Value,
     ) -> Result<Box<RawValue>, Failure> {
         if !self.client.supports(method, provider) {
-            // What it can besides it may say only after a moment.
+            // It may say only after a moment what else it can.
             if let Readiness::Settling(until) = self.client.readiness(false) {
                 tokio::time::sleep_until(until.min(self.patience)).await;
             }
@@ -348,7 +348,7 @@ impl Asker<'_> {
         Ok(hold)
     }
 
-    /// What the server was sent with the last question.
+    /// Returns the texts that the server was sent with the last question.
     pub(super) fn sent(&self) -> MutexGuard<'_, Sent> {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -376,7 +376,7 @@ impl Asker<'_> {
         }
     }
 
-    /// What the session sees, and the text that is asked about.
+    /// Returns what the session sees, and the text that is asked about.
     async fn view(&self) -> Result<(View, Arc<str>), Failure> {
         let (reader, table, server) = (self.reader.clone(), self.table.clone(), self.server.clone());
         let (asked, mirrored) = (self.path.map(Path::to_owned), self.client.mirrored());
@@ -389,7 +389,7 @@ impl Asker<'_> {
     }
 
     pub(super) async fn wait_for_readiness(&self, is_wide: bool) {
-        // Whether it is ready by then is looked at anew.
+        // The caller looks again if it is ready by then.
         let _ = tokio::time::timeout_at(self.patience, self.client.ready(is_wide)).await;
     }
 
@@ -417,7 +417,7 @@ impl Asker<'_> {
         Ok(LangAnswer::Symbols { symbols })
     }
 
-    /// What can be done for a part of the text, each also as the server said it.
+    /// Returns what can be done for a part of the text, each also as the server said it.
     async fn actions(&self, range: Range, kind: Option<&str>) -> Result<Vec<(Action, Value)>, Failure> {
         let problems = self.problems_within(range).await?.unwrap_or_else(|| {
             self.lacks_problems.store(true, Ordering::Relaxed);
@@ -445,7 +445,7 @@ impl Asker<'_> {
         Ok(answer::actions(&raw)?.into_iter().filter(is_of_kind).collect())
     }
 
-    /// What an action would change, and what it would do besides.
+    /// Returns what an action would change, and what it would do besides.
     async fn action(
         &self,
         range: Range,

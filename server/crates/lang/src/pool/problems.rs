@@ -1,8 +1,8 @@
 //! Problems: asked for where a server answers that, and else waited for, until those of the text that stands there now
 //! come.
 //!
-//! What a server publishes counts only where it is of the text that this question sent. Whether it is that, not every
-//! server says; then the answer is not called whole.
+//! Problems that a server publishes count only if they are of the text that this question sent. Not every server says
+//! if they are; then the answer is not called whole.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -44,7 +44,7 @@ struct Problems {
     currency: Currency,
 }
 
-/// Whether problems are of what the server sees now.
+/// The certainty that problems are of what the server sees now.
 enum Currency {
     /// They are.
     Known,
@@ -146,7 +146,7 @@ impl Asker<'_> {
         if self.part == Part::Answered {
             return Ok(Problems { lists: answered.into_iter().collect(), currency: Currency::Known });
         }
-        // What another tool of it says it publishes, such as a compiler; nobody says when.
+        // It publishes what another tool of it says, such as a compiler; nobody says when.
         let synced = self.sent().text.clone();
         let is_of_it = |published: &Published| {
             // A compiler reads what is on disk, and what it finds is said to be of the text that is open.

@@ -29,8 +29,8 @@ pub(super) struct Slot {
     pub(super) key: Key,
     pub(super) definition: Arc<Definition>,
     supervisor: Option<PathBuf>,
-    /// What is allowed of it, where the project brings it along. What it is made of is not granted then by links, which
-    /// could lead anywhere, and not at all where the project's files may have named the program.
+    /// The server as it is allowed, if the project brings it along. Its own files are not granted then by links, which
+    /// could lead anywhere, and not at all if the project's files may have named the program.
     allowed: Mutex<Option<Brought>>,
     path: Option<OsString>,
     idle: Duration,
@@ -39,7 +39,7 @@ pub(super) struct Slot {
     last_question: Mutex<Instant>,
     /// How many ask now.
     asking: AtomicUsize,
-    /// Whether it did not answer in time when it was last asked what a file would be, formatted.
+    /// True if it did not answer in time when it was last asked what a file would be, formatted.
     formats_late: AtomicBool,
     changes: Changes,
 }
@@ -249,8 +249,8 @@ impl Slot {
         }
     }
 
-    /// What holds its process, the session's sandbox with what the server is made of and its own caches in it, and its
-    /// `PATH`. Neither has what does not answer by now.
+    /// Returns what holds its process, the session's sandbox with what the server is made of and its own caches in it,
+    /// and its `PATH`. Neither has what does not answer by now.
     async fn surroundings(&self) -> (Confinement, Option<OsString>) {
         let (supervisor, policy) = (self.supervisor.clone(), self.key.policy.clone());
         let given = (Confinement { supervisor, policy, ..Confinement::default() }, self.path.clone());

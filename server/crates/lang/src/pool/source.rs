@@ -75,7 +75,7 @@ impl Source for Own {
 
     async fn ask_each(&self, query: &LangQuery, within: Duration) -> Vec<LangResult> {
         let until = Instant::now() + within;
-        // What becomes of an edit is told by itself: nobody is asked for that.
+        // The outcome of an edit is told automatically: nobody is asked for that.
         match self.candidates(query, false).await {
             Ok(candidates) if (self.access.trusted)() && !candidates.servers.is_empty() => {
                 let asked = candidates.servers.iter();
@@ -170,9 +170,9 @@ impl Own {
         (admitted, refused)
     }
 
-    /// Whether a server may start, or runs already. Notes what is allowed of it.
+    /// Checks that a server may start, or runs already. Notes what is allowed of it.
     async fn may_start(&self, server: &mut Detected, asks: bool) -> Result<(), String> {
-        /// What changes more often between two looks is not meant to be asked for.
+        /// The most looks at a server: one that changes more often between two is not meant to be asked for.
         const LOOKS: usize = 3;
         // One that runs was allowed as it does, whatever has become of its file since.
         server.only_as_it_runs = self.runs(server);
@@ -237,7 +237,7 @@ impl Own {
             only_as_it_runs: false,
         });
         let running: Vec<Detected> = running.collect();
-        // What is found comes first: what runs may only stand in for it.
+        // Servers that are found come first: those that run may only stand in for them.
         let (mut all, mut missing) = (Vec::<Detected>::new(), Vec::new());
         let mut add = |found: Vec<Detected>| {
             for one in found {
@@ -419,7 +419,7 @@ impl Own {
                 Ok(Err(NotThere::Closed)) if Instant::now() >= until => {
                     return nothing(LangStatus::TimedOut, "what it is changes all the time".to_owned());
                 }
-                // What it is may have changed.
+                // The server itself may have changed.
                 Ok(Err(NotThere::Closed)) => anew = self.candidates(query, false).await.ok(),
                 Err(_) => {
                     let seconds = slot.starting().unwrap_or_default().as_secs();

@@ -1,6 +1,5 @@
-//! What TypeScript's language servers tell beyond LSP. They publish problems in several parts, and never of which
-//! version of the text they are; but TypeScript itself, behind them, can be asked for those of the text as it was sent
-//! last.
+//! TypeScript's language servers beyond LSP. They publish problems in several parts, and never of which version of the
+//! text they are; but TypeScript itself, behind them, can be asked for those of the text as it was sent last.
 
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -15,7 +14,7 @@ const COMMAND: &str = "typescript.tsserverRequest";
 /// The parts that make up all problems of a document.
 const PARTS: [&str; 3] = ["syntacticDiagnosticsSync", "semanticDiagnosticsSync", "suggestionDiagnosticsSync"];
 
-/// What TypeScript answers.
+/// An answer of TypeScript's.
 #[derive(Deserialize)]
 struct Response {
     body: Option<Vec<Problem>>,

@@ -1,4 +1,4 @@
-//! What a session sees, as far as a server has to be told of it.
+//! The files as a session sees them, as far as a server has to be told of them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ use super::super::table::Table;
 /// So many texts that stand over the disk are told to a server. More are no one's work of a day.
 const MOST: usize = 500;
 
-/// What a session sees: the file that is asked about, all of the server's kind that stand over the disk, and what the
-/// server has open as it was on disk. Blocks.
+/// Returns what a session sees: the file that is asked about, all of the server's kind that stand over the disk, and
+/// what the server has open as it was on disk. Blocks.
 ///
 /// # Errors
 /// The file that is asked about cannot be read.

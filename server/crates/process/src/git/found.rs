@@ -14,13 +14,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// So many repositories are looked at; each costs some milliseconds.
 pub(super) const MOST_REPOSITORIES: usize = 128;
 
-/// What was found.
+/// The repositories that were found.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     /// Folders with a `.git` in them.
     pub(super) work_trees: BTreeSet<PathBuf>,
-    /// What git takes for a repository in a `.git`: those of submodules, whether or not these are checked out, of
-    /// linked work trees, and whatever else was put there.
+    /// The folders in a `.git` that git takes for repositories: those of submodules, whether or not these are checked
+    /// out, of linked work trees, and whatever else was put there.
     pub(super) kept: BTreeSet<PathBuf>,
     /// True if there may be more.
     pub(super) is_cut: bool,
@@ -108,7 +108,7 @@ impl Search<'_> {
                 self.found.kept.insert(folder.clone());
             }
             let Ok(entries) = std::fs::read_dir(&folder) else {
-                // What cannot be listed can perhaps be entered.
+                // A folder that cannot be listed can perhaps be entered.
                 self.found.is_cut |= folder.join(".").symlink_metadata().is_ok();
                 continue;
             };

@@ -1,5 +1,5 @@
-//! What git reads in the sandbox in place of settings of the user's that commands may not read. It would stop at them,
-//! and without any it would not know whose commits it makes.
+//! The settings that git reads in the sandbox in place of settings of the user's that commands may not read. It would
+//! stop at them, and without any it would not know whose commits it makes.
 //!
 //! The copies lie in our data folder, each named by its text, and are shared by all sessions. A process that uses one
 //! holds a lock on it; those that nobody holds are removed.
@@ -35,7 +35,7 @@ const TEMPORARY: &str = ".tmp";
 /// The copies that this process uses.
 static USED: Mutex<BTreeMap<PathBuf, File>> = Mutex::new(BTreeMap::new());
 
-/// What of a file commands may know.
+/// The part of a file that commands may know.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kept {
     /// Everything.
@@ -79,13 +79,13 @@ struct Copies<'a> {
     policy: &'a Policy,
     home: Option<PathBuf>,
     folder: &'a Path,
-    /// What was read already; none while it is.
+    /// The files that were read already; none for one that is being read.
     seen: HashMap<PathBuf, Option<Read>>,
-    /// What is to be written where.
+    /// The texts that are to be written, by path.
     made: Vec<(PathBuf, String)>,
 }
 
-/// What git is to read of a file.
+/// The text that git is to read of a file.
 #[derive(Clone)]
 struct Read {
     text: String,
@@ -94,7 +94,7 @@ struct Read {
 }
 
 impl Copies<'_> {
-    /// What git is to read of a file; none if it is to find out for itself.
+    /// Returns what git is to read of a file; `None` if it is to find out for itself.
     fn read(&mut self, file: &Path, depth: usize) -> Option<Read> {
         if let Some(read) = self.seen.get(file) {
             return read.clone();
@@ -107,7 +107,7 @@ impl Copies<'_> {
             false if is_hidden_for_credentials() => Kept::Plain,
             false => Kept::Name,
         };
-        // What a command may write it may also have led elsewhere just now.
+        // A file that a command may write may also have been led elsewhere by it just now.
         let text = match open::bytes(&real, MOST_BYTES) {
             Ok(Some(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
             _ if kept == Kept::All => return None,
@@ -115,7 +115,7 @@ impl Copies<'_> {
         };
         let items = parsed(&text);
         let read = self.told(&items, file, &real, kept, depth);
-        // What shows only in the whole is in none of the settings.
+        // A secret that shows only in the whole text is in none of its settings.
         let read = if kept == Kept::Plain && settings_hold_secret(&read.text) {
             self.told(&items, file, &real, Kept::Name, depth)
         } else {

@@ -22,7 +22,7 @@ mod calls;
 /// The newest version of Landlock that this was written for. Older kernels enforce what they can.
 const NEWEST: ABI = ABI::V9;
 
-/// What each version of Landlock has brought, and what is not kept without it.
+/// The versions of Landlock that have brought a protection, each with what is not kept without it.
 const MISSING: &[(u32, &str)] = &[
     (3, "files that can only be read can be truncated"),
     (5, "devices can be controlled that are open already"),
@@ -37,8 +37,8 @@ pub(crate) fn enter(policy: &Policy, reads: &[PathBuf]) -> Result<(), Box<dyn Er
     let mut rules =
         Ruleset::default().handle_access(AccessFs::from_all(NEWEST))?.scope(Scope::from_all(NEWEST))?.create()?;
     for (path, access) in grants(policy) {
-        // What is not there, or may not be looked at, is not granted; nor what a link leads to by now, as all were
-        // resolved.
+        // A path that is not there, or may not be looked at, is not granted; nor what a link leads to by now, as all
+        // were resolved.
         let Ok((place, is_folder)) = open::place(&path) else { continue };
         let access = if is_folder { access } else { access & AccessFs::from_file(NEWEST) };
         rules = rules.add_rule(PathBeneath::new(place, access))?;
@@ -79,13 +79,13 @@ fn grants(policy: &Policy) -> BTreeMap<PathBuf, BitFlags<AccessFs>> {
     let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::ReadDir | AccessFs::IoctlDev | AccessFs::Truncate;
     let mut grants = BTreeMap::new();
     let mut grant = |path: PathBuf, access: BitFlags<AccessFs>| *grants.entry(path).or_insert(access) |= access;
-    // What is only read and may come to hold something hidden is taken apart too: new files in it are not seen then.
-    // Where it is written, nothing new could be made.
+    // A place that is only read and may come to hold something hidden is taken apart too: new files in it are not seen
+    // then. If it is written, nothing new could be made.
     let is_silent = |path: &Path| policy.silent.iter().any(|silent| path.starts_with(silent));
     let asked = || policy.hidden.iter().filter(|hidden| !is_silent(hidden));
     let may_come = |hidden: &&PathBuf| hidden.parent().is_some_and(Path::is_dir);
     let is_there = |hidden: &&PathBuf| hidden.symlink_metadata().is_ok();
-    // What is silent may answer again: a place that holds it, with something hidden in it, is not granted whole.
+    // A silent place may answer again: a place that holds it, with something hidden in it, is not granted whole.
     let holds_hidden = |silent: &&PathBuf| policy.hidden.iter().any(|hidden| hidden.starts_with(silent));
     let unasked = || policy.silent.iter().filter(holds_hidden);
     let from_read: Vec<PathBuf> = asked().filter(may_come).chain(unasked()).cloned().collect();
@@ -120,8 +120,8 @@ fn own_terminal() -> Option<PathBuf> {
     Some(PathBuf::from(OsString::from_vec(name.into_bytes())))
 }
 
-/// A place, or where something hidden lies in it, all that is in it but that: Landlock cannot take anything back.
-/// What is silent is not asked for. `split` gets the folders that were taken apart.
+/// Returns a place, or if something hidden lies in it, all that is in it but that: Landlock cannot take anything back.
+/// Silent places are not asked for. `split` gets the folders that were taken apart.
 fn without(
     place: &Path,
     hidden: &[PathBuf],

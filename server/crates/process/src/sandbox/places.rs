@@ -10,7 +10,7 @@ use protocol::terminal::SandboxMode;
 use super::super::secrets;
 use super::{Links, Origins, Policy, Settings, World, beginning, is_plain, led_to, path_in, touches};
 
-/// What is the system's, and nobody's secret but for [`SYSTEM_SECRETS`].
+/// The paths that are the system's, and nobody's secret but for [`SYSTEM_SECRETS`].
 const SYSTEM: &[&str] = &[
     "/usr",
     "/bin",
@@ -49,7 +49,7 @@ const SYSTEM: &[&str] = &[
     "/private/var/select",
 ];
 
-/// What root could read.
+/// The secrets that root could read.
 const SYSTEM_SECRETS: &[&str] = &[
     "/etc/NetworkManager/system-connections",
     "/etc/docker/key.json",
@@ -76,7 +76,7 @@ const SYSTEM_SECRETS: &[&str] = &[
     "/etc/wpa_supplicant",
 ];
 
-/// What is read in the home folder beside [`SETTINGS`]: how programs show things.
+/// The files that are read in the home folder beside [`SETTINGS`]: how programs show things.
 const PREFERENCES: &[&str] = &[
     ".config/fontconfig",
     ".editorconfig",
@@ -157,7 +157,7 @@ const TOOLCHAINS: &[&str] = &[
     "anaconda3",
 ];
 
-/// What holds secrets, or shows the user's life. It matters where the workspace, or a folder that is granted, holds it.
+/// The paths that hold secrets, or show the user's life. They matter if the workspace or a granted folder holds them.
 const HOME_SECRETS: &[&str] = &[
     ".aws",
     ".azure",
@@ -320,7 +320,7 @@ const DAEMONS: &[&str] = &[
 const CACHE_FILES: &[&str] =
     &["$CARGO_HOME/.package-cache", "$CARGO_HOME/.package-cache-mutate", "$CARGO_HOME/.global-cache"];
 
-/// What tests and browsers have downloaded for them. They are read.
+/// The files that tests and browsers have downloaded for them. They are read.
 const DOWNLOADS: &[&str] = &[
     "$CACHE/Cypress",
     "$CACHE/bazel/_bazel_$USER/install",
@@ -336,8 +336,8 @@ const DEVICES: &[&str] =
 /// Where all terminals are: those that programs make, and those of others. Landlock cannot tell them apart.
 const TERMINALS: &str = "/dev/pts";
 
-/// What programs of Homebrew need, in the folder that its `bin` lies in, where all are links. Of its settings (`etc`)
-/// only the certificates.
+/// The folders that programs of Homebrew need, in the folder that its `bin` lies in, where all are links. Of its
+/// settings (`etc`) only the certificates.
 const OF_HOMEBREW: &[&str] = &["Cellar", "Frameworks", "Homebrew", "etc/ca-certificates", "etc/openssl@3", "opt"];
 
 /// Beside a folder with programs, what these need.
@@ -367,7 +367,7 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
     hidden.extend(HOME_SECRETS.iter().chain(DAEMONS).filter_map(|name| dirs.find(name)));
     hidden.extend(["credentials", "credentials.toml"].iter().filter_map(|it| dirs.find(&format!("$CARGO_HOME/{it}"))));
 
-    // What a variable names is told from what is found without: see [`Origins::variables`].
+    // Paths that a variable names are told from those that are found without: see [`Origins::variables`].
     let mut variables = Vec::new();
     let mut found = |names: &mut dyn Iterator<Item = &str>| {
         let found = names.filter_map(|name| dirs.find(name).map(|path| (path, dirs.is_set(name))));
@@ -400,7 +400,7 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
     let usual = if settings.mode == SandboxMode::WorkspaceWrite { &mut write } else { &mut read_only };
     usual.extend(world.folders.iter().chain(world.repositories).cloned().chain(caches));
 
-    // What the user names is meant, whatever it holds.
+    // Paths that the user names are meant, whatever they hold.
     let named = |texts: &[String]| {
         let named = texts.iter().filter_map(|text| dirs.named(text));
         named.filter(|path| !is_denied(path)).collect::<Vec<_>>()
@@ -424,7 +424,7 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
         SandboxMode::ReadOnly => read_only.extend(also_write.iter().cloned()),
         _ => write.extend(also_write.iter().cloned()),
     }
-    // What the user names, too, is not what a variable alone does.
+    // Paths that the user names, too, are not named by a variable alone.
     variables.retain(|path| !read.contains(path) && !also_write.contains(path));
 
     for list in [
@@ -451,7 +451,7 @@ fn places_of_programs(world: &World<'_>, home: Option<&Path>) -> Vec<PathBuf> {
     let holds_home = |folder: &Path| holds(folder, home);
     let (mut places, programs) = (Vec::new(), (world.environment)("PATH").unwrap_or_default());
     for folder in std::env::split_paths(&programs).filter(|folder| is_plain(folder) && !holds_home(folder)) {
-        // What programs need of `~/.local` is named elsewhere; much else lies in its `share`.
+        // The parts of `~/.local` that programs need are named elsewhere; much else lies in its `share`.
         let is_local = |parent: &Path| home.is_some_and(|home| parent == home.join(".local"));
         if let Some(parent) = folder.parent().filter(|parent| !holds_home(parent) && !is_local(parent)) {
             places.extend(BESIDE_PROGRAMS.iter().map(|name| parent.join(name)));
@@ -484,8 +484,8 @@ fn each(path: PathBuf) -> Vec<PathBuf> {
     before.read_dir().into_iter().flatten().flatten().map(|entry| entry.path().join(behind)).collect()
 }
 
-/// What has credentials of a file, or of the files of a folder. What cannot be looked at, or is too much to be, may
-/// have some.
+/// Returns a file that has credentials, or the files of a folder that do. One that cannot be looked at, or is too much
+/// to be, may have some.
 fn with_credentials(path: PathBuf) -> Vec<PathBuf> {
     /// How many files of a folder are looked at, those nearest to its top first.
     const MOST_FILES: usize = 2048;
@@ -537,7 +537,7 @@ fn file_has_credentials(path: &Path, about: &Metadata, is_in_folder: bool) -> bo
     bytes.len() as u64 > MOST_BYTES || secrets::settings_hold_secret(&String::from_utf8_lossy(&bytes))
 }
 
-/// Whether a folder is the home folder, or holds it.
+/// True if a folder is the home folder, or holds it.
 pub(super) fn holds(folder: &Path, home: Option<&Path>) -> bool {
     home.is_some_and(|home| home.starts_with(folder))
 }

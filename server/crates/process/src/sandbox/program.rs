@@ -1,4 +1,4 @@
-//! What one program needs besides what its session's sandbox grants: a language server its own files and its caches.
+//! The grants that one program needs besides its session's sandbox: a language server its own files and its caches.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -41,11 +41,11 @@ impl Policy {
             let beside = folder.parent().filter(|beside| !holds(beside, home.as_deref()) && !is_local(beside));
             let beside = beside.into_iter().flat_map(|beside| BESIDE_PROGRAMS.iter().map(|name| beside.join(name)));
             read.extend(beside);
-            // What npm installs lies beside what needs it.
+            // Packages that npm installs lie beside what needs them.
             read.extend(packages_of(folder));
             read.extend((!holds(folder, home.as_deref())).then(|| folder.to_owned()));
         }
-        // What lies where commands write it has already, and a link there opens nothing.
+        // The program has already what lies where commands write, and a link there opens nothing.
         let links = Links::to(home.as_slice());
         let caches: Vec<PathBuf> = caches.iter().filter_map(|name| dirs.led_to(name, &links, &written)).collect();
         if self.mode == SandboxMode::WorkspaceWrite {

@@ -1,4 +1,4 @@
-//! Why a command failed, where the sandbox is the reason. What is not certain is not said.
+//! The reason why a command failed, if the sandbox is the reason. What is not certain is not said.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ const NAMED: usize = 3;
 /// So many lines are looked at, of the end, where errors are.
 const LINES: usize = 400;
 
-/// What a file that is refused shows as, in lower case.
+/// The words by which a refused file shows, in lower case.
 const REFUSED: &[&str] = &[
     "permission denied",
     "operation not permitted",
@@ -23,7 +23,7 @@ const REFUSED: &[&str] = &[
     "not readable",
 ];
 
-/// What a network that is off shows as, in lower case.
+/// The words by which a network that is off shows, in lower case.
 const OFFLINE: &[&str] = &[
     "could not resolve",
     "couldn't resolve",
@@ -38,7 +38,7 @@ const OFFLINE: &[&str] = &[
     "dns error",
 ];
 
-/// What a refused socket is told with, in lower case.
+/// The words by which a refused socket shows, in lower case.
 const SOCKET: &[&str] = &["socket", "connect", "network", "tcp", "udp", "bind", "listen", "ping", "icmp"];
 
 pub(super) fn explain(policy: &Policy, output: &str, folders: &[&Path]) -> Option<String> {
@@ -53,7 +53,7 @@ pub(super) fn explain(policy: &Policy, output: &str, folders: &[&Path]) -> Optio
     ))
 }
 
-/// What a policy has refused, as the output shows it.
+/// Returns what a policy has refused, as the output shows it.
 pub(super) fn reasons(policy: &Policy, output: &str, folders: &[&Path]) -> Vec<String> {
     let lines: Vec<String> = output.lines().rev().take(LINES).map(str::to_owned).collect();
     let mut reasons: Vec<String> = Vec::new();
@@ -81,7 +81,7 @@ pub(super) fn reasons(policy: &Policy, output: &str, folders: &[&Path]) -> Vec<S
     reasons
 }
 
-/// What else a line shows that the policy refuses.
+/// Returns what else a line shows that the policy refuses.
 fn of_line(policy: &Policy, lower: &str) -> Option<&'static str> {
     let is_refused = lower.contains("not permitted") || lower.contains("eperm") || lower.contains("os error 1)");
     if !policy.network
@@ -176,7 +176,7 @@ fn refused(policy: &Policy, name: &Name<'_>, folders: &[&Path]) -> Option<(PathB
     let (name, folders) = (&name, if name.is_absolute() { folders.get(..1)? } else { folders });
     folders.iter().find_map(|folder| {
         let path = super::resolved(&folder.join(name));
-        // What the user may not do at all is not the sandbox's doing.
+        // A file that the user may not use at all is not the sandbox's doing.
         let is_possible = |path: &Path, how| access(path, how).is_ok();
         if !path.exists() {
             if !is_certain {

@@ -1,7 +1,7 @@
-//! What git needs of repositories that the workspace's folders lie in or are work trees of.
+//! The paths that git needs of repositories that the workspace's folders lie in or are work trees of.
 //!
-//! What says where such a repository is comes with the folder, which may be a stranger's. So it is believed only where
-//! the repository says the same: what it says lies outside the folder, where the stranger has not written.
+//! The file that says where such a repository is comes with the folder, which may be a stranger's. So it is believed
+//! only if the repository says the same: what it says lies outside the folder, where the stranger has not written.
 
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,9 @@ use project::files::open;
 /// A repository's settings are hardly ever larger than this, in bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What git needs to work in these folders and does not lie in them: where a folder is a part of a repository, that
-/// one; where it is a work tree or a submodule, the repository that it belongs to, if that knows of it. Never a folder
-/// that holds one of the workspace's, or of those that are `kept`: the home folder and our own files. Blocks.
+/// Returns what git needs to work in these folders and does not lie in them: if a folder is a part of a repository,
+/// that one; if it is a work tree or a submodule, the repository that it belongs to, if that knows of it. Never a
+/// folder that holds one of the workspace's, or of those that are `kept`: the home folder and our own files. Blocks.
 pub fn repositories(folders: &[PathBuf], kept: &[PathBuf]) -> Vec<PathBuf> {
     let real = |paths: &[PathBuf]| paths.iter().filter_map(|path| path.canonicalize().ok()).collect::<Vec<_>>();
     let (folders, kept) = (real(folders), real(kept));
@@ -22,7 +22,7 @@ pub fn repositories(folders: &[PathBuf], kept: &[PathBuf]) -> Vec<PathBuf> {
     found
 }
 
-/// What git needs of the repository of one folder.
+/// Returns what git needs of the repository of one folder.
 fn of(folder: &Path, kept: &[PathBuf]) -> Vec<PathBuf> {
     let tops = folder.ancestors().map(|top| (top, top.join(".git")));
     let Some((top, git)) = tops.into_iter().find(|(_, git)| git.symlink_metadata().is_ok()) else {
@@ -76,7 +76,7 @@ fn work_tree(repository: &Path) -> Option<PathBuf> {
     repository.join(named?).canonicalize().ok()
 }
 
-/// What a file of git's names after some word, from its own folder.
+/// Returns the path that a file of git's names after some word, from its own folder.
 fn pointed_at(file: &Path, word: &str) -> Option<PathBuf> {
     let text = read(file)?;
     file.parent()?.join(text.strip_prefix(word)?.trim_end()).canonicalize().ok()

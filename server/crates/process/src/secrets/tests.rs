@@ -211,7 +211,7 @@ const EVERYDAY: &[(&str, &str)] = &[
     ("HOSTNAME", "build-01.example"),
 ];
 
-/// What builds, tests and tools are told by their environment.
+/// The variables by which builds, tests and tools get their settings.
 const HARMLESS: &[(&str, &str)] = &[
     ("PATH", "/usr/bin:/home/ada/sk-0123456789abcdefgh/bin"),
     ("HOME", "/home/ada"),

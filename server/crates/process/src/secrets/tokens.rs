@@ -1,4 +1,4 @@
-//! What tokens of known services look like, wherever they stand.
+//! The shapes of the tokens of known services, wherever they stand.
 
 /// How tokens of known services begin, and how many characters of a token follow at least.
 pub(super) const TOKENS: &[(&str, usize)] = &[
@@ -73,7 +73,7 @@ pub(super) const TOKENS: &[(&str, usize)] = &[
     // Facebook's.
     ("EAA", 40),
     ("SharedAccessSignature", 16),
-    // What signs an address of Azure's.
+    // The signature of an address of Azure's.
     ("sig=", 20),
 ];
 

@@ -1,5 +1,5 @@
-//! What real programs print when something fails, in the middle of a long output. The texts are what the programs wrote
-//! about small projects with mistakes made for it; only paths were changed.
+//! The output of real programs when something fails, in the middle of a long output. The texts are what the programs
+//! wrote about small projects with mistakes made for it; only paths were changed.
 
 use super::super::transcript::Transcript;
 

@@ -46,7 +46,7 @@ pub struct Job {
     pub(super) over: CancellationToken,
 }
 
-/// How a job is.
+/// The status of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobStatus {
     /// When its command began, in milliseconds since the Unix epoch; none before.
@@ -57,7 +57,7 @@ pub struct JobStatus {
     pub exit_code: Option<i32>,
     /// The offset of its first byte of output.
     pub start_offset: u64,
-    /// What shows that it is up, if anything does.
+    /// The line or the ports that show that it is up, if anything does.
     pub ready: Option<Ready>,
 }
 
@@ -92,18 +92,18 @@ impl Job {
         &self.shell
     }
 
-    /// How it is.
+    /// Returns its status.
     pub fn status(&self) -> JobStatus {
         self.events.status.borrow().clone()
     }
 
-    /// How it is, as that changes.
+    /// Returns a watch on its status.
     pub fn watch(&self) -> watch::Receiver<JobStatus> {
         self.events.status.subscribe()
     }
 
-    /// What it printed from an offset on, up to now. Where it was so much that what came first is no longer kept, its
-    /// very beginning is there all the same. Blocks shortly.
+    /// Returns what it printed from an offset on, up to now. If that was so much that what came first is no longer
+    /// kept, its very beginning is there all the same. Blocks shortly.
     pub fn read_on(&self, since: u64) -> Excerpt {
         let mut excerpt = self.shell.read_on(since);
         if excerpt.missing == 0 {
@@ -250,7 +250,7 @@ fn has_line(status: &JobStatus) -> bool {
     status.ready.as_ref().is_some_and(|ready| ready.line.is_some())
 }
 
-/// What becomes of a job, by what its shell says of its command.
+/// The record of what becomes of a job, by what its shell says of its command.
 pub(super) struct Events {
     outer: Arc<dyn Observer>,
     status: watch::Sender<JobStatus>,
@@ -258,7 +258,7 @@ pub(super) struct Events {
     begun: Mutex<Option<oneshot::Sender<Result<(), ShellError>>>>,
     /// The first bytes that it printed.
     head: Mutex<Vec<u8>>,
-    /// What the job's shell reads before its command begins.
+    /// The file that the job's shell reads before its command begins.
     handed_over: Mutex<Option<HandedOver>>,
 }
 
@@ -299,7 +299,7 @@ impl Events {
             let mut ready = status.ready.clone().unwrap_or_default();
             change(&mut ready);
             let ready = (ready != Ready::default()).then_some(ready);
-            // What ends closes its ports, which is no news.
+            // A command that ends closes its ports, which is no news.
             let is_news = status.started_at.is_some() && status.ended_at.is_none() && ready != status.ready;
             if is_news {
                 status.ready = ready;

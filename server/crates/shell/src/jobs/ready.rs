@@ -1,4 +1,4 @@
-//! What servers and watchers say when they are up.
+//! The lines that servers and watchers print when they are up.
 //!
 //! There is no agreed word, so this is a table of what common ones print. It errs to the side of saying nothing: a job
 //! whose line is not known is still found to be up by its ports, and a line that says so too early misleads.
@@ -58,7 +58,7 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
     Words { up: UP.iter().filter_map(|up| regex(up)).collect(), not_up: regex(NOT_UP), no_errors: regex(NO_ERRORS) }
 });
 
-/// What a line of plain text says, cut to a reasonable length, if it says that something is up.
+/// Returns what a line of plain text says, cut to a reasonable length, if it says that something is up.
 pub(super) fn line(text: &str) -> Option<String> {
     let text = text.trim();
     let shown = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or(text);

@@ -97,7 +97,7 @@ async fn a_job_begins_as_the_shell_is_then() {
     status(&job, "its end", |status| status.exit_code == Some(0)).await;
     let text = job.shell().read_on(0).text;
     assert!(text.contains("hello you\n") && text.contains("two words||in here\n"), "{text}");
-    // What the job does to itself is its own.
+    // Changes that the job makes to its own shell are its own.
     world.start("cd /; WORD=other; export WORD").await;
     assert_eq!(world.run("echo $WORD; basename \"$PWD\"").await, "two words\nin here\n");
     let left = std::fs::read_dir(std::env::temp_dir()).unwrap().filter(|entry| {

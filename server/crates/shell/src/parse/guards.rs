@@ -170,7 +170,7 @@ fn is_deceptive(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || (c.is_whitespace() && !c.is_ascii())
 }
 
-/// What lies between the leaves of the tree can only be space and continued lines.
+/// Checks that what lies between the leaves of the tree is only space and continued lines.
 fn blank(gap: &str) -> Result<(), Unclear> {
     if gap.replace("\\\n", "").chars().all(|c| matches!(c, ' ' | '\t' | '\n')) {
         return Ok(());

@@ -1,5 +1,5 @@
-//! What a loop's variable is in the rounds of a `for`: its body is listed once for each word that it goes through, with
-//! that word in the variable's place, where nothing else in the line can set the variable.
+//! The value of a loop's variable in the rounds of a `for`: its body is listed once for each word that it goes through,
+//! with that word in the variable's place, if nothing else in the line can set the variable.
 
 use permission::Word;
 use tree_sitter::Node;
@@ -10,15 +10,15 @@ use super::{Unclear, Walk, children};
 /// A line's loops go through so many rounds at most; where they would go through more, a variable's value is not known.
 const MOST: usize = 64;
 
-/// What loops put in the place of their variables comes to so many bytes at most: within each other they could make a
-/// short line grow without an end.
+/// The most that loops put in the place of their variables, in bytes: within each other they could make a short line
+/// grow without an end.
 const MOST_BYTES: usize = 256 << 10;
 
 /// Programs that take no word after `--` for an option.
 const END_OPTIONS: &[&str] =
     &["cat", "du", "file", "grep", "head", "ls", "md5sum", "nl", "sha256sum", "sort", "stat", "tail", "wc"];
 
-/// What stands for the variables that a `read` sets: what a command prints that is judged where it stands.
+/// The stand-in for the variables that a `read` sets: what a command prints that is judged where it stands.
 const READ: &str = "$(what is read)";
 
 /// A loop that is gone through.

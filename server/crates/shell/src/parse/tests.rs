@@ -597,7 +597,7 @@ fn part() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What bash itself tries to run of a line, where every program is missing; none if it finds no way to run it.
+/// Returns what bash itself tries to run of a line if every program is missing; none if it finds no way to run it.
 fn run_by_bash(line: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let script = "command_not_found_handle() { printf '%s\\0' \"$1\" >&9; return 127; }\n\

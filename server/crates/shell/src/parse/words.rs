@@ -1,4 +1,4 @@
-//! What a word of the shell will be when the command runs, as far as that can be known before.
+//! The value of a word of the shell when the command runs, as far as that can be known before.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -132,7 +132,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// What can stand in `${ … }` and in here-documents.
+    /// Walks what can stand in `${ … }` and in here-documents.
     pub(super) fn expansions(&mut self, node: Node<'_>) -> Result<(), Unclear> {
         self.deeper(|walk| {
             for child in children(node) {

@@ -1,10 +1,10 @@
-//! What a command runs in truth: some programs and builtins run what their arguments say.
+//! The command that runs in truth: some programs and builtins run what their arguments say.
 
 use permission::{Redirect, SimpleCommand, Word};
 
 use super::{Unclear, guards};
 
-/// What a command runs.
+/// The commands or the line that a command runs.
 pub(super) enum Runs {
     /// The command itself.
     Itself(SimpleCommand),
@@ -115,7 +115,7 @@ const WRAPPERS: &[Wrapper] = &[
     },
 ];
 
-/// What a command runs.
+/// Takes the wrappers off a command: returns what it runs.
 pub(super) fn unwrap(command: SimpleCommand) -> Result<Runs, Unclear> {
     let name = match command.words.first() {
         None => return Ok(Runs::Itself(command)),
@@ -176,8 +176,8 @@ fn wrapped(wrapper: &Wrapper, mut command: SimpleCommand) -> Result<Runs, Unclea
     let Options { end: mut start, replaced, appends, unsets, read } = options(wrapper, &command.words)?;
     let read = read.into_iter().map(|file| Redirect { writes: false, target: Word::Known(file) });
     command.redirects.extend(read);
-    // What is taken away may be what keeps the command from running programs of a repository's, so it counts itself,
-    // too. A lone `-` takes all.
+    // The variables taken away may be what keeps the command from running programs of a repository's, so it counts
+    // itself, too. A lone `-` takes all.
     let is_dash = |word: &Word| matches!(word, Word::Known(text) if text == "-");
     let takes_all = wrapper.name == "env" && command.words.get(start).is_some_and(is_dash);
     start += usize::from(takes_all);
@@ -231,7 +231,7 @@ pub(super) fn is_variable(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// What the options before a wrapped command say.
+/// The options before a wrapped command, as they are read.
 struct Options {
     /// Where they end.
     end: usize,

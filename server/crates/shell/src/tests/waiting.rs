@@ -42,7 +42,7 @@ impl Fixture {
     }
 }
 
-/// What is asked, as it is looked at now.
+/// The question, as it is looked at now.
 fn now<'a>(shell: &Shell, seen: Option<&'a str>) -> Asked<'a> {
     Asked { typed: shell.typed(), seen }
 }

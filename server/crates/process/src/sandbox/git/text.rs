@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// What stands in a file of settings.
+/// An item of a file of settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Item {
     /// The header of a section, as it stands between the brackets.
@@ -11,7 +11,7 @@ pub(super) enum Item {
     Setting(String, Option<String>),
 }
 
-/// What stands in a text, up to what git would stop at.
+/// Returns the items of a text, up to what git would stop at.
 pub(super) fn parsed(text: &str) -> Vec<Item> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     let (mut rest, mut items) = (text.as_str(), Vec::new());

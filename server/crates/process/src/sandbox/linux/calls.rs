@@ -9,19 +9,19 @@ use seccompiler::{
     TargetArch, sock_filter,
 };
 
-/// Which calls fail: with "operation not permitted", and some as if the kernel did not know them.
+/// Builds the filter of calls that fail: with "operation not permitted", and some as if the kernel did not know them.
 pub(super) fn filter(network: bool) -> Result<BpfProgram, Box<dyn Error>> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = DENIED.iter().map(|call| (*call, Vec::new())).collect();
     // Typing for the user, into any terminal as root.
     let typing = [libc::TIOCSTI, libc::TIOCLINUX].map(|request| when(&[is(1, request as u32)]));
     rules.insert(libc::SYS_ioctl, typing.into_iter().collect::<Result<_, _>>()?);
 
-    // What acts on the process that the first argument names, or on the caller itself where that is 0. An id is refused
-    // also where it is the caller's own, since a filter does not know it.
+    // The calls that act on the process that the first argument names, or on the caller itself if that is 0. An id is
+    // refused also if it is the caller's own, since a filter does not know it.
     for call in OF_A_PROCESS {
         rules.insert(*call, vec![when(&[is_not(0, 0)])?]);
     }
-    // What acts on the process, group or user that the first argument tells apart and the second one names.
+    // The calls that act on the process, group or user that the first argument tells apart and the second one names.
     for (call, process) in [(libc::SYS_setpriority, PRIO_PROCESS), (libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS)] {
         rules.insert(call, vec![when(&[is_not(0, process)])?, when(&[is_not(1, 0)])?]);
     }
@@ -211,7 +211,7 @@ const DENIED: &[i64] = &[
     libc::SYS_process_madvise,
     libc::SYS_process_mrelease,
     libc::SYS_kcmp,
-    // What processes of a user share by number or by a name that is no path: whoever has it, Landlock does not ask.
+    // Objects of a user's processes, shared by number or a name that is no path: whoever has it, Landlock does not ask.
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,

@@ -1,5 +1,5 @@
-//! What is known only to read, held against the real programs: no program of `awk` or `jq` that runs unasked writes,
-//! runs another or tells of the environment, and a loop's words are those that bash gives.
+//! The commands that are known only to read, held against the real programs: no program of `awk` or `jq` that runs
+//! unasked writes, runs another or tells of the environment, and a loop's words are those that bash gives.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,7 +11,7 @@ use proptest::sample::select;
 
 use super::*;
 
-/// What no program may tell.
+/// The value that no program may print.
 const SECRET: &str = "ghp_not_to_be_told";
 
 fn runs_unasked(line: &str, folder: &Path) -> bool {
@@ -32,7 +32,7 @@ fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
     (done.status.code() != Some(127)).then_some(done)
 }
 
-/// What may be called `awk`, each with the words that run it.
+/// The programs that may be called `awk`, each with the words that run it.
 const AWKS: &[&[&str]] = &[&["mawk"], &["gawk"], &["busybox", "awk"], &["original-awk"]];
 
 const JQ: &[&[&str]] = &[&["jq"]];
@@ -104,7 +104,7 @@ fn the_programs_that_are_tried_do_run() {
     }
 }
 
-/// What is there is looked for once, not for each program that is tried.
+/// The `awk`s that are there, looked for once and not for each program that is tried.
 static AWK: LazyLock<Vec<&[&str]>> = LazyLock::new(|| installed(AWKS));
 static JQS: LazyLock<Vec<&[&str]>> = LazyLock::new(|| installed(JQ));
 

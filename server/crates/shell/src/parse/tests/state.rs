@@ -1,4 +1,4 @@
-//! What a line that is allowed by itself leaves behind in the shell, which goes on living: nothing but its folder.
+//! The state left in the shell, which goes on living, by a line that is allowed automatically: nothing but its folder.
 
 use std::path::Path;
 
@@ -54,8 +54,8 @@ fn may_change(setting: &str) -> bool {
     of_bash.contains(&name) || harmless.contains(&name) || (name.len() == 1 && name.as_bytes()[0].is_ascii_lowercase())
 }
 
-/// What a line changes of a bash that runs it, and the files it makes; none if that bash does not come to its end. The
-/// bash stands in a folder whose files have hostile names, and its variables and arguments are hostile too.
+/// Returns what a line changes of a bash that runs it, and the files it makes; none if that bash does not come to its
+/// end. The bash stands in a folder whose files have hostile names, and its variables and arguments are hostile too.
 fn changed_by_bash(line: &str) -> Option<Vec<String>> {
     const SCRIPT: &str = r#"
         state() { builtin declare -p; builtin declare -f; builtin alias; builtin trap -p; builtin shopt; builtin set -o; }
@@ -98,7 +98,7 @@ fn changed_by_bash(line: &str) -> Option<Vec<String>> {
             let gone = before.iter().filter(|setting| !after.contains(setting));
             changed.extend(added.chain(gone).filter(|setting| !may_change(setting)).map(|text| (*text).to_owned()));
         }
-        // The line ended its bash. What it made before that still counts.
+        // The line ended its bash. The changes that it made before that still count.
         _ if changed.is_empty() => return None,
         _ => {}
     }
@@ -149,7 +149,7 @@ fn a_line_that_changes_the_shell_is_asked() {
         "PATH[0]=made",
         "LANG[PATH=1]=made",
         "wait -p PATH",
-        // What names mean.
+        // Changes to the meaning of names.
         "command() { :; }",
         "cargo() { :; }",
         "function ls { :; }",
@@ -172,7 +172,7 @@ fn a_line_that_changes_the_shell_is_asked() {
         "umask 0",
         "exit",
         "return",
-        // What runs is not what is written.
+        // Lines that do not run what is written.
         "for x in '1 touch made'; do nice -n $x ls; done",
         "for x in '1 touch made'; do timeout -k $x 5 ls; done",
         "for x in '1 touch made'; do timeout -- $x ls; done",

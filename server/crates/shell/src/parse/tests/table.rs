@@ -496,7 +496,7 @@ proptest! {
         }
     }
 
-    /// What runs unasked makes nothing beside it run unasked.
+    /// A line that runs unasked makes nothing beside it run unasked.
     #[test]
     fn no_nasty_line_hides_behind_an_allowed_one(
         good in select(lines("benign.jsonl")),
@@ -504,7 +504,7 @@ proptest! {
         joint in select(vec!["; ", " && ", " || ", " | ", "\n", " & "]),
         first in any::<bool>(),
     ) {
-        // What follows a comment on its line is no command.
+        // Text after a comment on its line is no command.
         prop_assume!(!good.contains('#') && !bad.contains('#') && !bad.contains("<<") && !good.ends_with('\\'));
         let joined = if first { format!("{bad}{joint}{good}") } else { format!("{good}{joint}{bad}") };
         prop_assert!(!passes(&joined), "{joined}");
