@@ -26,13 +26,13 @@ use crate::tags;
 /// A slash command.
 #[derive(Clone, Debug)]
 pub struct Command {
-    /// How it is written and described.
+    /// Its syntax and description.
     pub definition: Definition,
     /// Its consequences.
     pub does: Does,
 }
 
-/// How a slash command is written, for the parser, help and completion.
+/// The syntax of a slash command, for the parser, help and completion.
 #[derive(Clone, Debug)]
 pub struct Definition {
     /// Its name, without the slash: letters, digits, `-`, `_` and `.`.

@@ -64,21 +64,21 @@ pub(crate) struct Gate {
     pub(crate) file_mark: Option<Arc<str>>,
 }
 
-/// How a call ended. Its event is recorded.
+/// The end of a call. Its event is recorded.
 pub(crate) struct Ended {
     /// The event that says so.
     pub(crate) event: Event,
-    /// What was not done because it was denied or rejected, in words.
+    /// The things that were not done because they were denied or rejected, in words.
     pub(crate) refused: Option<String>,
 }
 
-/// What can be said of a call before anything is asked or done.
+/// The description of a call before anything is asked or done.
 pub(crate) struct Checked {
     began: Instant,
     described: Result<Description, Outcome>,
 }
 
-/// What a call came to, on any way.
+/// The outcome of a call, on any way.
 #[derive(Default)]
 struct Outcome {
     text: String,
@@ -126,7 +126,7 @@ impl Gate {
         self.tool(&toolset::meant(call).name).is_none_or(|tool| tool.access() == Access::Read)
     }
 
-    /// What can be said of a call before anything is asked or done. Ends in time when the turn is cancelled.
+    /// Describes a call before anything is asked or done. Ends in time when the turn is cancelled.
     pub(crate) async fn check(&self, call: &OpenCall) -> Checked {
         let began = Instant::now();
         let call = &*toolset::meant(call);
@@ -195,8 +195,8 @@ impl Gate {
         self.tool(name).filter(|tool| tool.access() != Access::Read && offers(self.mode, tool.access()))
     }
 
-    /// Which files may be looked at for a call of a tool that still arrives: those that it may edit, and the model
-    /// read, without a question.
+    /// Returns a check of the files that may be looked at for a call of a tool that still arrives: those that it may
+    /// edit, and the model read, without a question.
     pub(crate) fn may_look(&self, tool: &str) -> Arc<MayLook> {
         let (rules, folders) = (self.session.rules(), Arc::clone(&self.folders));
         let surroundings = self.session.surroundings();
@@ -253,7 +253,7 @@ impl Gate {
         Ended { event, refused: outcome.refused }
     }
 
-    /// What a call would do, or why it is stopped at once.
+    /// Describes what a call would do, or why it is stopped at once.
     async fn described(&self, call: &OpenCall, tool: Option<&Arc<dyn Tool>>) -> Result<Description, Outcome> {
         let Some(tool) = tool else {
             if self.offered.iter().any(|spec| spec.name == call.name && spec.name != toolset::CALL) {
@@ -318,13 +318,13 @@ impl Gate {
         };
         let executes = acts(tool.access());
         if executes {
-            // What only goes on sees no more of the disk than before.
+            // A command that only goes on sees no more of the disk than before.
             if matches!(description.action, Action::Execute { .. })
                 && let Err(outcome) = self.settle(call, &description, only_reads, &mut remarks).await
             {
                 return outcome;
             }
-            // What may have effects is known to have begun, whatever happens next: see `Turn::take_up`.
+            // A call that may have effects is known to have begun, whatever happens next: see `Turn::take_up`.
             if with_grace(&self.cancel, self.session.stored()).await.is_none() {
                 return Outcome::cancelled();
             }
@@ -379,7 +379,7 @@ impl Gate {
         ToolPoint { turn, call: &call.id, tool: &call.name, access, input: &call.input, description }
     }
 
-    /// What a tool gave, and what became of the edits it plans.
+    /// Makes the outcome of a tool's output, with what became of the edits it plans.
     async fn take(
         &self,
         call: &OpenCall,

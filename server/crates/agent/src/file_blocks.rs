@@ -54,10 +54,10 @@ const DISTINCTIVE: usize = 8;
 /// A last line that is longer, in bytes, and not whole, is kept as it is; a shorter one is asked for again.
 const LONGEST_LINE: usize = 4_000;
 
-/// How they end for the rest of a file that never began, and for the beginning of one whose rest is due.
+/// The endings for the rest of a file that never began, and for the beginning of one whose rest is due.
 const NO_BEGINNING: &str = "-rest";
 const BEGUN_ANEW: &str = "-anew";
-/// How they end for the rest of a file that says again what came before, and for a file of unknown end.
+/// The endings for the rest of a file that says again what came before, and for a file of unknown end.
 const SAID_AGAIN: &str = "-again";
 const UNCLEAR: &str = "-unclear";
 
@@ -154,8 +154,8 @@ pub(crate) fn is_worth_keeping(content: &[AssistantBlock], mark: &str) -> bool {
     made.iter().any(|block| matches!(block, AssistantBlock::ToolCall { id, .. } if is_block(id)))
 }
 
-/// What the model is told with the result of a call that was the beginning of a file; none for any other call. It goes
-/// into the log, and so says nothing of the mark.
+/// Returns the words for the model in the result of a call that was the beginning of a file; none for any other call.
+/// They go into the log, and so say nothing of the mark.
 pub(crate) fn go_on(call: &OpenCall) -> Option<String> {
     let cuts = cuts(&call.id)?;
     let (path, content) = (field(&call.input, "path")?, field(&call.input, "content")?);
@@ -180,7 +180,7 @@ pub(crate) fn given_up(call: &OpenCall) -> Option<&str> {
     field(&call.input, "path").filter(|_| !is_continued(content, cuts))
 }
 
-/// What is said of a call that was the rest of a file and comes to nothing, since all had come; it is not made.
+/// Returns the words about a call that was the rest of a file and comes to nothing, since all had come; it is not made.
 pub(crate) fn nothing_more(call: &OpenCall) -> Option<String> {
     let is_rest = is_block(&call.id) && !is_cut(&call.id) && !is_refused(&call.id) && call.name == APPEND;
     let path = field(&call.input, "path").filter(|_| is_rest && field(&call.input, "content") == Some(""))?;
@@ -229,7 +229,7 @@ struct File {
 }
 
 impl File {
-    /// What becomes of it where it breaks off: a call for its whole lines, if there are any.
+    /// Ends it where it breaks off: as a call for its whole lines, if there are any.
     fn cut(mut self, id: &ToolCallId, messages: &[Arc<Message>], made: &[AssistantBlock]) -> Option<AssistantBlock> {
         let whole = whole_lines(&self.content).len();
         if whole == 0 {
@@ -268,9 +268,9 @@ impl File {
     }
 }
 
-/// What has come of a file whose rest is due.
+/// The part that has come of a file whose rest is due.
 struct Beginning {
-    /// What came last of it.
+    /// The content that came last.
     content: String,
     /// How many lines there are.
     lines: usize,
@@ -378,7 +378,7 @@ fn count(content: &str) -> usize {
     content.matches('\n').count()
 }
 
-/// What of a file that broke off is kept: its whole lines, or all of it where the last line is long.
+/// Returns the part that is kept of a file that broke off: its whole lines, or all of it if the last line is long.
 fn whole_lines(content: &str) -> &str {
     let end = content.rfind('\n').map_or(0, |at| at + 1);
     if content.len() - end > LONGEST_LINE { content } else { content.get(..end).unwrap_or_default() }
@@ -467,7 +467,7 @@ mod tests {
             } else {
                 prop_assert_eq!(without_repetition(&above, &with_more), Some(with_more.as_str()), "it may be meant");
             }
-            // What stands further up, and then goes on otherwise.
+            // Lines that stand further up, and then go on otherwise.
             let other = lines[from..at - usize::from(from < at)].concat() + "another line\n" + &below;
             if let Some(first) = lines[from..at - usize::from(from < at)].get(..FEW_LINES)
                 && first.iter().any(|line| line.chars().any(char::is_alphanumeric))

@@ -1,10 +1,10 @@
-//! What the model sees of a session: its conversation, as a fold of the session's events.
+//! The session as the model sees it: its conversation, as a fold of the session's events.
 //!
 //! The same events give equal messages, whether they are applied one by one by the running turn or read from the
 //! store after a crash, and whether streamed deltas were merged or not. What the vendors ask of a conversation holds
 //! after *every* event:
 //!
-//! - every tool call has exactly one result, in the message right after it, in the order of the calls; where none
+//! - every tool call has exactly one result, in the message right after it, in the order of the calls; if none
 //!   came (yet), one that says so stands in;
 //! - nothing stands between a call and its result: words of the user and notes wait for the round's end;
 //! - no message and no text in one is empty.
@@ -27,9 +27,9 @@ use serde_json::Value;
 
 use crate::tags;
 
-/// What the model reads in place of a result of a call that was not begun.
+/// The text that the model reads in place of a result of a call that was not begun.
 pub const NOT_BEGUN: &str = "interrupted: the server ended before the call began; nothing was done";
-/// What the model reads in place of a result that was trimmed.
+/// The text that the model reads in place of a result that was trimmed.
 pub const TRIMMED: &str = "[removed to make room in the context; call the tool again if this is still needed]";
 
 /// A conversation as the model sees it.
@@ -40,9 +40,9 @@ pub struct History {
     streaming: Option<(MessageId, String)>,
     /// The calls of the last assistant message, while one of them has no result.
     round: Option<Round>,
-    /// What was said meanwhile; follows when round or stream is over.
+    /// The messages that were said in the meantime; they follow when round or stream is over.
     waiting: Vec<Arc<Message>>,
-    /// In which message the result of a call stands.
+    /// The index of the message in which the result of a call stands.
     results: HashMap<ToolCallId, usize>,
     /// Every call ever made.
     calls: HashSet<ToolCallId>,
@@ -50,8 +50,8 @@ pub struct History {
     commands: HashMap<ToolCallId, String>,
     /// True if a turn runs.
     in_turn: bool,
-    /// What the user's own commands came to while a turn runs, as it was not said to the turn. A turn that is at work
-    /// does not see what is added to the session's history; it is told by a note, or else they follow when it has
+    /// The results of the user's own commands while a turn runs, as they were not said to the turn. A turn that is at
+    /// work does not see what is added to the session's history; it is told by a note, or else they follow when it has
     /// ended.
     untold: Vec<String>,
 }
@@ -145,7 +145,7 @@ impl History {
                 self.result(result);
             }
             Event::ContextTrimmed { tool_call_ids, .. } => tool_call_ids.iter().for_each(|id| self.trim(id)),
-            // What was streamed of an answer that was cancelled, or cut off with the server, stays said.
+            // The streamed part of an answer that was cancelled, or cut off with the server, stays said.
             Event::TurnEnded { .. } => {
                 self.settle_stream();
                 self.in_turn = false;
@@ -167,7 +167,8 @@ impl History {
         messages
     }
 
-    /// What the user's own commands came to while the turn runs, in words that it has yet to be told by a note.
+    /// Returns the results of the user's own commands while the turn runs, in words that it has yet to be told by a
+    /// note.
     pub fn untold_commands(&self) -> &[String] {
         &self.untold
     }

@@ -11,7 +11,7 @@ use protocol::mode::{Mode, Runs};
 
 use crate::tags;
 
-/// What a system prompt is made from. Equal values give equal prompts, so that the vendors' caches hit.
+/// The parts that a system prompt is made from. Equal values give equal prompts, so that the vendors' caches hit.
 #[derive(Clone, Debug)]
 pub struct PromptParts<'a> {
     /// The tools that are offered ([`crate::toolset::ToolSet::offered`]).
@@ -23,7 +23,7 @@ pub struct PromptParts<'a> {
     /// The mark of files in the answer's text, where they are taken ([`crate::file_blocks`]). A session's stays the
     /// same.
     pub file_blocks: Option<&'a str>,
-    /// What others add, in this order, after all else.
+    /// The sections that others add, in this order, after all else.
     pub sections: &'a [Section],
 }
 
@@ -32,7 +32,7 @@ pub struct PromptParts<'a> {
 pub struct Section {
     /// Its name, of small letters and `_`.
     pub name: &'static str,
-    /// What it says. A blank one is left out; one over 60,000 bytes is cut off, and says so.
+    /// The text. A blank one is left out; one over 60,000 bytes is cut off, and says so.
     pub text: String,
     /// The line that tells the model what the text is and how far it binds; may be empty.
     pub preface: &'static str,
@@ -102,7 +102,7 @@ pub fn system(parts: &PromptParts<'_>) -> Arc<str> {
     Arc::from(sections.collect::<Vec<_>>().join("\n"))
 }
 
-/// What the model can do.
+/// The abilities of the model.
 struct Active<'a> {
     tools: &'a [ToolSpec],
     mode: Mode,

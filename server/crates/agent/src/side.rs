@@ -14,14 +14,14 @@ use tokio_util::sync::CancellationToken;
 
 use ports::model::{Message, Model, ModelError, ModelEvent, Request, Stop, UserBlock, cost};
 
-/// What is asked.
+/// A side request.
 #[derive(Clone, Debug)]
 pub struct SideRequest {
-    /// What for.
+    /// The purpose.
     pub role: SideRole,
-    /// What the model is told first.
+    /// The text that the model is told first.
     pub system: Arc<str>,
-    /// What it is asked.
+    /// The question.
     pub prompt: String,
     /// The longest answer, in tokens.
     pub max_output_tokens: u64,
@@ -31,7 +31,7 @@ pub struct SideRequest {
     pub cancel: CancellationToken,
 }
 
-/// What it came to.
+/// The result of a side request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SideAnswer {
     /// The model's text, without blanks around it.

@@ -1,9 +1,9 @@
 //! A session's tools, which may come and go while a turn runs.
 //!
-//! What the model is offered stays as it was when it was first asked, since the vendors' caches hold a request by its
-//! beginning, where the tools stand. A tool that comes later is told of in a note, at the conversation's end, and
-//! called by way of [`CALL`], which is offered only in a session whose tools can change. A tool that goes stays
-//! offered; a call of it says that it is gone.
+//! The tools that the model is offered stay as they were when it was first asked, since the vendors' caches hold a
+//! request by its beginning, where the tools stand. A tool that comes later is told of in a note, at the
+//! conversation's end, and called by way of [`CALL`], which is offered only in a session whose tools can change. A
+//! tool that goes stays offered; a call of it says that it is gone.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -94,8 +94,8 @@ impl ToolSet {
         specs
     }
 
-    /// What changed since the model was last told, in words for it; none if nothing did. Tools that the mode does not
-    /// have are no news until another has them.
+    /// Returns the changes since the model was last told, in words for it; none if there were none. Tools that the
+    /// mode does not have are no news until another has them.
     pub fn news(&self, mode: Mode) -> Option<String> {
         let mut set = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let offered: BTreeSet<String> = set.offered.iter().flat_map(|tools| tools.iter()).map(name).collect();

@@ -110,18 +110,19 @@ impl Default for Limits {
     }
 }
 
-/// How a turn ended. The same is in the event [`TurnEnded`](protocol::Event::TurnEnded), which [`run`] has recorded.
+/// The end of a turn. The same is in the event [`TurnEnded`](protocol::Event::TurnEnded), which [`run`] has recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnOutcome {
     /// Why.
     pub stop: StopReason,
-    /// What failed, and what to do.
+    /// The failure, and what to do.
     pub error: Option<String>,
-    /// What all requests used.
+    /// The usage of all requests.
     pub usage: Usage,
-    /// What they cost in US dollars; none if a price is unknown.
+    /// Their cost in US dollars; none if a price is unknown.
     pub cost: Option<f64>,
-    /// What was not done because it was denied or rejected, in words; `exec` ends with code 3 if there is any.
+    /// The things that were not done because they were denied or rejected, in words; `exec` ends with code 3 if there
+    /// are any.
     pub refused: Vec<String>,
 }
 
@@ -191,9 +192,9 @@ struct Turn {
     messages: u32,
     /// The requests in a row that failed, or whose answer broke off.
     failures: Failures,
-    /// What is due before the next request, since the last answer broke off.
+    /// The action that is due before the next request, since the last answer broke off.
     broken_off: Option<BrokenOff>,
-    /// What the model is to be told with the next request.
+    /// The text that the model is to be told with the next request.
     untold: Option<String>,
     /// How often an answer that calls nothing was gone on with to tell the model of files that were not taken.
     reminded: u32,
@@ -208,7 +209,7 @@ struct Turn {
     refused: Vec<String>,
 }
 
-/// How a turn ends.
+/// The end of a turn.
 struct End {
     stop: StopReason,
     error: Option<String>,
@@ -349,7 +350,7 @@ impl Turn {
     /// Hears what was said to the turn. Whether there was a word of the user's, which wants an answer; a note without
     /// one, such as that an edit was accepted, can wait for the next prompt.
     async fn hear(&mut self) -> bool {
-        // What the session hands over it has recorded, so a cancel does not tear this off.
+        // The session has recorded what it hands over, so a cancel does not tear this off.
         let session = Arc::clone(&self.gate.session);
         let heard = at_any_rate(&self.gate.cancel, session.interjections()).await.unwrap_or_default();
         let wants_answer = |said: &Interjection| {

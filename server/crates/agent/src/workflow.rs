@@ -14,7 +14,7 @@ use crate::commands::Commands;
 const MOST_PROBLEMS: usize = 20;
 const LONGEST_PROBLEM: usize = 2000;
 
-/// What is to be done at a place.
+/// The work to be done at a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Workflow {
     /// Whatever the user is about to ask.
@@ -33,16 +33,16 @@ pub enum Workflow {
     Update,
 }
 
-/// What a workflow is about.
+/// The subject of a workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
     /// The document.
     pub uri: String,
     /// The lines; none for all of it.
     pub range: Option<Range>,
-    /// What these lines are, if that has a name.
+    /// The name of these lines, if they have one.
     pub name: Option<String>,
-    /// What is reported there.
+    /// The problems that are reported there.
     pub problems: Vec<Problem>,
 }
 
@@ -51,11 +51,11 @@ pub struct Subject {
 pub struct Problem {
     /// Its line, from 0.
     pub line: u32,
-    /// What is said.
+    /// The message.
     pub message: String,
     /// Who says so.
     pub source: Option<String>,
-    /// What they call it.
+    /// Their name for it.
     pub code: Option<String>,
 }
 
@@ -122,7 +122,7 @@ impl Workflow {
     }
 }
 
-/// What to try at a file of a workspace: how each is called, and its prompt.
+/// Returns the prompts to try at a file of a workspace: how each is called, and its prompt.
 pub fn at_file(uri: &str, name: &str, is_program: bool) -> [(String, Vec<PromptBlock>); 3] {
     let subject = Subject { uri: uri.to_owned(), range: None, name: None, problems: Vec::new() };
     let last = if is_program {
@@ -138,7 +138,7 @@ pub fn at_file(uri: &str, name: &str, is_program: bool) -> [(String, Vec<PromptB
     all.map(|(workflow, title)| (title, workflow.prompt(&subject)))
 }
 
-/// What to try where no file is open: how each is called, and its prompt.
+/// Returns the prompts to try if no file is open: how each is called, and its prompt.
 pub fn in_project() -> [(String, Vec<PromptBlock>); 3] {
     let all = [
         (

@@ -34,7 +34,7 @@ pub use notebook::{CellEdit, CellKind, NotebookError, edit_cell};
 pub struct Edited {
     /// The new text.
     pub text: String,
-    /// How the place was found.
+    /// The pass that found the place.
     pub pass: Pass,
 }
 
@@ -97,7 +97,7 @@ pub fn may_replace(text: &str, old: &str) -> Result<(), EditError> {
     Ok(())
 }
 
-/// What [`replace`] would have been given by one who copies exactly, to make `after` of `before` in one place: whole
+/// Returns the old and new text with which [`replace`] makes `after` of `before` in one place, copied exactly: whole
 /// lines, as few as can be. None if a few lines do not tell the place.
 pub fn exactly(before: &str, after: &str) -> Option<(String, String)> {
     const MOST_WIDENED: usize = 20;
@@ -218,7 +218,7 @@ pub enum EditError {
         found: usize,
         /// How often it should.
         expected: usize,
-        /// How it was found.
+        /// The pass that found it.
         pass: Pass,
         /// Where; the first ten.
         candidates: Vec<Candidate>,
@@ -242,9 +242,9 @@ pub enum EditError {
     Uncertain {
         /// The line, from 1.
         line: usize,
-        /// How it was found.
+        /// The pass that found it.
         pass: Pass,
-        /// What is not certain.
+        /// The uncertainty.
         reason: Uncertain,
     },
 }

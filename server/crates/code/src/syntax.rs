@@ -326,7 +326,7 @@ impl Parsed {
         self.tree.root_node()
     }
 
-    /// What is in another language, in order.
+    /// Returns the parts in another language, in order.
     pub(crate) fn embedded(&self) -> &[Embedded] {
         &self.embedded
     }
@@ -352,7 +352,7 @@ impl Parsed {
         lines
     }
 
-    /// What stands at these bytes.
+    /// Returns the text at these bytes.
     pub(crate) fn slice(&self, range: Range<usize>) -> &str {
         self.text.get(range).unwrap_or_default()
     }
@@ -382,8 +382,8 @@ fn parse(
     let mut in_time =
         |_: &_| if Instant::now() < deadline { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
     let options = ParseOptions::new().progress_callback(&mut in_time);
-    // How far the parser reads between two calls of that is for the grammar to say, and may be to the end each time.
-    // What is read too late is cut short, and no tree is made of it.
+    // The grammar decides how far the parser reads between two calls of that, and it may be to the end each time. Text
+    // that is read too late is cut short, and no tree is made of it.
     let mut is_cut = false;
     let mut read = |at: usize, _| {
         let rest = text.as_bytes().get(at..).unwrap_or_default();
@@ -439,9 +439,10 @@ fn is_verbatim(kind: &str) -> bool {
 /// A walk over a tree from the top down, without recursion.
 pub(crate) struct Walk<'t> {
     cursor: TreeCursor<'t>,
-    /// What the node is in, outermost first. To ask a node for its parent takes the longer the deeper it lies.
+    /// The nodes that the node is in, outermost first. To ask a node for its parent takes the longer the deeper it
+    /// lies.
     around: Vec<Node<'t>>,
-    /// What stands beside each of these and beside the node, before it. To ask for a sibling takes the longer the more
+    /// The nodes beside each of these and beside the node, before it. To ask for a sibling takes the longer the more
     /// there are.
     before: Vec<Vec<Node<'t>>>,
     is_done: bool,
@@ -463,12 +464,13 @@ impl<'t> Walk<'t> {
         self.around.len()
     }
 
-    /// What the node it stands at is in, outermost first, up to the node that the walk is over.
+    /// Returns the nodes that the current node is in, outermost first, up to the node that the walk is over.
     pub(crate) fn around(&self) -> &[Node<'t>] {
         &self.around
     }
 
-    /// What stands before each node that it is in, and before the node itself, outermost first; in order.
+    /// Returns the nodes before each node that the current one is in, and before the current one itself, outermost
+    /// first; in order.
     pub(crate) fn before(&self) -> &[Vec<Node<'t>>] {
         &self.before
     }

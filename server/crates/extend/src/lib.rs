@@ -1,4 +1,4 @@
-//! What users add to Azimuth, in files of their own.
+//! The additions of users to Azimuth, in files of their own.
 //!
 //! Everything here reads through [`project`], so that unsaved text counts and no link leads out of the project, and
 //! nothing here runs anything.

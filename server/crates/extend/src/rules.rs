@@ -35,7 +35,7 @@ pub const MAX_READ_BYTES: u64 = 1 << 20;
 /// How many problems are told one by one; the rest are counted.
 const MAX_PROBLEMS: usize = 3;
 
-/// What stands at the end of a text that was cut off.
+/// The mark at the end of a text that was cut off.
 const TRUNCATED: &str = "\n[truncated]";
 
 /// The rules of a workspace.
@@ -43,8 +43,8 @@ const TRUNCATED: &str = "\n[truncated]";
 pub struct Rules {
     /// The texts, those of the first folder first; never empty ones. The same text is there once.
     pub blocks: Vec<Block>,
-    /// What could not be read and why, in words for the user: the first few, and how many more. Never a reason not to
-    /// go on.
+    /// The rules that could not be read and why, in words for the user: the first few, and how many more. Never a
+    /// reason not to go on.
     pub problems: Vec<String>,
 }
 
@@ -96,7 +96,7 @@ impl Loading<'_> {
         self.find_cursor(&folder, &mut found, &mut 0);
         let (mut text, mut read) = (String::new(), 0);
         for path in found {
-            // What is found from here on would be cut off. Heads of rules are not taken, but are read.
+            // Rules that are found from here on would be cut off. Heads of rules are not taken, but are read.
             if text.len() > MAX_CURSOR_BYTES || read > MAX_READ_BYTES {
                 break;
             }
@@ -212,7 +212,7 @@ fn bounded(text: &str, limit: usize) -> String {
     format!("{}{TRUNCATED}", kept.trim_end())
 }
 
-/// What follows the lines between `---` and `---` at the beginning; the whole text where there are none.
+/// Returns the text after the lines between `---` and `---` at the beginning; the whole text if there are none.
 fn without_frontmatter(text: &str) -> &str {
     let mut lines = text.split_inclusive('\n');
     let is_mark = |line: &str| line.trim_end() == "---";

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-/// What a workspace can supply that would run, or would let something run.
+/// A thing that a workspace can supply and that would run, or would let something run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supplied {
     /// Commands that run at certain moments of a session.
@@ -40,11 +40,11 @@ pub fn may_run(trusted: bool, supplied: Supplied) -> bool {
     }
 }
 
-/// Whether the user trusts a folder; none if nothing was said of it. What was said of the nearest folder above holds
+/// True if the user trusts a folder; none if nothing was said of it. What was said of the nearest folder above holds
 /// for it too, unless that one is [wide](is_wide).
 ///
 /// # Errors
-/// Those of `said`, which gives what was said of one folder.
+/// Those of `said`, which returns what was said of one folder.
 pub fn of_folder<E>(
     folder: &Path,
     home: Option<&Path>,

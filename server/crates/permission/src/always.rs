@@ -1,4 +1,4 @@
-//! What "always" offers: the narrowest rule that is still of use.
+//! The rule that "always" offers: the narrowest that is still of use.
 
 use super::{Rule, SimpleCommand, Word};
 
@@ -92,7 +92,7 @@ pub(super) fn rule_for(command: &SimpleCommand) -> Option<Rule> {
     Some(Rule { tool: "Shell".to_owned(), pattern: Some(pattern) })
 }
 
-/// What rules cover, in words.
+/// Describes what rules cover, in words.
 pub(super) fn in_words(rules: &[Rule]) -> String {
     let commands: Vec<_> = rules
         .iter()

@@ -114,7 +114,8 @@ pub(super) fn program_at(arguments: &[&str]) -> Option<usize> {
     arguments.len().checked_sub(operands.len()).filter(|at| *at < arguments.len())
 }
 
-/// What follows the options, of which only those are known that set how lines are taken apart, or a variable.
+/// Returns the arguments after the options, of which only those are known that set how lines are taken apart, or a
+/// variable.
 fn operands<'a, 'b>(arguments: &'b [&'a str]) -> Option<&'b [&'a str]> {
     let mut rest = arguments;
     loop {
@@ -151,7 +152,7 @@ fn is_own(name: &str) -> bool {
     !HARMLESS.contains(&name) && !OTHERS.contains(&name) && name.chars().any(|c| c.is_ascii_lowercase())
 }
 
-/// What a program is made of.
+/// A token of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token<'a> {
     Name(&'a str),
@@ -239,7 +240,7 @@ fn tokens(program: &str) -> Option<Vec<Token<'_>>> {
     Some(tokens)
 }
 
-/// Whether a `/` begins a pattern, by what stands before it. None if it could also divide.
+/// True if a `/` begins a pattern, by what stands before it. None if it could also divide.
 fn begins_a_pattern(before: &[Token<'_>]) -> Option<bool> {
     match before.last() {
         None | Some(Token::LineEnd | Token::Or) => Some(true),
@@ -289,7 +290,7 @@ fn closed(text: &str, mark: char) -> Option<usize> {
 /// True if what follows a `[` in a pattern is a set that each awk ends at the same place: some take a `/` in it for the
 /// pattern's end.
 fn is_plain_set(text: &str) -> bool {
-    /// What stands in a set for many letters.
+    /// The names that stand for many letters in a set.
     const CLASSES: &[&str] = &["[:alnum:]", "[:alpha:]", "[:digit:]", "[:lower:]", "[:space:]", "[:upper:]"];
     let inner = text.strip_prefix('^').unwrap_or(text);
     let inner = CLASSES.iter().fold(inner.to_owned(), |inner, class| inner.replace(class, "a"));

@@ -141,7 +141,7 @@ fn folder(target: &str) -> &str {
     }
 }
 
-/// Whether a name is one that fits all names, or all but a few, such as `{*,.[!.]*}`.
+/// True if a name is one that fits all names, or all but a few, such as `{*,.[!.]*}`.
 fn is_all(name: &str) -> bool {
     name.contains('*') && name.chars().all(|c| "*?.[]!^{},".contains(c))
 }

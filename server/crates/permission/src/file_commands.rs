@@ -39,7 +39,7 @@ pub(super) fn is_plain(command: &SimpleCommand, places: &Places<'_>) -> bool {
         && (!links || (is_symbolic(&given) && operands.len() == 2 && !operands.iter().any(|path| leads_up(path))))
 }
 
-/// Whether a flag, or each letter of a cluster, is one of these.
+/// True if a flag, or each letter of a cluster, is one of these.
 fn is_of(flag: &str, flags: &[&str]) -> bool {
     let mut letters = flag.strip_prefix('-').filter(|rest| !rest.is_empty() && !rest.starts_with('-'));
     match letters.take() {
@@ -56,7 +56,7 @@ fn leads_up(path: &str) -> bool {
     path.split('/').any(|part| part == "..")
 }
 
-/// Whether what stands there, or in it where it is a folder, has other programs run something.
+/// True if what stands there, or in it if it is a folder, has other programs run something.
 fn makes_programs_run(path: &str, places: &Places<'_>) -> bool {
     let named = places.named(path);
     named.iter().any(|path| places.relatives(path).any(lists::makes_programs_run))

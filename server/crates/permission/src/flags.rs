@@ -1,7 +1,7 @@
 //! The options of a command that searches or compares, as the program itself takes them: which words are options, which
 //! are values of options, and which are neither.
 
-/// Which options of a program take the next word.
+/// The options of a program that take the next word.
 pub(super) struct Kinds {
     /// Letters that do. In a word of several letters the rest of it is the value.
     pub(super) valued: &'static str,
@@ -139,7 +139,7 @@ impl<'a> Flags<'a> {
     }
 }
 
-/// What searches for text take, also git's.
+/// Returns the options that searches for text take, also git's.
 pub(super) fn of(name: &str, subcommand: Option<&str>) -> Option<&'static Kinds> {
     match (name, subcommand) {
         ("grep" | "egrep" | "fgrep", _) => Some(&GREP),

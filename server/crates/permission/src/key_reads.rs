@@ -1,5 +1,5 @@
-//! Whether a command that only reads may show a file that usually holds keys: by its name, by a glob, through a folder,
-//! or out of git.
+//! Commands that only read but may show a file that usually holds keys: by its name, by a glob, through a folder, or
+//! out of git.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -83,7 +83,7 @@ fn files_among<'a>(name: &str, arguments: &[&'a str]) -> Vec<&'a str> {
     files.filter(|(at, word)| !texts.contains(at) && !leaves_out(word)).map(|(_, word)| word).collect()
 }
 
-/// How a path that git is to leave out begins, and a glob of ripgrep's.
+/// The beginnings of a path that git is to leave out, and of a glob of ripgrep's.
 const EXCLUDES: &[&str] = &[":!", ":^", ":(exclude", "!", "--glob=!", "--iglob=!", "-g!"];
 
 /// True if a word names a file with keys, also as `HEAD:.env`, `--file=.env`, `-f.env`, `:(top).env`.
@@ -180,7 +180,7 @@ struct Search<'a> {
     everywhere: bool,
     hidden: bool,
     ignored: bool,
-    /// What links lead to that lie there.
+    /// True if it looks at what the links that lie there lead to.
     follows: bool,
     filter: Filter<'a>,
 }
@@ -203,7 +203,7 @@ impl Filter<'_> {
             // A glob with braces is not looked into.
             glob.contains('{') || glob_fits(last, &name)
         };
-        // What is left out by more than its name may be left out in one folder only.
+        // A file that is left out by more than its name may be left out in one folder only.
         let is_out = |glob: &&str| !glob.contains(['/', '{', '[', '\\']) && glob_fits(glob, &name);
         !self.sources && (self.only.is_empty() || self.only.iter().any(is_it)) && !self.without.iter().any(is_out)
     }
@@ -229,7 +229,7 @@ fn search<'a>(name: &str, arguments: &[&'a str]) -> Option<Search<'a>> {
     }
 }
 
-/// What a search is to look through: its operands but for the pattern, or the folder that it is in.
+/// Returns the folders that a search is to look through: its operands but for the pattern, or the folder that it is in.
 fn folders<'a>(flags: &Flags<'a>) -> Vec<&'a str> {
     let is_elsewhere =
         flags.has(&["e", "f", "--regexp", "--file"]) || !flags.sure_values(&["e", "--regexp"]).is_empty();
@@ -240,7 +240,7 @@ fn folders<'a>(flags: &Flags<'a>) -> Vec<&'a str> {
 }
 
 fn grep<'a>(flags: &Flags<'a>) -> Option<Search<'a>> {
-    // What `-d` is told may be shortened, too.
+    // The value of `-d` may be shortened, too.
     let directories = flags.values(&["d"]).into_iter().map(Some).chain(flags.shortened("--directories"));
     let directories = directories.filter(|value| !matches!(value, Some("skip" | "read"))).count() > 0;
     let recursive = flags.may_have(&["r", "--recursive"]) || directories;
@@ -349,7 +349,7 @@ fn git<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
     let filter = Filter { without: excluded.collect(), ..Filter::default() };
     let folders: Vec<_> =
         named.iter().copied().filter(|path| !EXCLUDES.iter().any(|out| path.starts_with(out))).collect();
-    // What the object shown names by itself is no folder: `git show HEAD:src/a.rs`.
+    // The path that the shown object names itself is no folder: `git show HEAD:src/a.rs`.
     let is_path =
         |word: &str| word.contains(':') && !word.starts_with(":/") && !["^{", "@{"].iter().any(|it| word.contains(it));
     let objects = match flags.operands.as_slice() {

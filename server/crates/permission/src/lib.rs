@@ -32,11 +32,11 @@
 //!
 //! The effect counts, not the place: a `deny` rule from anywhere is stronger than an `ask` rule from anywhere, and that
 //! than an `allow` rule. So nothing that is allowed in one place takes back what is denied in another ([`RuleOrigin`]).
-//! What a project's own file allows is void until the workspace is trusted. While it is not, what the user allows
-//! everywhere does not count for commands either, since `cargo test` runs what the workspace supplies; what they
-//! allowed for this project or session by an answer does.
+//! A rule of a project's own file that allows something is void until the workspace is trusted. While it is not, what
+//! the user allows everywhere does not count for commands either, since `cargo test` runs what the workspace supplies;
+//! what they allowed for this project or session by an answer does.
 //!
-//! What the model types into a program that runs is judged by `typing`, by rules `Type(…)`.
+//! Text that the model types into a program that runs is judged by `typing`, by rules `Type(…)`.
 
 mod always;
 mod awk;
@@ -102,7 +102,7 @@ pub enum Action {
         links: Links,
         /// The files that usually hold keys where it may look, where [`looks_around`] says that it looks.
         keys: KeyFiles,
-        /// What the sandbox refused, in the model's words, where it is to run outside of it.
+        /// The access that the sandbox refused, in the model's words, if it is to run outside of it.
         outside: Option<String>,
     },
     /// Types into a program that runs.
@@ -122,7 +122,7 @@ pub struct Typing {
     pub text: String,
     /// A key that is pressed then, by its name: `enter`, `ctrl-c`.
     pub key: Option<String>,
-    /// Whether the program was seen to wait for input, and for what.
+    /// The input that the program was seen to wait for, if it was.
     pub waiting: Option<Waiting>,
     /// All that it asks by: what it has printed since it was last given a line.
     pub shown: Shown,
@@ -221,7 +221,7 @@ pub struct Rules {
 pub struct SourcedRule {
     /// The rule.
     pub rule: Rule,
-    /// Whose it is, which decides whether it counts.
+    /// Its origin, which decides whether it counts.
     pub origin: RuleOrigin,
     /// Its source, in words: `your config.toml`.
     pub source: String,
@@ -232,7 +232,7 @@ impl SourcedRule {
     /// about running commands.
     pub fn void(&self, runs: bool, trusted: bool) -> Option<&'static str> {
         match self.origin {
-            // What runs in the sandbox can write the project's file, and so would let itself out.
+            // A command in the sandbox can write the project's file, and so would let itself out.
             RuleOrigin::Project if rule::is_about_outside(&self.rule) => {
                 Some("what leaves the sandbox is allowed by nothing that the sandbox can write, as a project's file")
             }

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-/// What stands in a list: what the files are, in words, and their names.
+/// The content of a list: what the files are, in words, and their names.
 type Listed = (&'static str, &'static [&'static str]);
 
 /// Files that usually hold keys, passwords or tokens. An edit of them always waits, and reading them is asked.
@@ -269,12 +269,12 @@ const STARTERS: &[Listed] = &[
     ),
 ];
 
-/// Whether keys, passwords or tokens are usually in a file of this path.
+/// True if keys, passwords or tokens are usually in a file of this path.
 pub fn is_for_keys(path: &Path) -> bool {
     let names = names(path);
     let Some(name) = names.last() else { return false };
     let is_example = || name.split(['.', '-', '_']).any(|part| EXAMPLES.contains(&part));
-    // What programs call the environment in their own code.
+    // Names that programs use for the environment in their own code.
     let is_code = matches!(name.as_str(), "process.env" | "meta.env" | "import.meta.env");
     is_listed(&[KEY_KINDS], &names) || (!is_code && is_listed(KEYS, &names) && !is_example())
 }

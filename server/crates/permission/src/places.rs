@@ -81,7 +81,8 @@ impl<'a> Places<'a> {
         self.holds_own(written) && !self.named(written).iter().any(|path| self.is_workspace_or_above(path))
     }
 
-    /// What a path as written may name, by its own name and by where its links lead; nothing where that cannot be told.
+    /// Returns the paths that a path as written may name, by its own name and by where its links lead; nothing if that
+    /// cannot be told.
     pub(super) fn named(&self, written: &str) -> Vec<PathBuf> {
         self.reached(written).unwrap_or_default()
     }
@@ -99,7 +100,8 @@ impl<'a> Places<'a> {
         self.holds_own(&program) && self.resolve(&program).is_some_and(|paths| paths.iter().all(is_link))
     }
 
-    /// What a path as written may name, by its own name and by where its links lead; none if that cannot be told.
+    /// Returns the paths that a path as written may name, by its own name and by where its links lead; none if that
+    /// cannot be told.
     fn reached(&self, written: &str) -> Option<Vec<PathBuf>> {
         let joined = self.joined(written)?;
         let normal = joined.iter().map(|path| normalize(path));

@@ -1,5 +1,5 @@
-//! What `echo` and `printf` may print unasked: variables that hold no secret, and what commands print that are judged
-//! themselves.
+//! The words that `echo` and `printf` may print unasked: variables that hold no secret, and what commands print that
+//! are judged themselves.
 
 use super::Word;
 use super::read_only::argument;
@@ -48,8 +48,8 @@ const HARMLESS: &[&str] = &[
     "VISUAL",
 ];
 
-/// Whether this is `echo` or `printf`, or what takes a path apart and looks at no file, and all that is not known of
-/// its words may be printed.
+/// True if this is `echo` or `printf`, or a program that takes a path apart and looks at no file, and all that is not
+/// known of its words may be printed.
 pub(super) fn is_harmless(name: &str, words: &[Word]) -> bool {
     let tells = words.iter().all(|word| argument(word).is_some() || is_printable(word));
     match (name, words) {

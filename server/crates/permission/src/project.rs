@@ -22,7 +22,7 @@ type Program = (&'static str, Check);
 enum Check {
     /// Any arguments but these flags. What follows them is names of tests, files of the workspace and the like.
     Without(&'static [&'static str]),
-    /// What a function says.
+    /// Those for which a function returns true.
     If(fn(&Arguments<'_>) -> bool),
 }
 
@@ -115,7 +115,7 @@ fn tables() -> impl Iterator<Item = &'static Program> {
 /// True if an assignment before a command says nothing of what runs: a switch, or flags for the compiler that are
 /// known.
 fn sets_nothing_else(text: &str) -> bool {
-    /// What these hold is names and numbers.
+    /// Variables that hold names and numbers.
     const PLAIN: &[&str] = &[
         "BABEL_ENV",
         "CARGO_INCREMENTAL",

@@ -11,7 +11,7 @@
 //! - tests that watch files, for keys that run them again or leave;
 //! - `Press any key to continue`, of any program that shows nothing else.
 //!
-//! What is above or below a known question is looked at as a person sees it and as it was printed, so that nothing is
+//! The text above or below a known question is looked at as a person sees it and as it was printed, so that nothing is
 //! hidden by what was written over it, by colours or by letters that only look like others. An interpreter's or a
 //! debugger's prompt is none of these: what is typed there is code.
 
@@ -27,7 +27,7 @@ const CHOOSING: &[&str] = &["enter", "escape", "tab", "up", "down", "left", "rig
 /// Commands that print and make folders beside one that asks; none of them reads what is typed.
 const SILENT: &[&str] = &[":", "cd", "echo", "ls", "mkdir", "pwd", "true"];
 
-/// What programs that set up a project ask for, each as it begins, up to its default.
+/// The things that programs that set up a project ask for, each as it begins, up to its default.
 const ASKED_FOR: &[&str] = &[
     "app name",
     "application name",
@@ -68,7 +68,7 @@ const ASKED_FOR: &[&str] = &[
     "where does your code run",
 ];
 
-/// How a choice among parts of a project begins, and one that is made by yes or no.
+/// The beginnings of a choice among parts of a project, and of one that is made by yes or no.
 const CHOICES: &[&str] =
     &["choose", "choose a", "choose your", "pick a", "select", "select a", "select an", "select your", "which", "what"];
 const OFFERS: &[&str] = &[
@@ -87,7 +87,7 @@ const OFFERS: &[&str] = &[
     "would you like to use",
 ];
 
-/// What is chosen among.
+/// The parts to choose among.
 const PARTS: &[&str] = &[
     "build script dsl",
     "bundler",
@@ -111,7 +111,7 @@ const PARTS: &[&str] = &[
     "variant",
 ];
 
-/// What a project may be set up with.
+/// The technologies that a project may be set up with.
 const TECHNOLOGIES: &[&str] = &[
     "app router",
     "biome",
@@ -137,7 +137,7 @@ const TECHNOLOGIES: &[&str] = &[
     "vue router",
 ];
 
-/// What `npm init` says before its first question.
+/// The text of `npm init` before its first question.
 const INTRODUCTION: &[&str] = &[
     "this utility will walk you through creating a package.json file.",
     "it only covers the most common items, and tries to guess sensible defaults.",
@@ -230,7 +230,7 @@ pub(super) fn are_answered_unasked(typing: &Typing) -> bool {
         return false;
     }
     let shown = &typing.shown;
-    // What is not looked at may be a warning.
+    // The part that is not looked at may be a warning.
     if shown.is_cut {
         return false;
     }
@@ -305,7 +305,7 @@ fn is_of_a_set_up(shown: &Shown, text: &str, of_npm: bool) -> bool {
         && (!is_command || text.is_empty())
 }
 
-/// What a line asks for that is known, and what follows: its default, its choices or its answer.
+/// Returns the known thing that a line asks for, and what follows: its default, its choices or its answer.
 fn question(line: &str) -> Option<(String, String)> {
     let line = undecorated(line).to_lowercase();
     let end = line.find(['?', ':', '(', '[', '›', '…', '»']).unwrap_or(line.len());
@@ -373,7 +373,7 @@ fn is_introduction(line: &str) -> bool {
     INTRODUCTION.contains(&line.trim().to_lowercase().as_str())
 }
 
-/// Whether a line stands in a menu: indented or marked, and short.
+/// True if a line stands in a menu: indented or marked, and short.
 fn is_choice(line: &str) -> bool {
     let is_marked = line.starts_with([' ', '\t']) || line.starts_with(|c: char| !c.is_ascii() || "-*>[(".contains(c));
     // A question of its own is no choice.
@@ -486,8 +486,8 @@ fn is_light(text: &str) -> bool {
     is_plain && !GRAVE.iter().any(|word| text.contains(word))
 }
 
-/// What was printed, in pieces between line ends and returns, without escape sequences, controls and what cannot be
-/// seen: so also what was written over, or is in the colour of the background.
+/// Returns what was printed, in pieces between line ends and returns, without escape sequences, controls and what
+/// cannot be seen: so also what was written over, or is in the colour of the background.
 fn pieces(printed: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut rest = printed.chars().peekable();
@@ -540,7 +540,7 @@ fn moves_by_lines(printed: &str) -> bool {
     })
 }
 
-/// What follows an ESC: its sequence, of a string only the first character, and the text after that.
+/// Splits the text after an ESC: its sequence, of a string only the first character, and the text after that.
 fn split_sequence(piece: &str) -> (&str, &str) {
     let end = match piece.chars().next() {
         Some('[') => piece.char_indices().skip(1).find(|(_, c)| ('\x40'..='\x7e').contains(c)).map(|(at, _)| at + 1),

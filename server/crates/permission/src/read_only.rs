@@ -6,13 +6,13 @@ use super::places::Places;
 use super::{Word, awk, jq, printed, sed, tree};
 use std::path::Path;
 
-/// Which arguments of a program leave it reading.
+/// The arguments of a program that leave it reading.
 enum Reads {
     /// Any.
     Always,
     /// All but flags of these names; a short one is found inside a cluster (`-rni`) too.
     Without(&'static [&'static str]),
-    /// What a function says.
+    /// Those for which a function returns true.
     If(fn(&[&str]) -> bool),
 }
 
@@ -172,13 +172,13 @@ pub(super) fn only_reads(words: &[Word], places: &Places<'_>) -> bool {
         If(check) => check(&arguments),
     };
     let pattern = search_pattern(name, &arguments);
-    // What a glob becomes before or in place of a program could be the program.
+    // A glob before or in place of a program could become the program.
     let mut up_to = pattern.filter(|_| is_programmed(name)).and_then(|at| rest.get(..=at)).unwrap_or_default().iter();
     if up_to.any(|word| matches!(word, Word::Unknown(_))) {
         return false;
     }
     let mut looked_at = arguments.iter().enumerate().filter(|(at, _)| Some(*at) != pattern);
-    // What these print is no file, and the second takes a command line of any kind.
+    // The words that these print are no files, and the second takes a command line of any kind.
     let prints = matches!(name.as_str(), "echo" | "printf");
     reads && if prints { rest.iter().all(is_inside) } else { looked_at.all(|(_, word)| stays(word, places)) }
 }
@@ -233,7 +233,7 @@ pub(super) fn argument(word: &Word) -> Option<&str> {
     }
 }
 
-/// Whether what a glob becomes is no option, or one that leaves the program reading.
+/// True if what a glob becomes is no option, or one that leaves the program reading.
 fn is_no_option(name: &str, reads: &Reads, word: &Word) -> bool {
     let Word::Unknown(glob) = word else { return true };
     if !glob.starts_with(['*', '?', '[']) {
@@ -248,7 +248,7 @@ fn is_no_option(name: &str, reads: &Reads, word: &Word) -> bool {
     matches!(reads, Always) || (TAKES_ANY_NAME.contains(&name) && has_ending())
 }
 
-/// Whether a `test` compares texts or looks at one, some of them variables in quotes, so that they stay one word each.
+/// True if a `test` compares texts or looks at one, some of them variables in quotes, so that they stay one word each.
 fn compares(words: &[Word]) -> bool {
     let is_operand = |word: &Word| match word {
         Word::Known(_) => true,
@@ -281,8 +281,8 @@ fn stays(word: &str, places: &Places<'_>) -> bool {
         && value.find('/').is_none_or(|at| at > 0 && value != flag && places.holds(value))
 }
 
-/// Which argument of a search is its pattern, or of `awk`, `jq` and `sed` their program, which can look like a path and
-/// names none. None if it cannot be told.
+/// Returns the argument of a search, by its index, that is its pattern, or of `awk`, `jq` and `sed` their program,
+/// which can look like a path and names none. None if it cannot be told.
 pub(super) fn search_pattern(name: &str, arguments: &[&str]) -> Option<usize> {
     match name {
         "jq" => return jq::program_at(arguments),
@@ -298,7 +298,7 @@ pub(super) fn search_pattern(name: &str, arguments: &[&str]) -> Option<usize> {
     (!is_elsewhere && !flags.is_open).then_some(begin + at)
 }
 
-/// Which argument of `awk`, `jq` and `sed` is their program.
+/// Returns the argument of `awk`, `jq` and `sed`, by its index, that is their program.
 pub(super) fn program_at(name: &str, arguments: &[&str]) -> Option<usize> {
     if is_programmed(name) { search_pattern(name, arguments) } else { None }
 }
@@ -461,8 +461,8 @@ fn git(arguments: &[&str]) -> bool {
     }
 }
 
-/// Whether `git branch` or `git tag` only lists: with these options besides those that both have, and with names only
-/// where an option says that they are what is looked for. Elsewhere a name is one to be made.
+/// True if `git branch` or `git tag` only lists: with these options besides those that both have, and with names only
+/// if an option says that they are what is looked for. Elsewhere a name is one to be made.
 fn lists(arguments: &[&str], options: &[&str], also_listing: &[&str]) -> bool {
     const OPTIONS: &[&str] =
         &["--column", "--no-column", "--color", "--no-color", "--ignore-case", "--sort", "--format"];
@@ -472,7 +472,7 @@ fn lists(arguments: &[&str], options: &[&str], also_listing: &[&str]) -> bool {
         let is_count = also_listing.contains(&"-n") && argument.strip_prefix("-n").is_some_and(is_number);
         LISTING.contains(&name(argument).as_str()) || also_listing.contains(&name(argument).as_str()) || is_count
     };
-    // What an option takes without a `=` is a word of its own, which must not be taken for a name.
+    // The value that an option takes without a `=` is a word of its own, which must not be taken for a name.
     let is_option = |argument: &str| match name(argument).as_str() {
         "--sort" | "--format" => argument.contains('='),
         option => OPTIONS.contains(&option) || options.contains(&argument),

@@ -13,9 +13,9 @@ use super::{Action, Case, Rule, SourcedRule, Word};
     "`{text}` is not a permission rule ({problem}); write `Tool` or `Tool(pattern)`, such as `Shell(cargo test:*)`"
 )]
 pub struct RuleError {
-    /// What was written.
+    /// The rule as it was written.
     pub text: String,
-    /// What is wrong with it.
+    /// The problem with it.
     pub problem: &'static str,
 }
 
@@ -89,7 +89,7 @@ fn find_allowing<'a>(
     case: &Case<'_>,
     fits: impl Fn(&Pattern<'_>) -> bool,
 ) -> impl Iterator<Item = &'a SourcedRule> {
-    // What may run in the sandbox may not therefore run outside of it.
+    // A command that may run in the sandbox may not therefore run outside of it.
     let is_outside = matches!(case.action, Action::Execute { outside: Some(_), .. });
     rules.iter().filter(move |sourced| {
         (!is_outside || is_about_outside(&sourced.rule))
@@ -123,7 +123,7 @@ pub(super) fn is_about_commands(rule: &Rule) -> bool {
     !Class::Read.is_named(&rule.tool) && !Class::Edit.is_named(&rule.tool)
 }
 
-/// What a rule is about, in words.
+/// Describes what a rule is about, in words.
 pub(super) fn covers(rule: &Rule) -> String {
     let about = |class: Class| class.is_named(&rule.tool);
     let pattern = rule.pattern.as_deref();
@@ -147,7 +147,7 @@ pub(super) fn covers(rule: &Rule) -> String {
     pattern.map_or(what.clone(), |pattern| format!("{what} of `{pattern}`"))
 }
 
-/// What tools have in common, as rules name it.
+/// A class of tools, as rules name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Read,
@@ -168,7 +168,7 @@ impl Class {
     }
 }
 
-/// What stands between a rule's parentheses.
+/// The text between a rule's parentheses.
 pub(super) struct Pattern<'a>(pub(super) &'a str);
 
 impl<'a> Pattern<'a> {
@@ -281,7 +281,7 @@ pub(super) fn text_fits(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Whether a path, or a folder that it is in, is as a pattern says.
+/// True if a path, or a folder that it is in, is as a pattern says.
 fn path_fits(pattern: &str, path: &Path) -> bool {
     let pattern: Vec<_> = pattern.split('/').filter(|part| !part.is_empty()).collect();
     let path = path.to_string_lossy();

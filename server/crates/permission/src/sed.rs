@@ -1,5 +1,5 @@
-//! What a script of `sed` does: whether it only prints. It may also write files (`w`), read others (`r`) and run
-//! commands (`e`), so only scripts that are read to their end are known to do none of it.
+//! Scripts of `sed`, and whether one only prints. It may also write files (`w`), read others (`r`) and run commands
+//! (`e`), so only scripts that are read to their end are known to do none of it.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -25,7 +25,7 @@ pub(super) fn script_at(arguments: &[&str]) -> Option<usize> {
     Parts::of(arguments)?.scripts.last().copied()
 }
 
-/// What the arguments are.
+/// The parts of the arguments.
 struct Parts {
     /// The places of the scripts.
     scripts: Vec<usize>,
@@ -62,7 +62,7 @@ impl Parts {
 
 /// True if a script only prints.
 fn prints(script: &str) -> bool {
-    // What is not ASCII may count as one letter or as several, depending on the language that is set.
+    // A letter that is not ASCII may count as one letter or as several, depending on the language that is set.
     script.is_ascii() && Script { rest: script.chars().peekable(), depth: 0 }.prints()
 }
 

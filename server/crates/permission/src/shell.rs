@@ -176,7 +176,7 @@ pub(super) fn named_paths(parsed: &ShellLine, cwd: &Path) -> BTreeSet<PathBuf> {
     both.flatten().flatten().collect()
 }
 
-/// How one command of a line fares.
+/// The fate of one command of a line.
 enum Fate {
     Allowed(String),
     Asked { reason: String, always: Option<Rule> },
@@ -218,7 +218,7 @@ impl Line<'_> {
     fn find_perhaps<'r>(&self, rules: &'r [SourcedRule], commands: &[SimpleCommand]) -> Option<&'r SourcedRule> {
         let by_words = find(rules, self.case, |pattern| {
             let wanted = pattern.first_words();
-            // What a program reads from the line itself is part of no command.
+            // Text that a program reads from the line itself is part of no command.
             let is_fed = self.text.contains("<<") && commands.iter().any(|command| !is_reading(command));
             let told = || spellings::mentions(self.joined, &wanted) || runs_in_code(self.joined, pattern);
             commands.iter().flat_map(spelled).any(|words| pattern.may_fit_words(&words))
@@ -246,7 +246,7 @@ impl Line<'_> {
         };
         let is_unknown = |word: &Word| match word {
             Word::Known(_) => false,
-            // What a plain glob can become its letters tell.
+            // The letters of a plain glob tell what it can become.
             Word::Unknown(text) => read_only::argument(word).is_none() && !is_plain_glob(text) && !is_folder(text),
         };
         let may_be = |word: &Word| {
@@ -436,7 +436,7 @@ impl Line<'_> {
     fn reads(&self, command: &SimpleCommand) -> bool {
         let quiet = command.redirects.iter().all(|redirect| match &redirect.target {
             Word::Known(target) => is_harmless(target) || (!redirect.writes && self.places.holds(target)),
-            // What it prints there another command reads, which is judged by itself.
+            // Another command reads what it prints there, and is judged by itself.
             Word::Unknown(target) => !redirect.writes && read_only::is_pipe(target),
         });
         let known_variables = command.assignments.iter().all(|text| matches!(assignment(text), Word::Known(_)));
@@ -517,7 +517,7 @@ fn splits_what_is_read(command: &SimpleCommand) -> bool {
         && command.assignments.iter().all(|text| text.starts_with("IFS="))
 }
 
-/// How the value of a loop's variable begins.
+/// The beginning of the value of a loop's variable.
 const EACH_OF: &str = "(each of ";
 
 fn is_letter(name: &str) -> bool {
@@ -596,11 +596,11 @@ fn forms(command: &SimpleCommand) -> Vec<Vec<Word>> {
             if matches!(bare, "parallel" | "xargs") {
                 let end = words.iter().position(|word| spellings::text(word).starts_with(":::"));
                 words.truncate(end.unwrap_or(words.len()));
-                // What it reads is a program's name only where it is not given one.
+                // The text that it reads is a program's name only if it is not given one.
                 names = words.len() + usize::from(!spellings::names_a_command(&words));
                 words.push(Word::Unknown("(what it reads)".to_owned()));
             }
-            // Which words are the wrapper's own is not for us to know: each that could be a name is tried.
+            // It is not for us to know which words are the wrapper's own: each that could be a name is tried.
             let words: Vec<_> = words.iter().map(unquoted).collect();
             forms.extend((1..names.min(8)).filter_map(|from| words.get(from..).map(<[Word]>::to_vec)));
         } else if INTERPRETERS.contains(&bare) {
@@ -704,7 +704,8 @@ fn is_about(pattern: &Pattern<'_>, command: &SimpleCommand) -> bool {
     spelled(command).iter().any(|words| pattern.fits_words(words))
 }
 
-/// What code could run: the same as [`guess_commands`] for text in which that of another shell may stand in quotes.
+/// Returns the commands that code could run: the same as [`guess_commands`] for text in which that of another shell
+/// may stand in quotes.
 fn guess_in_code(text: &str) -> Vec<SimpleCommand> {
     let quoted = text.split(['"', '\'']).filter(|piece| *piece != text).flat_map(guess_commands);
     guess_commands(text).into_iter().chain(quoted).collect()
@@ -716,7 +717,7 @@ fn words_in_code(command: &SimpleCommand) -> Vec<Word> {
     codes.iter().flat_map(|code| guess_in_code(&code.text)).flat_map(|command| command.words).collect()
 }
 
-/// What a text could run, by its plain words: enough to find what is denied, never to allow.
+/// Returns the commands that a text could run, by its plain words: enough to find what is denied, never to allow.
 fn guess_commands(text: &str) -> Vec<SimpleCommand> {
     let pieces = text.split([';', '|', '&', '\n', '(', ')', '{', '}', '`']);
     commands_of(pieces.map(|piece| {

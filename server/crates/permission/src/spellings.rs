@@ -20,7 +20,7 @@ const OF_GIT: &[&str] = &[
     "--work-tree",
 ];
 
-/// How the names of settings, variables and options end whose value is run, without what joins their words.
+/// The endings of the names of settings, variables and options whose value is run, without what joins their words.
 const RUN: &[&str] = &[
     "askpass",
     "bashenv",
@@ -129,7 +129,7 @@ pub(super) fn without_options(words: &[Word]) -> Vec<Vec<Word>> {
     while rest.get(at).is_some_and(is_option) && at < 32 {
         let is_valued = match rest.get(at) {
             Some(Word::Known(option)) if name == "git" => OF_GIT.contains(&option.as_str()),
-            // Which option of another program takes a value is not for us to know.
+            // It is not for us to know which option of another program takes a value.
             _ => {
                 found.push(at + 1);
                 matches!(rest.get(at + 1), Some(word) if !is_option(word)) && rest.len() > at + 2
@@ -190,7 +190,7 @@ pub(super) fn codes(command: &SimpleCommand) -> Vec<Code> {
     if of_git.is_some_and(sets_unknown) {
         codes.push(Code { text: String::new(), is_run: true, is_unknown: true });
     }
-    // What an alias of git's stands for is a subcommand, and so is what it runs for each of several repositories.
+    // The text of an alias of git's is a subcommand, and so is what it runs for each of several repositories.
     let is_alias = |text: &str| text.to_lowercase().contains("alias.") || text == "for-each-repo";
     let names_alias = match of_git {
         Some(words) => sets_an_alias(words),
@@ -262,7 +262,7 @@ fn run_places(name: &str, words: &[Word]) -> BTreeSet<usize> {
     places
 }
 
-/// Whether a word has a variable or a command in it, of which only the running shell knows what it comes to.
+/// True if a word has a variable or a command in it, of which only the running shell knows what it comes to.
 pub(super) fn is_expanded(word: &Word) -> bool {
     matches!(word, Word::Unknown(text) if text.contains(['$', '`']))
 }
@@ -382,7 +382,7 @@ pub(super) fn names_a_command(words: &[Word]) -> bool {
     })
 }
 
-/// What stands behind the bracket that closes the one that a text begins with.
+/// Returns the text behind the bracket that closes the one that a text begins with.
 fn behind_closed(text: &str, open: char) -> &str {
     let close = if open == '{' { '}' } else { ')' };
     let mut depth = 0_usize;
@@ -464,7 +464,7 @@ fn without_texts(words: &[Word]) -> Vec<Word> {
     kept
 }
 
-/// What stands behind each `=` of a text, with what stands before.
+/// Returns the text behind each `=` of a text, after the text before it.
 fn values(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.match_indices('=')
         .take(8)
@@ -520,8 +520,8 @@ pub(super) fn may_lead_to(written: &str, pattern: &str) -> bool {
     folders.filter(|folder| !folder.is_empty()).chain([written]).any(|path| may_name(path, pattern))
 }
 
-/// What the first braces of a text stand for, each with what is before and behind: itself where there are none that
-/// say.
+/// Returns the texts that the first braces of a text stand for, each with what is before and behind: itself if there
+/// are none that say.
 pub(super) fn alternatives(text: &str) -> Vec<String> {
     let braces = text.split_once('{').and_then(|(before, rest)| {
         let (inside, behind) = rest.split_once('}')?;
@@ -551,7 +551,7 @@ pub(super) fn goes_through(command: &SimpleCommand, pattern: &str) -> bool {
             None => word.starts_with('-') && word.contains(letters),
         })
     };
-    // What is hidden these leave out, unless they are told not to.
+    // Hidden files are left out by these, unless they are told not to.
     let is_hidden = pattern.rsplit('/').next().is_some_and(|last| last.starts_with('.'));
     if matches!(name, "rg" | "fd" | "ag") && is_hidden {
         // By a link of another name they come upon it, too.
@@ -620,7 +620,7 @@ pub(super) fn text(word: &Word) -> &str {
     }
 }
 
-/// Whether a word can only be code, or a sentence.
+/// True if a word can only be code, or a sentence.
 pub(super) fn is_code(text: &str) -> bool {
     text.contains(|c: char| c.is_whitespace() || "('\"`;|&<>".contains(c))
 }

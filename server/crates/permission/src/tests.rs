@@ -187,7 +187,7 @@ fn reading_commands_that_can_do_more_are_asked() {
             "diff -r a b",
             "cargo --version",
             "yarn --version",
-            // What lies among temporary files is anybody's.
+            // A file among temporary files is anybody's.
             "cat /tmp/log",
             "ls -l /tmp",
             "grep -rn key /var/tmp",

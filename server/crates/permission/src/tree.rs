@@ -1,5 +1,5 @@
-//! Whether `tree` only lists folders. Some of its options show what is in files, or write them, and a long one may be
-//! shortened, so what is not known is asked.
+//! The check that `tree` only lists folders. Some of its options show what is in files, or write them, and a long one
+//! may be shortened, so what is not known is asked.
 
 /// Letters without a value.
 const LETTERS: &str = "adfixqNQpughsDFvtcUrASnCXJ";
@@ -50,7 +50,7 @@ pub(super) fn only_reads(arguments: &[&str]) -> bool {
             }
             _ => false,
         };
-        // What begins as an option may be taken for one.
+        // A word that begins as an option may be taken for one.
         if takes_next && words.next().is_none_or(|value| value.starts_with('-')) {
             return false;
         }

@@ -1,7 +1,7 @@
 //! Characters that nobody sees: texts that differ in them alone look the same.
 
-/// Whether a character shows nothing, or turns text around: those that Unicode calls `Default_Ignorable_Code_Point` and
-/// `Bidi_Control`, marks of annotations, and the blank of Braille.
+/// True if a character shows nothing, or turns text around: those that Unicode calls `Default_Ignorable_Code_Point`
+/// and `Bidi_Control`, marks of annotations, and the blank of Braille.
 pub fn is_unseen(c: char) -> bool {
     matches!(
         c,
@@ -38,7 +38,7 @@ pub struct Reader {
     before: Before,
 }
 
-/// What stands before a character.
+/// The kind of a character that stands before another.
 #[derive(Clone, Copy, Debug, Default)]
 enum Before {
     #[default]
@@ -48,7 +48,7 @@ enum Before {
     Emoji,
     /// An emoji, and the word that it is to look like one.
     Chosen,
-    /// What a key may have on it: `1` of \u{31}\u{fe0f}\u{20e3}.
+    /// A character that a key may be written with: `1` of \u{31}\u{fe0f}\u{20e3}.
     Key,
 }
 
@@ -82,7 +82,7 @@ pub fn is_in(text: &str) -> bool {
     false
 }
 
-/// Whether a sign is, or may be shown as, an emoji. The blocks are taken whole.
+/// True if a sign is, or may be shown as, an emoji. The blocks are taken whole.
 fn is_emoji(c: char) -> bool {
     matches!(
         c,

@@ -2,7 +2,7 @@
 
 use protocol::ToolCallId;
 
-/// How the ids of such calls begin.
+/// The beginning of the ids of such calls.
 pub const ID: &str = "file-";
 
 /// Stands before the number of times that the file has broken off.

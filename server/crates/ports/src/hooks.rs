@@ -23,7 +23,7 @@ use crate::tool::{Access, Description, Output, ToolError};
 /// How long a hook may take at a point that the user cannot cancel.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// What is called at the points. All of them do nothing unless it says otherwise.
+/// The functions that are called at the points. All of them do nothing unless they say otherwise.
 #[async_trait]
 pub trait Hooks: Send + Sync {
     /// A session was opened, new or from the store.
@@ -96,11 +96,11 @@ pub struct ToolPoint<'a> {
     pub call: &'a ToolCallId,
     /// The tool's name.
     pub tool: &'a str,
-    /// What the tool touches.
+    /// The access that the tool needs.
     pub access: Access,
     /// The input.
     pub input: &'a Value,
-    /// What the call would do.
+    /// The description of what the call would do.
     pub description: &'a Description,
 }
 
@@ -184,7 +184,7 @@ impl Hooks for Chain {
     }
 }
 
-/// What a hook comes to; none if it panics.
+/// Returns the output of a hook; none if it panics.
 async fn whole<T>(point: &'static str, hook: impl Future<Output = T>) -> Option<T> {
     let said = AssertUnwindSafe(hook).catch_unwind().await;
     said.inspect_err(|_| tracing::error!(point, "a hook panicked")).ok()

@@ -1,8 +1,8 @@
-//! What the core asks of the world, as traits and plain data: a [`model`], [`tool`]s, a [`session`] and a [`store`].
+//! The ports of the core to the world, as traits and plain data: a [`model`], [`tool`]s, a [`session`] and a [`store`].
 //!
-//! The core, `agent`, decides with these and touches nothing; the crates above implement them. Beside the ports are the
-//! data that go through them: [`edit`] (what an edit comes to), [`partial`] (a call that still arrives), [`hooks`] (who
-//! else has a say), [`tool_names`], [`file_block`] (calls that were files in an answer's text).
+//! The core, `agent`, decides with these and touches nothing; the crates above implement them. As well as the ports
+//! there are the data that go through them: [`edit`] (what an edit comes to), [`partial`] (a call that still arrives),
+//! [`hooks`] (who else has a say), [`tool_names`], [`file_block`] (calls that were files in an answer's text).
 
 pub mod edit;
 pub mod file_block;

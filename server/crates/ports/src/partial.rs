@@ -9,7 +9,7 @@ const LONGEST: usize = 64 << 10;
 /// The deepest nesting that is read.
 const DEEPEST: usize = 32;
 
-/// What has come of an input.
+/// The part of an input that has come.
 #[derive(Clone, Debug, Default)]
 pub struct PartialInput {
     strings: Vec<PartialString>,
@@ -23,7 +23,7 @@ pub struct PartialString {
     pub field: String,
     /// The object whose field that is: objects are numbered as they begin, and the input itself is 0.
     pub object: usize,
-    /// What has come of it, without escapes.
+    /// The part of it that has come, without escapes.
     pub text: String,
     /// True if that is all of it.
     pub is_whole: bool,
@@ -194,7 +194,7 @@ impl Reader {
         };
     }
 
-    /// What is open ends; nothing follows the input itself.
+    /// Ends what is open; nothing follows the input itself.
     fn close(&mut self, is_object: bool) {
         let fits = self.open.pop().is_some_and(|open| open.is_object == is_object);
         self.state = if fits && !self.open.is_empty() { State::Next } else { State::Stopped };

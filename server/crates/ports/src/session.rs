@@ -89,7 +89,7 @@ pub enum GrantScope {
 pub enum Answer {
     /// The option chosen, with a word to the model.
     Selected {
-        /// Which.
+        /// The option's id.
         option_id: String,
         /// The user's message with it.
         message: Option<String>,

@@ -129,7 +129,7 @@ pub struct Description {
     pub action: Action,
 }
 
-/// What the model reads in place of a result that never came.
+/// The text that the model reads in place of a result that never came.
 pub const INTERRUPTED: &str = "interrupted: the server ended before the call finished; it may have had effects";
 
 /// One call of a tool.

@@ -33,8 +33,8 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// What a look gives; none if that takes longer, or where too many are stuck. Needs a tokio runtime around it,
-    /// which the look has around it too.
+    /// Returns the answer of a look; none if that takes longer, or if too many are stuck. Needs a tokio runtime around
+    /// it, which the look has around it too.
     ///
     /// # Panics
     /// The look does.
@@ -223,7 +223,7 @@ pub fn resolved(folders: impl IntoIterator<Item = PathBuf>, resolve: fn(&Path) -
     found
 }
 
-/// Whether a path is a folder; none if it does not [answer](answers).
+/// True if a path is a folder; none if it does not [answer](answers).
 pub async fn is_folder(path: &Path) -> Option<bool> {
     let path = path.to_owned();
     let look = move || answers(&path).then(|| path.is_dir());

@@ -1,10 +1,10 @@
-//! What the project's files are at one time, so that what a command or another program changes can be told, and taken
+//! The project's files as they are at one time, so that changes by a command or another program can be told, and taken
 //! back, without git.
 //!
 //! [`Baseline::remember`] walks the project and keeps a copy of each text in one file of the session's own; only what
-//! changed since the last time is read again. [`Baseline::advance`] gives what differs since then, too. Both are
-//! bounded: by the number of files, by what is copied, by time, since a command waits for it, and they hold one file at
-//! a time in memory. Of files that are nobody's to keep, and of usual key files, it is only seen that they change.
+//! changed since the last time is read again. [`Baseline::advance`] returns what differs since then, too. Both are
+//! bounded: by the number of files, by what is copied, by time, since a command waits for it, and they hold one file
+//! at a time in memory. Of files that are nobody's to keep, and of usual key files, it is only seen that they change.
 #![expect(clippy::disallowed_methods, reason = "its copy is the session's own")]
 
 use std::collections::{HashMap, HashSet};
@@ -70,7 +70,7 @@ struct Copied {
     length: usize,
 }
 
-/// What differs where a file may have changed.
+/// The properties of a file that differ if it may have changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     size: u64,
@@ -225,7 +225,7 @@ impl Baseline {
 }
 
 impl State {
-    /// What differs from these files, which are there now.
+    /// Returns the differences from these files, which are there now.
     fn changes<T>(
         &self,
         found: &[Met],
@@ -339,7 +339,8 @@ impl State {
         Ok(Ok(copied))
     }
 
-    /// What became of a file, which the walk met so and as a program or not, or did not meet; none if it is the same.
+    /// Returns the change of a file that the walk met so and as a program or not, or did not meet; none if it is the
+    /// same.
     fn look(&self, path: &Path, now: Option<(Stamp, bool)>, private: bool) -> Option<Changed> {
         let read = |size, executable| {
             if private { Side::Unknown(PRIVATE) } else { read(path, size, executable) }
@@ -362,7 +363,7 @@ impl State {
         }
     }
 
-    /// What became of a file that was seen; none if it is the same.
+    /// Returns the change of a file that was seen; none if it is the same.
     fn compare(&self, path: &Path, seen: &Seen, after: Side, now: Option<Stamp>) -> Option<Changed> {
         let before = match seen.copied {
             Ok(copied) => self.copied(copied, seen.executable),
@@ -611,7 +612,7 @@ mod tests {
         let unknown = format!("unknown, {RULES_CHANGED}");
         let expected = [change(".gitignore", "\"out\\n\"", "\"other\\n\""), change("out", &unknown, "\"newer\\n\"")];
         assert_eq!(world.changes(), expected);
-        // What is ignored from now on is still there.
+        // A file that is ignored from now on is still there.
         world.write(".gitignore", b"");
         world.remember();
         world.write(".gitignore", b"out\n");

@@ -62,7 +62,7 @@ pub struct Snapshot {
 /// A change of a document, as in `textDocument/didChange`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What is replaced; none for the whole text.
+    /// The range that is replaced; none for the whole text.
     pub range: Option<content::Range>,
     /// The text in its place.
     pub text: String,
@@ -90,7 +90,7 @@ pub enum BufferError {
         path: PathBuf,
         /// The version it was to become.
         version: i32,
-        /// What does not fit.
+        /// The part that does not fit.
         reason: String,
     },
 }
@@ -346,7 +346,7 @@ impl Buffers {
         self.read().by_uri.get(uri).filter(|document| document.in_sync).map(|document| document.snapshot.clone())
     }
 
-    /// What is open for a file. The path is absolute with its links resolved.
+    /// Returns the document that is open for a file. The path is absolute with its links resolved.
     pub fn get(&self, path: &Path) -> Open {
         let documents = self.read();
         match documents.by_path.get(path).and_then(|uri| documents.by_uri.get(uri)) {
@@ -432,14 +432,14 @@ impl Documents {
     }
 }
 
-/// Whether a file is open in an editor.
+/// The state of a file in the editors.
 #[derive(Clone, Debug)]
 pub enum Open {
-    /// It is not.
+    /// It is not open.
     No,
-    /// It is, and this is its text.
+    /// It is open, and this is its text.
     Yes(Arc<Snapshot>),
-    /// It is, but its text there is not known ([`BufferError::OutOfSync`]).
+    /// It is open, but its text there is not known ([`BufferError::OutOfSync`]).
     OutOfSync,
 }
 
@@ -489,7 +489,7 @@ impl Snapshot {
         self.derived.id
     }
 
-    /// What the editor changed since an earlier text, sorted; none if that is not known.
+    /// Returns the editor's changes since an earlier text, sorted; none if they are not known.
     pub(crate) fn moves_since(&self, earlier: TextId) -> Option<Vec<Move>> {
         if earlier == self.derived.id {
             return Some(Vec::new());

@@ -40,7 +40,7 @@ pub enum FileError {
     /// It is a folder, a pipe, a device or the like.
     #[error("{} is {what}, not a file", path.display())]
     NotAFile {
-        /// What was to be a file.
+        /// The path that was to be a file.
         path: PathBuf,
         /// Its kind, with an article.
         what: &'static str,
@@ -94,9 +94,9 @@ pub enum FileError {
     Torn {
         /// The file.
         path: PathBuf,
-        /// What the system said of the new text.
+        /// The system's error for the new text.
         reason: String,
-        /// What it said of the old one.
+        /// The system's error for the old one.
         back: String,
     },
     /// The system refused.
@@ -104,9 +104,9 @@ pub enum FileError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What was tried: `read`, `written` or `deleted`.
+        /// The action that was tried: `read`, `written` or `deleted`.
         action: &'static str,
-        /// What the system says, and what can be done about it.
+        /// The system's reason, and what can be done about it.
         reason: String,
     },
 }
@@ -132,7 +132,7 @@ pub fn read_of_user(path: &Path) -> Result<Decoded, FileError> {
 /// has more of them than `most`.
 ///
 /// # Errors
-/// What the system says; [`io::ErrorKind::InvalidInput`] where it is no regular file.
+/// The system's error; [`io::ErrorKind::InvalidInput`] if it is no regular file.
 pub fn read_without_links(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     open::bytes(path, most)
 }
@@ -140,7 +140,7 @@ pub fn read_without_links(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>>
 /// The names in a folder that no link leads to, as many as `most`, each with whether that is a folder itself.
 ///
 /// # Errors
-/// What the system says, also where a link is on the way.
+/// The system's error, also if a link is on the way.
 pub fn names(folder: &Path, most: usize) -> io::Result<Vec<(OsString, bool)>> {
     let entries = Dir::new(open::folder(folder)?)?.flatten().map(|entry| {
         let name = OsString::from_vec(entry.file_name().to_bytes().to_vec());
@@ -335,7 +335,7 @@ impl<'p> Prepared<'p> {
         }
         let mut file = open_to_write(&place)?;
         write_into(&mut file, &bytes).map_err(|error| {
-            // What was there mostly has room there: it only has to be written anew as far as it was written over.
+            // The old text mostly has room there: it only has to be written again as far as it was written over.
             match write_into(&mut file, &before) {
                 Err(back) if read_at(&place).ok().is_none_or(|now| now != before) => {
                     tracing::error!(file = %place.path.display(), %error, %back, "a file is torn");
@@ -416,7 +416,7 @@ fn not_a_file(path: &Path, is_folder: bool) -> FileError {
     FileError::NotAFile { path: path.to_owned(), what }
 }
 
-/// Whose mode, owner and group a file gets.
+/// The mode, owner and group that a file gets.
 #[derive(Clone, Copy)]
 enum Mode<'m> {
     /// Those of any new file.
@@ -433,7 +433,7 @@ fn temporary(place: &Place<'_>, bytes: &[u8], mode: Mode<'_>) -> io::Result<temp
     let mut temporary = tempfile::Builder::new().prefix(".azimuth-").make_in(&place.folder, |path| {
         let mut options = File::options();
         options.read(true).write(true).create_new(true);
-        // What a new file gets: all that the umask allows.
+        // A new file gets all that the umask allows.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(
             &mut options,

@@ -1,9 +1,9 @@
-//! Which paths belong to the project, and what they are called.
+//! The paths that belong to the project, and their names.
 //!
-//! A path of the model's is used only after [`Roots::resolve`], a path from anywhere else only after
-//! [`Roots::check`]: both resolve every link and compare whole components, so that neither `..` nor a link leads out
-//! of the workspace. What they give is absolute, has no links in it, and is the key under which everything
-//! else in this crate knows the file.
+//! A path of the model's is used only after [`Roots::resolve`], a path from anywhere else only after [`Roots::check`]:
+//! both resolve every link and compare whole components, so that neither `..` nor a link leads out of the workspace.
+//! The path that they return is absolute, has no links in it, and is the key under which everything else in this crate
+//! knows the file.
 
 use std::ffi::OsStr;
 use std::io;
@@ -30,7 +30,7 @@ pub struct Roots {
 pub struct Root {
     /// Absolute, links resolved.
     pub path: PathBuf,
-    /// What it is called where there are several: the folder's name, with a number if that is taken.
+    /// The name used if there are several: the folder's own, with a number if that is taken.
     pub name: String,
 }
 
@@ -86,7 +86,7 @@ pub enum PathError {
     Io {
         /// The path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's reason.
         reason: String,
     },
 }
@@ -213,7 +213,7 @@ impl Roots {
         inside.min_by_key(|rest| rest.as_os_str().len()).is_some_and(|rest| rest.components().any(is_it))
     }
 
-    /// What a path is called towards model and people: relative to its folder, with the folder's name before it where
+    /// Returns the path as the model and users read it: relative to its folder, with the folder's name before it if
     /// there are several, and with `/` everywhere; outside the workspace the path itself. The folder itself is `.`, or
     /// its name. [`Roots::resolve`] leads back, but for the few names that cannot be shown as they are ([`shown`]) and
     /// those that begin with `~` or look like a URI.

@@ -12,7 +12,7 @@ use crate::text;
 
 /// The port to a session's undecided proposals.
 pub trait Overlay: Send + Sync {
-    /// What is proposed for a file; none if nothing is pending. The path is absolute with its links resolved.
+    /// Returns the proposal for a file; none if nothing is pending. The path is absolute with its links resolved.
     fn pending(&self, path: &Path) -> Option<Pending>;
 
     /// The files for which something is pending.
@@ -211,7 +211,7 @@ impl Reader {
         self.pending().into_iter().filter(is_deleted).collect()
     }
 
-    /// What stands over the disk: open documents, and over those what is pending.
+    /// Returns the texts that stand over the disk: open documents, and over those what is pending.
     pub fn over_disk(&self) -> HashMap<PathBuf, OverDisk> {
         let open = self.buffers().files().into_iter().map(|(path, document)| match document {
             Some(document) if document.is_gone() && self.base(&path).is_err() => (path, OverDisk::Deleted),
@@ -226,7 +226,7 @@ impl Reader {
     }
 }
 
-/// What stands over a file on disk.
+/// The state of a file that stands over the one on disk.
 #[derive(Clone, Debug)]
 pub enum OverDisk {
     /// This normal text.

@@ -1,4 +1,4 @@
-//! What tools gave that was too long for a model to read at once: all of it is kept, and fetched by handle.
+//! The results of tools that were too long for a model to read at once: all of each is kept, and fetched by handle.
 
 #![expect(clippy::disallowed_methods, reason = "these files are the session's own; they are no files of the project")]
 
@@ -47,7 +47,7 @@ impl Results {
         keeper.finish()
     }
 
-    /// What takes a text bit by bit. It is kept once it is finished. Blocks.
+    /// Returns a keeper that takes a text bit by bit. It is kept once it is finished. Blocks.
     ///
     /// # Errors
     /// A folder that cannot be written to.
@@ -100,10 +100,10 @@ impl Results {
 }
 
 impl Keeper {
-    /// Keeps the text, and gives its handle.
+    /// Keeps the text, and returns its handle.
     ///
     /// # Errors
-    /// What could not be written.
+    /// A text that could not be written.
     pub fn finish(self) -> io::Result<String> {
         let hash: String = self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         let handle = hash.get(..HANDLE).unwrap_or(&hash).to_owned();

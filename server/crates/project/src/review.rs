@@ -1,15 +1,15 @@
 //! Edits that wait for the user: a session's proposals, as a pure state machine.
 //!
 //! A tool's plan becomes hunks over the file's text ([`Review::propose`]). The model reads the text with its pending
-//! hunks in it ([`Review::overlay`]). The user decides ([`Review::decide`]), which gives [`Application`]s for somebody
-//! else to carry out; their outcome comes back ([`Review::applied`]), and so does every change of a document
+//! hunks in it ([`Review::overlay`]). The user decides ([`Review::decide`]), which returns [`Application`]s for
+//! somebody else to carry out; their outcome comes back ([`Review::applied`]), and so does every change of a document
 //! ([`Review::base_changed`]), whoever made it. What is to be told is asked for: [`Review::take_changed`] for clients
 //! and the log, [`Review::notes`] for the model. Nothing here does I/O, and the time is looked at only to end a
 //! comparison of texts that takes too long; cloning is cheap enough to try an operation and go back.
 //!
-//! What others did to a file, a command or another program, is a proposal too ([`Review::land`]): its hunks are in the
-//! document already, and the engine holds the way back. To reject such a hunk applies it, to accept it drops it; the
-//! model's text is the document's, and nothing waits for the decision.
+//! A change of a file by others, a command or another program, is a proposal too ([`Review::land`]): its hunks are in
+//! the document already, and the engine holds the way back. To reject such a hunk applies it, to accept it drops it;
+//! the model's text is the document's, and nothing waits for the decision.
 //!
 //! All texts have LF line ends and no byte order mark.
 //!
@@ -59,7 +59,7 @@ const REMEMBERED: usize = 32;
 /// Files as the session proposes them: the text with all pending hunks in it, or none for one that is to be deleted.
 pub type Overlay = HashMap<PathBuf, Option<Arc<str>>>;
 
-/// What others made of a file.
+/// A change that others made of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Landed<'t> {
     /// The file, absolute.
@@ -83,11 +83,11 @@ pub struct Review {
     proposals: Vec<FileProposal>,
     /// How many proposals were made.
     made: u64,
-    /// What had landed when others were last about to change files.
+    /// The changes that had landed when others were last about to change files.
     marked: Vec<FileProposal>,
 }
 
-/// What a plan came to.
+/// The result of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The file's hunks that now wait for a decision.
@@ -98,7 +98,7 @@ pub struct Change {
     pub removed: usize,
 }
 
-/// What is to come at the place of a file.
+/// The state that is to come at the place of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coming {
     /// It is proposed, or on its way.
@@ -121,7 +121,7 @@ pub struct Application {
     pub hunk_ids: Vec<HunkId>,
     /// The calls that had a part in them. Where the file is moved, the last is the one that made it at its new place.
     pub calls: Vec<ToolCallId>,
-    /// What becomes of the file.
+    /// The change of the file.
     pub change: FileChange,
     /// Where the text of a deleted file goes, if it is moved.
     pub moved_to: Option<PathBuf>,
@@ -135,12 +135,12 @@ pub struct Application {
     pub edits: Vec<LineEdit>,
 }
 
-/// What a decision came to.
+/// The result of a decision.
 #[derive(Clone, Debug, Default)]
 pub struct Decided {
     /// The hunks that were decided now, by proposal. Hunks that were decided so before are not among them.
     pub hunks: Vec<(ProposalId, Vec<HunkId>)>,
-    /// What is to be done for it, a file each.
+    /// The applications that are to be done for it, a file each.
     pub applications: Vec<Application>,
     /// All proposals that were named, as they are now.
     pub proposals: Vec<Proposal>,
@@ -174,7 +174,7 @@ pub enum DecideError {
         /// True if it is in the document already.
         landed: bool,
     },
-    /// What is in the document already is not proposed.
+    /// A change that is in the document already is not proposed.
     #[error("{path} is changed already; write what you want into the file itself, or take the change back")]
     Landed {
         /// The file, for people.
@@ -242,7 +242,7 @@ impl Review {
         let moved_to = plan.moved_to.as_deref().map(paths::to_uri);
         proposal.moved_to.clone_from(&moved_to);
         let pending = proposal.in_state(HunkState::Pending).count();
-        // What waits to be moved here is moved on with it, or goes with it.
+        // Files that wait to be moved here are moved on with it, or go with it.
         for other in self.proposals.iter_mut().filter(|other| moving.contains(&other.id)) {
             other.move_on(moved_to.clone(), call);
         }
@@ -311,7 +311,7 @@ impl Review {
     }
 
     /// Lists no longer the undecided hunks that are in their documents of the oldest files, but for the last so many.
-    /// What is on its way stays.
+    /// Hunks that are on their way stay.
     pub fn keep_landed(&mut self, most: usize) {
         let is_undecided = |it: &&mut FileProposal| {
             it.landed && it.is_open() && it.hunks.iter().all(|hunk| hunk.state != HunkState::Applying)
@@ -362,7 +362,7 @@ impl Review {
                     None
                 }
                 Decision::Accept => {
-                    // What was decided a moment ago in the same file may have taken its place.
+                    // A hunk that was decided a moment ago in the same file may have taken its place.
                     let mut lost = proposal.in_state(HunkState::Conflicted).filter(|hunk| ids.contains(&hunk.id));
                     if let Some(error) = lost.next().map(|lost| proposal.conflicted(lost)) {
                         drop(lost);
@@ -381,7 +381,7 @@ impl Review {
                 decided.applications.push(application);
             }
         }
-        // What is moved is made at its new place before it goes from the old one.
+        // A file that is moved is made at its new place before it goes from the old one.
         decided.applications.sort_by_key(|application| application.moved_to.is_some());
         Ok(decided)
     }
@@ -629,7 +629,7 @@ impl Review {
         })
     }
 
-    /// What is to come at a file's place, by those proposed edits that are not made yet.
+    /// Returns the state that is to come at a file's place, by those proposed edits that are not made yet.
     pub fn coming(&self, path: &Path) -> Coming {
         // A file has one open proposal at most, and that is its last one.
         let last = self.proposals.iter().rfind(|it| !it.landed && it.is_of(path));
@@ -696,14 +696,14 @@ impl Review {
         });
     }
 
-    /// What became of the model's edits since this was last asked, in words for it, and of what others changed.
-    /// Bounded; what is left out is said, and given the next time. `who` says who changed something by these calls, or
-    /// by none.
+    /// Returns the news of the model's edits since this was last asked, in words for it, and of what others changed.
+    /// Bounded; what is left out is said, and returned the next time. `who` says who changed something by these calls,
+    /// or by none.
     pub fn notes(&mut self, who: &dyn Fn(&[ToolCallId]) -> String) -> Vec<Note> {
         notes::take(&mut self.proposals, who)
     }
 
-    /// What became of accepted hunks of a file is told to the model in another way.
+    /// Records that the model is told in another way what became of accepted hunks of a file.
     pub fn told(&mut self, path: &Path) {
         for proposal in self.proposals.iter_mut().filter(|proposal| proposal.is_of(path)) {
             for hunk in &mut proposal.hunks {

@@ -1,12 +1,12 @@
 //! Finding files and text in the project, unsaved and pending texts in the place of the disk's.
 //!
-//! What is searched: every file below the workspace's folders that git would not ignore (`.gitignore` at every level
-//! and above, `.git/info/exclude`, the user's own excludes, `.ignore`), inside or outside a repository. Hidden files
-//! count. [`ALWAYS_IGNORED`] names what never does, unless a search is limited to a folder in it. The same holds for
-//! files that exist only as unsaved or pending text. Links are not followed. Binary files are found by name but not
-//! searched.
+//! The files that are searched: every file below the workspace's folders that git would not ignore (`.gitignore` at
+//! every level and above, `.git/info/exclude`, the user's own excludes, `.ignore`), inside or outside a repository.
+//! Hidden files count. [`ALWAYS_IGNORED`] names what never does, unless a search is limited to a folder in it. The
+//! same holds for files that exist only as unsaved or pending text. Links are not followed. Binary files are found by
+//! name but not searched.
 //!
-//! What the user's rules keep from the model is left out and counted ([`Search::showing_only`]).
+//! Files that the user's rules keep from the model are left out and counted ([`Search::showing_only`]).
 //!
 //! Results are in the order of the paths' bytes and the same from run to run, although many threads search: nothing
 //! stops early, so the first results are the first there are, and totals are exact. Everything here blocks, and ends
@@ -287,7 +287,7 @@ struct Resolved {
     shows: Option<Box<Shows>>,
 }
 
-/// What a scope says of a file.
+/// The verdict of a scope on a file.
 enum Verdict {
     Taken,
     /// It is not what was asked for.
@@ -304,7 +304,7 @@ impl Resolved {
         if self.shows.as_ref().is_none_or(|shows| shows(path)) { Verdict::Taken } else { Verdict::LeftOut }
     }
 
-    /// What is to be walked.
+    /// Returns the folders that are to be walked.
     fn walked(&self) -> &[PathBuf] {
         if self.on_disk { &self.folders } else { &[] }
     }

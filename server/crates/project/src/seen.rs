@@ -1,5 +1,5 @@
-//! What the model has seen of the files, so that it can be told what is no longer so: a command's result lists
-//! the files that differ from what the model believes.
+//! The files as the model has seen them, so that it can be told what is no longer so: a command's result lists the
+//! files that differ from what the model believes.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ const REMEMBERED: usize = 200;
 #[derive(Clone, Debug, Default)]
 pub struct Seen(Arc<Mutex<Vec<File>>>, Arc<Mutex<Vec<Difference>>>);
 
-/// What the model was told last of a file whose text in the editor is not that on disk.
+/// The difference that the model was told last of a file whose text in the editor is not that on disk.
 #[derive(Debug, PartialEq, Eq)]
 struct Difference {
     path: PathBuf,
@@ -96,7 +96,7 @@ impl Seen {
             before.disk == disk
                 && match telling {
                     Telling::Read => !before.only_named && before.here == here,
-                    // What it made of the editor's text it knows.
+                    // The model knows the text that it made of the editor's.
                     Telling::Edited => !before.only_named,
                     Telling::Searched => before.here == here,
                 }

@@ -1,5 +1,4 @@
-//! What a text is: how bytes become text and text becomes the same bytes again, what its hash is, and where its
-//! positions lie.
+//! Texts: how bytes become text and text becomes the same bytes again, the hash of a text, and where its positions lie.
 //!
 //! Everything above this module works on *normal* text: without byte order mark and with LF line ends. What a file had
 //! instead is kept beside it in a [`Format`], so that writing changes nothing but what was edited.
@@ -141,7 +140,7 @@ impl LineEnds {
         for op in diff.ops() {
             let (_, mut replaced, lines) = op.as_tag_tuple();
             for line in new.get(lines).unwrap_or_default() {
-                // What is more than the lines that were there goes with the line before it.
+                // Lines beyond those that were there go with the line before them.
                 if let Some(own) = replaced.next().and_then(|line| crlf.get(line)) {
                     last = *own;
                 }

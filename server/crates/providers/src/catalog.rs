@@ -1,4 +1,4 @@
-//! Which models there are, and which can be used.
+//! The models that there are, and those that can be used.
 
 mod entry;
 mod listing;
@@ -31,11 +31,11 @@ pub struct Catalog {
     recorder: RwLock<Option<Recorder>>,
 }
 
-/// What follows from the settings.
+/// The state that follows from the settings.
 struct State {
     settings: Settings,
     http: Arc<Clients>,
-    /// What was last heard from each provider, in their order.
+    /// The last answer of each provider, in their order.
     listings: Vec<Listing>,
 }
 
@@ -140,7 +140,7 @@ impl Catalog {
         if let Some(model) = by_id.or_else(|| added.iter().rev().find(|model| bare(&model.info().id) == name)) {
             return Ok(Arc::clone(model));
         }
-        // What is known without asking anybody comes first, so that a start with a known model is instant.
+        // Models that are known without asking anybody come first, so that a start with a known model is instant.
         let known: Vec<_> = state.sources().filter_map(|source| Some((source, source.known()?))).collect();
         if let Some(model) = best(&known, name) {
             return Ok(model);

@@ -1,9 +1,9 @@
-//! What a request costs, and how an amount is written.
+//! The cost of a request, and the form in which an amount is written.
 
 pub use ports::model::cost;
 
-/// An amount in US dollars as it is shown: `$0.00` for nothing, three decimals below a dollar, two from there on.
-/// What would round to nothing is `<$0.001`.
+/// Writes an amount in US dollars as it is shown: `$0.00` for nothing, three decimals below a dollar, two from there
+/// on. One that would round to nothing is `<$0.001`.
 pub fn format_cost(dollars: f64) -> String {
     if dollars <= 0.0 || dollars.is_nan() {
         "$0.00".to_owned()

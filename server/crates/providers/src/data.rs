@@ -1,4 +1,4 @@
-//! What is known of models: limits, prices, abilities. The numbers are in `models.toml`.
+//! The known facts about models: limits, prices, abilities. The numbers are in `models.toml`.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Model {
-    /// Whose it is.
+    /// The provider that has it.
     pub(crate) provider: String,
     /// Its id.
     pub(crate) id: String,
@@ -20,13 +20,13 @@ pub(crate) struct Model {
     /// Short names.
     #[serde(default)]
     pub(crate) aliases: Vec<String>,
-    /// What a conversation may hold, in tokens.
+    /// The longest conversation, in tokens.
     pub(crate) context: u64,
     /// The longest answer, in tokens.
     pub(crate) max_output: u64,
-    /// What it costs.
+    /// The price.
     pub(crate) price: Price,
-    /// How it thinks.
+    /// The way in which it thinks.
     pub(crate) thinking: Thinking,
     /// True if its thinking may only be sent back after the same messages as before.
     #[serde(default)]
@@ -36,7 +36,7 @@ pub(crate) struct Model {
     pub(crate) images: bool,
 }
 
-/// How a model thinks before it answers.
+/// The way in which a model thinks before it answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Thinking {
@@ -83,8 +83,8 @@ pub(crate) fn models() -> &'static [Model] {
     &MODELS
 }
 
-/// What is known of the model with this id: one of the data file, or a dated version of one. The longest id counts
-/// where several fit. Another version or size of a known model is *not* known: it has another price.
+/// Returns the known model with this id: one of the data file, or a dated version of one. The longest id counts if
+/// several fit. Another version or size of a known model is *not* known: it has another price.
 pub(crate) fn find(id: &str) -> Option<&'static Model> {
     let id = id.strip_suffix("-thinking").unwrap_or(id);
     let fits = |model: &&Model| {

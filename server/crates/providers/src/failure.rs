@@ -1,4 +1,4 @@
-//! What went wrong with a vendor, as a [`ModelError`]: what it is for the turn and what it says to the user.
+//! The failures of a vendor, as a [`ModelError`]: what one is for the turn and what it says to the user.
 
 use std::time::{Duration, SystemTime};
 
@@ -33,10 +33,10 @@ pub(crate) enum Fault {
 pub(crate) struct Words {
     /// The vendor's code or type of error; may be empty.
     pub(crate) code: String,
-    /// What it says.
+    /// The vendor's message.
     pub(crate) message: String,
-    /// What the model had written, where the vendor shows it. It may be about anything, so it tells nothing of the
-    /// error.
+    /// The text that the model had written, if the vendor shows it. It may be about anything, so it tells nothing of
+    /// the error.
     pub(crate) written: String,
 }
 
@@ -60,7 +60,7 @@ impl Fault {
     }
 }
 
-/// Whose failures they are, for words.
+/// The provider and model whose failures they are, for words.
 #[derive(Clone, Debug)]
 pub(crate) struct Whose {
     /// The provider.
@@ -166,7 +166,7 @@ impl Whose {
         error(ModelErrorKind::Unauthorized, message)
     }
 
-    /// What a vendor says, by the status if there is one, by its code and by its words.
+    /// Makes an error of what a vendor says, by the status if there is one, by its code and by its words.
     fn said(&self, status: Option<u16>, words: &Words) -> ModelError {
         let Self { provider, model, key_source, .. } = self;
         let status = status.or_else(|| status_in(&words.code));
@@ -238,7 +238,7 @@ fn status_in(code: &str) -> Option<u16> {
     code.split_whitespace().find_map(|word| word.parse().ok().filter(|status| (400..600).contains(status)))
 }
 
-/// What kind of failure it is. What the vendor says counts before the status: the same status stands for different
+/// Returns the kind of a failure. What the vendor says counts before the status: the same status stands for different
 /// things, and within a stream there is none.
 fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
     let code = code.to_ascii_lowercase();
@@ -279,7 +279,7 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
     }
 }
 
-/// How vendors say that a request is too long.
+/// The words with which vendors say that a request is too long.
 const OVERFLOW: &[&str] = &[
     "prompt is too long",
     "context length",
@@ -295,7 +295,7 @@ const OVERFLOW: &[&str] = &[
     "request_too_large",
 ];
 
-/// How vendors say that tool calls and results do not fit together. The words are in lower case.
+/// True if with these words a vendor says that tool calls and results do not fit together. The words are in lower case.
 fn is_orphan_complaint(words: &str) -> bool {
     let calls = ["tool_use", "tool_call", "tool call", "function call"].iter().any(|name| words.contains(name));
     let missing = [
@@ -313,7 +313,7 @@ fn is_orphan_complaint(words: &str) -> bool {
     calls && missing.iter().any(|complaint| words.contains(complaint))
 }
 
-/// What the body of an error says, whichever way the vendor writes it.
+/// Returns the words in the body of an error, whichever way the vendor writes it.
 pub(crate) fn words(body: &[u8]) -> Words {
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// How keys begin that vendors mark.
+/// The beginnings of keys that vendors mark.
 const BEGINNINGS: &[&str] = &[
     "sk-",
     "sk_",

@@ -21,7 +21,7 @@ use crate::{Catalog, Settings};
 
 const KEY: &str = "sk-very-secret-key";
 
-/// What a vendor signs its thinking with.
+/// The signature that a vendor puts on its thinking.
 const SIGNATURE: &str = "EqQBCg/+";
 
 /// A vendor's wire, and how a server in its stead is set up.
@@ -102,7 +102,7 @@ fn request() -> Request {
     }
 }
 
-/// What a request came to: the text that was shown, and the answer or the error.
+/// Sends a request, and returns the text that was shown, and the answer or the error.
 async fn ask(model: &dyn Model) -> (String, Result<Response, ModelError>) {
     let mut text = String::new();
     let mut stream = match model.stream(request()).await {
@@ -459,7 +459,7 @@ async fn what_a_server_wants_back_goes_to_no_other_server_of_the_same_name() {
         let host_of = |server: &Server| server.url().trim_start_matches("http://").to_owned();
         let told = serde_json::to_string(&thought).unwrap();
         assert!(!told.contains(&host_of(&first)), "a session that is given away names no server: {told}");
-        // What older logs have in place of a host.
+        // The value that older logs have in place of a host.
         let has_old = |content: &[AssistantBlock], host: Option<String>| {
             let mut content = content.to_vec();
             for block in &mut content {

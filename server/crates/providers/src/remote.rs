@@ -130,7 +130,7 @@ pub(crate) fn endpoint(base_url: &str, path: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// How an answer comes.
+/// The way in which an answer comes.
 enum Body {
     Events,
     Whole,
@@ -160,7 +160,7 @@ struct Streaming {
     pieces: Pieces,
     /// The bytes of events that showed nothing.
     unseen: usize,
-    /// What is to be told after the pieces before it.
+    /// The failure that is to be told after the pieces before it.
     failure: Option<ModelError>,
     last_piece: Instant,
 }

@@ -1,4 +1,4 @@
-//! What the configuration says of providers: keys, hosts, models. Plain data.
+//! The configuration of providers: keys, hosts, models. Plain data.
 //!
 //! It comes from the user's configuration and environment only, never from a project.
 
@@ -30,7 +30,7 @@ const LOCAL: &[(&str, &str)] = &[
     ("llama.cpp", "http://127.0.0.1:8080"),
 ];
 
-/// What the configuration says.
+/// The settings of the configuration.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The providers, in the order in which a default model is looked for; those on this machine last.
@@ -48,9 +48,9 @@ pub struct Settings {
 pub struct Provider {
     /// Its name, the first part of its models' ids.
     pub name: String,
-    /// What it speaks.
+    /// The wire format that it speaks.
     pub wire: Wire,
-    /// Whose Chat Completions it speaks, where that does not follow from its host.
+    /// The vendor whose Chat Completions it speaks, if that does not follow from its host.
     pub dialect: Option<Dialect>,
     /// Its address, with or without a version such as `/v1`.
     pub base_url: String,
@@ -108,7 +108,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What the usual environment variables say: `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`, `OPENAI_API_KEY`,
+    /// Reads the usual environment variables: `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`, `OPENAI_API_KEY`,
     /// `OPENAI_BASE_URL`, the keys of other known providers, `OLLAMA_HOST`.
     ///
     /// Anthropic, OpenAI and the local servers are always among the providers; others only with a key.
@@ -254,7 +254,7 @@ impl Provider {
         self.base_url = base_url;
     }
 
-    /// Whose Chat Completions it speaks.
+    /// Returns the vendor whose Chat Completions it speaks.
     pub(crate) fn dialect(&self) -> Dialect {
         self.dialect.unwrap_or_else(|| Dialect::of_address(&self.base_url))
     }

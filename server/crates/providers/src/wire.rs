@@ -1,6 +1,6 @@
 //! The vendors' wire formats, as pure functions: a request to bytes, and bytes to the pieces of an answer.
 //!
-//! What holds for each of them:
+//! The rules that hold for each of them:
 //!
 //! - Equal requests give equal bytes, and a request whose messages begin with another's gives bytes that begin with
 //!   the other's, up to closing brackets (and Anthropic's cache marks, which cost nothing there). So the vendors'
@@ -36,10 +36,10 @@ use crate::data::Thinking;
 use crate::failure::Fault;
 use crate::settings::Secret;
 
-/// What is said of an answer that the vendor broke off.
+/// The error text for an answer that the vendor broke off.
 const FILTERED: &str = "the vendor's content filter broke the answer off";
 
-/// What a provider speaks.
+/// The wire format that a provider speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
     /// Anthropic's Messages.
@@ -59,9 +59,9 @@ pub(crate) struct Target {
     pub(crate) host: String,
     /// The model's id on the wire.
     pub(crate) model: String,
-    /// Whose Chat Completions its server speaks.
+    /// The vendor whose Chat Completions its server speaks.
     pub(crate) dialect: Dialect,
-    /// How it thinks.
+    /// The way in which it thinks.
     pub(crate) thinking: Thinking,
     /// How many tokens it thinks where a request does not say.
     pub(crate) thinking_tokens: Option<u64>,
@@ -146,7 +146,7 @@ impl Target {
         Value::Object(fields)
     }
 
-    /// What a block carries, if it came from this very model.
+    /// Returns the fields that a block carries, if it came from this very model.
     fn own<'a>(&self, vendor: &'a Option<Value>) -> Option<&'a Map<String, Value>> {
         let fields = vendor.as_ref()?.as_object()?;
         let is = |name: &str, wanted: &str| fields.get(name).and_then(Value::as_str) == Some(wanted);
@@ -161,7 +161,8 @@ impl Target {
     }
 }
 
-/// What stands for a host in the log: sessions are given away, and the name of a gateway may be nobody else's business.
+/// Returns the hash that stands for a host in the log: sessions are given away, and the name of a gateway may be
+/// nobody else's business.
 pub(crate) fn hashed(host: &str) -> String {
     let hash = Sha256::digest(host);
     hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
@@ -240,7 +241,7 @@ fn tool_input(json: &str) -> Value {
     serde_json::from_str(json).unwrap_or_else(|_| Value::String(json.to_owned()))
 }
 
-/// What was used, where the vendor's input counts what the cache served and stored. Ours does not.
+/// Makes the usage of a vendor whose input counts what the cache served and stored. Ours does not.
 fn usage(input: u64, output: u64, cache_read: u64, cache_write: u64) -> Usage {
     Usage { input: input.saturating_sub(cache_read).saturating_sub(cache_write), output, cache_read, cache_write }
 }

@@ -92,7 +92,7 @@ impl Blobs {
     }
 }
 
-/// What lies in a folder; nothing if there is no such folder.
+/// Lists a folder; nothing if there is no such folder.
 pub(crate) fn entries(folder: &Path) -> Result<Vec<DirEntry>, Error> {
     let failed = |error| Error::io(folder, "cannot be listed")(error);
     match fs::read_dir(folder) {

@@ -1,4 +1,4 @@
-//! What `doctor` asks of a data folder: what is wrong with it, and how to mend it.
+//! The checks of `doctor` on a data folder: what is wrong with it, and how to fix it.
 
 use std::path::{Path, PathBuf};
 
@@ -18,11 +18,11 @@ const SPACE_NONE: u64 = 10 << 20;
 /// Something that is wrong with a data folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Whether sessions cannot be stored or read because of it; otherwise it is a risk.
+    /// True if sessions cannot be stored or read because of it; otherwise it is a risk.
     pub grave: bool,
     /// The file or folder it is about.
     pub place: PathBuf,
-    /// What is wrong and how to mend it, as a sentence or two.
+    /// The fault and how to fix it, as a sentence or two.
     pub text: String,
 }
 
@@ -58,7 +58,7 @@ impl SqliteStore {
     }
 }
 
-/// What is damaged in a database, as far as reading all of it shows.
+/// Describes the damage in a database, as far as reading all of it shows.
 pub(crate) fn damage(database: &Path) -> Result<Option<String>, Error> {
     match schema::reader(database).and_then(|connection| contradiction(&connection)) {
         Err(Error::Damaged(what)) => Ok(Some(what)),

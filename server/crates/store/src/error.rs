@@ -1,4 +1,4 @@
-//! What goes wrong inside, before it becomes the port's error.
+//! The errors inside, before they become the port's error.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use rusqlite::ErrorCode;
 /// A failure inside the store.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// What the port has words for.
+    /// An error that the port has words for.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// SQLite failed.
@@ -18,12 +18,12 @@ pub(crate) enum Error {
     /// The system refused something about a file.
     #[error("{what}: {error}")]
     Io { what: String, error: io::Error },
-    /// What is stored contradicts itself.
+    /// The stored data contradicts itself.
     #[error("the session database is damaged ({0}); {MEND}")]
     Damaged(String),
 }
 
-/// How damage is mended.
+/// The way to fix damage.
 pub(crate) const MEND: &str =
     "close all editors that use Azimuth and start it again, and it will recover what can be read";
 

@@ -1,4 +1,4 @@
-//! What becomes of a damaged database: it is moved aside, and what can be read of it is put into a new one.
+//! The recovery of a damaged database: it is moved aside, and what can be read of it is put into a new one.
 //!
 //! Everything here runs while no other process has the database open. It may be cut off at any instant: the new
 //! database is filled under another name, gets a third one when it is whole, and takes its place last; the next process
@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::layout::{Layout, with_suffix};
 use crate::{blobs, check, clock, files, schema};
 
-/// What was recovered of a damaged database. It displays as a sentence for the user.
+/// The result of recovering a damaged database. It displays as a sentence for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovery {
     /// Where the damaged database is kept.
@@ -62,7 +62,7 @@ pub(crate) fn resume(layout: &Layout) -> Result<Option<Recovery>, Error> {
     if layout.database().exists() {
         let version = schema::reader(&layout.database()).and_then(|connection| schema::version(&connection));
         if version.is_ok_and(|version| version > schema::known()) {
-            // What a newer Azimuth wrote is for it to mend.
+            // A database that a newer Azimuth wrote is for that one to fix.
             return Ok(None);
         }
         if check::damage(&layout.database())?.is_some() {

@@ -84,7 +84,7 @@ pub(crate) fn update(connection: &Connection, info: &SessionInfo) -> Result<(), 
 
 /// Removes a session's row, and with it its events. [`StoreError::NotFound`] if there is none.
 pub(crate) fn delete(connection: &Connection, session: &SessionId) -> Result<(), Error> {
-    // What is kept for the session among the settings.
+    // The values that are kept for the session among the settings.
     connection.prepare_cached("DELETE FROM settings WHERE key = 'file_mark/' || ?1")?.execute([session.as_str()])?;
     match connection.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([session.as_str()])? {
         0 => Err(not_found(session)),

@@ -87,7 +87,7 @@ impl SqliteStore {
         })
     }
 
-    /// What was recovered when this store was opened, if the database was damaged.
+    /// Returns the recovery when this store was opened, if the database was damaged.
     pub fn recovered(&self) -> Option<Recovery> {
         self.recovery.clone()
     }
@@ -184,7 +184,7 @@ impl Store for SqliteStore {
             let mut info = sessions::info(connection, session)?;
             let mut appended = Vec::with_capacity(events.len());
             for ((at, event), json) in events.into_iter().zip(&json) {
-                // What is given back is what will be read again.
+                // The time that is returned is the one that will be read again.
                 let at = sessions::from_sql(sessions::to_sql(at));
                 info.last_seq += 1;
                 sessions::insert_event(connection, session, info.last_seq, at, json)?;
@@ -287,7 +287,7 @@ impl Store for SqliteStore {
     }
 }
 
-/// How far a commit goes: SQLite's `synchronous`.
+/// The reach of a commit: SQLite's `synchronous`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Synchronous {
     /// To the system: it outlives the process.
@@ -299,7 +299,7 @@ pub(crate) enum Synchronous {
 /// The one connection that writes.
 struct Writer {
     connection: Connection,
-    /// What the connection is set to.
+    /// The setting of the connection.
     synchronous: Synchronous,
 }
 

@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! The helpers that the tests of this crate share.
 
 use ports::store::{SessionFilter, Store};
 use protocol::content::Usage;

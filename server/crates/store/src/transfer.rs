@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::sqlite::{SqliteStore, Synchronous};
 use crate::{clock, layout, sessions};
 
-/// What the header calls the format.
+/// The header's name for the format.
 const FORMAT: &str = "azimuth-session";
 /// The format's version.
 const VERSION: u32 = 1;

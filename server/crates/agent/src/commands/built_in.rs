@@ -11,7 +11,7 @@ use super::{Choice, Choices, Command, Definition, Does, Effects, Flag, Words};
 
 /// A command of ours, read from its words.
 pub trait BuiltIn: Sized {
-    /// How it is written.
+    /// Returns its syntax and description.
     fn definition() -> Definition;
 
     /// The command with these words.

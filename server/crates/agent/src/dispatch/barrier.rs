@@ -60,7 +60,7 @@ impl Gate {
         with_grace(&self.cancel, self.session.unsettled()).await.ok_or_else(Outcome::cancelled)
     }
 
-    /// Whether to settle first; an error where the command is not to run.
+    /// Asks whether to settle first; an error if the command is not to run.
     async fn choose(
         &self,
         question: Question,

@@ -2,12 +2,12 @@
 //!
 //! Some models now and then write the plain text of their routing tokens into what they pass to a tool: a marker that
 //! names the next tool, `code`, and junk behind it. In a command or an edit that would be taken for what was meant.
-//! What is behind the marker cannot be trusted, nor can one tell where the junk before it begins; so the call is
+//! The text behind the marker cannot be trusted, nor can one tell where the junk before it begins; so the call is
 //! refused as a whole, and the model makes it again.
 
 use serde_json::Value;
 
-/// What the marker begins with; the tool's name follows.
+/// The beginning of the marker; the tool's name follows.
 const MARKER: &str = concat!("to=", "functions.");
 /// The words that name a channel, one of which stands before a marker.
 const CHANNELS: [&str; 4] = ["analysis", "assistant", "commentary", "user"];

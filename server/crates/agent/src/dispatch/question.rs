@@ -27,7 +27,7 @@ pub(super) struct Question {
     pub(super) options: Vec<(&'static str, String, PermissionOptionKind)>,
 }
 
-/// What an answer means.
+/// The meaning of an answer.
 pub(super) enum Reply {
     /// Go on in this way, with what the user said.
     Chosen(String, Option<String>),

@@ -1,12 +1,12 @@
 //! Files in the text of an answer, told from what stands around them as it comes.
 //!
 //! Each tag is a line of its own. Text comes in pieces that are cut anywhere, so what may yet be a tag is held back.
-//! What stands in a Markdown fence is text; within a file nothing is a tag but the end of it.
+//! Lines in a Markdown fence are text; within a file nothing is a tag but the end of it.
 //!
-//! What comes out goes into the log, and from there into exports. So the mark is left out of what looks like a tag and
-//! is none.
+//! The output goes into the log, and from there into exports. So the mark is left out of what looks like a tag and is
+//! none.
 
-/// How the line begins that begins a file.
+/// The beginning of the line that begins a file.
 pub(super) const OPENING: &str = "<azimuth_file";
 /// The line that ends it.
 pub(super) const CLOSING: &str = "</azimuth_file>";
@@ -30,7 +30,7 @@ pub enum Piece {
     Stray,
 }
 
-/// What an opening tag says.
+/// The content of an opening tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The file, as the model names it.
@@ -42,7 +42,7 @@ pub struct Head {
 /// Tells files from text as an answer comes.
 #[derive(Clone, Debug)]
 pub struct Parser {
-    /// What an opening tag must have as its `mark`. A model that only quotes a file quotes tags without it.
+    /// The `mark` that an opening tag must have. A model that only quotes a file quotes tags without it.
     mark: String,
     /// The line that is read, as far as it has come.
     line: String,
@@ -182,12 +182,12 @@ fn is_like_opening(line: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(|c: char| c == '>' || c.is_whitespace()))
 }
 
-/// Whether a file may have ended, or another begun, within these lines.
+/// True if a file may have ended, or another begun, within these lines.
 pub(super) fn is_unclear(content: &str, is_cut: bool) -> bool {
     content.lines().any(|line| head(line, None).is_some() || (is_cut && line.trim_end().ends_with(CLOSING)))
 }
 
-/// What an opening tag with this mark, or with any or none, says; none for any other line.
+/// Reads an opening tag with this mark, or with any or none; none for any other line.
 fn head(line: &str, mark: Option<&str>) -> Option<Head> {
     let mut rest = line.strip_prefix(OPENING)?.trim_end().strip_suffix('>')?;
     let (mut path, mut appends, mut marked) = (None, false, None);
@@ -226,7 +226,7 @@ mod tests {
 
     use super::*;
 
-    /// What a text comes to, cut into these pieces: neighbouring pieces of one kind are one.
+    /// Parses a text that is cut into these pieces: neighbouring pieces of one kind are made one.
     fn parsed<'a>(pieces: impl IntoIterator<Item = &'a str>) -> Vec<Piece> {
         let mut parser = Parser::new("k");
         let mut all: Vec<Piece> = Vec::new();

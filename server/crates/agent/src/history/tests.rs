@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::*;
 
-/// What a vendor would refuse about a conversation.
+/// Returns the reason for which a vendor would refuse a conversation.
 pub(crate) fn problem(messages: &[Arc<Message>]) -> Option<String> {
     for (at, message) in messages.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|at| messages.get(at)).map(|before| &**before);

@@ -1,4 +1,4 @@
-//! How prompts, mentions and notes read to the model.
+//! The words of prompts, mentions and notes as the model reads them.
 
 use ports::model::UserBlock;
 use protocol::checkpoint::{Direction, RestoreOutcome, RestoredFile};
@@ -48,7 +48,7 @@ pub(super) fn user(context: &str, prompt: &[PromptBlock]) -> Vec<UserBlock> {
 pub(super) fn note(text: &str) -> Vec<UserBlock> {
     let mut blocks = Vec::new();
     if !text.trim().is_empty() {
-        // What it tells of may have been written by anybody.
+        // Anybody may have written what it tells of.
         push_text(&mut blocks, format!("<{NOTE}>\n{}\n</{NOTE}>", tags::quoted(text.trim())));
     }
     blocks
@@ -61,7 +61,7 @@ pub(super) fn ran(command: &str, text: &str, exit_code: Option<i32>) -> String {
     format!("The user ran a command in the session's shell:\n$ {command}\n{printed}\n{how}")
 }
 
-/// What the user undid or redid. Empty if no file was changed by it.
+/// Describes what the user undid or redid. Empty if no file was changed by it.
 pub(super) fn restored(direction: Direction, files: &[RestoredFile]) -> String {
     let is_set = |file: &&RestoredFile| matches!(file.outcome, RestoreOutcome::Done | RestoreOutcome::Unverified);
     let (set, others): (Vec<_>, Vec<_>) = files.iter().partition(is_set);
@@ -92,7 +92,7 @@ fn names(files: &[&RestoredFile]) -> String {
     named.join(", ") + &more
 }
 
-/// What is said where the user said nothing but that the work should go on.
+/// Returns the words to use if the user said nothing but that the work should go on.
 pub(super) fn go_on() -> Vec<UserBlock> {
     vec![UserBlock::Text("Go on from where you stopped.".to_owned())]
 }

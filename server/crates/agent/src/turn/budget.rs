@@ -1,4 +1,4 @@
-//! How full the context is, and what to take out of it.
+//! The fill of the context, and what to take out of it.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::history::{History, TRIMMED};
 const LONGEST_ANSWER: u64 = 32_000;
 /// How much of the room for the conversation may be filled.
 const FULL: f64 = 0.92;
-/// How full it is after old results were trimmed. Well below, since every trimming costs the vendor's cache.
+/// The fill that is left after old results were trimmed. Well below, since every trimming costs the vendor's cache.
 const TRIMMED_TO: f64 = 0.6;
-/// What an image counts for, in tokens: about what the vendors charge for one of a megapixel.
+/// The tokens that an image counts for: about what the vendors charge for one of a megapixel.
 const IMAGE: f64 = 1_600.0;
-/// What a message's frame counts for, in tokens.
+/// The tokens that a message's frame counts for.
 const FRAME: f64 = 4.0;
 
 /// The context of a model: its room, and what is known of its filling.
@@ -28,7 +28,7 @@ pub(super) struct Budget {
     pub(super) answer: u64,
     /// System prompt and tools.
     fixed: u64,
-    /// What the vendor counted for the first so many messages.
+    /// The vendor's count for the first so many messages.
     counted: Option<(u64, usize)>,
 }
 

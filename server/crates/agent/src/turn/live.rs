@@ -15,7 +15,7 @@ use crate::file_blocks::{self, Parser, Piece};
 
 /// How much of one call's diff is shown, in bytes. The hunks that it proposes show all of it.
 const LONGEST: usize = 64 << 10;
-/// What is said where it ends.
+/// The line that is shown where it ends.
 const ENDS: &str = "@@ the rest is not shown while it comes\n";
 /// An input is looked at again when it has grown by this part of it.
 const LEAST_GROWTH: usize = 256;
@@ -49,7 +49,7 @@ type Look = BoxFuture<'static, Option<Doomed>>;
 pub(super) struct Doomed {
     /// Its tool.
     pub(super) tool: String,
-    /// What the tool says.
+    /// The tool's error.
     pub(super) error: ToolError,
 }
 
@@ -178,7 +178,7 @@ impl LiveText {
         events
     }
 
-    /// What came, if there is a file in it that is worth to be kept.
+    /// Returns the blocks that came, if there is a file in them that is worth keeping.
     pub(super) fn kept(mut self) -> Option<Vec<AssistantBlock>> {
         self.content.truncate(self.kept.unwrap_or(self.content.len()));
         let mark = self.mark?;
@@ -232,7 +232,7 @@ struct LiveDiff {
 }
 
 impl LiveDiff {
-    /// What has come since the last time, in Markdown's `diff` notation, with the file it is of.
+    /// Returns the parts that have come since the last time, in Markdown's `diff` notation, each with its file.
     fn grow(&mut self, parts: &[DiffPart<'_>]) -> Vec<(String, String)> {
         let mut pieces: Vec<(String, String)> = Vec::new();
         for (at, part) in parts.iter().enumerate().skip(self.part) {

@@ -20,10 +20,10 @@ use crate::wait::until_cancelled;
 /// How often in a row an answer is stopped before its end; the next is heard out, so that there is one.
 const MOST_STOPS: usize = 2;
 
-/// What stands for an image before a model without eyes.
+/// The text that stands for an image before a model without eyes.
 const UNSEEN_IMAGE: &str = "[The user shows an image here, which you cannot see. Say so if it matters.]";
 
-/// How one attempt went.
+/// The outcome of one attempt.
 enum Attempt {
     Answered(Response),
     Failed(ModelError),
@@ -41,7 +41,7 @@ enum Attempt {
     Cancelled,
 }
 
-/// What was shown of an attempt.
+/// The parts of an attempt that were shown.
 #[derive(Clone, Copy, Default)]
 struct Shown {
     any: bool,
@@ -49,7 +49,7 @@ struct Shown {
     files: bool,
 }
 
-/// What is due after an answer broke off of which files are kept.
+/// The action that is due after an answer broke off of which files are kept.
 pub(super) enum BrokenOff {
     /// The rest is asked for, after a wait.
     GoesOn { wait: Duration, error: String },
@@ -81,7 +81,7 @@ impl Turn {
             let looks = self.stop_early && stops < MOST_STOPS;
             let attempt = self.attempt(looks, &mut shown, &mut used).await;
             if !matches!(attempt, Attempt::Answered(_) | Attempt::Kept { .. }) {
-                // What never became an answer is paid for all the same. What an answer used, it says itself.
+                // An attempt that never became an answer is paid for all the same. An answer says itself what it used.
                 self.pay(used);
             }
             let error = match attempt {
@@ -151,7 +151,7 @@ impl Turn {
                         return Err(failed(format!("{why}. ({})", error.message)));
                     }
                 }
-                // What was shown of a last attempt stays said: it is all there is.
+                // The text shown of a last attempt stays said: it is all there is.
                 Next::GiveUp => {
                     self.tell_of_lost_files(shown);
                     return Err(failed(error.message));
@@ -185,7 +185,7 @@ impl Turn {
         );
         let mut has_called = false;
         loop {
-            // What an edit finds may be changed by a file that comes before it.
+            // A text that an edit finds may be changed by a file that comes before it.
             if looks && !text.has_files() {
                 calls.look(&self.gate);
             }

@@ -1,4 +1,4 @@
-//! What to do after a request failed.
+//! The next action after a request failed.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
@@ -12,7 +12,7 @@ const CAP: Duration = Duration::from_secs(30);
 /// The longest wait that a vendor may ask for; past it, the user is better told than kept waiting.
 const LONGEST_ASKED: Duration = Duration::from_secs(120);
 
-/// What to do next.
+/// The next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// Wait, then send the request again.

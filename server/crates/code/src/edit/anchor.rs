@@ -14,7 +14,7 @@ const MOST_LINES: usize = 30;
 /// An edit beside or between lines that are named by a piece of their text.
 #[derive(Clone, Debug)]
 pub struct ByAnchor<'a> {
-    /// What is done.
+    /// The kind of edit.
     pub mode: AnchorMode,
     /// A piece of the line.
     pub anchor: &'a str,
@@ -22,13 +22,13 @@ pub struct ByAnchor<'a> {
     pub anchor_end: Option<&'a str>,
     /// Whole lines to put there.
     pub content: &'a str,
-    /// Which of the lines with the anchor is meant, from 1; without it there must be one only.
+    /// The number of the line among those with the anchor, from 1; without it there must be one only.
     pub occurrence: Option<usize>,
     /// True if the lines with the anchors are replaced too, for [`AnchorMode::ReplaceBetween`].
     pub inclusive: bool,
 }
 
-/// What an edit by anchor does.
+/// The kind of an edit by anchor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnchorMode {
     /// Puts lines above the line.
@@ -125,7 +125,7 @@ pub enum AnchorError {
         field: &'static str,
         /// The line, from 1, below which it was looked for.
         below: Option<usize>,
-        /// What comes nearest.
+        /// The lines that come nearest.
         nearest: Box<Diagnosis>,
     },
     /// Several lines have it.
@@ -149,7 +149,7 @@ pub enum AnchorError {
         locate::list(candidates)
     )]
     NoSuchOccurrence {
-        /// Which was wanted.
+        /// The occurrence that was wanted.
         occurrence: usize,
         /// How many there are.
         found: usize,
@@ -178,7 +178,7 @@ pub enum AnchorError {
     NoChange(&'static str),
 }
 
-/// What comes nearest, in words.
+/// Describes the lines that come nearest.
 fn near(diagnosis: &Diagnosis) -> String {
     let near = &diagnosis.near;
     if near.is_empty() {

@@ -11,14 +11,14 @@ use super::preview;
 const LONGEST_LINE: usize = 500;
 /// At most this many lines are compared letter by letter; of more, an even sample.
 const MOST_COMPARED: usize = 5000;
-/// How alike two lines must be to be called near: one minus edits per letter.
+/// The least likeness of two lines that are called near: one minus edits per letter.
 const LEAST_ALIKE: f64 = 0.6;
 /// How many near places are told.
 const MOST_NEAR: usize = 3;
 /// How many pairs of lines the search under changed whitespace compares before it gives up.
 const MOST_PAIRS: usize = 5_000_000;
 
-/// What is known about a text that was not found.
+/// The findings about a text that was not found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
     /// Differences in white space that alone keep the text from being found.
@@ -32,13 +32,13 @@ pub struct Diagnosis {
 /// A difference in white space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WhitespaceIssue {
-    /// What differs.
+    /// The kind of difference.
     pub kind: WhitespaceKind,
     /// The line where the text would be found without it, from 1.
     pub line: usize,
 }
 
-/// What kind of white space differs.
+/// The kind of a difference in white space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhitespaceKind {
     /// The file is indented with tabs, the text with spaces.
@@ -75,9 +75,9 @@ pub struct Difference {
     pub line: usize,
     /// The column in that line, in characters, from 1.
     pub column: usize,
-    /// What the file has there; none at the end of the line.
+    /// The file's character there; none at the end of the line.
     pub in_file: Option<char>,
-    /// What the text has there; none at the end of the line.
+    /// The text's character there; none at the end of the line.
     pub in_text: Option<char>,
 }
 
@@ -91,7 +91,7 @@ pub(super) fn diagnose(text: &str, old: &str) -> Diagnosis {
 }
 
 impl Diagnosis {
-    /// What is known, in whole lines that call the text by this name.
+    /// Lists the findings, in whole lines that call the text by this name.
     pub(super) fn details(&self, name: &str) -> String {
         let mut lines = Vec::new();
         if !self.whitespace.is_empty() {
@@ -229,7 +229,7 @@ fn find(lines: &[&str], wanted: &[&str], normal: fn(&str) -> &str) -> Option<usi
     None
 }
 
-/// How the indentation differs between the file from line `at` and the text.
+/// Returns the difference in indentation between the file from line `at` and the text.
 fn indentation(lines: &[&str], wanted: &[&str], at: usize) -> WhitespaceKind {
     let indent = |line: &str| -> String { line.chars().take_while(|c| c.is_whitespace()).collect() };
     for (line, wanted) in lines.iter().skip(at).zip(wanted) {

@@ -1,11 +1,12 @@
-//! What counts as the same text, from strict to lenient (issue: one locator with its passes in a documented order).
+//! The passes by which texts count as the same, from strict to lenient (issue: one locator with its passes in a
+//! documented order).
 //!
 //! A lenient pass compares *folded* texts: what the pass does not look at is taken out. Line breaks always stay, so the
 //! lines of a folded text are those of the text itself, one for one.
 
 use std::ops::Range;
 
-/// How alike two texts must be to be the same place. Tried in this order; the first that finds anything counts.
+/// The likeness that makes two texts the same place. Tried in this order; the first that finds anything counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pass {
     /// Byte for byte.
@@ -26,7 +27,7 @@ impl Pass {
     /// The passes between byte for byte and merely alike, the strictest first.
     pub(super) const LENIENT: [Self; 4] = [Self::TrailingSpace, Self::Indentation, Self::InnerSpace, Self::Characters];
 
-    /// What the pass leaves out of account, in words for the model; nothing for an exact one.
+    /// Names the differences that the pass leaves out of account, in words for the model; nothing for an exact one.
     pub fn leaves_out(self) -> Option<&'static str> {
         Some(match self {
             Self::Exact => return None,

@@ -25,7 +25,7 @@ const LONGEST_SHOWN: usize = 300;
 /// A change of some lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// Which lines, or where between them.
+    /// The lines, or the place between them.
     pub place: Place<String>,
     /// The lines to put there. The last needs no line end; empty for none, which deletes. CRLF counts as LF.
     pub content: String,
@@ -56,7 +56,7 @@ pub enum Place<R> {
     },
 }
 
-/// What comes of edits.
+/// The result of edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditedLines {
     /// The new text.
@@ -122,9 +122,9 @@ pub enum HashlineError {
     /// A reference is not a tag.
     #[error("edit {edit}: {error}. Nothing was changed.")]
     BadTag {
-        /// Which edit.
+        /// The number of the edit.
         edit: usize,
-        /// What was given.
+        /// The reference that was given.
         error: NotATag,
     },
     /// Tags do not fit the text as it is now.
@@ -133,7 +133,7 @@ pub enum HashlineError {
     /// The last line of a range stands above its first.
     #[error("edit {edit}: the last line, {last}, stands above the first, {first}. Nothing was changed.")]
     Reversed {
-        /// Which edit.
+        /// The number of the edit.
         edit: usize,
         /// The line that was called the first.
         first: Tag,
@@ -147,7 +147,7 @@ pub enum HashlineError {
          neighbours."
     )]
     NotAdjacent {
-        /// Which edit.
+        /// The number of the edit.
         edit: usize,
         /// The line above.
         after: Tag,
@@ -171,7 +171,7 @@ pub enum HashlineError {
          break."
     )]
     NothingToInsert {
-        /// Which edit.
+        /// The number of the edit.
         edit: usize,
     },
     /// The lines are already what they should become.
@@ -180,7 +180,7 @@ pub enum HashlineError {
          at what should be different."
     )]
     SameText {
-        /// Which edit.
+        /// The number of the edit.
         edit: usize,
         /// The lines it is about.
         now: Excerpt,
@@ -192,7 +192,7 @@ pub enum HashlineError {
          them that does not."
     )]
     TaggedContent {
-        /// Which edit.
+        /// The number of the edit.
         edit: usize,
         /// The first of the tags.
         tag: Tag,

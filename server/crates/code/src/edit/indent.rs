@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-/// How a file indents by one level.
+/// The unit by which a file indents one level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     /// By a tab.
@@ -16,7 +16,7 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    /// What a text indents by most often; none if nothing is indented.
+    /// Returns the unit that a text indents by most often; none if nothing is indented.
     pub(super) fn of(text: &str) -> Option<Self> {
         let mut steps: BTreeMap<usize, usize> = BTreeMap::new();
         let (mut tabs, mut above) = (0, 0);

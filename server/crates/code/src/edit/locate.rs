@@ -30,7 +30,7 @@ pub struct Candidate {
     pub preview: String,
 }
 
-/// What was found byte by byte.
+/// The places that were found byte by byte.
 pub(super) struct Located {
     /// The byte offsets of the places, none of which overlaps another.
     pub(super) starts: Vec<usize>,
@@ -77,7 +77,7 @@ pub(super) fn places(text: &str, old: &str) -> Option<(Pass, Vec<Range<usize>>)>
         let places = by(text, old, pass);
         (!places.is_empty()).then_some((pass, places))
     };
-    // What the last of them does not find none of the others does.
+    // A text that the last of them does not find is found by none of the others.
     found(Pass::Characters)?;
     Pass::LENIENT.into_iter().find_map(found)
 }

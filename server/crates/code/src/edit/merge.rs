@@ -1,8 +1,8 @@
 //! An edit carried over to lines that are not quite those it was made for.
 //!
-//! Where a lenient pass found the place, the file's lines and the edit's old lines differ in what the pass leaves out.
-//! What the edit does not change keeps the file's text; what it puts in is indented and quoted as the file is. Where
-//! that is not certain the edit is refused: nothing is guessed.
+//! If a lenient pass found the place, the file's lines and the edit's old lines differ in what the pass leaves out.
+//! The lines that the edit does not change keep the file's text; those that it puts in are indented and quoted as the
+//! file is. If that is not certain the edit is refused: nothing is guessed.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const MOST_PAIRS: usize = 10_000;
 /// merge after them do with it takes time by the square of both.
 const LONGEST_LENIENT: (usize, usize) = (1000, 2000);
 
-/// Whether lines are too many or too long to be carried over.
+/// True if lines are too many or too long to be carried over.
 pub(super) fn is_long<'a>(lines: impl Iterator<Item = &'a str>) -> bool {
     let (most, longest) = LONGEST_LENIENT;
     let mut count = 0;
@@ -28,13 +28,13 @@ pub(super) fn is_long<'a>(lines: impl Iterator<Item = &'a str>) -> bool {
 /// Why an edit cannot be carried over. The words are for the model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Uncertain {
-    /// How a line is to be indented.
+    /// The indentation of a line.
     #[error("the file is indented otherwise than your text, and how it would indent your line `{line}` is not certain")]
     Indentation {
         /// The line, shortened.
         line: String,
     },
-    /// Which character of the file is meant.
+    /// The character of the file that is meant.
     #[error(
         "the file has another kind of quote or dash than your text, and which one it would have for {character} in your \
          line `{line}` is not certain"
@@ -47,7 +47,7 @@ pub enum Uncertain {
     },
 }
 
-/// Which of the old lines an edit hangs on: those that it changes, and those beside which it puts something.
+/// Marks the old lines that an edit hangs on: those that it changes, and those beside which it puts something.
 pub(super) fn certain(old: &[&str], new: &[&str]) -> Vec<bool> {
     let mut certain = vec![false; old.len()];
     for op in ops(old, new) {
@@ -65,8 +65,8 @@ pub(super) fn certain(old: &[&str], new: &[&str]) -> Vec<bool> {
     certain
 }
 
-/// What an edit makes of lines of the file. `file` and `old` are as many lines, each of them the same to one of the
-/// passes, but for those that the edit does not hang on. `unit` is how the file indents.
+/// Returns the lines that an edit makes of lines of the file. `file` and `old` are as many lines, each of them the
+/// same to one of the passes, but for those that the edit does not hang on. `unit` is how the file indents.
 ///
 /// # Errors
 /// See [`Uncertain`].
@@ -145,7 +145,7 @@ fn hanging<'a>(old: &[&str], file: &[&'a str]) -> Option<&'a str> {
     (indent(old).is_empty() && !indent(file).is_empty()).then(|| indent(file))
 }
 
-/// What is known of how the edit's text differs from the file's.
+/// The known differences between the edit's text and the file's.
 struct Carry<'a> {
     indents: Indents<'a>,
     hanging: Option<&'a str>,
@@ -199,9 +199,9 @@ impl Carry<'_> {
     }
 }
 
-/// What the file has for the quotes and dashes of the edit.
+/// The file's characters for the quotes and dashes of the edit.
 struct Characters {
-    /// What each of the edit's stands for; none if it stands for several.
+    /// The file's character for each of the edit's; none if it stands for several.
     known: BTreeMap<char, Option<char>>,
 }
 
@@ -307,7 +307,7 @@ fn sorted(line: &str) -> Vec<&str> {
     words
 }
 
-/// How alike two lines are by their words, in thousandths; none if less than half.
+/// Returns the likeness of two lines by their words, in thousandths; none if less than half.
 fn alike(a: &[&str], b: &[&str]) -> Option<usize> {
     let (mut common, mut i, mut j) = (0, 0, 0);
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-/// What is done to a cell.
+/// A change of a notebook's cells.
 #[derive(Clone, Debug)]
 pub enum CellEdit<'a> {
     /// Gives the cell another source. Of a code cell the outputs and the count go, since they are of the former source.
@@ -25,7 +25,7 @@ pub enum CellEdit<'a> {
     Insert {
         /// The cell's index, from 0.
         index: usize,
-        /// What it is.
+        /// The kind of cell.
         kind: CellKind,
         /// Its source.
         source: &'a str,
@@ -37,7 +37,7 @@ pub enum CellEdit<'a> {
     },
 }
 
-/// What a cell is.
+/// The kind of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellKind {
     /// Code.
@@ -91,7 +91,7 @@ pub fn edit_cell(text: &str, edit: &CellEdit<'_>) -> Result<String, NotebookErro
         CellEdit::Insert { index, kind, source } => notebook.inserted(*index, *kind, source)?,
         CellEdit::Delete { index } => notebook.deleted(*index)?,
     };
-    // What is written must be a notebook again, whatever stood in the one that was read.
+    // The edited text must be a notebook again, whatever stood in the one that was read.
     Notebook::read(&edited)
         .map(|_| ())
         .map_err(|error| NotebookError::NotANotebook(format!("after the edit, {error}")))?;
@@ -228,7 +228,7 @@ impl<'t> Notebook<'t> {
         )
     }
 
-    /// What one level is indented by: as the file's second line is. Jupyter itself has one space.
+    /// Returns the indentation of one level: that of the file's second line. Jupyter itself has one space.
     fn step(&self) -> &'t str {
         let second = self.text.lines().nth(1).unwrap_or(" ");
         let indent = super::indent::indent(second);

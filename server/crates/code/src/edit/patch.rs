@@ -22,7 +22,7 @@ pub use apply::apply;
 pub use error::{ApplyError, HunkError, Reason};
 pub use parse::{ParseError, Problem, is_marker, parse};
 
-/// What a patch does to one file. Paths are as the patch has them, without the `a/` and `b/` of git.
+/// The operation of a patch on one file. Paths are as the patch has them, without the `a/` and `b/` of git.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Makes a file.
@@ -36,7 +36,7 @@ pub enum Operation {
     Update {
         /// The file as it is called now.
         path: String,
-        /// What it is to be called.
+        /// The path that it is moved to.
         move_to: Option<String>,
         /// The changes; none if it is only moved.
         hunks: Vec<Hunk>,
@@ -57,7 +57,7 @@ pub struct Hunk {
     pub line: usize,
     /// Lines that stand above it in the file or begin it, the outermost first; they may be given in part.
     pub anchors: Vec<String>,
-    /// What git says after the second `@@`: an anchor that may be cut or stale.
+    /// The text that git puts after the second `@@`: an anchor that may be cut or stale.
     pub heading: Option<String>,
     /// The line of the file where it begins, from 0. A hint only.
     pub hint: Option<usize>,
@@ -65,20 +65,20 @@ pub struct Hunk {
     pub lines: Vec<Line>,
     /// True if it reaches the end of the file.
     pub end_of_file: bool,
-    /// Whether the file is to end with a line break; none if the patch does not say.
+    /// True if the file is to end with a line break; none if the patch does not say.
     pub final_newline: Option<bool>,
 }
 
 /// A line of a hunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// What becomes of it.
+    /// The change to the line.
     pub mark: Mark,
     /// The line without mark and line end.
     pub text: String,
 }
 
-/// What becomes of a line.
+/// The change to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// It stays.

@@ -25,16 +25,16 @@ pub struct Rule {
 
 enum Piece {
     Text(String),
-    /// What the metavariable of the pattern with this number took.
+    /// The code that the metavariable of the pattern with this number took.
     Variable(usize),
 }
 
-/// What rules make of a text.
+/// The result of rules on a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rewritten {
     /// The new text.
     pub text: String,
-    /// What becomes other code, in order.
+    /// The places that become other code, in order.
     pub places: Vec<Place>,
     /// Places that fit and were left alone, since the rewrite would lose a comment in them.
     pub commented: Vec<Candidate>,
@@ -86,7 +86,7 @@ pub enum StructuralError {
         /// Both.
         candidates: Vec<Candidate>,
     },
-    /// What would be deleted cannot be left out where it stands.
+    /// A match that would be deleted cannot be left out where it stands.
     #[error(
         "at line {line} what matches is a needed part of the code around it: {preview}\nNothing was changed. Delete what is \
          around it, or put something in its place."
@@ -199,7 +199,7 @@ impl Rule {
     }
 }
 
-/// What rules make of a text. The same text gives the same result; nothing is changed where it is an error.
+/// Applies rules to a text. The same text gives the same result; nothing is changed if there is an error.
 ///
 /// # Errors
 /// [`StructuralError::Broken`], [`StructuralError::Overlapping`], [`StructuralError::Breaks`],
@@ -453,7 +453,7 @@ fn is_listed(parsed: &Parsed, found: &Match) -> bool {
     field.is_none() && LISTS.iter().any(|list| parent.kind().contains(list))
 }
 
-/// What goes when a match is deleted; none if it cannot be left out.
+/// Returns the range that goes when a match is deleted; none if it cannot be left out.
 fn deleted(parsed: &Parsed, found: &Match) -> Option<Range<usize>> {
     let text = &*parsed.text;
     let node = outermost(parsed, found)?;

@@ -9,7 +9,7 @@ use super::reindent::{dedent, shift};
 use super::{with_final_newline_of, with_lf};
 use crate::syntax::{Language, Lookup, MAX_SYMBOLS, Outline, ParseError, Parsed, Symbol};
 
-/// What to do at a symbol.
+/// The change to make at a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The text is put in the place of the whole definition. Its comments stay unless the text brings some, and its
@@ -21,7 +21,7 @@ pub enum Change {
     InsertAfter,
 }
 
-/// What became of a text.
+/// The result of an edit at a symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditedSymbol {
     /// The new text.
@@ -197,7 +197,7 @@ impl Code {
         let strings = strings_of(&text)?;
         let old = parsed.slice(line_start(&parsed.text, symbol.start())..symbol.range.end);
         let text = as_in(&parsed.text, old, &text, |row| strings.contains(&row)).ok_or(SymbolError::Tabs)?;
-        // What tabs and spaces had not in common before, they may have now.
+        // Tabs and spaces that had nothing in common before may have it now.
         let mut text = dedent(&text, |row| strings.contains(&row));
         text.truncate(text.trim_end().len());
         if symbol.is_listed {
@@ -230,13 +230,13 @@ fn verbatim_lines(language: Language, text: &str) -> Result<BTreeSet<usize>, Par
     Ok(lines.into_iter().filter_map(|row| row.checked_sub(1)).collect())
 }
 
-/// What the lines after the first are indented too much by: code that was copied from where it begins has its first
-/// line at the left and the others as they were in the file.
+/// Returns the indentation that the lines after the first have too much: code that was copied from where it begins has
+/// its first line at the left and the others as they were in the file.
 fn hanging<'c>(language: Language, code: &'c str, verbatim: &BTreeSet<usize>, target: &'c str) -> &'c str {
     let rest = || code.split('\n').enumerate().skip(1).filter(|(row, _)| !verbatim.contains(row)).map(|(_, line)| line);
     let Some(last) = rest().last().filter(|_| !target.is_empty()) else { return "" };
     let closes = |line: &str| line.trim_start().starts_with(['}', ')', ']']);
-    // What ends with a bracket ends where it begins, but for Python.
+    // Code that ends with a bracket ends where it begins, but for Python.
     if closes(last) && language != Language::Python {
         return indent(last);
     }
@@ -339,7 +339,7 @@ fn after(parsed: &Parsed, outline: &Outline, symbol: &Symbol, code: &Code) -> Ed
     let missing = if closes || !ends_line { 0 } else { (gap + 1).saturating_sub(has.max(1)) };
     let behind = if ends_line { "\n".repeat(missing) } else { format!("\n{}{indent}", "\n".repeat(gap)) };
     let new = format!("\n{}{indent}{}{comma_after}{behind}", "\n".repeat(gap), code.at(indent));
-    // What stands behind the symbol on its line, such as a remark, stays there; only a `,` may have to go before it.
+    // Text behind the symbol on its line, such as a remark, stays there; only a `,` may have to go before it.
     let kept = if ends_line { parsed.slice(at..end) } else { "" };
     Edit { range: at..end, text: format!("{comma_before}{}{new}", kept.trim_end()) }
 }

@@ -13,7 +13,7 @@ pub const CHUNK_LINES: usize = 50;
 pub struct Block {
     /// A name that no other block of the text has: `html-0`, `style-0`, `style0-css-1`, `js-2`.
     pub id: String,
-    /// What sort of block it is.
+    /// The sort of block.
     pub kind: BlockKind,
     /// Its lines, from 1.
     pub lines: RangeInclusive<usize>,
@@ -69,7 +69,7 @@ impl BlockKind {
 pub fn blocks(parsed: &Parsed, outline: &Outline, with_values: bool) -> Vec<Block> {
     let mut blocks = Vec::new();
     let (mut elements, mut styles, mut scripts, mut others) = (0, 0, 0, 0);
-    // What ids begin with in an embedded part, and how many it has.
+    // The prefix of the ids in an embedded part, and how many it has.
     let (mut part, mut within) = (String::new(), 0);
     let next = |count: &mut usize| std::mem::replace(count, *count + 1);
     for (at, symbol) in outline.symbols.iter().enumerate() {
@@ -99,7 +99,7 @@ pub fn blocks(parsed: &Parsed, outline: &Outline, with_values: bool) -> Vec<Bloc
 }
 
 impl Block {
-    /// What it is, for people and models: `<header>`, `.card`, `function init`. The outline is the one it is of. It
+    /// Returns a label for users and models: `<header>`, `.card`, `function init`. The outline is the one it is of. It
     /// names all that the block is in, so labels of many blocks are not to be kept.
     pub fn label(&self, outline: &Outline) -> String {
         let Some(symbol) = outline.symbols.get(self.symbol) else { return String::new() };

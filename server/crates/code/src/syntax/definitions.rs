@@ -1,4 +1,4 @@
-//! What defines symbols: a table of the grammars' node kinds for each language.
+//! The definitions of symbols: a table of the grammars' node kinds for each language.
 //!
 //! The tag queries that come with the grammars leave out much (impl blocks, fields, namespaces) and differ in what they
 //! call a name.
@@ -18,7 +18,7 @@ const MAX_LOOK: usize = 8 << 10;
 /// How many names a path may have where it is defined, such as `a::b::c`. One that is longer is taken for one name.
 const MAX_SEGMENTS: usize = 100;
 
-/// What a node defines.
+/// A symbol that a node defines.
 pub(super) struct Definition {
     /// Its name, after those of what it is in beyond the symbols around it.
     pub(super) own: Vec<Segment>,
@@ -55,8 +55,8 @@ impl Segment {
     }
 }
 
-/// What a node of a text or of an embedded part of it defines, at most so many; nothing for most nodes. `around` is
-/// what the node is in, outermost first.
+/// Returns the definitions of a node of a text or of an embedded part of it, at most so many; nothing for most nodes.
+/// `around` are the nodes that it is in, outermost first.
 pub(super) fn definitions<'t>(
     parsed: &Parsed,
     language: Language,
@@ -482,7 +482,7 @@ impl Definition {
 struct At<'p, 't> {
     parsed: &'p Parsed,
     node: Node<'t>,
-    /// What it is in, outermost first.
+    /// The nodes that it is in, outermost first.
     around: &'p [Node<'t>],
     /// How many definitions are wanted.
     most: usize,
@@ -501,7 +501,7 @@ impl<'p, 't> At<'p, 't> {
         self.field(field).is_some()
     }
 
-    /// What it is in; 0 is the innermost.
+    /// Returns the node that it is in at this level; 0 is the innermost.
     fn outer(&self, level: usize) -> Option<Node<'t>> {
         self.around.iter().nth_back(level).copied()
     }
@@ -541,20 +541,20 @@ impl<'p, 't> At<'p, 't> {
         Definition { own, name: name.byte_range(), kind }
     }
 
-    /// What is named by a field, several where it has several.
+    /// Returns the definitions that a field names, several if the node has several of it.
     fn named(&self, kind: SymbolKind, field: &str) -> Vec<Definition> {
         let mut cursor = self.node.walk();
         let names = self.node.children_by_field_name(field, &mut cursor).filter(Node::is_named);
         names.take(self.most).map(|name| self.one(kind, name, vec![Segment::new(self.text(name))])).collect()
     }
 
-    /// What is named by a path of names.
+    /// Returns the definition that is named by a path of names.
     fn path(&self, kind: SymbolKind, field: &str, separator: &str) -> Vec<Definition> {
         let named = self.field(field).map(|name| self.one(kind, name, segments(self.slice(name), &[separator])));
         named.filter(|found| !found.own.is_empty()).into_iter().collect()
     }
 
-    /// What is named by a word of the grammar, and the text of a field.
+    /// Returns the definition that is named by a word of the grammar and the text of a field.
     fn word(&self, word: &str, kind: SymbolKind, field: &str) -> Vec<Definition> {
         let mut cursor = self.node.walk();
         let Some(at) = self.node.children(&mut cursor).find(|child| child.kind() == word) else { return Vec::new() };
@@ -562,7 +562,7 @@ impl<'p, 't> At<'p, 't> {
         vec![self.one(kind, at, vec![Segment::new(plain(&format!("{word} {more}")))])]
     }
 
-    /// What is named by the nodes of a kind in another.
+    /// Returns the definitions that are named by the nodes of a kind in another node.
     fn each(&self, kind: SymbolKind, list: Node<'_>, element: &str) -> Vec<Definition> {
         let mut cursor = list.walk();
         let elements = list.named_children(&mut cursor).filter(|child| child.kind() == element);
@@ -575,15 +575,15 @@ impl<'p, 't> At<'p, 't> {
         defined
     }
 
-    /// What may be called with and without its `$`.
+    /// Returns the definition of a name that may be used with and without its `$`.
     fn variable(&self, kind: SymbolKind, name: Node<'_>) -> Definition {
         let text = self.text(name);
         let bare = text.strip_prefix('$').map(str::to_owned);
         self.one(kind, name, vec![Segment::or(text, bare.into_iter().collect())])
     }
 
-    /// What declarators declare, however they are wrapped in `*`, `&`, `()` and `[]`. Of those that look like a
-    /// variable, what has parameters is a function.
+    /// Returns the definitions of declarators, however they are wrapped in `*`, `&`, `()` and `[]`. Of those that look
+    /// like a variable, one that has parameters is a function.
     fn declared(&self, kind: SymbolKind) -> Vec<Definition> {
         const WRAPPERS: &[&str] = &["parenthesized_declarator", "reference_declarator", "attributed_declarator"];
         let mut cursor = self.node.walk();
@@ -608,12 +608,12 @@ impl<'p, 't> At<'p, 't> {
         defined
     }
 
-    /// What is named by a field that may say what it is in.
+    /// Returns the definition that is named by a field that may say what it is in.
     fn scoped(&self, kind: SymbolKind) -> Vec<Definition> {
         self.field("name").and_then(|name| self.qualified(kind, name)).into_iter().collect()
     }
 
-    /// What is named by a name of C++, such as `Shop<T>::total`.
+    /// Returns the definition that is named by a name of C++, such as `Shop<T>::total`.
     fn qualified(&self, kind: SymbolKind, mut name: Node<'_>) -> Option<Definition> {
         let bare = |node: Node<'_>| {
             let is_template = matches!(node.kind(), "template_type" | "template_function" | "template_method");

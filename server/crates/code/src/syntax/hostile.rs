@@ -16,7 +16,7 @@ const MOST_TIME: Duration = Duration::from_secs(MAX_TIME.as_secs() * 4);
 
 /// Looks at all that there is to see of a text. Gives how many symbols it has, or why it was not parsed.
 fn look(language: Language, text: &str) -> Result<usize, ParseError> {
-    // What was the most so far is forgotten.
+    // The peak so far is forgotten.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
     let (began, before) = (Spent::start(), memory());
     let outcome = Parsed::new(language, text).map(|parsed| {

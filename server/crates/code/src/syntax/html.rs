@@ -31,7 +31,7 @@ pub(super) fn embedded(parsed: &Parsed) -> Vec<(Language, Range)> {
     parts
 }
 
-/// What an element is called, and its id, if it is one of a page's structure or has an id.
+/// Returns an element's name and its id, if it is one of a page's structure or has an id.
 pub(super) fn section<'p>(parsed: &'p Parsed, element: Node<'_>) -> Option<(&'p str, Option<&'p str>)> {
     let name = tag(element)?.named_child(0).map(|name| parsed.slice(name.byte_range()))?;
     let id = attribute(parsed, element, "id").filter(|id| !id.is_empty());

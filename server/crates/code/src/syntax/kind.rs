@@ -1,6 +1,6 @@
 //! Kinds of symbols.
 
-/// What a symbol is.
+/// The kind of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SymbolKind {
     /// A module of Rust, Ruby or the like.
@@ -25,7 +25,7 @@ pub enum SymbolKind {
     Function,
     /// A function of a type.
     Method,
-    /// What makes an object of a class.
+    /// A function that makes an object of a class.
     Constructor,
     /// A property with code of its own.
     Property,
@@ -52,7 +52,7 @@ pub enum SymbolKind {
 }
 
 impl SymbolKind {
-    /// What it is called.
+    /// Returns the kind's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Module => "module",

@@ -26,8 +26,8 @@ const MAX_PATTERN: usize = 10_000;
 /// How deep a pattern may nest. Fitting it goes as deep as the pattern does, whatever the depth of the file.
 const MAX_DEPTH: usize = 100;
 
-/// What a metavariable's `$` is while a pattern is parsed: a letter that every language takes in a name, and no one
-/// uses.
+/// The character for a metavariable's `$` while a pattern is parsed: a letter that every language takes in a name, and
+/// no one uses.
 const MARK: char = '\u{10000}';
 
 /// A pattern, made ready for one language.
@@ -37,9 +37,9 @@ pub struct Pattern {
     /// The kind of the node that fits.
     kind: u16,
     variables: Vec<Variable>,
-    /// What the pattern says beside its metavariables.
+    /// The pattern's tokens other than its metavariables.
     tokens: Vec<Token>,
-    /// Whether it says its last `;` or `,`.
+    /// True if it says its last `;` or `,`.
     ends_with_separator: bool,
 }
 
@@ -61,7 +61,7 @@ pub struct Match {
     pub node: Range<usize>,
     /// Its line, from 1.
     pub line: usize,
-    /// What each of [`Pattern::variables`] stands for; none for an empty list.
+    /// The range that each of [`Pattern::variables`] stands for; none for an empty list.
     pub captures: Vec<Option<Range<usize>>>,
     /// True if there are comments in it that no metavariable took.
     pub has_comments: bool,
@@ -364,7 +364,8 @@ fn id(at: usize) -> String {
     format!("V{at}")
 }
 
-/// What a pattern says beside its metavariables, in order. Goes as deep as the pattern, which is bounded.
+/// Calls `each` with every token of a pattern other than its metavariables, in order. Goes as deep as the pattern,
+/// which is bounded.
 fn terminals(node: &PatternNode, each: &mut impl FnMut(&str, bool, u16)) {
     match node {
         PatternNode::MetaVar { .. } => {}
@@ -373,9 +374,9 @@ fn terminals(node: &PatternNode, each: &mut impl FnMut(&str, bool, u16)) {
     }
 }
 
-/// What a pattern may have to stand in to be understood, the most usual first. The first in which it is one clean node
-/// counts: on its own, `foo($A)` is a call in Rust but a conversion in Go. There is none if `$NAME` is code itself,
-/// or where there are no names that it could stand for.
+/// Returns the surroundings that a pattern may need to be understood, the most usual first. The first in which it is
+/// one clean node counts: on its own, `foo($A)` is a call in Rust but a conversion in Go. There is none if `$NAME` is
+/// code itself, or if there are no names that it could stand for.
 fn surroundings(language: Language) -> &'static [(&'static str, &'static str)] {
     match language {
         Language::Rust => &[
@@ -411,7 +412,7 @@ fn surroundings(language: Language) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// What a pattern is in its surroundings.
+/// The nodes of a pattern in its surroundings.
 enum Single<'t> {
     Node(Node<'t>),
     Several,

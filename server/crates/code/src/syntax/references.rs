@@ -1,4 +1,4 @@
-//! What a text takes from others, and what it gives them.
+//! The imports of a text, and its exports.
 
 use tree_sitter::Node;
 
@@ -11,9 +11,9 @@ const MOST: usize = 200;
 /// The imports and exports of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct References {
-    /// What it imports, in any language that says so at the outermost level.
+    /// The imports, in any language that says so at the outermost level.
     pub imports: Listed,
-    /// What it exports by name, in JavaScript and TypeScript.
+    /// The exports by name, in JavaScript and TypeScript.
     pub exports: Listed,
 }
 
@@ -151,7 +151,7 @@ fn of_statement(parsed: &Parsed, outermost: &[&Symbol], node: Node<'_>, line: us
     }
 }
 
-/// What `module.exports = …` and `exports.a = …` export.
+/// Adds the exports of `module.exports = …` and `exports.a = …`.
 fn of_assignment(parsed: &Parsed, left: Node<'_>, right: Node<'_>, line: usize, exports: &mut Listed) {
     let text = |node: Node<'_>| plain(parsed.slice(node.byte_range()));
     let target = text(left);

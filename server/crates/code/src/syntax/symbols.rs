@@ -45,7 +45,7 @@ pub struct Symbol {
     pub range: Range<usize>,
     /// The comments and attributes directly before it, in order.
     pub lead: Arc<[Lead]>,
-    /// What it is.
+    /// The kind of symbol.
     pub kind: SymbolKind,
     /// The language it is written in, which in an HTML page may be another than the page's.
     pub language: Language,
@@ -68,11 +68,11 @@ pub struct Symbol {
 pub struct Lead {
     /// Its bytes.
     pub range: Range<usize>,
-    /// Whether it is an attribute, annotation or decorator, and no comment.
+    /// True if it is an attribute, annotation or decorator, and no comment.
     pub is_attribute: bool,
 }
 
-/// What was found for a path of names.
+/// The result of a lookup of a path of names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lookup<'o> {
     /// The symbol.
@@ -250,8 +250,8 @@ impl Symbol {
         self.own.last().map_or("", |segment| &segment.name)
     }
 
-    /// How it begins, as one line: up to the end of the line on which its name stands, without the bracket that opens
-    /// its body.
+    /// Returns the beginning of the symbol as one line: up to the end of the line on which its name stands, without
+    /// the bracket that opens its body.
     pub fn signature(&self, parsed: &Parsed) -> String {
         let name = self.selection.end.clamp(self.range.start, self.range.end);
         let (before, after) = (parsed.slice(self.range.start..name), parsed.slice(name..self.range.end));
@@ -324,7 +324,7 @@ fn collect(parsed: &Parsed, language: Language, root: Node<'_>, outer: Option<us
     }
 }
 
-/// What something is in a symbol: a function of a type is a method.
+/// Returns the kind that something has in a symbol: a function of a type is a method.
 fn within_kind(kind: SymbolKind, outer: &Symbol) -> SymbolKind {
     let is_type = outer.kind.has_members() || (outer.kind == SymbolKind::Module && outer.language == Language::Ruby);
     match kind {
@@ -392,8 +392,8 @@ impl Whole {
     }
 }
 
-/// What a definition is wrapped in, if that holds nothing else: `export`, decorators, `const`. Gives what is around
-/// that, too.
+/// Returns the node that a definition is wrapped in, if that holds nothing else (`export`, decorators, `const`), and
+/// the nodes around that.
 fn wrapped<'t, 'w>(mut node: Node<'t>, mut around: &'w [Node<'t>]) -> (Node<'t>, &'w [Node<'t>]) {
     const WRAPPERS: &[&str] = &[
         "lexical_declaration",
@@ -427,7 +427,7 @@ fn wrapped<'t, 'w>(mut node: Node<'t>, mut around: &'w [Node<'t>]) -> (Node<'t>,
 /// The comments and attributes that stand directly before a node, in order.
 fn before(parsed: &Parsed, node: Node<'_>, around: &[Node<'_>], siblings: &[Vec<Node<'_>>]) -> Vec<Lead> {
     let mut lead = Vec::new();
-    // What stands before the first thing of a block may hang before the block.
+    // Nodes before the first thing of a block may hang before the block.
     let blocks = around.iter().rev().take_while(|outer| outer.kind() == "block").count();
     let levels = around.len() - blocks..around.len() + 1;
     let levels = siblings.get(levels).unwrap_or_default();
@@ -446,7 +446,7 @@ fn before(parsed: &Parsed, node: Node<'_>, around: &[Node<'_>], siblings: &[Vec<
             let line = line.trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
             line.is_empty() || line.ends_with('\n')
         };
-        // What speaks of the whole file is none of the symbol's.
+        // A comment about the whole file is none of the symbol's.
         let is_of_file = ["//!", "/*!", "#!"].iter().any(|mark| text.starts_with(mark)) && !text.starts_with("#![");
         let is_comment = is_comment && !is_of_file && is_alone();
         if !is_near || !(is_comment || (is_attribute && !text.starts_with("#!["))) {

@@ -1,4 +1,4 @@
-//! What is common to the arguments of all programs of the table.
+//! The arguments of programs, as far as all programs of the table have them in common.
 
 use super::super::places::Places;
 
@@ -30,7 +30,7 @@ impl<'a> Arguments<'a> {
         operand.map_or_else(|| name.to_owned(), |operand| format!("{name} {operand}"))
     }
 
-    /// What follows the first `count` words.
+    /// Returns the arguments after the first `count` words.
     pub(super) fn after(&self, count: usize) -> Self {
         Self { words: self.words.get(count..).unwrap_or_default(), places: self.places }
     }
@@ -47,7 +47,7 @@ impl<'a> Arguments<'a> {
         self.words.first().copied()
     }
 
-    /// What stands before `--`, and what after it.
+    /// Returns the arguments before `--`, and those after it.
     pub(super) fn at_dashes(&self) -> (Self, Self) {
         let at = self.words.iter().position(|word| *word == "--").unwrap_or(self.words.len());
         (self.with(self.words.get(..at).unwrap_or_default()), self.after(at + 1))
@@ -114,7 +114,7 @@ pub(super) fn stays(word: &str, places: &Places<'_>) -> bool {
         let leaves = path.starts_with('~') || (piece.starts_with('-') && piece.contains(".."));
         !path.is_empty() && (leaves || !places.holds_own(path))
     };
-    // What a program reads from its input may be code.
+    // The input that a program reads may be code.
     word != "-" && !holds_code && !has_scheme(word) && !pieces(word).any(is_other_file)
 }
 
@@ -125,7 +125,7 @@ pub(super) fn pieces(word: &str) -> impl Iterator<Item = &str> {
     let may_be_empty = ["{,", ",,", ",}", "{}"].iter().any(|empty| word.contains(empty));
     let mut goes_on = false;
     let pieces = split.map(move |piece| {
-        // What follows a brace goes on with what stands in it.
+        // Text after a brace goes on with what stands in it.
         let text = if goes_on { piece.trim_start_matches('/') } else { piece };
         goes_on = piece.ends_with('}') && !may_be_empty;
         text.trim_end_matches(['=', ',', ':', '{', '}', '@', ' ', '\t', '[', ']'])
@@ -133,7 +133,7 @@ pub(super) fn pieces(word: &str) -> impl Iterator<Item = &str> {
     pieces.filter(|piece| !piece.is_empty())
 }
 
-/// Whether it names something of the network, or is code itself.
+/// True if it names something of the network, or is code itself.
 fn has_scheme(word: &str) -> bool {
     const SCHEMES: &[&str] =
         &["data", "ftp", "gist", "git", "github", "http", "https", "javascript", "jsr", "npm", "ssh"];
@@ -157,12 +157,12 @@ pub(super) fn may_leave(pattern: &str) -> bool {
     begun.any(|fixed| LEAVES.iter().chain(&["install"]).any(|word| word.starts_with(&fixed)))
 }
 
-/// Whether a word, as a whole or before a colon, tells a program to leave the machine or the workspace.
+/// True if a word, as a whole or before a colon, tells a program to leave the machine or the workspace.
 pub(super) fn tells_to_leave(word: &str) -> bool {
     word.split(':').next().is_some_and(|first| LEAVES.contains(&first.to_lowercase().as_str()))
 }
 
-/// How projects call what leaves them. What is called `install` may be what only fetches packages, too.
+/// The names that projects give to what leaves them. One called `install` may be what only fetches packages, too.
 const LEAVES: &[&str] = &[
     "deploy",
     "deployment",

@@ -216,7 +216,7 @@ fn compiles(arguments: &Arguments<'_>) -> bool {
             None => word.rsplit_once('.').is_some_and(|(_, end)| sources.contains(&end)),
         }
     };
-    // What is written must not be one of the sources.
+    // The file that is written must not be one of the sources.
     let mut words = arguments.words.iter().peekable();
     let mut others = Vec::new();
     while let Some(word) = words.next() {
@@ -224,7 +224,7 @@ fn compiles(arguments: &Arguments<'_>) -> bool {
         let written = if *word == "-o" { words.next().copied() } else { word.strip_prefix("-o") };
         match written.filter(|_| is_written) {
             Some(file) => {
-                // What people write has a name in capitals where it has no end: `Makefile`.
+                // A file that people write has a name in capitals if it has no end: `Makefile`.
                 let is_program = !file.contains('.') && !file.contains(|c: char| c.is_ascii_uppercase());
                 let is_result = is_program
                     || ["o", "so", "a", "out", "exe", "wasm", "s"].iter().any(|end| file.ends_with(&format!(".{end}")));

@@ -1,5 +1,5 @@
-//! What a project calls its commands: which names say that they build, test, lint or format, and which that they do
-//! more.
+//! The names that projects give their commands: which of them say that they build, test, lint or format, and which
+//! that they do more.
 
 /// Words of names of what builds, tests, lints, formats or writes documentation.
 const WORKS: &[&str] = &[
@@ -231,7 +231,7 @@ const BROAD: &[&str] = &[
 /// Where a build may be for. Elsewhere in a name it is where something is done.
 const PLACES: &[&str] = &["prod", "production", "stage", "staging"];
 
-/// Whether the name of a script, target or task says that it builds, tests, lints or formats, and nothing more: one of
+/// True if the name of a script, target or task says that it builds, tests, lints or formats, and nothing more: one of
 /// its words at its beginning or end does so, and none of the others is known to do more.
 pub(super) fn is_work(name: &str) -> bool {
     let words = words(name);
@@ -241,12 +241,12 @@ pub(super) fn is_work(name: &str) -> bool {
     let first = words.first().map(String::as_str).unwrap_or_default();
     let is_build = ["build", "bundle", "compile"].contains(&first);
     let stays = |word: &String| !MORE.contains(&word.as_str()) || (is_build && PLACES.contains(&word.as_str()));
-    // What is cleaned is lost, so it must be all known.
+    // Files that are cleaned are lost, so it must be all known.
     let is_known = all_known || !words.iter().any(|word| word == "clean");
     (works(words.first()) || works(words.last()) || all_known) && words.iter().all(stays) && is_known
 }
 
-/// Whether a name, of a program or of what it is told to do, says that it does more than work in the project's files.
+/// True if a name, of a program or of what it is told to do, says that it does more than work in the project's files.
 pub(super) fn does_more(name: &str) -> bool {
     words(name).iter().any(|word| MORE.contains(&word.as_str()))
 }

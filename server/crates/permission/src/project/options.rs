@@ -195,7 +195,7 @@ pub(super) fn is_result(path: &str) -> bool {
             || name.starts_with("cmake-build")
             || name.starts_with("out-")
     };
-    // What tools keep beside the packages that they come with.
+    // Files that tools keep beside the packages that they come with.
     let is_cache = matches!(parts.as_slice(), ["node_modules", ".cache", ..]);
     if is_cache || matches!(parts.as_slice(), [".nyc_output" | ".cache" | ".tshy" | ".turbo", ..]) {
         return true;
@@ -209,7 +209,7 @@ pub(super) fn is_result(path: &str) -> bool {
             let says = || stem.split(['-', '_', '.']).any(|word| SAYS_RESULT.contains(&word.to_lowercase().as_str()));
             in_results || says()
         }
-        // What is written into such a folder may be a program of a build, but is no source where people keep none.
+        // A file written into such a folder may be a program of a build, but is no source where people keep none.
         _ => folders.first().is_some_and(|first| is_of_results(first) && *first != "build"),
     }
 }

@@ -110,7 +110,7 @@ fn python(arguments: &Arguments<'_>) -> bool {
     let Some(file) = rest.first() else { return false };
     let given = rest.after(1);
     let name = file.rsplit('/').next().unwrap_or(file);
-    // What Django's program is told to do, it does to the database as well.
+    // Django's program does what it is told to the database as well.
     let is_known = name != "manage.py" || given.first().is_some_and(|command| matches!(command, "check" | "test"));
     let tells_more = does_more(name) || given.words.iter().any(|word| tells_more(word));
     !leaves(file) && is_known && !tells_more && passes_on(&given)
@@ -141,7 +141,7 @@ fn module(arguments: &Arguments<'_>) -> bool {
         "compileall" => !given.has(&["-b", "-i"]),
         "sphinx" => !given.has(&["-D", "-C"]),
         _ if MODULES.contains(&name) => is_own(arguments),
-        // What `test` names in Python is its own tests.
+        // The modules that `test` names in Python are its own tests.
         _ => is_name(name) && name.contains('.') && FOLDERS.contains(&folder) && passes_on(&given),
     }
 }

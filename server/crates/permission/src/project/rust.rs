@@ -123,7 +123,7 @@ fn is_known(subcommand: &str, own: &Arguments<'_>, passed_on: &Arguments<'_>) ->
         "test" | "t" | "bench" => usual().is_some_and(|operands| operands.len() <= 1),
         "build" | "b" | "check" | "c" | "doc" | "d" | "tree" | "metadata" | "pkgid" | "locate-project" | "fetch"
         | "generate-lockfile" => usual().is_some_and(|operands| operands.is_empty()) && passed_on.is_empty(),
-        // What is cleaned elsewhere may be something else.
+        // Files that are cleaned elsewhere may be something else.
         "clean" => own
             .operands(&["--doc", "--quiet", "--release", "-q", "-r", "-v"], &["--package", "--profile", "-p"])
             .is_some_and(|operands| operands.is_empty()),
@@ -165,7 +165,7 @@ fn is_known(subcommand: &str, own: &Arguments<'_>, passed_on: &Arguments<'_>) ->
     }
 }
 
-/// What commands that others have written may take, and that runs something else or writes elsewhere.
+/// The options that commands written by others may take, and that run something else or write elsewhere.
 const OF_OTHERS: &[&str] = &[
     "--config",
     "--config-file",

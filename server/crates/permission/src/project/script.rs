@@ -101,13 +101,13 @@ pub(super) const TABLE: &[Program] = &[
 
 const NONE: &[&str] = &["-e", "--eval", "--exec"];
 const MOCHA: &[&str] = &["--node-option", "-n", "--import", "--loader", "--eval", "-e"];
-/// What of `nx` is no target of the project's.
+/// The words of `nx` that are no targets of the project's.
 const OF_NX: &[&str] =
     &["add", "connect", "daemon", "exec", "import", "init", "login", "migrate", "release", "repair", "reset"];
 /// The tools that find what they need in the project alone, so that they may be run by way of a package manager.
 const NOT_TOOLS: &[&str] = &["node", "npm", "npx", "pnpm", "yarn", "bun", "deno"];
-/// How the scripts of projects are usually called, for package managers that take the name of a script, and that of any
-/// program, for a command.
+/// The usual names of projects' scripts, for package managers that take the name of a script, and that of any program,
+/// for a command.
 const SCRIPTS: &[&str] = &[
     "bench",
     "benchmark",
@@ -203,7 +203,7 @@ fn targets(arguments: &Arguments<'_>) -> bool {
 /// Tasks by their names, and flags but these.
 fn tasks(arguments: &Arguments<'_>, flags: &[&str]) -> bool {
     let words = arguments.words.iter().take_while(|word| **word != "--").enumerate();
-    // How much is printed is no task.
+    // The amount to print is no task.
     let is_amount = |at: usize| at.checked_sub(1).is_some_and(|at| arguments.words.get(at) == Some(&"--output-logs"));
     let mut names = words.filter(|(at, word)| !word.starts_with('-') && !is_amount(*at)).map(|(_, word)| word);
     names.all(|name| is_script(name)) && !arguments.has(flags)

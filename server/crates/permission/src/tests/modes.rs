@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What a line is judged in.
+/// The circumstances in which a line is judged.
 #[derive(Clone, Copy)]
 struct In {
     mode: Mode,
@@ -420,7 +420,7 @@ fn a_link_that_leads_out_of_the_workspace_is_no_file_of_the_project() {
     assert!(named.contains(Path::new("/ws/test/run.js")) && named.contains(Path::new("/ws/test/y")), "{named:?}");
 }
 
-/// How a line fares in mode `agent`, trusted and in the sandbox, where paths of `/ws` lead elsewhere.
+/// Returns how a line fares in mode `agent`, trusted and in the sandbox, with paths of `/ws` that lead elsewhere.
 fn with_links(line: &str, links: &[(&str, &str)]) -> &'static str {
     let links = links.iter().map(|(path, led_to)| (Path::new("/ws").join(path), vec![PathBuf::from(led_to)])).collect();
     let action = Action::Execute {

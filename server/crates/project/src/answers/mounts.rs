@@ -1,4 +1,4 @@
-//! Which file systems are mounted that may not answer.
+//! The mounted file systems that may not answer.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

@@ -19,7 +19,7 @@ const FEW_MOVED: usize = 1 << 20;
 pub(super) struct Applied {
     pub(super) text: Arc<str>,
     pub(super) lines: LineIndex,
-    /// What was changed, sorted; none if the text was sent as a whole.
+    /// The changes, sorted; none if the text was sent as a whole.
     pub(super) moves: Option<Vec<Move>>,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn apply(
 ) -> Result<Applied, String> {
     let whole = changes.iter().rposition(|change| change.range.is_none());
     let Some(last) = whole.and_then(|at| changes.get(at)) else { return apply_parts(text, lines, changes, encoding) };
-    // What was changed before the whole text was sent is gone with the text it was in.
+    // Changes before the whole text was sent are gone with the text they were in.
     let rest = whole.and_then(|at| changes.get(at + 1..)).unwrap_or_default();
     let applied = apply_parts(&last.text, &LineIndex::new(&last.text), rest, encoding)?;
     Ok(Applied { moves: None, ..applied })

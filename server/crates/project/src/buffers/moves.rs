@@ -1,5 +1,5 @@
-//! Which lines a change of a document took the place of, as the editor said it. A comparison of the texts could only
-//! guess that: of two equal lines one of which was deleted, it cannot tell which.
+//! The lines that a change of a document replaced, as the editor said it. A comparison of the texts could only guess
+//! them: of two equal lines one of which was deleted, it cannot tell which.
 
 use std::ops::Range;
 
@@ -18,9 +18,9 @@ pub(crate) struct Move {
 pub(super) struct Edit<'a> {
     /// The first line and the last one that it has part in.
     pub(super) lines: (usize, usize),
-    /// Whether it begins and ends at the begin of a line.
+    /// True if it begins, and if it ends, at the begin of a line.
     pub(super) at_begin: (bool, bool),
-    /// Whether it begins and ends just before a line end.
+    /// True if it begins, and if it ends, just before a line end.
     pub(super) at_end: (bool, bool),
     /// True if it takes nothing away.
     pub(super) inserts: bool,

@@ -1,4 +1,4 @@
-//! What of a file besides its text survives when another takes its place.
+//! The properties of a file besides its text that survive when another takes its place.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -20,7 +20,7 @@ pub(super) fn can_be_replaced(_: &Path, _: &Metadata) -> bool {
 /// Gives a new file the owner, group and mode of another.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub(super) fn take(file: &File, like: &Metadata) -> io::Result<()> {
     #[cfg(unix)]
     {

@@ -1,5 +1,6 @@
-//! How what lies in a project is opened to be read: no link is followed on the whole way to it, and it is a regular
-//! file, or a folder. The kernel sees to that while it opens, so that nothing which is put there meanwhile is read.
+//! Opening of the files and folders of a project to read them: no link is followed on the whole way, and only a
+//! regular file or a folder is opened. The kernel sees to that while it opens, so that nothing which is put there in
+//! the meantime is read.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -13,8 +14,8 @@ use super::place;
 /// Opens a regular file that no link leads to. The path is absolute, with its links resolved.
 ///
 /// # Errors
-/// What the system says; [`place::is_link_error`] where a link is on the way; [`io::ErrorKind::InvalidInput`] for what
-/// is no regular file, which is neither waited for nor, unless it came just then, opened.
+/// The system's error; [`place::is_link_error`] if a link is on the way; [`io::ErrorKind::InvalidInput`] for anything
+/// but a regular file, which is neither waited for nor, unless it came just then, opened.
 pub(crate) fn regular(path: &Path) -> io::Result<(File, Metadata)> {
     let seen = path.symlink_metadata()?;
     // To open a device may do something, so it is asked first; what was opened is what counts.
@@ -39,7 +40,7 @@ pub(crate) fn folder(path: &Path) -> io::Result<OwnedFd> {
 /// notice.
 ///
 /// # Errors
-/// What the system says; [`place::is_link_error`] where a link is on the way.
+/// The system's error; [`place::is_link_error`] if a link is on the way.
 #[cfg(target_os = "linux")]
 pub fn place(path: &Path) -> io::Result<(OwnedFd, bool)> {
     let place = without_links(path, OFlags::PATH | OFlags::CLOEXEC)?;
@@ -66,7 +67,7 @@ pub(crate) fn leads_beneath(folders: &[&Path], path: &Path) -> Option<PathBuf> {
 /// Reads a regular file that was opened; none if it has more bytes than `most`.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub(super) fn whole(file: File, metadata: &Metadata, most: u64) -> io::Result<Option<Vec<u8>>> {
     if metadata.len() > most {
         return Ok(None);

@@ -9,9 +9,9 @@ use super::{FileError, io_error};
 /// The place of a file. On Linux its folder is held open, reached without following a link: whatever else comes under
 /// the names on the way from then on, it is this folder that is written to. Elsewhere it is only a path.
 pub(super) struct Place<'p> {
-    /// What it is called, for people.
+    /// The path that users read.
     pub(super) path: &'p Path,
-    /// What it is called to the system, for as long as this lives.
+    /// The path for the system, valid as long as this lives.
     pub(super) at: PathBuf,
     /// The folder of `at`.
     pub(super) folder: PathBuf,
@@ -52,7 +52,7 @@ impl<'p> Place<'p> {
     }
 }
 
-/// What a file is opened for.
+/// The purpose of opening a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     Read,
@@ -60,7 +60,7 @@ pub(super) enum Way {
     Write,
 }
 
-/// What is done about a link in the place of a file.
+/// The treatment of a link in the place of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Links {
     Follow,
@@ -122,7 +122,7 @@ fn step(from: &rustix::fd::OwnedFd, name: &std::ffi::OsStr, make: bool) -> rusti
 
     match openat(from, name, FOLDER, Mode::empty()) {
         Err(Errno::NOENT) if make => {
-            // What a new folder gets: all that the umask allows. Somebody else may make it at the same time.
+            // A new folder gets all that the umask allows. Somebody else may make it at the same time.
             mkdirat(from, name, 0o777.into())
                 .or_else(|error| if error == Errno::EXIST { Ok(()) } else { Err(error) })?;
             openat(from, name, FOLDER, Mode::empty())

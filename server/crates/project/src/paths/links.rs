@@ -97,7 +97,7 @@ fn unknown() -> Vec<PathBuf> {
     vec![PathBuf::from("/")]
 }
 
-/// What a part of a path fits. None, which fits all, where it is not understood.
+/// Returns the pattern that a part of a path is. None, which fits all, if it is not understood.
 fn pattern(part: Component<'_>) -> Option<GlobMatcher> {
     let text = part.as_os_str().to_str()?;
     Some(GlobBuilder::new(text).build().ok()?.compile_matcher())

@@ -1,8 +1,8 @@
-//! How a hunk is found again in a text it was not followed into, since the server was not running meanwhile.
+//! The search for a hunk in a text it was not followed into, since the server was not running in the meantime.
 //!
-//! Where the text is known to be the one that was last seen, a hunk is where it was. In another text it is looked for
-//! by its own lines and those around it, which must stand at one place only, in the text last seen as in this one: of
-//! two equal places nobody can tell which one is meant once the text has changed, so such a hunk is marked and never
+//! If the text is known to be the one that was last seen, a hunk is where it was. In another text it is looked for by
+//! its own lines and those around it, which must stand at one place only, in the text last seen as in this one: of two
+//! equal places nobody can tell which one is meant once the text has changed, so such a hunk is marked and never
 //! guessed.
 
 use std::collections::HashMap;

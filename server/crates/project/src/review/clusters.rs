@@ -1,4 +1,4 @@
-//! Which hunks a further change of the same text touches.
+//! The hunks that a further change of the same text touches.
 
 use std::ops::Range;
 

@@ -12,7 +12,7 @@ pub struct LineEdit {
     /// The line after the last one to replace; equal to `start_line` for an insertion. Where it is the number of lines
     /// of the text, it means the text's end, which is not the beginning of a line if the last line has no line end.
     pub end_line: usize,
-    /// What to put there, with line ends (LF).
+    /// The text to put there, with line ends (LF).
     pub new_text: String,
 }
 
@@ -21,7 +21,7 @@ impl LineEdit {
         Self { start_line: block.old.start, end_line: block.old.end, new_text: new_text.to_owned() }
     }
 
-    /// What edits of one text change, from top to bottom.
+    /// Returns the blocks that edits of one text change, from top to bottom.
     pub(super) fn blocks(edits: &[Self]) -> Vec<Block> {
         let (mut added, mut removed) = (0, 0);
         let blocks = edits.iter().map(|edit| {
@@ -40,7 +40,7 @@ pub fn with_mark(mut edits: Vec<LineEdit>, held: &str) -> Vec<LineEdit> {
     let Some(text) = held.strip_prefix('\u{FEFF}') else { return edits };
     if let Some(first) = edits.first_mut().filter(|edit| edit.start_line == 0) {
         if first.end_line == 0 {
-            // What is put above the first line would stand above the mark too.
+            // Text that is put above the first line would stand above the mark too.
             let line = text.split_inclusive('\n').next().unwrap_or_default();
             first.new_text.push_str(&crate::text::normalise(line).0);
             first.end_line = 1;

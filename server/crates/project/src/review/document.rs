@@ -35,7 +35,7 @@ impl<'t> From<&'t Snapshot> for Base<'t> {
     }
 }
 
-/// What a file is at one time.
+/// The state of a file at one time.
 #[derive(Clone, Debug)]
 pub(super) struct Document {
     /// Its text. For a file that is gone, the text it last had, so that a file that is written anew (as some programs

@@ -1,4 +1,4 @@
-//! What a formatter may do: which lines it is asked for, and which texts are taken for formatting.
+//! The limits of a formatter: which lines it is asked for, and which texts are taken for formatting.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -30,17 +30,17 @@ pub(super) struct Hunk {
     pub(super) lost: Option<Lost>,
     /// True if the proposal's revision counts it as in conflict.
     pub(super) counted_conflicted: bool,
-    /// What the model believes of it.
+    /// The state that the model believes it is in.
     pub(super) told: HunkState,
-    /// What the user said with the decision.
+    /// The user's message with the decision.
     pub(super) message: Option<String>,
-    /// What they said of it before, the oldest first.
+    /// The user's earlier comments on it, the oldest first.
     pub(super) comments: Vec<String>,
     /// How many of those the model has been told.
     pub(super) told_comments: usize,
 }
 
-/// What a hunk does.
+/// The kind of a hunk's change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// It replaces lines.
@@ -51,7 +51,7 @@ pub(super) enum Kind {
     Delete,
 }
 
-/// Whose a change of a text is.
+/// The author of a change of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
     /// We made it: hunks were put into the text or taken out of it.
@@ -86,7 +86,7 @@ impl Hunk {
         if self.is_in_text() { &self.old } else { &self.new }
     }
 
-    /// How it stands after somebody else than we turned its text the other way; none if that changes nothing.
+    /// Returns its status after somebody else than we turned its text the other way; none if that changes nothing.
     pub(super) fn turned(&self) -> Option<HunkState> {
         match self.state {
             HunkState::Pending | HunkState::Conflicted | HunkState::Undone => Some(HunkState::Accepted),
@@ -157,7 +157,7 @@ impl Hunk {
     }
 }
 
-/// What is known of a hunk whose text is not at its place.
+/// The known facts about a hunk whose text is not at its place.
 #[derive(Clone, Debug)]
 pub(super) struct Lost {
     /// The lines that were around it.

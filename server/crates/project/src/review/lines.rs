@@ -10,7 +10,8 @@ use similar::Algorithm;
 
 use crate::buffers::Move;
 
-/// How two texts are compared: lines that stand in each of them once are matched first, which is how people see it.
+/// The algorithm that compares two texts: lines that stand in each of them once are matched first, which is how people
+/// see it.
 pub(super) const ALGORITHM: Algorithm = Algorithm::Patience;
 /// How long two texts may be compared. After that fewer lines count as unchanged.
 /// A test takes its time, so that what it sees does not depend on what else the machine does.
@@ -99,8 +100,8 @@ impl Block {
     }
 }
 
-/// What changed from one text to another, in as many blocks as there are, each apart from the next by at least one
-/// line that did not change.
+/// Returns the changes from one text to another, in as many blocks as there are, each apart from the next by at least
+/// one line that did not change.
 ///
 /// The work is in proportion to the lines between the first and the last change, and within these to the lines that
 /// stand in both texts more than once times those that differ; it ends after [`COMPARING`], with larger blocks.
@@ -131,8 +132,8 @@ pub(super) fn changes(old: &str, new: &str) -> Vec<Block> {
     blocks
 }
 
-/// What changed from one text to another where the editor has said so; none if what it said does not fit the texts.
-/// Only lines that were replaced by others in one go are compared.
+/// Returns the changes from one text to another as the editor has said them; none if they do not fit the texts. Only
+/// lines that were replaced by others in one go are compared.
 pub(super) fn told(old: &str, new: &str, moves: &[Move]) -> Option<Vec<Block>> {
     let (old, new) = (Lines::new(old), Lines::new(new));
     // Editors count the empty line after a final line end.
@@ -158,13 +159,13 @@ pub(super) fn told(old: &str, new: &str, moves: &[Move]) -> Option<Vec<Block>> {
     (old.slice(old_at..old.len()) == new.slice(new_at..new.len())).then_some(blocks)
 }
 
-/// What changed from one text to another, in the blocks that a person decides on.
+/// Returns the changes from one text to another, in the blocks that a person decides on.
 ///
 /// These are the blocks of [`changes`] with two differences. A block that only inserts or only deletes can often stand
 /// at several places with the same effect (a function after a function: does its `}` belong to the one before it?); it
 /// goes where it begins at the least indentation, and after a blank line if it can. And two blocks with a single line
 /// between them that has neither letter nor digit (blank, or a bracket) are one, since such a line is no border that
-/// anyone sees and half of such a change is seldom of use. What would be more than [`MOST_PIECES`] is one.
+/// anyone sees and half of such a change is seldom of use. More than [`MOST_PIECES`] are one.
 pub(super) fn pieces(old: &str, new: &str) -> Vec<Block> {
     let mut blocks = few(changes(old, new));
     let (old, new) = (Lines::new(old), Lines::new(new));

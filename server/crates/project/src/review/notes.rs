@@ -1,4 +1,4 @@
-//! What the model is told of its edits.
+//! The notes that tell the model about its edits.
 
 use std::ops::Range;
 
@@ -64,7 +64,7 @@ pub(super) fn take(proposals: &mut [FileProposal], who: &dyn Fn(&[ToolCallId]) -
     notes
 }
 
-/// What is news in a proposal.
+/// Returns the news in a proposal.
 fn of(proposal: &FileProposal) -> Vec<News> {
     let mut all: Vec<News> = proposal.untold_change.then_some(News::Changed).into_iter().collect();
     for (at, hunk) in proposal.hunks.iter().enumerate() {
@@ -110,7 +110,7 @@ fn is_of_landed(hunk: &Hunk) -> bool {
     }
 }
 
-/// Whose a change is that was in the document before anybody decided on it.
+/// The author of a change that was in the document before anybody decided on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct By {
     /// The calls whose commands made it; none for another program.
@@ -138,7 +138,7 @@ enum News {
 }
 
 impl News {
-    /// What the user said with it.
+    /// Returns the user's words with it.
     fn word(&self) -> Option<&str> {
         let Self::Hunks { now, message, .. } = self else { return None };
         let decided = matches!(now, HunkState::Rejected | HunkState::Accepted | HunkState::Unverified);
@@ -197,7 +197,7 @@ impl News {
     }
 }
 
-/// What became of a change that was in the document before anybody decided on it.
+/// Describes what became of a change that was in the document before anybody decided on it.
 fn landed_news(now: HunkState, change: &str, decided: bool) -> String {
     match now {
         HunkState::Accepted if decided => format!("The user took back {change}. It is as it was before."),
@@ -210,7 +210,7 @@ fn landed_news(now: HunkState, change: &str, decided: bool) -> String {
     }
 }
 
-/// What others did, of which the hunks of a file are the way back.
+/// Describes a change by others, of which the hunks of a file are the way back.
 fn landed_change(kind: Kind, path: &str, hunks: &[(usize, String)], who: &str) -> String {
     match kind {
         Kind::Create => format!("the deletion of {path} by {who}"),
@@ -219,7 +219,7 @@ fn landed_change(kind: Kind, path: &str, hunks: &[(usize, String)], who: &str) -
     }
 }
 
-/// What hunks of a file do.
+/// Describes the change that hunks of a file make.
 fn change(kind: Kind, path: &str, hunks: &[(usize, String)]) -> String {
     match kind {
         Kind::Create => format!("new file {path}"),

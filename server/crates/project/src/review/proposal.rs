@@ -183,8 +183,8 @@ impl FileProposal {
         }
     }
 
-    /// What a document was before others changed it, as far as the change is in it; the outer none if nothing of it
-    /// is.
+    /// Returns the document as it was before others changed it, as far as the change is in it; the outer none if
+    /// nothing of it is.
     pub(super) fn without(landed: &Landed<'_>, base: Base<'_>) -> Option<Option<Arc<str>>> {
         let mut back = Self::new(ProposalId::from(""), landed.path.to_owned(), "", "", Base::Text(landed.after));
         back.propose(landed.before, &[]);
@@ -213,7 +213,7 @@ impl FileProposal {
     pub(super) fn as_before(&self, without: Option<&str>) -> Self {
         let mut back = self.clone();
         back.base_changed(without.into(), By::Others);
-        // What the further change itself has changed back is as it was.
+        // Hunks that the further change itself has changed back are as they were.
         for hunk in back.hunks.iter_mut().filter(|hunk| hunk.state == HunkState::Undone && hunk.lost.is_none()) {
             if !self.is_decided(&hunk.id) {
                 hunk.state = HunkState::Pending;
@@ -251,7 +251,7 @@ impl FileProposal {
         self.groups.iter().any(|group| group.contains(hunk))
     }
 
-    /// What a decision of the user's does here: what has landed is kept by dropping the way back.
+    /// Returns the decision that carries out the user's here: what has landed is kept by dropping the way back.
     pub(super) fn way(&self, decision: Decision) -> Decision {
         match decision {
             Decision::Accept if self.landed => Decision::Reject,
@@ -516,7 +516,7 @@ impl FileProposal {
         self.unreported = unreported || self.visible() != before;
     }
 
-    /// What others see of the hunks.
+    /// Returns the hunks as others see them: the state and first line of each.
     fn visible(&self) -> Vec<(HunkState, usize)> {
         self.hunks.iter().map(|hunk| (hunk.state, self.place_in_document(hunk).start)).collect()
     }
@@ -524,7 +524,7 @@ impl FileProposal {
     /// Takes the outcome of an application.
     pub(super) fn applied(&mut self, application: &Application, outcome: &ApplyOutcome) {
         let ids = &application.hunk_ids;
-        // What did not become the application's text was not on its way there.
+        // A document that did not become the application's text was not on its way there.
         if let (Some(document), false) = (self.arriving.take(), *outcome == ApplyOutcome::Verified) {
             self.document_changed(Base::Open(&document), By::Others);
         }
@@ -564,7 +564,7 @@ impl FileProposal {
         self.settle();
     }
 
-    /// What the document holds, as far as is known.
+    /// Returns the text of the document, as far as it is known.
     pub(super) fn document(&self) -> Option<&str> {
         self.document.get().map(|text| &**text)
     }
@@ -591,8 +591,8 @@ impl FileProposal {
         arriving
     }
 
-    /// What an editor shows of a file. One that is not there, or that is there only by a hunk, it shows as an empty
-    /// document, and one that was deleted perhaps with its last text.
+    /// Returns a file as an editor shows it. One that is not there, or that is there only by a hunk, an editor shows
+    /// as an empty document, and one that was deleted perhaps with its last text.
     fn shown<'t>(&self, base: Base<'t>) -> Base<'t> {
         let made = || self.hunks.iter().any(|hunk| hunk.kind == Kind::Create);
         let is_empty = self.document().is_some_and(text::is_blank);
@@ -686,8 +686,8 @@ impl FileProposal {
         }
     }
 
-    /// What the editor says it changed since the document was last seen. Even where the text is the same again, equal
-    /// lines may have moved.
+    /// Returns the editor's changes since the document was last seen. Even if the text is the same again, equal lines
+    /// may have moved.
     fn moves(&self, base: Base<'_>) -> Option<Vec<Move>> {
         match (base, self.seen) {
             (Base::Open(snapshot), Some(seen)) => snapshot.moves_since(seen),
@@ -849,12 +849,12 @@ fn name(base: Base<'_>) -> Option<TextId> {
     }
 }
 
-/// Whether two places share lines, or are the same place without lines.
+/// True if two places share lines, or are the same place without lines.
 fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a == b || (a.start < b.end && b.start < a.end)
 }
 
-/// Whether two places share or adjoin lines.
+/// True if two places share or adjoin lines.
 fn touch(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start <= b.end && b.start <= a.end
 }

@@ -29,7 +29,7 @@ impl World {
         Self { review: Review::default(), path: PathBuf::from("/w/src/a.rs"), document, calls: 0 }
     }
 
-    /// What the model reads.
+    /// Returns the text that the model reads.
     fn read(&self) -> Option<String> {
         match self.review.overlay().get(&self.path) {
             Some(text) => text.as_deref().map(str::to_owned),
@@ -836,7 +836,7 @@ fn a_text() -> impl Strategy<Value = String> {
     "([abc{}]{0,1}\n){0,12}[ab]{0,1}"
 }
 
-/// Which of so many hunks.
+/// Divides hunks into those that the bits choose and the others.
 fn chosen(hunks: &[Hunk], bits: u16) -> (Vec<&Hunk>, Vec<&Hunk>) {
     hunks.iter().enumerate().fold((vec![], vec![]), |mut both, (at, hunk)| {
         if bits >> (at % 16) & 1 == 1 {

@@ -149,7 +149,7 @@ fn turned_round(mut proposal: wire::Proposal) -> wire::Proposal {
 /// The text in which hunks were last seen.
 struct Past {
     text: String,
-    /// What has happened to it since.
+    /// The changes of it since.
     blocks: Vec<Block>,
 }
 

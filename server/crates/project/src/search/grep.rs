@@ -29,7 +29,7 @@ pub const MAX_HELD_LINE: usize = 16 << 20;
 /// How much of a long line is given before the match.
 const BEFORE_MATCH: usize = 100;
 
-/// What to search for, and where.
+/// The text to search for, and where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TextQuery {
     /// The text, or the regular expression. Neither goes across lines.
@@ -48,7 +48,7 @@ pub struct TextQuery {
     pub limit: usize,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// The first matches in order of path and line, at most as many as were asked for.
@@ -63,7 +63,7 @@ pub struct Found {
     pub left_out: usize,
 }
 
-/// What was found in a file.
+/// The matches in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileMatches {
     /// The file, absolute.
@@ -390,7 +390,7 @@ mod tests {
         let mut read = 0;
         worker.search(&query, &matcher, "endless".into(), Endless(&mut read), &first);
         assert_eq!((worker.unreadable, worker.matches), (1, 0));
-        // What turns other encodings into UTF-8 reads ahead a little.
+        // The reader that turns other encodings into UTF-8 reads ahead a little.
         assert!(read <= MAX_HELD_LINE + (64 << 10), "{read}");
     }
 }

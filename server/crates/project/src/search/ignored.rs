@@ -1,8 +1,8 @@
-//! What ignore files say: `.gitignore` and `.ignore` of every folder, `.git/info/exclude`, and the user's own excludes.
+//! The rules of ignore files: `.gitignore` and `.ignore` of every folder, `.git/info/exclude`, and the user's own
+//! excludes.
 //!
 //! These files come with a project, so they are read as all of its files are: regular ones, up to a bound, and by a
-//! link only where that stays in the workspace. What the `ignore` crate would open by itself could be a pipe or a
-//! device.
+//! link only if that stays in the workspace. What the `ignore` crate would open by itself could be a pipe or a device.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const MOST_BYTES: u64 = 256 << 10;
 /// How large a file of git's that names another folder may be, in bytes.
 const MOST_NAMED: u64 = 64 << 10;
 
-/// What the ignore files say of what is in one folder. Cheap to clone.
+/// The ignore files' rules for what is in one folder. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Ignored {
     /// The folder of the workspace that is walked, links resolved.
@@ -28,7 +28,7 @@ pub(super) struct Ignored {
     nearest: Option<Arc<Said>>,
 }
 
-/// What one folder's files say.
+/// The rules of one folder's files.
 struct Said {
     ignore: Gitignore,
     git_ignore: Gitignore,
@@ -36,7 +36,7 @@ struct Said {
     above: Option<Arc<Said>>,
 }
 
-/// Which ignore files there may be in a folder.
+/// The ignore files that there may be in a folder.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Has {
     pub(super) ignore: bool,
@@ -48,8 +48,8 @@ pub(super) struct Has {
 const UNKNOWN: Has = Has { ignore: true, git_ignore: true, git: true };
 
 impl Ignored {
-    /// What is said above a folder of the workspace. Asks the disk. The number says how many files there are not
-    /// heeded.
+    /// Returns the rules from above a folder of the workspace. Asks the disk. The number says how many files there are
+    /// not heeded.
     pub(super) fn above(top: &Path) -> (Self, usize) {
         let user = of_user().unwrap_or_else(Gitignore::empty);
         let mut ignored = Self { top: Arc::new(top.to_owned()), user: Arc::new(user), nearest: None };
@@ -98,7 +98,7 @@ impl Ignored {
         said.or(self.user.matched(path, is_folder)).is_ignore()
     }
 
-    /// What a file says of what is below a folder; nothing where it is not there.
+    /// Reads a file's rules for what is below a folder; nothing if it is not there.
     fn read(&self, folder: &Path, file: &Path) -> Result<Gitignore, String> {
         let bytes = match open::bytes(file, MOST_BYTES) {
             Err(error) if files::is_link_error(&error) => {
@@ -142,16 +142,16 @@ fn first_line(file: &Path) -> Option<String> {
     text.lines().next().map(str::to_owned)
 }
 
-/// What the user has git ignore everywhere. It is their own file, wherever its links lead. Which one it is, the
-/// `ignore` crate reads in the user's own settings of git, and no project's: who can write those has git itself run
-/// what they like.
+/// Reads the file of what the user has git ignore everywhere. It is the user's own, wherever its links lead. Which one
+/// it is, the `ignore` crate reads in the user's own settings of git, and no project's: who can write those has git
+/// itself run what they like.
 fn of_user() -> Option<Gitignore> {
     let real = gitconfig_excludes_path()?.canonicalize().ok()?;
     let bytes = open::bytes(&real, MOST_BYTES).ok()??;
     Some(parsed(&std::env::current_dir().ok()?, &bytes))
 }
 
-/// What the lines of a file say; one that is not understood says nothing.
+/// Returns the rules in the lines of a file; one that is not understood says nothing.
 fn parsed(folder: &Path, bytes: &[u8]) -> Gitignore {
     let text = String::from_utf8_lossy(bytes);
     let mut builder = GitignoreBuilder::new(folder);

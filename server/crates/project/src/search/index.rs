@@ -21,7 +21,7 @@ pub struct FileIndex {
 #[derive(Debug)]
 struct Entry {
     path: PathBuf,
-    /// What the path is called, in lower case.
+    /// The path as it is shown, in lower case.
     display: String,
     /// Where the file's name begins in it.
     name: usize,
@@ -59,7 +59,7 @@ impl FileIndex {
 }
 
 impl Entry {
-    /// How well it fits: the lower the better, none if not at all.
+    /// Returns the rank of its fit: the lower the better, none if it does not fit at all.
     fn tier(&self, typed: &str) -> Option<u8> {
         let (path, name) = (self.display.as_str(), self.display.get(self.name..).unwrap_or_default());
         let tiers: [&dyn Fn() -> bool; 7] = [

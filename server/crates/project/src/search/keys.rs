@@ -22,7 +22,7 @@ pub fn key_files(folders: &[PathBuf], with_links: bool) -> KeyFiles {
     gather(folders, with_links.then_some(|link: &Path| link.canonicalize().ok()), LONGEST)
 }
 
-/// What is found, as it is.
+/// A part of what is found, as it comes in.
 enum Part {
     /// A file, with whether ignore files leave it out.
     File(PathBuf, bool),

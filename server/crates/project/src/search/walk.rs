@@ -26,9 +26,9 @@ pub const ALWAYS_IGNORED: &[&str] = &[".git", ".hg", ".svn", ".jj", "node_module
 /// More threads than this are no faster.
 const MOST_THREADS: usize = 12;
 
-/// What a walk came to.
+/// The result of a walk.
 pub(super) struct Walked<T> {
-    /// What each thread gathered.
+    /// The state that each thread gathered.
     pub(super) states: Vec<T>,
     /// How many folders, entries and ignore files could not be read.
     pub(super) unreadable: usize,
@@ -112,7 +112,7 @@ pub fn folders(top: &Path, depth: usize, most: usize) -> Vec<PathBuf> {
 /// Tells of files that are not on disk whether a walk would meet them if they were.
 pub(super) struct WouldMeet {
     folders: Vec<PathBuf>,
-    /// What is ignored in each folder that was asked about.
+    /// The ignore rules of each folder that was asked about.
     known: HashMap<PathBuf, Ignored>,
 }
 
@@ -157,7 +157,7 @@ fn is_always_ignored(name: &OsStr) -> bool {
 /// A folder that is to be walked.
 struct Folder {
     path: PathBuf,
-    /// What is said above it.
+    /// The ignore rules from above it.
     ignored: Ignored,
 }
 
@@ -224,20 +224,20 @@ fn is_kernels(_: &Dir) -> bool {
     false
 }
 
-/// What kind of file it is, where the folder does not tell.
+/// Returns the kind of a file, if the folder does not tell it.
 fn kind_of(path: &Path) -> FileType {
     let found = statat(rustix::fs::CWD, path, AtFlags::SYMLINK_NOFOLLOW);
     found.map_or(FileType::Unknown, |found| FileType::from_raw_mode(found.st_mode))
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Work<'w> {
     state: Mutex<Left>,
     changed: Condvar,
     cancel: &'w CancellationToken,
 }
 
-/// What is left to do.
+/// The work that is left to do.
 struct Left {
     /// The last comes first, so that it never gets much longer than the tree is deep.
     waiting: Vec<Folder>,

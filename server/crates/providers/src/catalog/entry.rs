@@ -17,12 +17,12 @@ use crate::wire::{Target, Wire};
 
 /// How many tokens a `-thinking` model thinks, where it can be told a number.
 const THINKING_TOKENS: u64 = 10_000;
-/// What such a model's id ends with.
+/// The end of such a model's id.
 const THINKING: &str = "-thinking";
 /// The context of a model that nobody tells of: on this machine, where memory is the limit, and elsewhere.
 const LOCAL_CONTEXT: u64 = 32_768;
 const REMOTE_CONTEXT: u64 = 128_000;
-/// What the names of open models that see have in them.
+/// The marks in the names of open models that see.
 const SEEING: &[&str] = &[
     "-vl",
     "vl-",
@@ -100,7 +100,7 @@ pub(super) fn known(provider: &Provider) -> Option<Vec<Entry>> {
     }
 }
 
-/// What the data file says of a provider's vendor.
+/// Returns the data file's entries for a provider's vendor.
 pub(super) fn of_vendor(provider: &Provider) -> Vec<Entry> {
     let vendor = match provider.wire {
         Wire::Anthropic => "anthropic",
@@ -118,7 +118,7 @@ pub(super) fn of_vendor(provider: &Provider) -> Vec<Entry> {
         .collect()
 }
 
-/// What a provider said when asked.
+/// Returns the entries of the models that a provider listed when asked.
 pub(super) fn listed(provider: &Provider, listed: &[Listed]) -> Vec<Entry> {
     listed.iter().map(|model| entry(provider, &model.id, Some(model))).collect()
 }
@@ -188,8 +188,8 @@ fn says_vl(id: &str) -> bool {
     })
 }
 
-/// How a model thinks that is not in the data file. At Anthropic nothing is asked for then, which every model takes; at
-/// OpenAI all since GPT-4 reason, and their reasoning must be asked for to be kept.
+/// Guesses how a model thinks that is not in the data file. At Anthropic nothing is asked for then, which every model
+/// takes; at OpenAI all since GPT-4 reason, and their reasoning must be asked for to be kept.
 fn guess(wire: Wire, id: &str) -> Thinking {
     match wire {
         Wire::OpenAiResponses if !id.starts_with("gpt-4") && !id.starts_with("gpt-3") => Thinking::Effort,

@@ -40,7 +40,7 @@ pub(super) struct Listed {
     pub(super) images: Option<bool>,
 }
 
-/// What a provider last said.
+/// The last answer of a provider.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     /// Held while the provider is asked, so that it is asked once.
@@ -103,7 +103,7 @@ async fn in_time(patience: Duration, asking: impl Future<Output = Answer>) -> An
     answer.unwrap_or_else(|_| Err(format!("no answer within {} seconds", patience.as_secs_f64())))
 }
 
-/// What LM Studio says of its models in a list of its own.
+/// Asks LM Studio for its models in a list of its own.
 async fn ask_lm_studio(provider: &Provider, http: &Clients) -> Answer {
     let mut told = Err("it has no list of its own".to_owned());
     for place in LM_STUDIO_LISTS {
@@ -123,7 +123,7 @@ fn complete(model: &mut Listed, told: &[Listed]) {
     }
 }
 
-/// What lies beside a local server's `/v1`.
+/// Returns the address of a place beside a local server's `/v1`.
 fn beside(base_url: &str, place: &str) -> Result<Url, String> {
     let mut url = endpoint(base_url, "models")?;
     let path = url.path().trim_end_matches("/v1/models").to_owned();

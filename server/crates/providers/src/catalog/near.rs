@@ -18,7 +18,7 @@ pub(super) fn near<'a>(name: &str, models: impl Iterator<Item = (&'a str, &'a [S
     found.into_iter().take(MOST).map(|(_, id)| id.to_owned()).collect()
 }
 
-/// How far apart two names are, if they are alike at all: a few slips, or one within the other.
+/// Returns the distance between two names, if they are alike at all: a few slips, or one within the other.
 fn likeness(wanted: &str, other: &str) -> Option<usize> {
     let distance = distance(wanted, other);
     let length = wanted.chars().count();

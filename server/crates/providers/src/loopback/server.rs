@@ -26,7 +26,7 @@ pub(super) struct Answer {
     end: End,
 }
 
-/// How an answer ends.
+/// The end of an answer.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Whole,
@@ -108,7 +108,7 @@ impl<S: futures_util::Stream + Unpin> futures_util::Stream for SyncStream<S> {
     }
 }
 
-/// What was asked.
+/// A request that came in.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     pub(super) path: String,

@@ -67,7 +67,7 @@ impl Compiled {
                 && step.is_said_by(blocks)
                 && !is_interrupted(messages.get(at + 1))
             {
-                // What is missing is found out where it is used: an old result may have been trimmed since.
+                // A missing value is found out where it is used: an old result may have been trimmed since.
                 let _ = step.capture(messages.get(..at).unwrap_or_default(), &mut values);
                 played += 1;
             }

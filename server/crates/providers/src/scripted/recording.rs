@@ -167,7 +167,7 @@ impl Recording {
             }
         }
         let model = model.ok_or("the recording holds no request")?;
-        // What was cancelled, or failed and was asked again, is not what the session went on with.
+        // A take that was cancelled, or failed and was asked again, is not what the session went on with.
         let takes = takes.into_values().filter(Take::is_whole).collect();
         Ok(Some(Self { model: model.rsplit('/').next().unwrap_or_default().to_owned(), takes }))
     }

@@ -1,4 +1,4 @@
-//! How a script is written.
+//! The form in which a script is written.
 
 use protocol::content::Usage;
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ pub struct Script {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Step {
-    /// What a tool's result must hold, or the request fails.
+    /// The demands on a tool's result; the request fails if they are not met.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect: Option<Expect>,
     /// Values to take out of tool results, for this step and all later ones.
@@ -68,7 +68,7 @@ pub struct Step {
     /// Why it ends. Without it: for tools if there are calls, else because it is done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<ScriptedStop>,
-    /// What it claims to have used. Nothing without it.
+    /// The usage that it claims. Nothing without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// The pause before each piece of its text, in place of the script's.
@@ -94,7 +94,7 @@ pub struct Call {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Capture {
-    /// Whose result: the id of a call, or the name of a tool, whose latest result it is then.
+    /// The source of the result: the id of a call, or the name of a tool, whose latest result it is then.
     pub from: String,
     /// A regular expression, in which `^` and `$` are the beginning and end of a line. Each named group that takes part
     /// in the match becomes a value of its name.
@@ -107,11 +107,11 @@ pub struct Capture {
     pub last: bool,
 }
 
-/// What a tool's result must hold.
+/// The demands on a tool's result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Expect {
-    /// Whose result, as in [`Capture::from`]. Without it, the latest of all.
+    /// The source of the result, as in [`Capture::from`]. Without it, the latest of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// A text that it must hold. Values can stand in it.
@@ -120,7 +120,7 @@ pub struct Expect {
     /// A regular expression that it must match, with lines as in [`Capture::pattern`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matches: Option<String>,
-    /// Whether the call must have failed, or must not have.
+    /// True if the call must have failed, false if it must not have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{Recorder, Scripted};
 use crate::wire::testing::{call, request, result, says, text};
 
-/// What a model answers to a conversation.
+/// Returns a model's answer to a conversation.
 async fn answer(model: &dyn Model, messages: &[Message]) -> Result<Response, ModelError> {
     let (_, outcome) = listen(model, messages).await;
     outcome

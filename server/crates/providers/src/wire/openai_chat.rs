@@ -2,8 +2,8 @@
 //! Mistral and the rest. What they do differently is told apart by [`Dialect`] on the way out, and taken as it comes on
 //! the way in.
 //!
-//! What a server wants back it sends itself, and it goes back to the very model that sent it, in the field in which it
-//! came:
+//! A part that a server wants back comes from the server itself, and goes back to the very model that sent it, in the
+//! field in which it came:
 //!
 //! - thinking, as `reasoning_content` (DeepSeek, Moonshot, Z.ai, Alibaba, llama.cpp) or as `reasoning` (OpenRouter,
 //!   Ollama, Groq, Cerebras);

@@ -1,4 +1,4 @@
-//! What the tests of all wires share: a conversation, and a stream read in pieces.
+//! The helpers that the tests of all wires share: a conversation, and a stream read in pieces.
 
 use std::sync::Arc;
 
@@ -109,14 +109,14 @@ pub(crate) fn assert_prefixes_are_stable(wire: Wire, target: &Target, vendor: &V
     }
 }
 
-/// What a stream of events came to.
+/// The result of a stream of events.
 pub(crate) struct Read {
     pub(crate) events: Vec<ModelEvent>,
     pub(crate) outcome: Result<Response, Fault>,
 }
 
 impl Read {
-    /// What was streamed, in words, without the end.
+    /// Returns the pieces that were streamed, in words, without the end.
     pub(crate) fn story(&self) -> Vec<String> {
         let story = self.events.iter().filter_map(|event| match event {
             ModelEvent::Text(text) => Some(text.clone()),
@@ -128,7 +128,7 @@ impl Read {
         story.collect()
     }
 
-    /// What it last said to have used before its end.
+    /// Returns the usage that it last told before its end.
     pub(crate) fn used(&self) -> Option<Usage> {
         self.events.iter().rev().find_map(|event| match event {
             ModelEvent::Used(usage) => Some(*usage),

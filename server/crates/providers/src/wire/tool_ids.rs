@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use crate::hash::fnv1a;
 
-/// What a vendor takes.
+/// The rule of a vendor for the ids that it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     /// Letters, digits, `-` and `_`, at most 64 of them (Anthropic's pattern, OpenAI's length).

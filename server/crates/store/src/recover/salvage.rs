@@ -168,7 +168,7 @@ const MENDED: &str = ".mended";
 fn mended(layout: &Layout) -> Option<Connection> {
     let path = layout.beside_database(MENDED);
     copy_file(&layout.database(), &path)?;
-    // What the write-ahead log holds is newer than what the file does.
+    // The content of the write-ahead log is newer than that of the file.
     if layout.beside_database("-wal").exists() {
         copy_file(&layout.beside_database("-wal"), &with_suffix(&path, "-wal"))?;
     }

@@ -102,7 +102,7 @@ fn whichever_page_is_lost_the_rest_is_recovered() {
         assert!(cut.iter().all(|id| recovery.cut.contains(id)), "page {page}: {cut:?} but {:?}", recovery.cut);
         assert_eq!(fs::read(&recovery.damaged).unwrap(), bytes, "the damaged file is kept as it was");
         mostly_there += usize::from(found * 2 >= all);
-        // What was recovered works.
+        // The recovered database works.
         let id = session(&store, "new");
         assert_eq!(store.append(&id, deltas(["on".into()]), true).unwrap()[0].seq, 2);
         drop(store);

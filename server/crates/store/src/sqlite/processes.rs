@@ -14,9 +14,9 @@ use crate::testing::{delta, deltas, session, store};
 
 /// The folder of the store that a child is to open.
 const FOLDER: &str = "AZIMUTH_STORE_TEST_FOLDER";
-/// What it is to do there.
+/// The job that it is to do there.
 const JOB: &str = "AZIMUTH_STORE_TEST_JOB";
-/// What marks a line of its output as a word to the test.
+/// The mark of a line of its output that is a word to the test.
 const WORD: &str = "word: ";
 
 /// In a child: the store, opened, and the job.
@@ -152,7 +152,7 @@ fn what_was_acknowledged_outlives_a_kill_at_any_instant() {
             acknowledged = child.word().unwrap().parse().unwrap();
         }
         child.kill();
-        // What it said before it died and we have not read yet.
+        // The words that it said before it died and that we have not read yet.
         while let Some(word) = child.word() {
             acknowledged = word.parse().unwrap();
         }
@@ -170,7 +170,7 @@ fn what_was_acknowledged_outlives_a_kill_at_any_instant() {
     assert!(again.info(&id).unwrap().last_seq >= acknowledged);
 }
 
-/// What event `n` of a session says.
+/// Returns the text of event `n` of a session.
 fn content(n: u64) -> String {
     format!("{n} ").repeat(usize::try_from(n * 37 % 2500).unwrap())
 }

@@ -36,7 +36,7 @@ pub(super) struct Steps {
     count: AtomicUsize,
     cancel_at: Option<usize>,
     token: CancellationToken,
-    /// What had an effect although it was begun after the cancel.
+    /// The effects that came although they were begun after the cancel.
     late: Mutex<Vec<&'static str>>,
 }
 
@@ -210,9 +210,9 @@ pub(super) struct LoggedSession {
     answers: Mutex<VecDeque<Answer>>,
     asked: Mutex<Vec<PermissionRequest>>,
     rules: Mutex<Rules>,
-    /// What is said when it is looked for the first time, the second time, …
+    /// The interjections for the first time that they are looked for, the second time, …
     interjections: Mutex<VecDeque<Vec<Interjection>>>,
-    /// What the edits did, when it is asked for the first time, the second time, …
+    /// The problems of the edits, for the first time that they are asked for, the second time, …
     problems: Mutex<VecDeque<Option<String>>>,
     /// The errors that they brought, likewise.
     new_errors: Mutex<VecDeque<Option<NewErrors>>>,
@@ -223,7 +223,7 @@ pub(super) struct LoggedSession {
     refuses_edits: Mutex<Option<EditRefused>>,
     /// The calls of an earlier turn that came to propose their edits.
     has_proposed: Mutex<Vec<ToolCallId>>,
-    /// What the next command changes of what the model has seen.
+    /// The files seen by the model that the next command changes.
     changed: Mutex<Vec<String>>,
     steps: Arc<Steps>,
 }
@@ -352,7 +352,7 @@ impl Session for LoggedSession {
     }
 }
 
-/// What a tool does when it runs.
+/// The action of a tool when it runs.
 #[derive(Clone)]
 pub(super) enum Does {
     /// Says what its input's `say` is.
@@ -381,7 +381,7 @@ pub(super) struct FakeTool {
     steps: Arc<Steps>,
 }
 
-/// Which calls run, and which ran together with which.
+/// The calls that run, and which of them ran together.
 #[derive(Default)]
 pub(super) struct Running {
     now: Mutex<Vec<ToolCallId>>,
@@ -509,7 +509,7 @@ pub(super) struct Stage {
     pub(super) set: ToolSet,
 }
 
-/// What a turn left behind.
+/// The outcome and the log that a turn left behind.
 pub(super) struct Left {
     pub(super) outcome: TurnOutcome,
     /// The session's whole log.
@@ -586,7 +586,7 @@ impl Stage {
         self
     }
 
-    /// What the turn's edits did, each time that it is asked.
+    /// Sets what the turn's edits did, each time that it is asked.
     pub(super) fn breaks(
         self,
         problems: impl IntoIterator<Item = Option<&'static str>>,
@@ -702,7 +702,7 @@ impl Stage {
 }
 
 impl Left {
-    /// What holds of every log that a turn leaves.
+    /// Asserts what holds of every log that a turn leaves.
     fn assert_sound(&self) {
         let turn_id = turn_id(&self.log);
         let ends =
@@ -755,12 +755,12 @@ impl Left {
         self.log.iter().filter_map(line).collect()
     }
 
-    /// What the model was told of a call.
+    /// Returns the result of a call as the model was told it, and whether it is an error.
     pub(super) fn result(&self, id: &str) -> (&str, bool) {
         self.result_of(|other| other == id)
     }
 
-    /// What the model was told of the first call whose id is such.
+    /// Returns the result, as the model was told it, of the first call whose id is such.
     pub(super) fn result_of(&self, is_it: impl Fn(&str) -> bool) -> (&str, bool) {
         self.log
             .iter()

@@ -18,7 +18,7 @@ fn errors(count: u32) -> Option<NewErrors> {
     Some(NewErrors { count, shown })
 }
 
-/// What the model was told by us, and the user at the end.
+/// Returns the texts that we told the model, and the user at the end.
 fn told(left: &Left) -> Vec<String> {
     let text = |event: &Event| match event {
         Event::Noted { text, .. } | Event::Notice { text, .. } => Some(text.clone()),
@@ -71,7 +71,7 @@ async fn where_the_user_wants_it_the_turn_goes_on_to_mend_them_no_more_often_tha
     assert!(told[2].starts_with("The edits of this turn brought 1 error that is there still"), "{told:?}");
     assert_eq!(told[3], "ended with Some(1)");
 
-    // What is mended is not spoken of.
+    // An error that is fixed is not spoken of.
     let mut stage = Stage::new(vec![edits(), done(), done()]).breaks([], [errors(1), None]);
     stage.mend_errors = 2;
     let left = stage.play().await;

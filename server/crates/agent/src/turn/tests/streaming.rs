@@ -194,7 +194,7 @@ async fn a_file_that_a_broken_connection_cuts_goes_on_and_what_never_came_is_ask
     assert_eq!(writing(vec![refused]).play().await.outcome.stop, StopReason::Error);
 }
 
-/// What the model was told in notes.
+/// Returns the notes that the model was told.
 fn notes(left: &Left) -> Vec<&str> {
     let notes = left.log.iter().filter_map(|event| match event {
         Event::Noted { text, .. } => Some(text.as_str()),

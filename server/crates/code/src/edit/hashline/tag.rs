@@ -1,4 +1,4 @@
-//! What a line is called in edits: its number and a short hash, `LINE#ID`.
+//! The tag by which edits name a line: its number and a short hash, `LINE#ID`.
 //!
 //! The ID is 20 bits, written as four characters of [`ALPHABET`]: digits and capitals without those that look like
 //! others (I, L, O, U). It is made of the line without white space at its end (so a CR there does not count either).
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// What stands between a tag and its line where lines are shown.
+/// The separator between a tag and its line where lines are shown.
 pub const SEPARATOR: char = '|';
 /// The characters of an ID, five bits each.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -27,7 +27,7 @@ const ID_LENGTH: usize = 4;
 pub struct Tag {
     /// The line's number, from 1.
     pub line: usize,
-    /// What tells the line from another at the same number.
+    /// The ID that tells the line from another at the same number.
     pub id: Id,
 }
 

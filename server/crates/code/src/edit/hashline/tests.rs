@@ -319,7 +319,7 @@ fn by_tags(text: &str, edits: &[Wanted], pick: usize) -> Vec<Edit> {
     edits
 }
 
-/// What the lines should become, from the last edit to the first.
+/// Returns the text that the edits should make of the lines, applied from the last to the first.
 fn intended(lines: &[String], ends: bool, edits: &[Wanted]) -> String {
     let mut lines = lines.to_vec();
     for (range, content) in edits.iter().rev() {

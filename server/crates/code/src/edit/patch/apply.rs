@@ -89,12 +89,12 @@ struct Edit<'h> {
     block: Range<usize>,
     /// How many of those stay at its begin and at its end.
     stay: (usize, usize),
-    /// What comes in the place of the others.
+    /// The lines that replace the others.
     new: Vec<String>,
 }
 
 impl<'h> Edit<'h> {
-    /// What a hunk makes of the lines at its place.
+    /// Applies a hunk to the lines at its place.
     fn new(file: &File<'_>, hunk: &'h Hunk, how: How, start: usize, indented: &Indented) -> Result<Self, Reason> {
         let old: Vec<&Line> = hunk.before().collect();
         let lines = file.lines_of(hunk, start);
@@ -128,7 +128,7 @@ impl<'h> Edit<'h> {
                 new
             }
         };
-        // What stays at the ends is left to the file, where another hunk may have it too.
+        // Lines that stay at the ends are left to the file, where another hunk may have them too.
         let stay = (hunk.leading(), hunk.trailing());
         let middle = stay.0..new.len().saturating_sub(stay.1);
         let keeps = |new: &[String], own: Option<&[&str]>| own.is_some_and(|own| new.iter().eq(own));
@@ -147,7 +147,7 @@ impl<'h> Edit<'h> {
     }
 }
 
-/// How the file is indented, and the patch.
+/// The indentation of the file, and of the patch.
 struct Indented {
     unit: OnceCell<Option<Unit>>,
     /// True if some hunk of the patch has another indentation than the file.
@@ -223,7 +223,7 @@ fn with(file: &File<'_>, edits: &[Edit<'_>]) -> String {
     text
 }
 
-/// What a hunk does to its old lines.
+/// Returns the operations of a hunk on its old lines.
 fn ops(hunk: &Hunk) -> Vec<DiffOp> {
     let (mut ops, mut old_index, mut new_index) = (Vec::new(), 0, 0);
     for run in hunk.lines.chunk_by(|a, b| a.is_change() == b.is_change()) {

@@ -23,7 +23,7 @@ pub enum ApplyError {
 }
 
 impl ApplyError {
-    /// Whether lines or anchors are nowhere in the text, so that nothing that may follow in the patch could help.
+    /// True if lines or anchors are nowhere in the text, so that nothing that may follow in the patch could help.
     pub fn is_certain(&self) -> bool {
         let is_nowhere = |hunk: &HunkError| matches!(hunk.reason, Reason::NotFound { .. } | Reason::NoAnchor { .. });
         matches!(self, Self::Hunks(hunks) if hunks.iter().any(is_nowhere))
@@ -50,7 +50,7 @@ pub enum Reason {
         expected: Vec<String>,
         /// The lines of the file that come nearest, with the number of the first; none if nothing does.
         nearest: Option<(usize, Vec<String>)>,
-        /// What is known of the difference; none past the first failing hunks.
+        /// The diagnosis of the difference; none past the first failing hunks.
         diagnosis: Option<Box<Diagnosis>>,
     },
     /// An anchor is nowhere in the file, or not in or below what the one before it names.
@@ -90,7 +90,7 @@ pub enum Reason {
     Uncertain {
         /// The line of the file.
         line: usize,
-        /// What is not certain.
+        /// The uncertainty.
         reason: Uncertain,
     },
     /// A line without mark is not in the file as it is.

@@ -49,7 +49,7 @@ struct Stands {
     spaced: Vec<usize>,
 }
 
-/// What the anchors of a hunk name. Sorted by their begin.
+/// The ranges of lines that the anchors of a hunk name. Sorted by their begin.
 struct Scopes {
     /// From each line that the last anchor may mean to the end of what is indented below it.
     named: Vec<Range<usize>>,
@@ -68,7 +68,7 @@ struct Folded {
     index: Vec<Vec<usize>>,
 }
 
-/// How the lines of a hunk were found.
+/// The way in which the lines of a hunk were found.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
     /// As the hunk has them.
@@ -308,7 +308,7 @@ impl<'t> File<'t> {
         found
     }
 
-    /// What the anchors name; all of the file without anchors.
+    /// Returns the scopes that the anchors name; all of the file without anchors.
     fn scopes(&mut self, anchors: &[String]) -> Result<Scopes, Reason> {
         let all: Range<usize> = 0..self.lines.len();
         let all = Scopes { named: vec![all.clone()], around: vec![all] };
@@ -471,7 +471,7 @@ impl Folded {
         number.and_then(|number| self.index.get(number)).map_or(&[], Vec::as_slice)
     }
 
-    /// What [`Pass::Characters`] looks at.
+    /// Returns the part of a line that [`Pass::Characters`] compares.
     fn key(line: &str) -> String {
         line.split_whitespace().flat_map(|word| word.chars().map(plain).chain(['\n'])).collect()
     }

@@ -13,7 +13,7 @@ use super::{Hunk, Line, Mark, Operation, lines};
 /// A longer patch is refused (in bytes). Everything else here takes time in proportion to its length.
 const LONGEST: usize = 8 << 20;
 
-/// What Markdown puts around code.
+/// The fences that Markdown puts around code.
 const FENCES: [&str; 2] = ["```", "~~~"];
 
 /// Reads a patch: one or several files, in the Codex envelope or as unified diffs, also mixed. Line ends do not matter.
@@ -39,11 +39,11 @@ pub fn parse(patch: &str) -> Result<Vec<Operation>, ParseError> {
 pub struct ParseError {
     /// The line of the patch, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The problem.
     pub problem: Problem,
 }
 
-/// What is wrong with a patch.
+/// A problem with a patch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// It is longer than can be sensible.
@@ -104,7 +104,7 @@ pub enum Problem {
         /// The second.
         new: String,
     },
-    /// What git can do and an edit cannot.
+    /// An operation that git can do and an edit cannot.
     #[error("{0}")]
     Unsupported(&'static str),
     /// Two operations are about the same path.
@@ -128,7 +128,7 @@ pub(super) struct Parser<'p> {
     in_envelope: bool,
     /// The blanks before the last marker, if it had some.
     blanks: Option<&'p str>,
-    /// What was read so far, with the line where each begins, from 1.
+    /// The operations that were read so far, with the line where each begins, from 1.
     operations: Vec<(usize, Operation)>,
 }
 
@@ -245,7 +245,7 @@ impl<'p> Parser<'p> {
         Ok(text.strip_prefix('\u{FEFF}').map(str::to_owned).unwrap_or(text))
     }
 
-    /// What follows `*** Update File`.
+    /// Reads the lines that follow `*** Update File`.
     fn update(&mut self, path: String) -> Result<Operation, ParseError> {
         let start = self.at;
         let mut move_to = None;
@@ -272,7 +272,7 @@ impl<'p> Parser<'p> {
         Ok(Operation::Update { path, move_to, hunks })
     }
 
-    /// What follows the header of a file in a unified diff.
+    /// Reads the lines that follow the header of a file in a unified diff.
     fn unified(&mut self, header: FileHeader) -> Result<Operation, ParseError> {
         let first = self.at;
         let mut hunks = if header.has_lines { self.hunks(true)? } else { Vec::new() };
@@ -364,9 +364,9 @@ impl<'p> Parser<'p> {
         Ok(hunks)
     }
 
-    /// What stands behind the `***` of a line, if it is a marker. With blanks before it, it is one where nothing else
-    /// could stand; a hunk could have such a line that stays, unless the marker before it had the same blanks, or an
-    /// envelope is open and the line would end it as the patch's last.
+    /// Returns the text behind the `***` of a line, if it is a marker. With blanks before it, it is one where nothing
+    /// else could stand; a hunk could have such a line that stays, unless the marker before it had the same blanks, or
+    /// an envelope is open and the line would end it as the patch's last.
     fn marker<'l>(&self, line: &'l str, in_hunk: bool) -> Option<&'l str> {
         let rest = line.trim_start_matches([' ', '\t']).strip_prefix("***")?;
         let Some(blanks) = blanks(line) else { return Some(rest) };
@@ -538,7 +538,7 @@ pub fn is_marker(rest: &str) -> bool {
         || ["Add File:", "Update File:", "Delete File:", "Move to:"].into_iter().any(names)
 }
 
-/// What follows a name, such as the path in `Add File: path`.
+/// Returns the text that follows a name, such as the path in `Add File: path`.
 fn with_name<'a>(directive: &'a str, name: &str) -> Option<&'a str> {
     let (head, rest) = directive.split_at_checked(name.len())?;
     head.eq_ignore_ascii_case(name).then(|| rest.trim())

@@ -1,4 +1,4 @@
-//! Which of several places of a hunk is meant.
+//! The choice among several places of a hunk.
 
 /// The lines of a hunk, and where they stand in the file.
 pub(super) struct Block {
@@ -57,8 +57,8 @@ pub(super) fn resolve(blocks: &[Block], seen: bool) -> Vec<Option<usize>> {
         .collect()
 }
 
-/// Whether blocks at these places, which are sorted, are apart: two may share lines that stay, but no line that one of
-/// them changes. Gives the two first that are not, by their index.
+/// Returns the first two blocks, by their index, that are not apart at these places, which are sorted: two may share
+/// lines that stay, but no line that one of them changes.
 pub(super) fn overlap(blocks: impl Iterator<Item = (usize, Block)>) -> Option<(usize, usize)> {
     let mut before = Bounds::default();
     let mut last = 0;
@@ -73,7 +73,7 @@ pub(super) fn overlap(blocks: impl Iterator<Item = (usize, Block)>) -> Option<(u
     None
 }
 
-/// How far the blocks so far reach.
+/// The reach of the blocks so far.
 #[derive(Default)]
 struct Bounds {
     lines: usize,

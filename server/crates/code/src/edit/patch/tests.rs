@@ -4,7 +4,7 @@ mod applying;
 mod parsing;
 mod random;
 
-/// What a patch that is about one file makes of its text, which it was written for, or the words of the refusal.
+/// Returns the text that a patch about one file makes of the text it was written for, or the words of the refusal.
 fn edited(text: &str, patch: &str) -> Result<String, String> {
     let operations = parse(patch).map_err(|error| error.to_string())?;
     match operations.as_slice() {

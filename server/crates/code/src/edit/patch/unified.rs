@@ -2,11 +2,11 @@
 
 use super::parse::{ParseError, Parser, Problem, shown};
 
-/// What the header of a file says.
+/// The content of a file's header.
 pub(super) struct FileHeader {
     /// The file as it is called before, or the new one.
     pub(super) path: String,
-    /// What it is called after, if that is something else.
+    /// The file as it is called after, if that is something else.
     pub(super) move_to: Option<String>,
     pub(super) created: bool,
     pub(super) deleted: bool,

@@ -1,4 +1,4 @@
-//! What others made of a file: in the document already, and to be kept or taken back.
+//! Changes of a file by others: in the document already, and to be kept or taken back.
 
 use super::*;
 
@@ -27,7 +27,7 @@ impl Others {
         self.world.review.land(&landed, self.world.document.as_deref())
     }
 
-    /// What is listed, if anything is.
+    /// Returns the listed proposal, if there is one.
     fn listed(&self) -> Option<Proposal> {
         let mut listed = self.world.review.proposals().into_iter();
         listed.find(|proposal| proposal.landed && proposal.hunks.iter().any(|hunk| is_open(hunk.state)))

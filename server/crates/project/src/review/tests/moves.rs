@@ -125,7 +125,7 @@ fn a_file_stays_where_the_one_that_is_deleted_or_moved_at_its_new_place_is_anoth
             }
             assert_eq!(moving.waits(), to("b", &["call1"]), "{case}, to {to_place:?}");
             if case.starts_with("made by") {
-                // What is made there after that is another file still.
+                // A file that is made there after that is another file still.
                 moving.call(&[("b", Some("another\n"), None)]);
                 moving.call(&[("b", None, None)]);
                 assert_eq!(moving.waits(), to("b", &["call1"]), "{case}, to {to_place:?}, and again");

@@ -130,7 +130,7 @@ fn a_formatter_that_replaces_everything_moves_no_hunk_in_lines_it_left_alone() {
     assert_eq!((editor.states(), editor.hunks()[0].start_line), (vec![HunkState::Pending], 2));
 }
 
-/// What Neovim tells of an edit that takes two hunks: one message for each piece, from the bottom.
+/// The messages in which Neovim tells of an edit that takes two hunks: one for each piece, from the bottom.
 #[test]
 fn an_accepted_edit_that_the_editor_tells_in_pieces_is_ours() {
     let base = "one\ntwo\nthree\nfour\nfive\n";
@@ -339,13 +339,13 @@ proptest! {
                 let Some(mine) = own.get(&hunk.hunk_id) else { continue };
                 let is_touched = mine.iter().any(|line| touched.contains(line));
                 match hunk.state {
-                    // What went and came again before anybody looked is as it was.
+                    // A hunk that went and came again before anybody looked is as it was.
                     HunkState::Pending if several && is_touched => drop(own.remove(&hunk.hunk_id)),
                     HunkState::Pending => prop_assert_eq!(&lines[place(&hunk)], &mine[..], "{}", editor.text()),
                     state => {
                         // Accepted is one whose text somebody else made, on whichever of equal lines.
                         prop_assert!(is_touched || state == HunkState::Accepted, "{state:?} in {}", editor.text());
-                        // What is typed anew may look the same, and then it is the same to everybody.
+                        // Text that is typed again may look the same, and then it is the same to everybody.
                         own.remove(&hunk.hunk_id);
                     }
                 }

@@ -41,7 +41,7 @@ enum Block {
         whole: String,
         closed: bool,
     },
-    /// What we did not ask for, such as the calls of the vendor's own tools.
+    /// A block that we did not ask for, such as the calls of the vendor's own tools.
     Other,
 }
 

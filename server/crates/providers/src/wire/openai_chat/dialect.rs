@@ -1,11 +1,11 @@
-//! What servers want differently.
+//! The differences in what servers want.
 
 use net::Url;
 
 use crate::wire::Target;
 use crate::wire::tool_ids::Rule;
 
-/// What the names of Mistral's models hold, whoever serves them.
+/// The words in the names of Mistral's models, whoever serves them.
 const MISTRALS: &[&str] = &["mistral", "mixtral", "ministral", "codestral", "devstral", "magistral"];
 
 /// The vendors' hosts, and their subdomains.
@@ -26,12 +26,12 @@ const HOSTS: &[(&str, Dialect)] = &[
     ("aiplatform.googleapis.com", Dialect::Gemini),
 ];
 
-/// Whose Chat Completions a server speaks. It follows the host, or the setting `dialect`.
+/// The vendor whose Chat Completions a server speaks. It follows the host, or the setting `dialect`.
 ///
-/// What a vendor wants back of what it sent is not part of it: that goes back as it came, whoever sent it.
+/// The dialect does not cover what a vendor wants back of what it sent: that goes back as it came, whoever sent it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
-    /// What most servers understand.
+    /// The dialect that most servers understand.
     #[default]
     Plain,
     /// OpenAI's own.
@@ -71,7 +71,7 @@ impl Dialect {
     }
 }
 
-/// How to write a request for a server.
+/// The way to write a request for a server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wants {
     /// True if the longest answer is called `max_completion_tokens` and not `max_tokens`.
@@ -91,7 +91,7 @@ pub(super) struct Wants {
     pub(super) ids: Rule,
 }
 
-/// How to write a request for a model.
+/// Returns the way to write a request for a model.
 pub(super) fn wants(target: &Target) -> Wants {
     let model = target.model.to_lowercase();
     let dialect = target.dialect;

@@ -13,17 +13,18 @@ use super::dialect::{self, Wants};
 use crate::wire::Target;
 use crate::wire::tool_ids::fit;
 
-/// What Google documents for calls that are not Gemini's own (ai.google.dev/gemini-api/docs/thought-signatures).
+/// The signature that Google documents for calls that are not Gemini's own
+/// (ai.google.dev/gemini-api/docs/thought-signatures).
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// What stands for thinking that is not known. Moonshot and DeepSeek take an empty text for none at all, and refuse it;
-/// a blank they take (github.com/theopenco/llmgateway/pull/2093, github.com/NousResearch/hermes-agent/pull/18263).
+/// The text that stands for thinking that is not known. Moonshot and DeepSeek take an empty text for none at all, and
+/// refuse it; a blank they take (github.com/theopenco/llmgateway/pull/2093,
+/// github.com/NousResearch/hermes-agent/pull/18263).
 const NO_THINKING: &str = " ";
 
 /// The body of a request. The conversation stands last, so that its growth changes nothing before it.
 ///
-/// What the user's side says in a row is one message, since the templates of many local models want roles to
-/// alternate.
+/// Texts of the user's side in a row are one message, since the templates of many local models want roles to alternate.
 pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
     let wants = dialect::wants(target);
     let mut writer = Writer { target, wants, own_ids: HashSet::new(), entries: Vec::new() };
@@ -88,7 +89,7 @@ enum Entry<'a> {
     Tool { id: Cow<'a, str>, text: Cow<'a, str> },
 }
 
-/// What the model said.
+/// A message of the model.
 #[derive(Serialize)]
 struct Said<'a> {
     role: &'static str,

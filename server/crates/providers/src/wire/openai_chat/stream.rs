@@ -1,8 +1,8 @@
 //! An answer out of its chunks.
 //!
-//! What servers do differently, and is taken as it is meant: no count of tokens, or one in another place; tool calls
+//! The differences of servers, each taken as it is meant: no count of tokens, or one in another place; tool calls
 //! without id or index, all with index 0, or with their input as an object; thinking as `reasoning_content`, as
-//! `reasoning`, as `reasoning_details` or as a part of the content; `finish_reason` `stop` where tools are called,
+//! `reasoning`, as `reasoning_details` or as a part of the content; `finish_reason` `stop` when tools are called,
 //! another word, or none; no `[DONE]` at the end; the whole answer at once, as `message`.
 
 use std::borrow::Cow;
@@ -26,7 +26,7 @@ pub(crate) struct Decoder {
     thinking_field: Option<&'static str>,
     details: Vec<Map<String, Value>>,
     text: String,
-    /// What is to go back with the text.
+    /// The fields that are to go back with the text.
     extra: Option<Value>,
     calls: Vec<Call>,
     usage: Usage,
@@ -45,7 +45,7 @@ struct Call {
     name: String,
     json: String,
     end: End,
-    /// What is to go back with it.
+    /// The fields that are to go back with it.
     extra: Option<Value>,
 }
 
@@ -338,7 +338,7 @@ impl Decoder {
         Some(call)
     }
 
-    /// What is to go back with a block; none if there is nothing.
+    /// Returns the fields that are to go back with a block; none if there are none.
     fn kept<const N: usize>(&self, values: [(&str, Option<Value>); N]) -> Option<Value> {
         Some(fields(values)).filter(|fields| !fields.is_empty()).map(|fields| self.target.tag(fields))
     }

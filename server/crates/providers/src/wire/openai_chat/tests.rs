@@ -17,7 +17,7 @@ fn server(provider: &str) -> Target {
     target(provider, "qwen3-coder", Thinking::None)
 }
 
-/// What thinking carries that came from a provider.
+/// Returns the fields of thinking that came from a provider.
 fn own(provider: &str) -> Value {
     let field = if provider == "deepseek" { "reasoning_content" } else { "reasoning" };
     json!({"provider": provider, "model": "qwen3-coder", "field": field})
@@ -407,7 +407,7 @@ fn what_a_stream_used_before_it_broke_off_is_told() {
     assert_eq!(read.used(), Some(Usage { input: 40, output: 7, cache_read: 60, cache_write: 0 }));
 }
 
-/// What a model's answer looks like when it is sent back to a model, after the tools it called.
+/// Returns a model's answer as it is sent back to a model, after the tools it called.
 fn sent_back(from: &Target, events: &[Value], to: &Target) -> Vec<Value> {
     let content = read(WIRE, from, events).outcome.unwrap().content;
     let results = content.iter().filter_map(|block| match block {

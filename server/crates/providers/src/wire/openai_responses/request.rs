@@ -89,8 +89,8 @@ enum Item<'a> {
     Reasoning(&'a Map<String, Value>),
 }
 
-/// What the model said is text in the easy form (`EasyInputMessage` of npm `openai` 7.57): its parts would need the id,
-/// the status and the annotations that an answer has, and strict servers refuse them without.
+/// The content of a message. The model's is text in the easy form (`EasyInputMessage` of npm `openai` 7.57): its parts
+/// would need the id, the status and the annotations that an answer has, and strict servers refuse them without.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Content<'a> {

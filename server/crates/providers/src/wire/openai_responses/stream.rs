@@ -30,7 +30,7 @@ struct Slot {
     done: bool,
 }
 
-/// What an event says of the item that it speaks of.
+/// The way in which an event names the item that it speaks of.
 #[derive(Clone, Copy)]
 struct Name<'a> {
     index: Option<usize>,
@@ -42,7 +42,7 @@ struct Name<'a> {
 enum Item {
     Message {
         text: String,
-        /// Which part of the work it is: comment or final answer.
+        /// The part of the work that it is: comment or final answer.
         phase: Option<Value>,
     },
     Reasoning {
@@ -54,7 +54,7 @@ enum Item {
         name: String,
         json: String,
     },
-    /// What we did not ask for, such as the calls of the vendor's own tools.
+    /// An item that we did not ask for, such as the calls of the vendor's own tools.
     Other,
 }
 

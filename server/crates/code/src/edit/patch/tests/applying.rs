@@ -104,7 +104,7 @@ fn a_hunk_never_leaves_the_scope_that_its_anchor_names() {
     assert!(words.contains(outside), "{words}");
     let words = updated(text, "@@ def a():\n-    return  None\n+    return  1\n").unwrap_err();
     assert!(words.contains(outside), "in another spelling too: {words}");
-    // What has nothing indented below it is no scope, only a place to look from.
+    // A line that has nothing indented below it is no scope, only a place to look from.
     assert_eq!(updated(text, "@@ return 0\n-    return None\n+    return 1\n").unwrap(), text.replace("None", "1"));
     // But it is in one itself if the anchors say so.
     let words = updated(text, "@@ def a():\n@@ return 0\n-    return None\n+    return 1\n").unwrap_err();

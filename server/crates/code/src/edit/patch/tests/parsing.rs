@@ -1,4 +1,4 @@
-//! What patches look like, and the slips that models make in them.
+//! The forms of patches, and the slips that models make in them.
 
 use super::*;
 

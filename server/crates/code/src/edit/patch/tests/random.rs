@@ -55,7 +55,7 @@ fn envelope(old: &str, new: &str) -> String {
     format!("*** Begin Patch\n*** Update File: f\n{body}*** End Patch\n")
 }
 
-/// What a patch makes of a text, none if it is refused; `seen` if it was written for that text.
+/// Returns the text that a patch makes of a text, none if it is refused; `seen` if it was written for that text.
 fn applied(text: &str, patch: &str, seen: bool) -> Option<String> {
     let operations = parse(patch).expect(patch);
     apply(text, hunks_of(&operations), seen).ok().map(|edited| edited.text)
@@ -81,7 +81,7 @@ fn code() -> impl Strategy<Value = Vec<String>> {
     })
 }
 
-/// What models do to a patch.
+/// A slip that models make in a patch.
 #[derive(Clone, Copy, Debug)]
 enum Slip {
     /// All lines are indented by a level less, as far as they can.
