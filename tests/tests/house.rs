@@ -71,9 +71,9 @@ const DIALECT: &[(&str, usize)] = &[
     (r"\b[Nn]one wher[e]\b", 3),
     (r"\b[Aa]bsent wher[e]\b", 0),
     (r"\bas they com[e]\b", 5),
-    (r"\b[Pp]ut agai[n]\b", 10),
-    (r"^\s*///? ?What[ ']", 1411),
-    (r"^\s*///? ?Whether ", 123),
+    (r"\b[Pp]ut agai[n]\b", 8),
+    (r"^\s*///? ?What[ ']", 302),
+    (r"^\s*///? ?Whether ", 17),
 ];
 
 #[test]

@@ -51,7 +51,8 @@ pub trait Tool: Send + Sync {
 
     /// Looks whether the places that are known by now are there, while the rest of the input still arrives.
     ///
-    /// # Errors The error of [`run`](Self::run), if it will certainly fail, whatever is still to come, unless another
+    /// # Errors
+    /// The error of [`run`](Self::run), if it will certainly fail, whatever is still to come, unless another
     /// call changes the files before. A place that may still turn out right is no error, nor is a file that cannot be
     /// read at the moment, or that `may_look` does not open: permission has not judged the call yet.
     async fn foresee(&self, _call: Call, _input: PartialInput, _may_look: Arc<MayLook>) -> Result<(), ToolError> {

@@ -133,8 +133,9 @@ fn every_tool_that_the_words_of_a_tool_name_is_shown_to_whoever_reads_them() {
     let tools = builtin(&world.services());
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
-    sources(&here.join("src"), &mut files);
-    sources(&here.join("../workspace/src"), &mut files);
+    for of in ["tools", "project", "code", "process", "shell", "lang"] {
+        sources(&here.join("..").join(of).join("src"), &mut files);
+    }
     let (mut wrong, mut seen) = (Vec::new(), 0);
     for file in files {
         let name = file.file_stem().unwrap().to_str().unwrap();
