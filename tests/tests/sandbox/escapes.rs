@@ -250,22 +250,27 @@ async fn a_command_is_told_of_no_build_daemon_outside_whenever_that_was_started(
 
 #[tokio::test]
 async fn gradle_has_a_register_of_daemons_of_its_own_in_the_sandbox_beside_the_users_options() {
-    let options = |_: &Path| vec![("GRADLE_OPTS", "-Xmx64m".to_owned())];
-    let Some(world) = World::with(User::Same, "", options).await else { return };
-    // As Gradle's start script takes the variable apart.
-    let command = "eval set -- \"$GRADLE_OPTS\"; echo \"given <$1> <${2%%=*}>\"; d=${2#*=}; mkdir -p \"$d/8.5\" && echo x >\"$d/8.5/registry.bin\" && echo \"register <$d>\"";
-    let told = world.works(command).await;
-    assert!(told.contains("given <-Xmx64m> <-Dorg.gradle.daemon.registry.base>"), "{told}");
-    let register = told.split_once("register <").unwrap().1.split_once('>').unwrap().0;
-    assert!(Path::new(register).join("8.5/registry.bin").is_file(), "{register}");
-    // Also where the server is killed.
-    world.window.kill().await;
-    let removed = async {
-        while Path::new(register).exists() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
+    for is_killed in [false, true] {
+        let options = |_: &Path| vec![("GRADLE_OPTS", "-Xmx64m".to_owned())];
+        let Some(world) = World::with(User::Same, "", options).await else { return };
+        // As Gradle's start script takes the variable apart.
+        let command = "eval set -- \"$GRADLE_OPTS\"; echo \"given <$1> <${2%%=*}>\"; d=${2#*=}; mkdir -p \"$d/8.5\" && echo x >\"$d/8.5/registry.bin\" && echo \"register <$d>\"";
+        let told = world.works(command).await;
+        assert!(told.contains("given <-Xmx64m> <-Dorg.gradle.daemon.registry.base>"), "{told}");
+        let register = told.split_once("register <").unwrap().1.split_once('>').unwrap().0;
+        assert!(Path::new(register).join("8.5/registry.bin").is_file(), "{register}");
+        if is_killed {
+            world.window.kill().await;
+        } else {
+            world.window.close().await;
         }
-    };
-    harness::patiently("the end of its register", removed).await;
+        let removed = async {
+            while Path::new(register).exists() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        harness::patiently("the end of its register", removed).await;
+    }
 }
 
 #[tokio::test]

@@ -258,7 +258,7 @@ impl Language {
             Self::Css => tree_sitter_css::LANGUAGE.into(),
             Self::Java => tree_sitter_java::LANGUAGE.into(),
             Self::Json => tree_sitter_json::LANGUAGE.into(),
-            Self::Bash => tree_sitter_bash::LANGUAGE.into(),
+            Self::Bash => bash::language(),
         }
     }
 }
@@ -283,7 +283,7 @@ impl Parsed {
         if text.len() > MAX_BYTES {
             return Err(ParseError::TooLarge { size: text.len() });
         }
-        if language == Language::Bash && is_fatal_to_bash(&text) {
+        if language == Language::Bash && bash::is_fatal(&text) {
             return Err(ParseError::Fatal);
         }
         if language.keeps_what_is_open()
@@ -417,18 +417,6 @@ fn unclosed(text: &str) -> usize {
         }
     }
     open.len()
-}
-
-/// True if the grammar of `bash` would break down at a text, and the process with it: at what follows a brace, where it
-/// looks for a sequence such as `{1..3}`, its scanner (tree-sitter-bash 0.25.1, `scanner.c`, at `brace_start`) gives
-/// `isdigit` of C characters that are beyond its table.
-pub fn is_fatal_to_bash(text: &str) -> bool {
-    text.match_indices('{').any(|(at, _)| {
-        let after = text.get(at + 1..).unwrap_or_default();
-        let rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
-        let rest = rest.strip_prefix("..").map_or(rest, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
-        rest.chars().next().is_some_and(|c| c > '\u{FF}')
-    })
 }
 
 /// True if space at the beginning of a line within such a node belongs to what the program says.

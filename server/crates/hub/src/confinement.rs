@@ -81,7 +81,7 @@ pub fn sessions(store: &Arc<dyn Store>) -> Sessions {
 /// A policy, where there can be one, with what is to be said of it, and the folders of `PATH` that do not answer.
 type Made = (Option<Policy>, Vec<String>, Vec<PathBuf>);
 
-/// Returns the confinement if the policy could not be made.
+/// Returns what takes the place of a policy that could not be made, with words for the user.
 fn failed(why: &str) -> Made {
     let (policy, words) = instead(why, sandbox::support().by.is_some());
     (policy, vec![words], Vec::new())

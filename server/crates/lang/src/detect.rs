@@ -31,7 +31,7 @@ const MAX_PROJECTS: usize = 3;
 /// A server that a project of a file has.
 #[derive(Clone, Debug)]
 pub struct Detected {
-    /// Its definition, known before it runs.
+    /// Its definition in the table.
     pub definition: Arc<Definition>,
     /// Its program; none if that is not found.
     pub program: Option<PathBuf>,

@@ -186,7 +186,7 @@ impl Servers {
                 let inside: Vec<&Path> = inside.iter().map(PathBuf::as_path).collect();
                 client.files_changed(&inside, |path| slot.definition.is_for(path));
             };
-            // The disk is asked if a file is there.
+            // This asks the disk whether a file is there.
             let _ = blocking(tell).await;
         }
         if is_configuration {

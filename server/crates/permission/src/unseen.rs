@@ -1,4 +1,5 @@
-//! Characters that nobody sees: texts that differ in them alone look the same.
+//! Characters that nobody sees: texts that differ in them alone look the same. Whoever is asked must see what they
+//! allow, and other crates show foreign text by this, too.
 
 /// True if a character shows nothing, or turns text around: those that Unicode calls `Default_Ignorable_Code_Point`
 /// and `Bidi_Control`, marks of annotations, and the blank of Braille.

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, openat, unlinkat};
 
-/// Returns the variable that gives Gradle a register of daemons that is the sandbox's own. It cannot use the user's, in
-/// which it would find a daemon that runs outside.
+/// Returns the variable that gives Gradle a register of daemons that is the sandbox's own.
 pub(crate) fn variable(environment: &[(OsString, OsString)], mark: &str) -> (OsString, OsString) {
     const NAME: &str = "GRADLE_OPTS";
     // Of two values of a property the last one counts.
@@ -25,12 +24,17 @@ pub(crate) fn variable(environment: &[(OsString, OsString)], mark: &str) -> (OsS
 }
 
 /// A folder among temporary files, since sandboxes write no other; its name cannot be guessed. Gradle makes it.
-pub fn register(mark: &str) -> PathBuf {
+pub(crate) fn register(mark: &str) -> PathBuf {
     std::env::temp_dir().join(format!("azimuth-gradle-{mark}"))
 }
 
-/// Removes the folder that Gradle has made for the daemons of a program that has ended. Blocks.
-pub fn remove_register(register: &Path) {
+/// Removes the folder that Gradle has made for the daemons of a program that has ended, by the program's mark. Blocks.
+pub fn remove(mark: &str) {
+    remove_register(&register(mark));
+}
+
+/// The same by its path.
+pub(crate) fn remove_register(register: &Path) {
     /// Gradle makes some files, two folders deep. What commands have made beyond this stays: nothing bounds how deep
     /// and how much that can be.
     const DEEPEST: usize = 8;

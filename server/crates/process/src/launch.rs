@@ -248,15 +248,16 @@ fn remove(path: &Path) {
     let _ = std::fs::remove_file(path);
 }
 
-/// Removes the named pipes of ours that are in a folder, and the files for last words.
-pub fn remove_pipes(folder: &Path) {
+/// Removes the named pipes that are in a folder and whose names begin so, those of programs that were started, and the
+/// files for last words. Nobody else uses the folder meanwhile. Blocks.
+pub fn remove_left(folder: &Path, pipes: &str) {
     use std::os::unix::fs::FileTypeExt;
 
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let begins = |with: &[&str]| with.iter().any(|begin| name.to_string_lossy().starts_with(begin));
         let is_ours = |kind: std::fs::FileType| {
-            (begins(&["shell-", "start-"]) && kind.is_fifo()) || (begins(&["end-"]) && kind.is_file())
+            (begins(&[pipes, "start-"]) && kind.is_fifo()) || (begins(&["end-"]) && kind.is_file())
         };
         if entry.file_type().is_ok_and(is_ours) {
             remove(&entry.path());

@@ -5,7 +5,8 @@
 //!
 //! 1. The *supervisor* is the child subreaper of all that comes from it: whatever a process does to its session, its
 //!    parents or its environment, it stays a descendant. It watches the server by a pidfd. When the program or the
-//!    server ends it stops and kills its descendants until none is left, and ends with the program's exit code.
+//!    server ends it stops and kills its descendants until none is left, removes what Gradle kept for them, and ends
+//!    with the program's exit code.
 //! 2. The *child* makes itself the leader of the terminal's session, says its process id to the server, enters the
 //!    sandbox ([`sandbox`](super::sandbox)) and becomes the program. It too is our own program: what a forked copy of a
 //!    process may do between fork and exec is little, and unsafe.
@@ -133,7 +134,7 @@ mod linux {
         let mut command = Command::new("/proc/self/exe");
         command.arg0("azimuth").arg(CHILD).args(rest).env(processes::MARK, mark);
         let status = look_after(command, server, last_word);
-        // The server, which may have been killed, could not.
+        // The server may have been killed, so it is done here.
         gradle::remove_register(Path::new(register));
         end_as(status?)
     }

@@ -37,7 +37,7 @@ impl Looks {
     /// it, which the look has around it too.
     ///
     /// # Panics
-    /// The look does.
+    /// If the look panics.
     pub async fn answer<T: Send + 'static>(
         &self,
         longest: Duration,
@@ -47,32 +47,40 @@ impl Looks {
         let runtime = Handle::current();
         let look = move || {
             let _entered = runtime.enter();
-            let _ = sender.send(catch_unwind(AssertUnwindSafe(look)));
+            catch_unwind(AssertUnwindSafe(look))
         };
+        let tell = move |answer| _ = sender.send(answer);
         // Whoever does not wait to the end, as in a turn that was cancelled, gives it up too.
-        let _begun = GivenUp(self.begin(look)?);
+        let _begun = GivenUp(self.begin(look, tell)?);
         let looked = tokio::time::timeout(longest, told).await.ok()?.ok()?;
         Some(looked.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
-    /// Begins to look on a thread of the [`looking`] ones; none if too many are stuck, or the system gives no more.
-    fn begin(&self, look: impl FnOnce() + Send + 'static) -> Option<Look> {
+    /// Begins to look on one of the threads of [`looking`]; none if too many are stuck, or the system gives no more
+    /// threads. When the answer is told, the look is over and the thread free.
+    fn begin<T: 'static>(
+        &self,
+        look: impl FnOnce() -> T + Send + 'static,
+        tell: impl FnOnce(T) + Send + 'static,
+    ) -> Option<Look> {
         if self.stuck.load(Ordering::Relaxed) >= MOST {
             return None;
         }
         let begun = Look { of: self.clone(), state: Arc::default() };
         let ended = Ended(begun.clone());
         let look = move || {
-            let _ended = ended;
-            look();
+            let answer = look();
+            drop(ended);
+            Box::new(move || tell(answer)) as Tell
         };
         looking(Box::new(look)).ok()?;
         Some(begun)
     }
 }
 
-/// Something for a thread to do.
-type Work = Box<dyn FnOnce() + Send>;
+/// Something for a thread to do, which returns how its end is told.
+type Work = Box<dyn FnOnce() -> Tell + Send>;
+type Tell = Box<dyn FnOnce()>;
 
 /// Does some work on a thread that does nothing else meanwhile: one that has done its work and was kept, or a new one.
 /// A turn looks at the disk with each call of a tool, and to start a thread takes longer than most looks.
@@ -85,28 +93,32 @@ fn looking(work: Work) -> io::Result<()> {
     static KEPT_ONES: Mutex<Vec<Sender<Work>>> = Mutex::new(Vec::new());
     let kept = || KEPT_ONES.lock().unwrap_or_else(PoisonError::into_inner);
 
-    // One that is kept waits for work until the process ends, unless its work before has panicked.
-    let mut work = work;
-    while let Some(one) = kept().pop() {
-        match one.send(work) {
+    let one = kept().pop();
+    let work = match one {
+        None => work,
+        Some(one) => match one.send(work) {
             Ok(()) => return Ok(()),
-            Err(SendError(back)) => work = back,
-        }
-    }
+            Err(SendError(work)) => work,
+        },
+    };
     let live = move || {
         let mut work = work;
         loop {
-            work();
-            let (sender, receiver) = channel();
-            {
+            let tell = work();
+            // Who hears of its end may have the next work for this thread at once. Without a sender nothing comes.
+            let next = {
+                let (sender, next) = channel();
                 let mut kept = kept();
-                if kept.len() >= KEPT {
-                    return;
+                if kept.len() < KEPT {
+                    kept.push(sender);
                 }
-                kept.push(sender);
+                next
+            };
+            tell();
+            match next.recv() {
+                Ok(next) => work = next,
+                Err(_) => return,
             }
-            let Ok(next) = receiver.recv() else { return };
-            work = next;
         }
     };
     thread::Builder::new().name("look".to_owned()).spawn(live).map(drop)
@@ -130,11 +142,9 @@ fn heard<T: Send + 'static>(
     mut hear: impl FnMut(T),
 ) -> bool {
     let (until, (sender, told)) = (Instant::now() + longest, channel());
-    let look = move || {
-        look(&|one| sender.send(Some(one)).is_ok());
-        let _ = sender.send(None);
-    };
-    let Some(_begun) = looks.begin(look).map(GivenUp) else { return false };
+    let end = sender.clone();
+    let look = move || look(&|one| sender.send(Some(one)).is_ok());
+    let Some(_begun) = looks.begin(look, move |()| _ = end.send(None)).map(GivenUp) else { return false };
     loop {
         match told.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(Some(one)) => hear(one),
@@ -161,14 +171,12 @@ pub fn silent(folders: impl IntoIterator<Item = PathBuf>, longest: Duration) -> 
     for folder in folders.into_iter().collect::<BTreeSet<_>>() {
         let (sender, told) = channel();
         let place = folder.join(unseen());
-        let look = move || {
-            let _ = place.symlink_metadata();
-            let _ = sender.send(());
-        };
+        let look = move || _ = place.symlink_metadata();
+        let tell = move |()| _ = sender.send(());
         if known.contains(&folder) {
             silent.insert(folder);
             // Their number is bounded by that of the folders. That the system gives no thread says nothing of a folder.
-        } else if let Some(look) = Looks::default().begin(look) {
+        } else if let Some(look) = Looks::default().begin(look, tell) {
             begun.push((folder, look, told));
         }
     }
@@ -208,7 +216,7 @@ pub fn resolved(folders: impl IntoIterator<Item = PathBuf>, resolve: fn(&Path) -
         let look = move || {
             let _ = asked.iter().map(|folder| resolve(folder)).try_for_each(|real| sender.send(real));
         };
-        let Some(look) = LOOKS.begin(look) else { break };
+        let Some(look) = LOOKS.begin(look, |()| {}) else { break };
         let (until, before) = (Instant::now() + LONGEST, found.len());
         while let Ok(real) = told.recv_timeout(until.saturating_duration_since(Instant::now())) {
             found.push(real);

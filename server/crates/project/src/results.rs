@@ -103,7 +103,7 @@ impl Keeper {
     /// Keeps the text, and returns its handle.
     ///
     /// # Errors
-    /// A text that could not be written.
+    /// The text could not be written.
     pub fn finish(self) -> io::Result<String> {
         let hash: String = self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         let handle = hash.get(..HANDLE).unwrap_or(&hash).to_owned();

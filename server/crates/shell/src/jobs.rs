@@ -24,7 +24,7 @@ pub use self::job::{Job, JobStatus};
 
 mod job;
 
-pub(super) mod ports;
+pub(super) mod listening;
 
 mod ready;
 

@@ -176,10 +176,10 @@ impl Shell {
     /// Removes the named pipes that an earlier process, which was killed, has left in a session's folder. Nobody else
     /// has the session meanwhile. Blocks.
     pub fn remove_left_pipes(session_folder: &Path) {
-        launch::remove_pipes(session_folder);
-        launch::remove_pipes(&session_folder.join(OUTSIDE_FOLDER));
+        launch::remove_left(session_folder, terminal::PIPE);
+        launch::remove_left(&session_folder.join(OUTSIDE_FOLDER), terminal::PIPE);
         for job in std::fs::read_dir(session_folder.join("jobs")).into_iter().flatten().flatten() {
-            launch::remove_pipes(&job.path());
+            launch::remove_left(&job.path(), terminal::PIPE);
         }
     }
 

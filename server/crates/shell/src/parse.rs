@@ -71,7 +71,7 @@ fn collect(line: &str, depth: usize, commands: &mut Vec<SimpleCommand>) -> Resul
     }
     guards::text(line)?;
     let mut parser = Parser::new();
-    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).map_err(|error| Unclear(error.to_string()))?;
+    parser.set_language(&bash::language()).map_err(|error| Unclear(error.to_string()))?;
     let deadline = Instant::now() + MAX_TIME;
     let mut in_time =
         |_: &_| if Instant::now() < deadline { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };

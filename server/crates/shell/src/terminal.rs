@@ -29,7 +29,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::jobs::ports;
+use super::jobs::listening::listening;
 use super::keyboard::{Keyboard, KeyboardFull, Press};
 use super::marker::Nonce;
 use super::screen::{Followed, Screen};
@@ -49,6 +49,9 @@ const BLIND: &str = "\r\nazimuth: the supervisor of this shell could not see in 
 
 /// The longest time between two looks.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// The beginning of the name of a control pipe.
+pub(super) const PIPE: &str = "shell-";
 
 /// How a shell is started.
 pub(super) struct Start {
@@ -125,7 +128,7 @@ impl Terminal {
     /// Starts a shell. Sends what is typed into it to `typed`. Blocks shortly; needs a tokio runtime around it.
     pub(super) fn open(start: &Start, spool: Arc<Spool>, typed: UnboundedSender<Chunk>) -> io::Result<Self> {
         let mark = Nonce::random().as_str().to_owned();
-        let pipe = ControlPipe::new(start.folder.join(format!("shell-{mark}")))?;
+        let pipe = ControlPipe::new(start.folder.join(format!("{PIPE}{mark}")))?;
         let control = pipe.sender()?;
 
         let pair = native_pty_system().openpty(pty_size(start.size)).map_err(io::Error::other)?;
@@ -379,7 +382,7 @@ impl Terminal {
     pub(super) fn ports(&self) -> Vec<u16> {
         // A command may have taken the shell's place (`exec`).
         let processes = processes::of_terminal(self.leader, &self.mark, Which::All);
-        ports::listening(&processes.iter().map(Process::id).collect::<Vec<_>>())
+        listening(&processes.iter().map(Process::id).collect::<Vec<_>>())
     }
 
     /// Asks what was started at `since` or later to end. Blocks shortly.
@@ -508,10 +511,8 @@ fn wait_for(
     std::thread::Builder::new().name("terminal end".to_owned()).spawn(move || {
         let code = child.wait().ok().and_then(|status| exit_code(&status));
         processes::kill(leader, &mark, Which::Since(0));
-        if last_word.is_none() {
-            // There is no supervisor that does it, and we may end as soon as the end is told.
-            gradle::remove_register(&gradle::register(&mark));
-        }
+        // Its supervisor does this too, unless there is none or it was killed. We may end as soon as the end is told.
+        gradle::remove(&mark);
         let _ = sender.send((code, last_word.is_some_and(|word| word.is_said())));
     })?;
     Ok(end)

@@ -299,7 +299,7 @@ pub(crate) enum Synchronous {
 /// The one connection that writes.
 struct Writer {
     connection: Connection,
-    /// The setting of the connection.
+    /// The `synchronous` of the connection.
     synchronous: Synchronous,
 }
 

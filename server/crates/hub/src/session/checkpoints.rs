@@ -66,7 +66,7 @@ pub(super) struct Way {
 }
 
 impl Way {
-    /// Returns the file as it is if nobody changed it since.
+    /// Returns the file at the beginning of the way, which is how it is unless somebody changed it since.
     pub(super) fn from(&self) -> Option<&FileImage> {
         self.steps.first().and_then(|step| step.from.as_ref())
     }

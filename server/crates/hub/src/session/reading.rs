@@ -28,7 +28,7 @@ pub(super) struct Reading {
     pub(super) search: Search,
     pub(super) seen: Seen,
     pub(super) results: Results,
-    /// True if the model of the turn reads lines with tags.
+    /// The switch for tags in the lines that the model of the turn reads.
     pub(super) tags: tools::Tags,
     /// To which tools the model's commands are pointed.
     pub(super) intercept: tools::Intercept,

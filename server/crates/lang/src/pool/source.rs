@@ -172,7 +172,7 @@ impl Own {
 
     /// Checks that a server may start, or runs already. Notes what is allowed of it.
     async fn may_start(&self, server: &mut Detected, asks: bool) -> Result<(), String> {
-        /// The most looks at a server: one that changes more often between two is not meant to be asked for.
+        /// The most looks at a server, until it counts as one that changes all the time and is not asked for.
         const LOOKS: usize = 3;
         // One that runs was allowed as it does, whatever has become of its file since.
         server.only_as_it_runs = self.runs(server);

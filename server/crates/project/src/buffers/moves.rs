@@ -18,7 +18,7 @@ pub(crate) struct Move {
 pub(super) struct Edit<'a> {
     /// The first line and the last one that it has part in.
     pub(super) lines: (usize, usize),
-    /// True if it begins, and if it ends, at the begin of a line.
+    /// True if it begins, and if it ends, at the beginning of a line.
     pub(super) at_begin: (bool, bool),
     /// True if it begins, and if it ends, just before a line end.
     pub(super) at_end: (bool, bool),

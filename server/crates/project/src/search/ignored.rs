@@ -142,7 +142,7 @@ fn first_line(file: &Path) -> Option<String> {
     text.lines().next().map(str::to_owned)
 }
 
-/// Reads the file of what the user has git ignore everywhere. It is the user's own, wherever its links lead. Which one
+/// Reads the user's own file of what git ignores everywhere. It counts wherever its links lead. Which one
 /// it is, the `ignore` crate reads in the user's own settings of git, and no project's: who can write those has git
 /// itself run what they like.
 fn of_user() -> Option<Gitignore> {

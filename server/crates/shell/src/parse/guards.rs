@@ -1,6 +1,5 @@
 //! Texts that this grammar and the shell could read differently. Whoever hides a command there is asked about it.
 
-use code::syntax::is_fatal_to_bash;
 use permission::Word;
 use permission::unseen;
 use tree_sitter::Node;
@@ -13,7 +12,7 @@ pub(super) fn text(line: &str) -> Result<(), Unclear> {
     if line.chars().any(is_deceptive) || unseen::is_in(line) {
         return Err("it has control characters or invisible characters".into());
     }
-    if is_fatal_to_bash(line) {
+    if bash::is_fatal(line) {
         return Err("a brace is followed by a character that the grammar cannot take".into());
     }
     // The shell takes a continued line's break out before anything else; the grammar takes it for a space.

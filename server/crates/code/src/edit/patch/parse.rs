@@ -515,7 +515,7 @@ fn is_fence(line: &str) -> bool {
     FENCES.iter().any(|fence| line.trim_start().starts_with(fence))
 }
 
-/// True if a line begins with a tag of markup, which no kind of diff has at the begin of a line.
+/// True if a line begins with a tag of markup, which no kind of diff has at the beginning of a line.
 fn is_tag(line: &str) -> bool {
     line.strip_prefix('<').is_some_and(|rest| rest.starts_with(|c: char| c.is_alphabetic() || matches!(c, '/' | '!')))
 }

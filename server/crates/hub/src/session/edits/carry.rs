@@ -53,7 +53,7 @@ pub(in crate::session) struct Change {
     pub(in crate::session) edits: Vec<LineEdit>,
     /// Where the text of a file that is deleted must be first, since it is moved.
     pub(in crate::session) moved_to: Option<NewPlace>,
-    /// The file beyond its text, as it is to be if no editor holds it; else that stays as it is.
+    /// The bytes and attributes that the file is to have if no editor holds it; otherwise these stay as they are.
     pub(in crate::session) exactly: Option<Exactly>,
 }
 

@@ -251,7 +251,7 @@ impl Session {
         self.record_all(then);
     }
 
-    /// Has the interjections not heard by the turn wait as prompts.
+    /// Makes the interjections that the turn did not hear wait as prompts.
     fn wait_again(&mut self) {
         if self.prompts.wait_again() {
             self.reading.seen.forget_differences();

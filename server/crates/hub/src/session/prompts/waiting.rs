@@ -80,7 +80,7 @@ impl Prompts {
         is_heard
     }
 
-    /// Has the interjections not heard by the turn wait as prompts, before all others. Returns whether there were any.
+    /// Makes the interjections that the turn did not hear wait as prompts, before all others. True if there were any.
     pub(super) fn wait_again(&mut self) -> bool {
         let unheard = std::mem::take(&mut self.interjections);
         let some = !unheard.is_empty();

@@ -89,7 +89,7 @@ impl Look {
         self.changes(time).map_err(|error| error.to_string())
     }
 
-    /// Returns what changed, with what it was kept. Blocks, at most for this time; `None` if it is too late.
+    /// Returns what changed, with the texts that were kept. Blocks, at most for this time; with none it is too late.
     pub(in crate::session) fn find(self, time: Option<Duration>) -> Found {
         let is_command = !self.calls.is_empty();
         let failure = match std::panic::catch_unwind(AssertUnwindSafe(|| time.map(|time| self.changes(time)))) {
