@@ -11,6 +11,7 @@ mod crash;
 mod disk;
 mod docs;
 mod doctor;
+mod earlier;
 mod edits;
 mod environment;
 mod exec;

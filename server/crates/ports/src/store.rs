@@ -1,4 +1,4 @@
-//! The port to what outlives the process: the sessions' logs, blobs, and grants (designs D2, D9).
+//! The port to what outlives the process: the sessions' logs, blobs, and grants.
 //!
 //! Its functions block; they are called from the store's own thread, or where waiting is right.
 

@@ -22,11 +22,10 @@
 //!
 //! Reading order: `types` (what goes in and comes out), `spool` (what views read), `marker` (where a command's output
 //! begins and ends), `plain`, `fold`, `failures` and `transcript` (what a model reads), `screen` (which joins them),
-//! `environment`, `git` (in a workspace that is not trusted), `start_files` (what the user has there), `processes`,
-//! `keyboard`, `typed` (the record of it), [`supervisor`], `held` (programs without a terminal), [`sandbox`], `launch`
-//! (how a process is started in them), `terminal` (the process), `starting` (a shell, with all of these), `waiting`,
-//! `execution` (a command from its start to its end), `attended`, `taken`, `handover` (what one shell hands over to
-//! another), `outside`, [`jobs`], `access` (what else can be done to a shell), [`parse()`].
+//! `start_files` (what the user has there), `keyboard`, `typed` (the record of it), `terminal` (the process, which the
+//! crate [`process`] starts), `starting` (a shell, with all of these), `waiting`, `execution` (a command from its start
+//! to its end), `attended`, `taken`, `handover` (what one shell hands over to another), `outside`, [`jobs`], `access`
+//! (what else can be done to a shell), [`parse()`].
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The data that outlives the process: the sessions' logs, their blobs, and what the user granted (designs D2, D9).
+//! The data that outlives the process: the sessions' logs, their blobs, and what the user granted.
 //!
 //! [`SqliteStore`] stands behind the agent's port `ports::store::Store`. It keeps everything in one data folder:
 //!
