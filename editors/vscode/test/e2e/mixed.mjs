@@ -78,6 +78,8 @@ try {
 
   await row('lib.rs', '1 pending').filter({ hasNotText: 'by a command' }).click();
   await page.locator('.tab.active[aria-label*="proposed changes"]').waitFor();
+  // A click into a side that is not drawn yet would scroll the whole window to it.
+  await page.locator('.monaco-diff-editor .editor.original .view-overlays .line-delete').first().waitFor();
   await page.locator('.monaco-diff-editor .editor.original .view-lines').click({ position: { x: 200, y: 10 } });
   await titleBar.getByRole('button', { name: 'Accept Hunk' }).waitFor();
   assert.equal(await titleBar.getByRole('button', { name: 'Keep Hunk' }).count(), 0);
