@@ -1,12 +1,11 @@
 //! The forms of edits, and how each is played.
 
 use code::edit::hashline::{self, Place, Tagged};
-use serde_json::json;
-
 use code::edit::structural::{Rule, rewrite};
 use code::edit::symbol::{Change, edit_symbol};
 use code::edit::{AnchorMode, ByAnchor, CellEdit, by_anchor, edit_cell, insert_at_line, patch, replace};
 use code::syntax::{Language, Lookup, Outline, Parsed};
+use serde_json::json;
 
 use crate::cases::{Case, Slip, Written};
 

@@ -13,14 +13,13 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use lang::framing::{self, CONTENT_LENGTH, Step, find, split};
 use protocol::ErrorCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tower_lsp::jsonrpc::{Id, Request, Response};
-
-use lang::framing::{self, CONTENT_LENGTH, Step, find, split};
 
 /// The method of the request that stands for a message which could not be read. Its parameters are a [`Fault`].
 pub(super) const MALFORMED: &str = "$/azimuth/malformed";

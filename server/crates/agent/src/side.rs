@@ -8,11 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use ports::model::{Message, Model, ModelError, ModelEvent, Request, Stop, UserBlock, cost};
 use protocol::content::{SideRole, Usage};
 use protocol::{AssistantBlock, Event};
 use tokio_util::sync::CancellationToken;
-
-use ports::model::{Message, Model, ModelError, ModelEvent, Request, Stop, UserBlock, cost};
 
 /// A side request.
 #[derive(Clone, Debug)]

@@ -516,10 +516,9 @@ fn listed(names: &[String]) -> String {
 mod tests {
     use std::sync::Mutex;
 
-    use protocol::lang::{LangCall, LangTextEdit};
-
     use project::buffers::Buffers;
     use project::reader::{Overlay, Pending};
+    use protocol::lang::{LangCall, LangTextEdit};
 
     use super::*;
 

@@ -8,9 +8,8 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 use std::ops::Range;
 
-use protocol::lang::{LangDiagnostic, LangSeverity};
-
 use project::review::to_line_edits;
+use protocol::lang::{LangDiagnostic, LangSeverity};
 
 /// The problems of a text.
 #[derive(Clone, Copy, Debug)]

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use protocol::Position;
-
 use code::syntax::{Language, Lookup, Outline, Parsed, Symbol};
 use project::text::{LineIndex, PositionEncoding};
+use protocol::Position;
 
 /// How many symbols of the same name are listed.
 const MOST: usize = 10;

@@ -10,10 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use project::files::{self, FileError};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-
-use project::files::{self, FileError};
 
 /// The known servers.
 const BUILT_IN: &str = include_str!("servers.toml");

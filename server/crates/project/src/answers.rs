@@ -355,6 +355,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn looks_one_after_the_other_share_threads_and_one_that_is_stuck_holds_none_up() {
+        let looks = Looks::default();
+        let (disk, silence) = channel::<()>();
+        assert_eq!(looks.answer(Duration::from_millis(1), move || silence.recv().is_ok()).await, None);
+        let mut threads = std::collections::HashSet::new();
+        for _ in 0..200 {
+            threads.insert(looks.answer(LONG, || thread::current().id()).await.unwrap());
+        }
+        // Other tests of this process take kept ones, too.
+        assert!(threads.len() < 50, "{}", threads.len());
+        drop(disk);
+    }
+
+    #[tokio::test]
     #[should_panic(expected = "a fault in looking")]
     async fn who_waits_for_a_look_that_panics_panics() {
         let _: Option<()> = Looks::default().answer(LONG, || panic!("a fault in looking")).await;

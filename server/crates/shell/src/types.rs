@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use process::Confinement;
 use protocol::ToolCallId;
 use protocol::terminal::Typist;
 use tokio_util::sync::CancellationToken;
-
-use process::Confinement;
 
 use super::DEFAULT_TIMEOUT;
 
