@@ -272,11 +272,7 @@ const STARTERS: &[Listed] = &[
 /// True if keys, passwords or tokens are usually in a file of this path.
 pub fn is_for_keys(path: &Path) -> bool {
     let names = names(path);
-    let Some(name) = names.last() else { return false };
-    let is_example = || name.split(['.', '-', '_']).any(|part| EXAMPLES.contains(&part));
-    // Names that programs use for the environment in their own code.
-    let is_code = matches!(name.as_str(), "process.env" | "meta.env" | "import.meta.env");
-    is_listed(&[KEY_KINDS], &names) || (!is_code && is_listed(KEYS, &names) && !is_example())
+    is_of_kind(&names) || is_named_for_keys(&names)
 }
 
 /// True if such a file is read only where the user says so. A key of a kind that tests need, and in a folder of tests,
@@ -284,7 +280,19 @@ pub fn is_for_keys(path: &Path) -> bool {
 pub(super) fn is_read_by_leave(relative: &Path) -> bool {
     let names = names(relative);
     let is_of_tests = || names.iter().rev().skip(1).any(|name| OF_TESTS.contains(&name.as_str()));
-    is_for_keys(relative) && (is_listed(KEYS, &names) || !is_of_tests())
+    is_named_for_keys(&names) || (is_of_kind(&names) && (is_listed(KEYS, &names) || !is_of_tests()))
+}
+
+fn is_of_kind(names: &[String]) -> bool {
+    is_listed(&[KEY_KINDS], names)
+}
+
+fn is_named_for_keys(names: &[String]) -> bool {
+    let Some(name) = names.last() else { return false };
+    let is_example = || name.split(['.', '-', '_']).any(|part| EXAMPLES.contains(&part));
+    // Names that programs use for the environment in their own code.
+    let is_code = matches!(name.as_str(), "process.env" | "meta.env" | "import.meta.env");
+    !is_code && is_listed(KEYS, names) && !is_example()
 }
 
 /// True if it is as often mere settings that are committed.
@@ -322,13 +330,16 @@ fn is_listed(list: &[Listed], names: &[String]) -> bool {
     list.iter().flat_map(|(_, listed)| *listed).any(|pattern| fits(pattern, names))
 }
 
+/// Every file of a project is held against every pattern, so nothing is allocated here.
 fn fits(pattern: &str, names: &[String]) -> bool {
-    let parts: Vec<_> = pattern.trim_end_matches('/').split('/').collect();
-    let is_it = |window: &[String]| parts.iter().zip(window).all(|(part, name)| name_fits(part, name));
-    if pattern.ends_with('/') {
-        return names.windows(parts.len()).any(is_it);
+    let folder = pattern.strip_suffix('/');
+    let parts = folder.unwrap_or(pattern);
+    let count = parts.split('/').count();
+    let is_it = |window: &[String]| parts.split('/').zip(window).all(|(part, name)| name_fits(part, name));
+    if folder.is_some() {
+        return names.windows(count).any(is_it);
     }
-    names.len().checked_sub(parts.len()).and_then(|from| names.get(from..)).is_some_and(is_it)
+    names.len().checked_sub(count).and_then(|from| names.get(from..)).is_some_and(is_it)
 }
 
 /// True if a name is as a pattern with `*` says. One that begins with `*.` is about what has a name before the dot.
@@ -341,6 +352,7 @@ pub(super) fn glob_fits(glob: &str, name: &str) -> bool {
     let mut letters = glob.chars();
     match letters.next() {
         None => name.is_empty(),
+        Some('*') if !letters.as_str().contains(['*', '?', '[']) => name.ends_with(letters.as_str()),
         Some('*') => {
             let rest = letters.as_str();
             name.char_indices()
