@@ -22,7 +22,6 @@ const LONG_FILES: &[(&str, usize)] = &[
     ("server/crates/project/src/review/proposal.rs", 868),
     ("server/crates/process/src/sandbox/places.rs", 619),
     ("server/crates/code/src/syntax/definitions.rs", 664),
-    ("server/crates/hub/src/session/problems.rs", 635),
     ("server/src/lsp/chat.rs", 673),
     ("server/src/lsp/outbox.rs", 617),
 ];
