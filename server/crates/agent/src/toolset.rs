@@ -35,6 +35,8 @@ struct Tools {
     told: BTreeSet<String>,
     /// The names of tools that it was offered and told since that they are gone.
     told_gone: BTreeSet<String>,
+    /// The mode in which it knows of all, if nothing changed since.
+    up_to_date: Option<Mode>,
 }
 
 /// Who brings tools, and which.
@@ -60,6 +62,7 @@ impl ToolSet {
     /// left out, since a source before it has a tool of that name.
     pub fn put(&self, source: &str, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Vec<String> {
         let mut set = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        set.up_to_date = None;
         let place = set.sources.iter().position(|it| *it.name == *source).unwrap_or(set.sources.len());
         let taken: BTreeSet<String> = set.names(|at| at != place).chain(set.is_live.then(|| CALL.to_owned())).collect();
         let (left_out, kept): (Vec<_>, Vec<_>) = tools.into_iter().partition(|tool| taken.contains(&tool.spec().name));
@@ -72,7 +75,9 @@ impl ToolSet {
 
     /// Takes away all that a source brought.
     pub fn remove(&self, source: &str) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).sources.retain(|it| *it.name != *source);
+        let mut set = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        set.up_to_date = None;
+        set.sources.retain(|it| *it.name != *source);
     }
 
     /// The tool with this name, whether the model was told of it or not.
@@ -90,6 +95,9 @@ impl ToolSet {
         };
         let specs = all.iter().filter(|tool| offers(mode, tool.access())).map(|tool| tool.spec().clone());
         let specs = specs.chain(set.is_live.then(call_tool)).collect();
+        if set.offered.is_none() {
+            set.up_to_date = None;
+        }
         set.offered = Some(all);
         specs
     }
@@ -98,6 +106,9 @@ impl ToolSet {
     /// mode does not have are no news until another has them.
     pub fn news(&self, mode: Mode) -> Option<String> {
         let mut set = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if set.up_to_date.replace(mode) == Some(mode) {
+            return None;
+        }
         let offered: BTreeSet<String> = set.offered.iter().flat_map(|tools| tools.iter()).map(name).collect();
         let there: BTreeSet<String> = set.names(|_| true).collect();
         let is_new = |tool: &&Arc<dyn Tool>| {

@@ -36,6 +36,14 @@ impl Hooks for Compares {
         let Ok(output) = result else { return };
         let (services, searches) = (self.0.clone(), point.tool.starts_with("search_"));
         let files = files(output);
+        // Most of what is read is open nowhere, and only what is open is looked up on the disk.
+        let buffers = self.0.reader.buffers();
+        let none_open = || {
+            if searches { buffers.all().is_empty() } else { !files.iter().any(|path| is_open(&self.0.reader, path)) }
+        };
+        if none_open() {
+            return;
+        }
         let compared = blocking(move || {
             let mut notes = notes(&services, &files, reads);
             if searches {
