@@ -232,7 +232,8 @@ fn read_events<E>(
 /// It may be nested deeper than a reader cares to go by itself: what we held in memory once must stay readable. But
 /// what comes from a file may be damaged or hostile, so there is an end ([`DEEPEST`]) far beyond what models make.
 pub(crate) fn decode<T: for<'de> Deserialize<'de>>(json: &[u8]) -> Result<T, serde_json::Error> {
-    if nesting(json) > DEEPEST {
+    // Nearly all have fewer brackets than that, and to count them is much faster.
+    if brackets(json) > DEEPEST && nesting(json) > DEEPEST {
         return Err(serde_json::Error::custom("it is nested too deeply"));
     }
     let mut reader = serde_json::Deserializer::from_slice(json);
@@ -240,6 +241,11 @@ pub(crate) fn decode<T: for<'de> Deserialize<'de>>(json: &[u8]) -> Result<T, ser
     let value = T::deserialize(&mut reader)?;
     reader.end()?;
     Ok(value)
+}
+
+/// How many brackets open, in texts too.
+fn brackets(json: &[u8]) -> usize {
+    json.iter().filter(|byte| matches!(byte, b'[' | b'{')).count()
 }
 
 /// How deeply brackets of JSON are nested; of what is no JSON, at least as deeply as a reader would go before it finds

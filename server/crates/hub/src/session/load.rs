@@ -14,6 +14,7 @@ use project::review::Review;
 use project::text::hash;
 use protocol::checkpoint::FileImage;
 use protocol::event::{SeenOccasion, Severity};
+use protocol::session::SessionInfo;
 use protocol::{ErrorCode, Event, SessionId};
 use shell::{Shell, ShellConfig, Spool, Trust, jobs};
 use tokio::sync::mpsc;
@@ -67,17 +68,18 @@ pub(super) async fn load(
     lock: Box<dyn SessionLock>,
     new: Option<NewSession>,
 ) -> Result<(Session, mpsc::UnboundedReceiver<Own>), Error> {
-    let mut stored = Stored::read(open).await?;
+    let (store, session) = (Arc::clone(&open.shared.parts.store), open.id.clone());
+    let info = blocking(move || store.info(&session)).await?;
+    let folders = match &new {
+        Some(new) => new.folders.clone(),
+        None => info.folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect(),
+    };
+    // A log may be long, so it is read while what the folders come with is looked at.
+    let (stored, confined) = tokio::join!(Stored::read(open, info), confined(folders, open));
+    let (mut stored, (config, roots, confinement, unconfined)) = (stored?, confined?);
     if new.is_some() {
         stored.state.created_at = now();
     }
-    let folders = match &new {
-        Some(new) => new.folders.clone(),
-        None => stored.state.folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect(),
-    };
-    let (config, roots) = look_at(folders, open).await?;
-    let parts = &open.shared.parts;
-    let (confinement, unconfined) = confinement::of(parts.supervisor.clone(), parts.own(), &config, &roots).await;
     open.feed.announce(stored.last);
     let (mut session, inbox) = build(open, lock, stored, (config, roots), confinement);
     session.gate.put_in_force(&session.config, session.state.mode);
@@ -197,11 +199,10 @@ struct Stored {
 }
 
 impl Stored {
-    async fn read(open: &Open) -> Result<Self, Error> {
+    async fn read(open: &Open, info: SessionInfo) -> Result<Self, Error> {
         let (store, session) = (Arc::clone(&open.shared.parts.store), open.id.clone());
         let spool = open.spools.get(&terminals::of_shell(&open.id));
         let read = blocking(move || {
-            let info = store.info(&session)?;
             let mut state = State::new(info.folders, info.created_at);
             let last = fold(&*store, &session, &mut state)?;
             state.updated_at = info.updated_at;
@@ -224,14 +225,20 @@ impl Stored {
     }
 }
 
-/// The configuration in these folders, and the folders themselves.
-async fn look_at(folders: Vec<PathBuf>, open: &Open) -> Result<(Arc<Config>, Arc<Roots>), Error> {
+/// The configuration in these folders, the folders themselves, and what confines commands in them, with what the user
+/// is to be told of that.
+async fn confined(
+    folders: Vec<PathBuf>,
+    open: &Open,
+) -> Result<(Arc<Config>, Arc<Roots>, Confinement, Vec<String>), Error> {
     let user = Arc::clone(&open.config);
     let looked = tokio::task::spawn_blocking(move || (user.with_projects(&folders), Roots::new(folders))).await;
     let (config, roots) = looked.map_err(|error| Error::new(ErrorCode::InternalError, error.to_string()))?;
     let roots = roots.map_err(|error| Error::new(ErrorCode::OperationFailed, error.to_string()))?;
-    let roots = roots.with_own_data([open.shared.parts.data_folder.clone()]);
-    Ok((Arc::new(config), Arc::new(roots)))
+    let parts = &open.shared.parts;
+    let roots = roots.with_own_data([parts.data_folder.clone()]);
+    let (confinement, unconfined) = confinement::of(parts.supervisor.clone(), parts.own(), &config, &roots).await;
+    Ok((Arc::new(config), Arc::new(roots), confinement, unconfined))
 }
 
 /// Configures the session's shells. The folders are its private one, and where commands of other sessions write.
