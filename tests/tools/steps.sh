@@ -5,6 +5,7 @@
 #   step [OPTION...] COMMAND...       # a command or a function; what it prints is shown, and kept in a log
 #   story [OPTION...] COMMAND...      # a step that is run once more where it fails; if it passes then, it is flaky
 #   beside NAME FUNCTION              # runs a function of such steps beside what follows, up to `together`
+#   await THING                       # waits until something that runs beside has called `give THING`
 #   together                          # waits for what runs beside, and shows what it printed
 #   remark TEXT                       # a line for the end
 #   steps_end                         # says how it went, and exits
@@ -14,6 +15,7 @@
 #   --name NAME       what it is called; by default the command itself
 #   --gives THING     what later steps may need, if it passes
 #   --needs 'THING…'  without these it is not run, which counts as failed
+#   --once            where several functions that run beside each other list it, the first one runs it
 #   --each COMMAND    where the step fails, COMMAND LOG STATUS prints a line for each test that failed: its name, a tab, and
 #                     the shell command that runs it alone, which may be a function. These are run once more, one after the
 #                     other. Where it prints nothing, such as after an error of the compiler, the step as a whole has failed.
@@ -40,7 +42,7 @@ steps_begin() {
     export AZIMUTH_STEPS=$PWD/tests/artifacts/steps AZIMUTH_BEGAN=$EPOCHSECONDS
     rm -rf -- "$AZIMUTH_STEPS"
     mkdir -p -- "$AZIMUTH_STEPS"
-    (cd -- "$AZIMUTH_STEPS" && touch outcomes given remarks put-off && echo 0 >again)
+    (cd -- "$AZIMUTH_STEPS" && mkdir begun && touch outcomes given remarks put-off && echo 0 >again)
   fi
   # Of these outcomes none is this script's own.
   steps_before=$(wc -l <"$AZIMUTH_STEPS/outcomes")
@@ -55,7 +57,7 @@ story() {
 }
 
 step() {
-  local name='' gives='' needs='' again='' each=''
+  local name='' gives='' needs='' again='' once='' each=''
   while [[ ${1-} == --* ]]; do
     case $1 in
       --name) name=$2 ;;
@@ -63,12 +65,16 @@ step() {
       --needs) needs=$2 ;;
       --each) each=$2 ;;
       --again) again=yes && shift && continue ;;
+      --once) once=yes && shift && continue ;;
       *) printf 'steps.sh: there is no option %s\n' "$1" >&2 && exit 2 ;;
     esac
     shift 2
   done
   [ -n "$name" ] || name=$*
   processor=''
+  if [ -n "$once" ] && ! mkdir -- "$AZIMUTH_STEPS/begun/${name//[^A-Za-z0-9._-]/-}" 2>/dev/null; then
+    return 0
+  fi
   local thing
   for thing in $needs; do
     if ! given "$thing"; then
@@ -176,6 +182,11 @@ steps_end() {
 
 give() {
   printf '%s\n' "$1" >>"$AZIMUTH_STEPS/given"
+}
+
+# What runs beside has to give it whether it fails or not; at the latest the time of the run ends the wait.
+await() {
+  until given "$1" || [ $((EPOCHSECONDS - AZIMUTH_BEGAN)) -ge "$AZIMUTH_RUN_SECONDS" ]; do sleep 0.5; done
 }
 
 # Whether a step that gives this has passed.
