@@ -369,7 +369,8 @@ async fn rules_that_could_not_be_read_are_told_to_the_user_once_and_again_when_o
         client.prompt(&session, prompt).await;
         let events = client.until_end(&session, StopReason::EndTurn).await;
         let told = events.into_iter().filter_map(|event| match event {
-            Event::Notice { severity: Severity::Warning, text } => Some(text),
+            // That a file changed on disk meanwhile may be said too.
+            Event::Notice { severity: Severity::Warning, text } if text.contains("rules") => Some(text),
             _ => None,
         });
         told.collect::<Vec<_>>()

@@ -5,11 +5,11 @@ mod documents;
 mod events;
 mod wire;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use protocol::methods::{Notification as _, ServersChanged};
+use protocol::methods::{Notification as _, Request as _, ServersChanged, SessionOpen};
 use protocol::{SequencedEvent, SessionId, TerminalId};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -145,6 +145,8 @@ struct State {
     events: HashMap<SessionId, VecDeque<SequencedEvent>>,
     /// The number of the last event of each session.
     last: HashMap<SessionId, u64>,
+    /// The sessions that were opened again: the answer may hold events that did not come by themselves before.
+    reopened: HashSet<SessionId>,
     terminals: HashMap<TerminalId, events::Terminal>,
     notifications: VecDeque<(String, Value)>,
     waived: Vec<String>,
@@ -236,6 +238,12 @@ impl Client {
             state.next_id += 1;
             let id = state.next_id;
             state.waiting.insert(id, reply);
+            if method == SessionOpen::METHOD
+                && let Some(session) = params["sessionId"].as_str().map(SessionId::from)
+                && state.last.contains_key(&session)
+            {
+                state.reopened.insert(session);
+            }
             id
         };
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));

@@ -32,6 +32,7 @@ impl State {
         // A client that opens a session later begins later.
         if let Some(last) = last
             && event.seq != last + 1
+            && !(event.seq > last && self.reopened.remove(&session_id))
         {
             self.wrong.push(format!("event {} of {session_id} comes after {last}", event.seq));
         }
