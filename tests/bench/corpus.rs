@@ -17,7 +17,8 @@ pub fn long_session(data: &Path, project: &Path, events: usize) -> String {
     let folders = [format!("file://{}", project.display())];
     store.create(&session, &folders).expect("a session");
     let _lock = store.lock(&session).expect("the lock");
-    let mut log = vec![Event::SessionStarted { folders: folders.to_vec(), asked_for: None, begins_with: 0 }];
+    let mut log =
+        vec![Event::SessionStarted { folders: folders.to_vec(), asked_for: None, begins_with: 0, parent: None }];
     for turn in 0.. {
         if log.len() >= events {
             break;

@@ -6,6 +6,7 @@ mod beginnings;
 mod brought;
 mod chains;
 mod chat;
+mod children;
 mod code_edits;
 mod crash;
 mod disk;

@@ -923,7 +923,7 @@ async fn what_was_written_over_longer_ago_than_the_user_wants_it_kept_is_let_go(
     }
     let turn_id = TurnId::from("turn-1");
     let events = [
-        Event::SessionStarted { folders: vec![project.uri("")], asked_for: None, begins_with: 0 },
+        Event::SessionStarted { folders: vec![project.uri("")], asked_for: None, begins_with: 0, parent: None },
         Event::TurnStarted {
             turn_id: turn_id.clone(),
             prompt: Vec::new(),

@@ -26,7 +26,9 @@ pub(super) fn sessions(command: Sessions, log: Option<String>) -> Result<ExitCod
     match command {
         Sessions::List { everywhere, json } => {
             let folders = if everywhere { Vec::new() } else { vec![paths::to_uri(&folder)] };
-            let sessions = store.list(&SessionFilter { folders, query: None, limit: 1000 }).map_err(Failure::new)?;
+            let sessions = store
+                .list(&SessionFilter { folders, limit: 1000, ..SessionFilter::default() })
+                .map_err(Failure::new)?;
             for session in &sessions {
                 if json {
                     let line = serde_json::to_string(session).map_err(Failure::new)?;

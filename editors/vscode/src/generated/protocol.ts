@@ -379,6 +379,16 @@ export interface Beginning {
   prompt: PromptBlock[];
 }
 
+/** The most that the turns of a session may use together. What is absent has no bound of its own. */
+export interface Budget {
+  /** Requests with tool calls in one turn. */
+  rounds?: number;
+  /** Tokens, of all kinds that [`Usage`] counts. */
+  tokens?: number;
+  /** US dollars. Not held where the price of the model is unknown. */
+  cost?: number;
+}
+
 /** The certainty that a command waits for input. */
 export type Certainty =
   /** It was seen to read from the terminal. */
@@ -668,6 +678,8 @@ export interface EventSessionStarted {
   beginsWith: number;
   /** True if the user created it with a command, so that it is kept even if it stays empty. Absent in logs of older versions. */
   askedFor?: boolean;
+  /** The terms on which another session started it. */
+  parent?: Parent;
 }
 
 /** The session has a new title. */
@@ -1715,6 +1727,16 @@ export interface ModelSelectResult {
   model: ModelInfo;
 }
 
+/** The terms on which a session started another one. */
+export interface Parent {
+  /** The session that started it. */
+  sessionId: SessionId;
+  /** The names of the only tools that it has. */
+  tools: string[];
+  /** The most that its turns may use. */
+  budget: Budget;
+}
+
 /** The subject of a question. */
 export type PermissionAbout =
   /** A tool call. */
@@ -2328,6 +2350,8 @@ export interface SessionInfo {
   cost: number;
   /** The model's id, if one is chosen. */
   model?: string;
+  /** The session that started it, if a session did. */
+  parent?: SessionId;
 }
 
 /** Parameters of `azimuth/session/list`. */
@@ -2338,6 +2362,8 @@ export interface SessionListParams {
   everywhere?: boolean;
   /** Only sessions with this text in their title, ignoring case. */
   query?: string;
+  /** Only the sessions that this one started; without it, only those that none did. */
+  parent?: SessionId;
   /** At most this many, 1 to 1000; 100 without it. */
   limit?: number;
 }

@@ -134,7 +134,7 @@ pub struct Source {
 }
 
 /// The commands of a set at one moment, in the order of help.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Commands(Arc<[Named]>);
 
 /// A command by the name that people type.

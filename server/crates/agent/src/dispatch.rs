@@ -359,7 +359,8 @@ impl Gate {
         remarks: &mut Vec<String>,
     ) -> Result<Outcome, EditRefused> {
         let judged = Some(description.action.clone());
-        let made = Call { id: call.id.clone(), cancel: self.cancel.child_token(), judged };
+        let children = self.session.children();
+        let made = Call { id: call.id.clone(), cancel: self.cancel.child_token(), judged, children };
         let running = tool.run(made, call.input.clone());
         let mut result = match with_grace(&self.cancel, AssertUnwindSafe(running).catch_unwind()).await {
             None | Some(Ok(Err(ToolError::Cancelled))) => return Ok(Outcome::cancelled()),

@@ -27,6 +27,8 @@ pub struct ToolSet(Arc<RwLock<Tools>>);
 #[derive(Default)]
 struct Tools {
     sources: Vec<Source>,
+    /// The names of the only tools that it may have; none if it may have any.
+    only: Option<BTreeSet<String>>,
     /// True if tools may come and go.
     is_live: bool,
     /// The tools that the model was offered when it was first asked, and their modes' share of them is still.
@@ -53,6 +55,15 @@ impl ToolSet {
         set
     }
 
+    /// Keeps only the tools of these names, also of those that come later.
+    pub fn restrict(&self, names: impl IntoIterator<Item = String>) {
+        let mut set = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        set.up_to_date = None;
+        let only: BTreeSet<String> = names.into_iter().collect();
+        set.sources.iter_mut().for_each(|source| source.tools.retain(|tool| only.contains(&tool.spec().name)));
+        set.only = Some(only);
+    }
+
     /// Says that tools may come and go in this session. To be said before the model is first asked.
     pub fn may_change(&self) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).is_live = true;
@@ -65,7 +76,9 @@ impl ToolSet {
         set.up_to_date = None;
         let place = set.sources.iter().position(|it| *it.name == *source).unwrap_or(set.sources.len());
         let taken: BTreeSet<String> = set.names(|at| at != place).chain(set.is_live.then(|| CALL.to_owned())).collect();
-        let (left_out, kept): (Vec<_>, Vec<_>) = tools.into_iter().partition(|tool| taken.contains(&tool.spec().name));
+        let is_wanted = |tool: &Arc<dyn Tool>| set.only.as_ref().is_none_or(|only| only.contains(&tool.spec().name));
+        let wanted: Vec<_> = tools.into_iter().filter(is_wanted).collect();
+        let (left_out, kept): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|tool| taken.contains(&tool.spec().name));
         match set.sources.get_mut(place) {
             Some(known) => known.tools = kept,
             None => set.sources.push(Source { name: source.into(), tools: kept }),

@@ -90,10 +90,14 @@ pub struct TurnContext {
 }
 
 /// The turn's limits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     /// Requests with tool calls after which the turn asks whether to go on.
     pub rounds: usize,
+    /// Tokens after which the turn ends, of all kinds that [`Usage`] counts; none for no end.
+    pub tokens: Option<u64>,
+    /// US dollars after which it ends, if the model's price is known; none for no end.
+    pub cost: Option<f64>,
     /// How often the same call may come to the same result before the turn asks whether to go on.
     pub repeats: usize,
     /// Rounds whose results are kept when older ones are trimmed.
@@ -106,7 +110,15 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { rounds: 100, repeats: 3, keep_rounds: 4, result_bytes: 50_000, input_bytes: 50 * 1024 }
+        Self {
+            rounds: 100,
+            tokens: None,
+            cost: None,
+            repeats: 3,
+            keep_rounds: 4,
+            result_bytes: 50_000,
+            input_bytes: 50 * 1024,
+        }
     }
 }
 
@@ -275,6 +287,9 @@ impl Turn {
             self.catch_up().await;
             if self.gate.cancel.is_cancelled() {
                 return StopReason::Cancelled.into();
+            }
+            if let Some(spent) = self.spent() {
+                return End { stop: StopReason::MaxTurnRequests, error: Some(spent) };
             }
             let mut response = match self.request().await {
                 Ok(response) => response,
@@ -513,6 +528,17 @@ impl Turn {
     fn too_long(&self, why: Option<String>) -> String {
         let why = why.unwrap_or_else(|| format!("it reached its maximum length, {} tokens", self.budget.answer));
         format!("The answer is not whole: {why}. Say \"go on\" for the rest, or ask for less at once.")
+    }
+
+    /// Says that no more may be used; none if more may be.
+    fn spent(&self) -> Option<String> {
+        let Limits { tokens, cost, .. } = self.gate.limits;
+        let used = self.usage.total();
+        if tokens.filter(|most| used >= *most).is_some() {
+            return Some(format!("the session's budget of tokens is spent; this turn used {used}"));
+        }
+        let (_, cost) = cost.zip(self.cost).filter(|(most, cost)| cost >= most)?;
+        Some(format!("the session's budget of money is spent; this turn cost ${cost:.4}"))
     }
 
     fn stop_with_a_question(&mut self, text: String) -> End {

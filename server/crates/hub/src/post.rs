@@ -4,15 +4,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lang::pool::Servers;
+use ports::children::{ChildEnd, ChildError};
 use ports::store::{SessionFilter, Store, StoreError};
 use project::buffers::Buffers;
 use protocol::SessionId;
-use protocol::session::{Mode, SessionInfo, SessionNewResult};
+use protocol::session::{Mode, Parent, SessionInfo, SessionNewResult};
 use tokio::sync::{OnceCell, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
 use super::feed::blocking;
 use super::trust::{Book, Word};
-use super::{Board, Client, ClientId, Editor, Input, Parts, Reply};
+use super::{Board, Client, ClientId, Editor, Error, Input, Parts, Reply};
 
 /// The setting that keeps the last model chosen for new sessions.
 pub(super) const LAST_MODEL: &str = "model";
@@ -33,10 +35,10 @@ pub(super) enum Message {
     Input(Input),
     /// A session has nothing to do and nobody who follows it, after so many messages.
     Idle { session: SessionId, handled: u64 },
-    /// Make a session and attach a client to it.
-    NewSession(Caller, NewSession, Reply<SessionNewResult>),
+    /// Make a session.
+    NewSession(Caller, NewSession, For),
     /// A session was made: start its task.
-    Created(SessionId, NewSession, Caller, Reply<SessionNewResult>),
+    Created(SessionId, NewSession, Caller, For),
     /// Edits in every session of a project are accepted automatically from now on, or no longer.
     Always(Arc<str>, bool),
     /// The trust in some folder changed.
@@ -76,6 +78,38 @@ pub(super) struct NewSession {
     pub(super) mode: Mode,
     /// True if the user asked for it by a command: chat documents name it, so it is kept whatever comes of it.
     pub(super) is_asked_for: bool,
+    /// The terms on which another session starts it.
+    pub(super) parent: Option<Parent>,
+}
+
+/// Who a session is made for.
+pub(super) enum For {
+    /// A client, which is attached to it.
+    Client(Reply<SessionNewResult>),
+    /// Another session, which gives it its first prompt.
+    Session(Box<FirstPrompt>),
+}
+
+impl For {
+    /// There is no session.
+    pub(super) fn fail(self, error: Error) {
+        match self {
+            Self::Client(reply) => drop(reply.send(Err(error))),
+            Self::Session(first) => drop(first.ended.send(Err(ChildError::Failed(error.message)))),
+        }
+    }
+}
+
+/// Where a session tells the one that started it how its first turn ended.
+pub(super) type Report = oneshot::Sender<Result<ChildEnd, ChildError>>;
+
+/// The first prompt of a session that another one starts.
+pub(super) struct FirstPrompt {
+    pub(super) prompt: String,
+    /// Ends the turn that is made of it.
+    pub(super) cancel: CancellationToken,
+    /// Where the end of that turn is told.
+    pub(super) ended: Report,
 }
 
 /// The parts that sessions share.

@@ -27,7 +27,7 @@ use tokio::time::{Instant, sleep_until};
 
 use self::begun::Begun;
 use super::feed::blocking;
-use super::post::{Caller, LAST_MODEL, Message, NewSession, Post, Shared};
+use super::post::{Caller, For, LAST_MODEL, Message, NewSession, Post, Shared};
 use super::request::Handlers;
 use super::session;
 use super::trust::{Book, Word, Workspace};
@@ -168,10 +168,10 @@ impl Router {
             (Message::Disconnected, Some(id)) => self.disconnected(id),
             (Message::Input(input), Some(id)) => self.input(id, input),
             (Message::Idle { session, handled }, _) => self.idle(&session, handled),
-            (Message::NewSession(caller, new, reply), _) => {
-                drop(tokio::spawn(create(self.shared.clone(), caller, new, reply)))
+            (Message::NewSession(caller, new, whom), _) => {
+                drop(tokio::spawn(create(self.shared.clone(), caller, new, whom)))
             }
-            (Message::Created(session, new, caller, reply), _) => self.created(session, new, caller, reply),
+            (Message::Created(session, new, caller, whom), _) => self.created(session, new, caller, whom),
             (Message::Always(project, on), _) => {
                 self.tell_all(|| session::Message::Always(Arc::clone(&project), on));
             }
@@ -359,8 +359,8 @@ impl Router {
             let error = match folders {
                 Ok(folders) if !folders.is_empty() => {
                     let mode = params.mode.unwrap_or_default();
-                    let new = NewSession { folders, model: params.model, mode, is_asked_for: false };
-                    return create(shared, caller, new, reply).await;
+                    let new = NewSession { folders, model: params.model, mode, is_asked_for: false, parent: None };
+                    return create(shared, caller, new, For::Client(reply)).await;
                 }
                 Ok(_) => {
                     let text = "there is no folder to work in: open a folder in the editor, or name one in `folders`";
@@ -432,14 +432,17 @@ impl Router {
         });
     }
 
-    fn created(&mut self, session: SessionId, new: NewSession, caller: Caller, reply: Reply<SessionNewResult>) {
+    fn created(&mut self, session: SessionId, new: NewSession, caller: Caller, whom: For) {
         if self.ending {
-            return drop(reply.send(Err(ending())));
+            return whom.fail(ending());
         }
         let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
         let task = session::start(shared, config, session.clone(), Some(new), caller.clone());
         let mut open = Open { task, sent: 0 };
-        open.send(session::Message::Attach(caller, reply));
+        open.send(match whom {
+            For::Client(reply) => session::Message::Attach(caller, reply),
+            For::Session(first) => session::Message::Begin(caller, first),
+        });
         self.sessions.insert(session, open);
     }
 
@@ -450,7 +453,7 @@ impl Router {
             (false, None, Some(client)) => client.folders.iter().map(|folder| paths::to_uri(folder)).collect(),
         };
         let limit = params.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(LIST).clamp(1, 1000);
-        let filter = SessionFilter { folders, query: params.query, limit };
+        let filter = SessionFilter { folders, query: params.query, parent: params.parent, limit };
         let shared = self.shared.clone();
         tokio::spawn(async move {
             let sessions = shared.list(filter).await;
@@ -464,11 +467,11 @@ fn ending() -> Error {
 }
 
 /// Makes a session in the store, under an id that is free, and comes back with it as [`Message::Created`].
-async fn create(shared: Shared, caller: Caller, new: NewSession, reply: Reply<SessionNewResult>) {
+async fn create(shared: Shared, caller: Caller, new: NewSession, whom: For) {
     if let Some(name) = &new.model
         && let Err(error) = session::resolve_model(&shared, name).await
     {
-        return drop(reply.send(Err(error)));
+        return whom.fail(error);
     }
     let folders: Vec<_> = new.folders.iter().map(|folder| paths::to_uri(folder)).collect();
     let store = Arc::clone(&shared.parts.store);
@@ -484,10 +487,10 @@ async fn create(shared: Shared, caller: Caller, new: NewSession, reply: Reply<Se
     });
     match (made.await, shared.router.upgrade()) {
         (Ok(session), Some(router)) => {
-            let message = Message::Created(session, new, caller, reply);
+            let message = Message::Created(session, new, caller, whom);
             let _ = router.send(Post { client: None, message });
         }
-        (Err(error), _) => drop(reply.send(Err(error.into()))),
+        (Err(error), _) => whom.fail(error.into()),
         (Ok(_), None) => {}
     }
 }

@@ -9,10 +9,11 @@
 //! the project is read with), `prompts` (from a prompt to a running turn), `gate` (what may be done without asking, and
 //! what is asked), `edits` (proposals, decisions and their way into the documents), `undo` (taking turns back, as
 //! `checkpoints` plans it), `watch` (what commands and other programs change), `terminals`. Then `problems` (what edits
-//! break and mend), `halves` (calls of which only a part was made), `models`; and `relay` (a session that another
-//! process holds).
+//! break and mend), `halves` (calls of which only a part was made), `models`, `children` (sessions that it starts); and
+//! `relay` (a session that another process holds).
 
 mod checkpoints;
+mod children;
 mod clients;
 mod edits;
 mod gate;
@@ -40,6 +41,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use ports::children::Child;
 use ports::hooks::Hooks;
 use ports::model::Model;
 use ports::store::SessionLock;
@@ -63,7 +65,7 @@ use self::undo::{Restored, Undo};
 use self::watch::Watch;
 use self::work::Work;
 use super::feed::{Feed, Log, blocking};
-use super::post::{self, Caller, NewSession, Shared};
+use super::post::{self, Caller, FirstPrompt, NewSession, Report, Shared};
 use super::request::{Handlers, Opened};
 use super::{ClientId, Error, Reply, Request};
 use crate::config::Config;
@@ -76,6 +78,8 @@ const AT_ONCE: Duration = Duration::from_secs(1);
 pub(super) enum Message {
     /// The client that made the session follows it.
     Attach(Caller, Reply<SessionNewResult>),
+    /// The session that made it gives it its first prompt, for this client.
+    Begin(Caller, Box<FirstPrompt>),
     /// A request about it.
     Request(Caller, Request),
     /// A client is gone for good.
@@ -104,6 +108,8 @@ enum Own {
     Edits(edits::Message),
     /// An undo or redo has changed files, or not.
     Undo(Box<Restored>),
+    /// A turn starts a session.
+    Child(Box<Child>, Report),
     /// Something for the watch.
     Watch(watch::Message),
     /// Something for the terminals.
@@ -348,6 +354,7 @@ impl Session {
                 self.follow(&caller, 0);
                 let _ = reply.send(Ok(SessionNewResult { session: self.info() }));
             }
+            Message::Begin(caller, first) => self.begin_as_child(caller, *first),
             Message::Gone(client) => self.gone(client),
             Message::TextChanged(client, path) => {
                 if let Some(buffers) = self.clients.buffers_of(client) {
@@ -388,6 +395,7 @@ impl Session {
             Own::Prompts(message) => self.prompts_message(message),
             Own::Edits(message) => self.edits_message(message),
             Own::Undo(restored) => self.files_restored(*restored),
+            Own::Child(child, ended) => self.start_child(*child, ended),
             Own::Watch(message) => self.watch_message(message),
             Own::Terminals(message) => self.terminals_message(message),
             Own::Gate(message) => self.gate_message(message),

@@ -2,8 +2,10 @@
 //!
 //! The core, `agent`, decides with these and touches nothing; the crates above implement them. As well as the ports
 //! there are the data that go through them: [`edit`] (what an edit comes to), [`partial`] (a call that still arrives),
-//! [`hooks`] (who else has a say), [`tool_names`], [`file_block`] (calls that were files in an answer's text).
+//! [`hooks`] (who else has a say), [`children`] (sessions that a session starts), [`tool_names`], [`file_block`] (calls
+//! that were files in an answer's text).
 
+pub mod children;
 pub mod edit;
 pub mod file_block;
 pub mod hooks;

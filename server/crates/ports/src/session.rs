@@ -7,6 +7,7 @@ use permission::{Rule, Rules, Surroundings};
 use protocol::permission::PermissionRequest;
 use protocol::{Event, PermissionId, PromptBlock, ToolCallId};
 
+use crate::children::Children;
 use crate::edit::{EditPlan, EditRefused, Proposed};
 
 /// The port from a turn to its session.
@@ -73,6 +74,11 @@ pub trait Session: Send + Sync {
     /// session has recorded it ([`Event::Steered`], [`Event::Noted`]) when it gives it, so that a crash between the two
     /// loses nothing.
     async fn interjections(&self) -> Vec<Interjection>;
+
+    /// The sessions that the turn's tools may start; by default none.
+    fn children(&self) -> Children {
+        Children::default()
+    }
 }
 
 /// For how long a rule is granted.

@@ -133,6 +133,8 @@ pub struct SessionFilter {
     pub folders: Vec<String>,
     /// Only those with this text in their title, whatever its case.
     pub query: Option<String>,
+    /// Only those that this session started; without it, those that none did.
+    pub parent: Option<SessionId>,
     /// At most this many.
     pub limit: usize,
 }

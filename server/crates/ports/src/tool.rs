@@ -10,6 +10,7 @@ use protocol::content::{Location, PlanEntry, ToolKind};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::children::Children;
 use crate::edit::EditPlan;
 use crate::file_block;
 use crate::model::ToolSpec;
@@ -142,9 +143,16 @@ pub struct Call {
     pub cancel: CancellationToken,
     /// The judged and allowed action; none if nothing is done yet. Exactly this is done.
     pub judged: Option<Action>,
+    /// The sessions that it may start; none if nothing is done yet.
+    pub children: Children,
 }
 
 impl Call {
+    /// A call that nobody has judged, and that may start no session.
+    pub fn unjudged(id: ToolCallId, cancel: CancellationToken) -> Self {
+        Self { id, cancel, judged: None, children: Children::default() }
+    }
+
     /// True if it is a file that the model wrote in its answer's text. It may replace one that the model has read.
     pub fn is_file_block(&self) -> bool {
         file_block::is_block(&self.id)

@@ -8,7 +8,7 @@ use crate::checkpoint::{ChangedFile, Direction, FileImage, RestoredFile};
 use crate::content::{Location, PlanEntry, SideRole, ToolKind, Usage};
 use crate::permission::{PermissionOutcome, PermissionRequest};
 use crate::review::{AutoScope, Decision, Proposal};
-use crate::session::Mode;
+use crate::session::{Mode, Parent};
 use crate::terminal::{TerminalInfo, Typist};
 use crate::turn::StopReason;
 use crate::{
@@ -56,6 +56,9 @@ pub enum Event {
         /// The number of the following changes of model and mode that only say what the session starts with.
         #[serde(default)]
         begins_with: u32,
+        /// The terms on which another session started it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<Parent>,
     },
     /// The session has a new title.
     TitleChanged {

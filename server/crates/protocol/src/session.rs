@@ -32,6 +32,36 @@ pub struct SessionInfo {
     pub usage: Usage,
     /// Cost of all turns in US dollars.
     pub cost: f64,
+    /// The session that started it, if a session did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<SessionId>,
+}
+
+/// The terms on which a session started another one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Parent {
+    /// The session that started it.
+    pub session_id: SessionId,
+    /// The names of the only tools that it has.
+    pub tools: Vec<String>,
+    /// The most that its turns may use.
+    pub budget: Budget,
+}
+
+/// The most that the turns of a session may use together. What is absent has no bound of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Budget {
+    /// Requests with tool calls in one turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
+    /// Tokens, of all kinds that [`Usage`] counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// US dollars. Not held where the price of the model is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
 }
 
 /// Parameters of `azimuth/session/new`.
@@ -70,6 +100,9 @@ pub struct SessionListParams {
     /// Only sessions with this text in their title, ignoring case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
+    /// Only the sessions that this one started; without it, only those that none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<SessionId>,
     /// At most this many, 1 to 1000; 100 without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,

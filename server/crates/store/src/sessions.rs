@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use crate::error::Error;
 
 const COLUMNS: &str = "id, title, folders, model, mode, created_at, updated_at, last_seq, input, output, cache_read, \
-                       cache_write, cost";
+                       cache_write, cost, parent";
 /// How deeply an event may be nested; reading one that deep takes a few hundred KiB of a stack.
 const DEEPEST: usize = 1000;
 /// The number of the use of a session that is written now.
@@ -33,6 +33,7 @@ pub(crate) fn blank(session: &SessionId, folders: &[String], at: u64) -> Session
         last_seq: 0,
         usage: protocol::content::Usage::default(),
         cost: 0.0,
+        parent: None,
     }
 }
 
@@ -40,8 +41,9 @@ pub(crate) fn blank(session: &SessionId, folders: &[String], at: u64) -> Session
 pub(crate) fn apply(info: &mut SessionInfo, at: u64, event: &Event) {
     info.updated_at = info.updated_at.max(at);
     match event {
-        Event::SessionStarted { folders, .. } => {
+        Event::SessionStarted { folders, parent, .. } => {
             info.folders.clone_from(folders);
+            info.parent = parent.as_ref().map(|parent| parent.session_id.clone());
             info.created_at = at;
         }
         Event::TitleChanged { title } => info.title.clone_from(title),
@@ -63,7 +65,7 @@ pub(crate) fn apply(info: &mut SessionInfo, at: u64, event: &Event) {
 pub(crate) fn insert(connection: &Connection, info: &SessionInfo) -> Result<(), Error> {
     let sql = format!(
         "INSERT INTO sessions ({COLUMNS}, used)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, {NEXT_USE}) ON CONFLICT DO NOTHING"
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, {NEXT_USE}) ON CONFLICT DO NOTHING"
     );
     match bind_info(connection, &sql, info)? {
         0 => Err(StoreError::Exists(info.session_id.to_string()).into()),
@@ -75,7 +77,8 @@ pub(crate) fn insert(connection: &Connection, info: &SessionInfo) -> Result<(), 
 pub(crate) fn update(connection: &Connection, info: &SessionInfo) -> Result<(), Error> {
     let sql = format!(
         "UPDATE sessions SET title = ?2, folders = ?3, model = ?4, mode = ?5, created_at = ?6, updated_at = ?7,
-         last_seq = ?8, input = ?9, output = ?10, cache_read = ?11, cache_write = ?12, cost = ?13, used = {NEXT_USE}
+         last_seq = ?8, input = ?9, output = ?10, cache_read = ?11, cache_write = ?12, cost = ?13, parent = ?14,
+         used = {NEXT_USE}
          WHERE id = ?1"
     );
     bind_info(connection, &sql, info)?;
@@ -109,7 +112,8 @@ pub(crate) fn list(connection: &Connection, filter: &SessionFilter) -> Result<Ve
     // Titles are compared here and not in SQL, since SQLite knows the case of ASCII letters only.
     let query = filter.query.as_ref().map(|query| query.to_lowercase());
     let passes = |info: &SessionInfo| {
-        (filter.folders.is_empty() || info.folders.iter().any(|folder| filter.folders.contains(folder)))
+        info.parent == filter.parent
+            && (filter.folders.is_empty() || info.folders.iter().any(|folder| filter.folders.contains(folder)))
             && query.as_ref().is_none_or(|query| info.title.to_lowercase().contains(query))
     };
     let sql = select("ORDER BY updated_at DESC, used DESC, id");
@@ -317,6 +321,7 @@ fn bind_info(connection: &Connection, sql: &str, info: &SessionInfo) -> Result<u
         to_sql(info.usage.cache_read),
         to_sql(info.usage.cache_write),
         info.cost,
+        info.parent.as_ref().map(SessionId::as_str),
     ])?;
     Ok(changed)
 }
@@ -345,5 +350,6 @@ pub(crate) fn read_info(row: &Row<'_>) -> rusqlite::Result<SessionInfo> {
             cache_write: number(11)?,
         },
         cost: row.get(12)?,
+        parent: row.get::<_, Option<String>>(13)?.map(SessionId::new),
     })
 }

@@ -213,10 +213,19 @@ impl Store for SqliteStore {
         self.read(|connection| sessions::list(connection, filter))
     }
 
+    /// The sessions that it started go with it, but for those that some process has.
+    ///
     /// [`StoreError::Locked`] if another process has the session. Blobs go with it once no other session refers to them
     /// and nobody has put them again for an hour; see [`SqliteStore::collect_garbage`].
     fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
         let _lock = self.keep_others_off(session)?;
+        let started = SessionFilter { parent: Some(session.clone()), limit: usize::MAX, ..SessionFilter::default() };
+        for child in self.list(&started)?.into_iter().filter(|child| !self.held.contains(&child.session_id)) {
+            match self.delete(&child.session_id) {
+                Ok(()) | Err(StoreError::Locked { .. } | StoreError::NotFound { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
         self.write(Synchronous::Normal, |connection| sessions::delete(connection, session))?;
         files::remove_folder_if_there(&self.layout.session(session)?)?;
         files::remove_if_there(&self.layout.lock(session)?)?;

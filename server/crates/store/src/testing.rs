@@ -22,7 +22,11 @@ pub(crate) fn session(store: &SqliteStore, id: &str) -> SessionId {
     let folders = vec!["file:///project".to_owned()];
     store.create(&session, &folders).unwrap();
     store
-        .append(&session, vec![(1, Event::SessionStarted { folders, asked_for: None, begins_with: 0 })], false)
+        .append(
+            &session,
+            vec![(1, Event::SessionStarted { folders, asked_for: None, begins_with: 0, parent: None })],
+            false,
+        )
         .unwrap();
     session
 }

@@ -235,7 +235,7 @@ mod tests {
         let tool = tools.iter().find(|it| it.spec().name == tool).unwrap();
         let mut input = PartialInput::default();
         input.push(json);
-        let call = Call { id: "c".into(), cancel: CancellationToken::new(), judged: None };
+        let call = Call::unjudged("c".into(), CancellationToken::new());
         if tool.places(&input) == 0 {
             return None;
         }

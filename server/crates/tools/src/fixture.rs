@@ -123,7 +123,7 @@ pub(crate) async fn call(services: &Services, tool: &str, input: Value) -> Resul
     let made = async {
         let description = called.describe(&input).await?;
         let (id, judged) = (ToolCallId::from("call"), Some(description.action.clone()));
-        let call = Call { id: id.clone(), cancel: CancellationToken::new(), judged };
+        let call = Call { judged, ..Call::unjudged(id.clone(), CancellationToken::new()) };
         let mut result = called.run(call, input.clone()).await;
         let (turn, access) = (TurnId::from("turn"), called.access());
         let point = ToolPoint { turn: &turn, call: &id, tool, access, input: &input, description: &description };
@@ -143,5 +143,5 @@ pub(crate) async fn call(services: &Services, tool: &str, input: Value) -> Resul
 pub(crate) async fn write_block(services: &Services, tool: &str, input: Value) -> Result<Output, ToolError> {
     let tools = crate::builtin(services);
     let tool = tools.iter().find(|candidate| candidate.spec().name == tool).unwrap();
-    tool.run(Call { id: "file-t1-m1-1".into(), cancel: CancellationToken::new(), judged: None }, input).await
+    tool.run(Call::unjudged("file-t1-m1-1".into(), CancellationToken::new()), input).await
 }

@@ -271,7 +271,7 @@ mod tests {
         };
         let judged = |cwd| {
             let judged = Some(tool.describe(&input(cwd)).unwrap().action);
-            Call { id: "1".into(), cancel: CancellationToken::new(), judged }
+            Call { judged, ..Call::unjudged("1".into(), CancellationToken::new()) }
         };
         let (plain, named) = (judged(None), judged(Some(".")));
         // The user goes elsewhere while the question is open.
@@ -375,7 +375,7 @@ mod tests {
             Input { command: "sleep 100".to_owned(), cwd: None, timeout_seconds: None, outside: None, why: None };
         let tool = ShellRun::new(&world.services());
         let judged = Some(tool.describe(&input).unwrap().action);
-        let output = tool.run(Call { id: "1".into(), cancel, judged }, input).await.unwrap();
+        let output = tool.run(Call { judged, ..Call::unjudged("1".into(), cancel) }, input).await.unwrap();
         assert_eq!(output.summary, "stopped");
     }
 }

@@ -148,7 +148,7 @@ mod tests {
         let input = || Input { command: "pwd".to_owned(), cwd: None, wait_seconds: Some(60) };
         let judged = Some(tool.describe(&input()).unwrap().action);
         services.shell.run(&"user".into(), "cd src", Default::default()).await.unwrap();
-        let call = Call { id: "1".into(), cancel: Default::default(), judged };
+        let call = Call { judged, ..Call::unjudged("1".into(), Default::default()) };
         let text = tool.run(call, input()).await.unwrap().text;
         let folder = world.path("a").parent().unwrap().display().to_string();
         assert_eq!(text.lines().next(), Some(folder.as_str()), "{text}");

@@ -237,7 +237,7 @@ mod tests {
         };
         let judged = |terminal: &str| {
             let judged = Some(tool.describe(&input(terminal)).unwrap().action);
-            Call { id: "1".into(), cancel: Default::default(), judged }
+            Call { judged, ..Call::unjudged("1".into(), Default::default()) }
         };
         call(&services, "shell_run", json!({ "command": format!("chmod +x create-demo; {FOUND_HERE}") }))
             .await
@@ -287,7 +287,9 @@ mod tests {
                 let Action::Type(typing) = &action else { panic!() };
                 assert!(typing.is_plain_answer(), "{command}, answer {number}: {typing:?}");
                 let id = format!("{job}-{number}").as_str().into();
-                tool.run(Call { id, cancel: Default::default(), judged: Some(action) }, input()).await.unwrap();
+                tool.run(Call { judged: Some(action), ..Call::unjudged(id, Default::default()) }, input())
+                    .await
+                    .unwrap();
             }
         }
         services.jobs.end().await;
@@ -305,7 +307,7 @@ mod tests {
             let action = tool.describe(&input()).unwrap().action;
             let Action::Type(typing) = &action else { panic!() };
             assert!(!typing.is_plain_answer(), "the user is asked: {typing:?}");
-            Call { id: "1".into(), cancel: Default::default(), judged: Some(action) }
+            Call { judged: Some(action), ..Call::unjudged("1".into(), Default::default()) }
         };
         call(&services, "shell_run", json!({ "command": "chmod +x ask" })).await.unwrap();
         call(&services, "shell_start", json!({ "command": "./ask", "wait_seconds": 60 })).await.unwrap();

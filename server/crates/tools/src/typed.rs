@@ -308,7 +308,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_fitting_input_runs_the_tool() {
-        let call = Call { id: "1".into(), cancel: CancellationToken::new(), judged: None };
+        let call = Call::unjudged("1".into(), CancellationToken::new());
         let output = erase(SayTool).run(call, json!({ "title": "ho", "times": 3 })).await.unwrap();
         assert_eq!(output.text, "hohoho");
     }

@@ -55,6 +55,12 @@
 ---@field title string A title for the user, such as `Explain main.rs`.
 ---@field prompt azimuth.PromptBlock[] The prompt. It can be sent as it is.
 
+---The most that the turns of a session may use together. What is absent has no bound of its own.
+---@class azimuth.Budget
+---@field rounds? integer Requests with tool calls in one turn.
+---@field tokens? integer Tokens, of all kinds that [`Usage`] counts.
+---@field cost? number US dollars. Not held where the price of the model is unknown.
+
 ---The certainty that a command waits for input.
 ---@alias azimuth.Certainty
 ---| "certain" # It was seen to read from the terminal.
@@ -207,6 +213,7 @@
 ---@field folders string[] Its folders, as URIs.
 ---@field beginsWith integer The number of the following changes of model and mode that only say what the session starts with.
 ---@field askedFor? boolean True if the user created it with a command, so that it is kept even if it stays empty. Absent in logs of older versions.
+---@field parent? azimuth.Parent The terms on which another session started it.
 
 ---The session has a new title.
 ---@class azimuth.Event.TitleChanged
@@ -929,6 +936,12 @@
 ---@class azimuth.ModelSelectResult
 ---@field model azimuth.ModelInfo The selected model.
 
+---The terms on which a session started another one.
+---@class azimuth.Parent
+---@field sessionId azimuth.SessionId The session that started it.
+---@field tools string[] The names of the only tools that it has.
+---@field budget azimuth.Budget The most that its turns may use.
+
 ---The subject of a question.
 ---@alias azimuth.PermissionAbout
 ---| "tool_call" # A tool call.
@@ -1323,12 +1336,14 @@
 ---@field usage azimuth.Usage Tokens of all turns.
 ---@field cost number Cost of all turns in US dollars.
 ---@field model? string The model's id, if one is chosen.
+---@field parent? azimuth.SessionId The session that started it, if a session did.
 
 ---Parameters of `azimuth/session/list`.
 ---@class azimuth.SessionListParams
 ---@field folder? string Only sessions of this folder (a URI); without it, those of the client's workspace folders.
 ---@field everywhere? boolean True for the sessions of every folder.
 ---@field query? string Only sessions with this text in their title, ignoring case.
+---@field parent? azimuth.SessionId Only the sessions that this one started; without it, only those that none did.
 ---@field limit? integer At most this many, 1 to 1000; 100 without it.
 
 ---Result of `azimuth/session/list`.

@@ -75,7 +75,7 @@ impl LiveCalls {
             return;
         }
         *looked_for = known;
-        let call = Call { id: id.clone(), cancel: gate.cancel.child_token(), judged: None };
+        let call = Call::unjudged(id.clone(), gate.cancel.child_token());
         let (tool, input, may_look) = (Arc::clone(tool), input.clone(), gate.may_look(&tool.spec().name));
         let look = async move {
             let seen = AssertUnwindSafe(tool.foresee(call, input, may_look)).catch_unwind().await;

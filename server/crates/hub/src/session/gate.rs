@@ -163,6 +163,11 @@ impl Gate {
         self.turn = Some(mode);
     }
 
+    /// The mode of the turn that runs.
+    pub(super) fn mode_of_turn(&self) -> Option<Mode> {
+        self.turn
+    }
+
     /// The turn is over.
     pub(super) fn turn_ended(&mut self, config: &Config, mode: Mode) {
         self.turn = None;

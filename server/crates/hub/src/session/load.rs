@@ -77,8 +77,9 @@ pub(super) async fn load(
     // A log may be long, so it is read while what the folders come with is looked at.
     let (stored, confined) = tokio::join!(Stored::read(open, info), confined(folders, open));
     let (mut stored, (config, roots, confinement, unconfined)) = (stored?, confined?);
-    if new.is_some() {
+    if let Some(new) = &new {
         stored.state.created_at = now();
+        stored.state.parent.clone_from(&new.parent);
     }
     open.feed.announce(stored.last);
     let (mut session, inbox) = build(open, lock, stored, (config, roots), confinement);
@@ -146,6 +147,7 @@ fn build(
         rules: &rules,
         servers: &servers,
         terminals: &terminals,
+        only: state.parent.as_ref().map(|parent| parent.tools.as_slice()),
         more: &shared.parts.tools,
         more_commands: &shared.parts.commands,
     });
@@ -314,7 +316,8 @@ impl Session {
             settings.push(Event::ModeChanged { mode: new.mode });
         }
         let begins_with = u32::try_from(settings.len()).unwrap_or(u32::MAX);
-        self.record(Event::SessionStarted { folders, asked_for: Some(new.is_asked_for), begins_with });
+        let (asked_for, parent) = (Some(new.is_asked_for), new.parent);
+        self.record(Event::SessionStarted { folders, asked_for, begins_with, parent });
         settings.into_iter().for_each(|event| self.record(event));
         Ok(())
     }

@@ -37,6 +37,7 @@ use self::titles::Titled;
 use self::user_commands::UserEnd;
 use self::waiting::Sent;
 use super::Caller;
+use crate::post::Report;
 use crate::{ClientId, Error, Reply};
 
 /// The messages that come back to the session's task for its prompts.
@@ -57,6 +58,8 @@ pub(super) enum Message {
     CommandEnded(UserEnd),
     /// A model was asked for a title, or could not be.
     Titled(Option<Titled>),
+    /// Whoever started the session needs the end of its first turn no more.
+    GivenUp,
 }
 
 /// A session's prompts.
@@ -91,6 +94,8 @@ struct Running {
     task: Option<AbortHandle>,
     /// The prompts that came when it had said its end, and its task was about to end.
     next: Vec<Start>,
+    /// Where its end is told, if another session started this one for it.
+    report: Option<Report>,
 }
 
 /// The end of a turn's task.
@@ -193,7 +198,15 @@ impl Prompts {
     fn begin(&mut self, id: TurnId, caller: Caller) -> CancellationToken {
         self.last_caller = Some(caller.clone());
         let cancel = CancellationToken::new();
-        let running = Running { id, home: caller, cancel: cancel.clone(), sent: None, task: None, next: Vec::new() };
+        let running = Running {
+            id,
+            home: caller,
+            cancel: cancel.clone(),
+            sent: None,
+            task: None,
+            next: Vec::new(),
+            report: None,
+        };
         self.turn = Some(running);
         cancel
     }
@@ -203,6 +216,19 @@ impl Prompts {
         if let Some(turn) = &mut self.turn {
             turn.sent = Some(sent).filter(|sent| sent.queue_id.is_some() || !sent.prompt.is_empty());
         }
+    }
+
+    /// The turn that is about to be is to tell its end there.
+    fn reports_to(&mut self, report: Report) {
+        if let Some(turn) = &mut self.turn {
+            turn.report = Some(report);
+        }
+    }
+
+    /// Cancels the turn that runs if its end is told to another session; gives whether it is.
+    fn give_up(&self) -> bool {
+        let given_up = self.turn.as_ref().filter(|turn| turn.report.is_some());
+        given_up.inspect(|turn| turn.cancel.cancel()).is_some()
     }
 
     /// The turn has begun, and this is its task.

@@ -53,6 +53,8 @@ pub(super) struct Made<'m> {
     pub(super) rules: &'m InForce,
     pub(super) servers: &'m Servers,
     pub(super) terminals: &'m Terminals,
+    /// The names of the only tools of a session that another one started.
+    pub(super) only: Option<&'m [String]>,
     /// Tools beside those that are built in.
     pub(super) more: &'m [Arc<dyn Tool>],
     /// Slash commands beside those that are built in.
@@ -62,7 +64,7 @@ pub(super) struct Made<'m> {
 impl Reading {
     /// Makes the means by which this client's session reads.
     pub(super) fn build(made: Made<'_>) -> Self {
-        let Made { roots, home, results, rules, servers, terminals, more, more_commands } = made;
+        let Made { roots, home, results, rules, servers, terminals, only, more, more_commands } = made;
         let overlay = Overlay::default();
         let reader = Arc::new(Reader::new(Arc::clone(&home.buffers), Arc::new(overlay.clone())));
         let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
@@ -84,6 +86,9 @@ impl Reading {
         };
         let tools = ToolSet::new("built-in", tools::builtin(&services));
         tools.put("this process", more.iter().cloned());
+        if let Some(only) = only {
+            tools.restrict(only.iter().cloned());
+        }
         let commands = CommandSet::default();
         for source in more_commands {
             let left_out = commands.put(source.clone());

@@ -202,6 +202,7 @@ impl Relay<'_> {
         match message {
             // A session that was made here is held here.
             Message::Attach(_, reply) => drop(reply),
+            Message::Begin(_, first) => drop(first),
             Message::Request(caller, request) => return self.request(caller, request).await,
             Message::Gone(client) => {
                 if self.links.remove(&client).is_some() {

@@ -14,7 +14,7 @@ use protocol::event::{ApplyOutcome, SeenOccasion, Severity};
 use protocol::mode::{Edits, Mode};
 use protocol::permission::{PermissionAbout, PermissionOutcome, PermissionRequest};
 use protocol::review::{AutoScope, Decision, HunkState, Proposal};
-use protocol::session::SessionInfo;
+use protocol::session::{Parent, SessionInfo};
 use protocol::turn::StopReason;
 use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, ToolCallId, TurnId};
 
@@ -33,6 +33,8 @@ pub(super) struct State {
     pub(super) history: History,
     pub(super) title: String,
     pub(super) folders: Vec<String>,
+    /// The terms on which another session started it.
+    pub(super) parent: Option<Parent>,
     pub(super) model: Option<String>,
     pub(super) mode: Mode,
     /// The automatic acceptance of edits: whether it is on, and for how long.
@@ -134,8 +136,9 @@ impl State {
         self.updated_at = now();
         self.is_used |= self.is_use(event);
         match event {
-            Event::SessionStarted { folders, asked_for, begins_with } => {
+            Event::SessionStarted { folders, asked_for, begins_with, parent } => {
                 self.folders.clone_from(folders);
+                self.parent.clone_from(parent);
                 (self.is_not_asked_for, self.begins_with) = (*asked_for == Some(false), *begins_with);
             }
             Event::TitleChanged { title } => self.title.clone_from(title),
@@ -355,6 +358,7 @@ impl State {
             last_seq,
             usage: self.usage,
             cost: self.cost,
+            parent: self.parent.as_ref().map(|parent| parent.session_id.clone()),
         }
     }
 }

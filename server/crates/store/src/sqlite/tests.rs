@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::time::SystemTime;
 
 use ports::store::{SessionFilter, Store, StoreError};
+use protocol::session::{Budget, Parent};
 use protocol::{Event, SessionId};
 
 use crate::SqliteStore;
@@ -112,7 +113,7 @@ fn sessions_are_found_by_folder_and_by_title_whatever_its_case() {
     }
     let found = |folders: &[&str], query: Option<&str>| {
         let folders = folders.iter().map(|&folder| folder.to_owned()).collect();
-        let filter = SessionFilter { folders, query: query.map(str::to_owned), limit: 10 };
+        let filter = SessionFilter { folders, query: query.map(str::to_owned), parent: None, limit: 10 };
         let mut ids: Vec<_> =
             store.list(&filter).unwrap().into_iter().map(|info| info.session_id.to_string()).collect();
         ids.sort();
@@ -125,6 +126,39 @@ fn sessions_are_found_by_folder_and_by_title_whatever_its_case() {
     assert_eq!(found(&[], Some("ÄNDERN")), ["a"]);
     assert_eq!(found(&["file:///a"], Some("größe")), ["a"]);
     assert_eq!(found(&[], Some("100%")), [""; 0]);
+}
+
+#[test]
+fn sessions_that_a_session_started_are_listed_for_it_alone_and_go_with_it() {
+    let (folder, store) = store();
+    let started = |parent: Option<&str>| Event::SessionStarted {
+        folders: vec!["file:///a".into()],
+        asked_for: None,
+        begins_with: 0,
+        parent: parent.map(|id| Parent { session_id: id.into(), tools: Vec::new(), budget: Budget::default() }),
+    };
+    for (id, parent) in [("a", None), ("b", None), ("of-a", Some("a")), ("of-a-too", Some("a")), ("of-b", Some("b"))] {
+        store.create(&id.into(), &[]).unwrap();
+        store.append(&id.into(), vec![(1, started(parent))], false).unwrap();
+    }
+    let list = |store: &SqliteStore, parent: Option<&str>| {
+        let filter = SessionFilter { parent: parent.map(Into::into), limit: 9, ..SessionFilter::default() };
+        let found = store.list(&filter).unwrap();
+        let mut ids: Vec<_> = found.iter().map(|info| info.session_id.to_string()).collect();
+        ids.sort();
+        ids
+    };
+    drop(store);
+    let store = SqliteStore::open(folder.path()).unwrap();
+    assert_eq!(list(&store, None), ["a", "b"]);
+    assert_eq!(list(&store, Some("a")), ["of-a", "of-a-too"]);
+    assert_eq!(store.info(&"of-b".into()).unwrap().parent, Some("b".into()));
+
+    let held = store.lock(&"of-a-too".into()).unwrap();
+    store.delete(&"a".into()).unwrap();
+    assert_eq!(list(&store, Some("a")), ["of-a-too"], "one that runs is not taken away from who runs it");
+    drop(held);
+    assert_eq!(list(&store, Some("b")), ["of-b"]);
 }
 
 #[test]

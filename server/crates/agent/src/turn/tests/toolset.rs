@@ -146,3 +146,16 @@ fn the_first_source_of_a_name_has_it_and_the_later_is_told() {
     let offered: Vec<_> = offered.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(offered, ["look", "other", "call_tool"]);
 }
+
+#[test]
+fn a_set_that_is_restricted_has_only_these_tools_whoever_brings_them_and_whenever() {
+    let stage = Stage::new(Vec::new());
+    let late = |name: &'static str| stage.late(name, Access::Read, Does::Says);
+    let set = ToolSet::new("built-in", ["look", "edit"].map(late));
+    set.restrict(["look".to_owned(), "other".to_owned()]);
+    assert!(set.put("a server", ["other", "edit", "more"].map(late)).is_empty(), "nobody had a name before them");
+    let offered = set.offered(Mode::Agent);
+    let offered: Vec<_> = offered.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(offered, ["look", "other"]);
+    assert!(set.get("edit").is_none() && set.get("more").is_none(), "what is not offered cannot be called either");
+}

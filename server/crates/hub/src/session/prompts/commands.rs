@@ -27,7 +27,7 @@ use tokio::sync::oneshot;
 
 use super::preparation::{Preparation, post_as};
 use crate::feed::blocking;
-use crate::post::Message;
+use crate::post::{For, Message};
 use crate::session::gate::{self, BYPASS};
 use crate::session::{NewSession, resolve_model};
 use crate::{Error, Request, feed};
@@ -314,9 +314,10 @@ async fn new_session(preparation: &Preparation) -> Result<SessionId, Error> {
         // A confirmation is for its own session.
         mode: Some(preparation.info.mode).filter(|mode| !mode.needs_confirmation()).unwrap_or_default(),
         is_asked_for: true,
+        parent: None,
     };
     let (reply, made) = oneshot::channel();
-    preparation.shared.post(None, Message::NewSession(preparation.caller.clone(), new, reply));
+    preparation.shared.post(None, Message::NewSession(preparation.caller.clone(), new, For::Client(reply)));
     match made.await {
         Ok(result) => result.map(|result| result.session.session_id),
         Err(_) => Err(Error::new(protocol::ErrorCode::InternalError, "Azimuth is ending")),
@@ -419,7 +420,7 @@ async fn models(preparation: &Preparation) -> String {
 }
 
 async fn conversations(preparation: &Preparation) -> Result<String, String> {
-    let filter = SessionFilter { folders: preparation.info.folders.clone(), query: None, limit: LIST };
+    let filter = SessionFilter { folders: preparation.info.folders.clone(), limit: LIST, ..SessionFilter::default() };
     let sessions = preparation.shared.list(filter).await.map_err(|error| error.to_string())?;
     let mut text = String::new();
     for session in &sessions {

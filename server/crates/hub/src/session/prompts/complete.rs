@@ -31,7 +31,7 @@ impl Session {
                     known.models = usable.map(|model| Choice { value: model.id, detail: model.name }).collect();
                 }
                 TokenKind::Argument(Choices::Sessions) => {
-                    let filter = SessionFilter { folders, query: None, limit: SESSIONS };
+                    let filter = SessionFilter { folders, limit: SESSIONS, ..SessionFilter::default() };
                     let sessions = shared.list(filter).await.unwrap_or_default();
                     let choice = |session: protocol::session::SessionInfo| Choice {
                         value: session.session_id.to_string(),

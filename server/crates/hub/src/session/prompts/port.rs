@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use permission::{Rule, Rules, Surroundings};
+use ports::children::{Child, ChildEnd, ChildError, Children, StartChild};
 use ports::edit::{EditPlan, EditRefused, Proposed};
 use ports::session::{Answer, GrantScope, Interjection, NewErrors, Unsettled};
 use ports::store::StoreError;
@@ -130,5 +131,21 @@ impl ports::session::Session for Port {
 
     async fn interjections(&self) -> Vec<Interjection> {
         self.call(|reply| Own::Prompts(Message::Interjections(reply))).await.unwrap_or_default()
+    }
+
+    fn children(&self) -> Children {
+        Children::new(Arc::new(Starts(self.own.clone())))
+    }
+}
+
+/// A turn's way to start sessions.
+struct Starts(mpsc::UnboundedSender<Own>);
+
+#[async_trait]
+impl StartChild for Starts {
+    async fn start(&self, child: Child) -> Result<ChildEnd, ChildError> {
+        let (ended, end) = oneshot::channel();
+        self.0.send(Own::Child(Box::new(child), ended)).map_err(|_| ChildError::Gone)?;
+        end.await.unwrap_or(Err(ChildError::Gone))
     }
 }

@@ -48,6 +48,12 @@ impl Session {
             Message::Steered(turn, queue_id, steer, reply) => self.steered(&turn, queue_id, steer, reply),
             Message::CommandEnded(end) => self.user_command_ended(end),
             Message::Titled(titled) => self.titled(titled),
+            Message::GivenUp => {
+                if self.prompts.give_up() {
+                    let closed = self.gate.close_questions();
+                    self.record_closed(closed);
+                }
+            }
         }
     }
 
@@ -170,7 +176,7 @@ impl Session {
     /// Breaks the turn off where it stands, as a crash would: its questions stay, and it can be gone on with. A prompt
     /// that is still being made ready waits, unless its sender is there to send it again: a window of another process.
     pub(in crate::session) fn interrupt_turn(&mut self) {
-        let Some(Running { home, sent, next, .. }) = self.prompts.interrupt() else { return };
+        let Some(Running { home, sent, next, report, .. }) = self.prompts.interrupt() else { return };
         self.gate.turn_ended(&self.config, self.state.mode);
         self.edits.problems().end();
         self.gate.leave_questions();
@@ -185,6 +191,7 @@ impl Session {
         if let Some(turn) = &self.state.open_turn {
             self.record(turn.interrupted());
         }
+        self.tell_of_end(report, StopReason::Interrupted, None);
         self.wait_again();
         self.unheard();
         // A command of the user's own is none of the turn's.
@@ -192,7 +199,7 @@ impl Session {
     }
 
     fn turn_ended(&mut self, end: TurnEnd) {
-        let Some(Running { sent, next, .. }) = self.prompts.end(&end.turn) else { return };
+        let Some(Running { sent, next, report, .. }) = self.prompts.end(&end.turn) else { return };
         self.gate.turn_ended(&self.config, self.state.mode);
         self.edits.problems().end();
         let closed = self.gate.close_questions();
@@ -203,6 +210,8 @@ impl Session {
                 "a fault in Azimuth ended the turn; its log says more. The session is unharmed: go on, or ask again";
             self.record(turn.broken_off(StopReason::Error, error));
         }
+        let (stop, error) = end.outcome.as_ref().map_or((StopReason::Error, None), |it| (it.stop, it.error.clone()));
+        self.tell_of_end(report, stop, error);
         self.wait_again();
         self.look_after_turn(&end.turn);
         self.note();

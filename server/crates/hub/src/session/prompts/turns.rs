@@ -5,12 +5,13 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use agent::commands::Commands;
 use agent::turn::{Limits, TurnContext};
 use agent::user_command;
 use futures_util::FutureExt;
 use ports::edit::EditForm;
 use protocol::event::Severity;
-use protocol::session::Mode;
+use protocol::session::{Budget, Mode};
 use protocol::turn::{StopReason, TurnStartResult};
 use protocol::{ErrorCode, Event, PromptBlock, TurnId};
 use tokio::sync::mpsc;
@@ -19,6 +20,7 @@ use tokio::task::AbortHandle;
 use super::port::Port;
 use super::preparation::{GivenAnswer, NewTurn, Preparation, Prepared};
 use super::{Message, TurnEnd, prepare};
+use crate::post::Report;
 use crate::session::gate::{self, Asking};
 use crate::session::{Caller, Own, Session};
 use crate::trust::Word;
@@ -35,6 +37,25 @@ impl Session {
         reply: Option<Reply<TurnStartResult>>,
     ) {
         user_command::unescape(&mut prompt);
+        let commands = self.reading.commands.now();
+        self.prepare(caller, prompt, mode, given, reply, commands);
+    }
+
+    /// Begins to make the first turn of a session that another one started. Nothing in its prompt is a command.
+    pub(in crate::session) fn prepare_first_turn(&mut self, caller: Caller, prompt: Vec<PromptBlock>, report: Report) {
+        self.prepare(caller, prompt, None, None, None, Commands::default());
+        self.prompts.reports_to(report);
+    }
+
+    fn prepare(
+        &mut self,
+        caller: Caller,
+        prompt: Vec<PromptBlock>,
+        mode: Option<Mode>,
+        given: Option<GivenAnswer>,
+        reply: Option<Reply<TurnStartResult>>,
+        commands: Commands,
+    ) {
         self.set_home(Some(caller.clone()));
         let id = TurnId::new(self.ids.next("turn"));
         let cancel = self.prompts.begin(id.clone(), caller.clone());
@@ -43,7 +64,7 @@ impl Session {
             config: Arc::clone(&self.config),
             roots: Arc::clone(&self.reading.roots),
             tools: self.reading.tools.clone(),
-            commands: self.reading.commands.now(),
+            commands,
             hooks: self.reading.hooks.clone(),
             shell: Arc::clone(self.terminals.shell()),
             info: self.info(),
@@ -121,7 +142,10 @@ impl Session {
             && let Some(title) = turn.title.take()
         {
             self.record(Event::TitleChanged { title });
-            if let Ok(model) = &turn.model {
+            // A session that another one started is found by that one.
+            if self.state.parent.is_none()
+                && let Ok(model) = &turn.model
+            {
                 self.ask_for_title(&turn.prompt, model.info());
             }
         }
@@ -164,18 +188,34 @@ impl Session {
                     session: Arc::clone(&port) as _,
                     cancel,
                     answered: self.prompts.given.as_ref().map(|given| given.call.clone()),
-                    limits: Limits::default(),
+                    limits: self.limits(),
                 };
                 return self.prompts.runs_as(spawn(context, port, asking, self.work.own.clone()));
             }
             (Err(error), _) => error.message.as_str(),
             (Ok(_), None) => "it could not begin",
         };
+        let failure = failure.to_owned();
         if let Some(turn) = &self.state.open_turn {
-            self.record(turn.broken_off(StopReason::Error, failure));
+            self.record(turn.broken_off(StopReason::Error, &failure));
         }
-        self.prompts.end(id);
+        let report = self.prompts.end(id).and_then(|running| running.report);
+        self.tell_of_end(report, StopReason::Error, Some(failure));
         self.gate.turn_ended(&self.config, self.state.mode);
+    }
+
+    /// How much the next turn may use: of a session that another one started, what is left of its budget.
+    fn limits(&self) -> Limits {
+        let limits = Limits::default();
+        let Some(parent) = &self.state.parent else { return limits };
+        let Budget { rounds, tokens, cost } = parent.budget;
+        let rounds = rounds.and_then(|rounds| usize::try_from(rounds).ok()).unwrap_or(usize::MAX);
+        Limits {
+            rounds: rounds.min(limits.rounds),
+            tokens: tokens.map(|tokens| tokens.saturating_sub(self.state.usage.total())),
+            cost: cost.map(|cost| cost - self.state.cost),
+            ..limits
+        }
     }
 
     /// A turn's end of the session; `word` is what its home says of the trust in its workspace.

@@ -1,0 +1,111 @@
+//! The port to sessions that a session starts: each with a part of its tools and a budget of its own.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use protocol::SessionId;
+use protocol::content::Usage;
+use protocol::session::{Budget, Mode};
+use protocol::turn::StopReason;
+use tokio_util::sync::CancellationToken;
+
+/// Starts sessions for a session.
+#[async_trait]
+pub trait StartChild: Send + Sync {
+    /// Starts a session in the same folders, and waits until its first turn has ended. It is kept, as any session is.
+    ///
+    /// Its questions wait for whoever opens it. If the future is dropped the session goes on; [`Child::cancel`] ends
+    /// its turn.
+    ///
+    /// # Errors
+    /// See [`ChildError`].
+    async fn start(&self, child: Child) -> Result<ChildEnd, ChildError>;
+}
+
+/// The sessions that a session may start, as its tools have them. By default it can start none.
+#[derive(Clone, Default)]
+pub struct Children(Option<Arc<dyn StartChild>>);
+
+impl Children {
+    /// Sessions that are started so.
+    pub fn new(start: Arc<dyn StartChild>) -> Self {
+        Self(Some(start))
+    }
+
+    /// See [`StartChild::start`].
+    ///
+    /// # Errors
+    /// See [`ChildError`].
+    pub async fn start(&self, child: Child) -> Result<ChildEnd, ChildError> {
+        match &self.0 {
+            Some(start) => start.start(child).await,
+            None => Err(ChildError::Gone),
+        }
+    }
+}
+
+impl fmt::Debug for Children {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Children")
+    }
+}
+
+/// A session to be started.
+#[derive(Clone, Debug)]
+pub struct Child {
+    /// The prompt. What looks like a command in it is none.
+    pub prompt: String,
+    /// The names of the only tools that it has, each of which its parent has too.
+    pub tools: Vec<String>,
+    /// The most that its turns may use together.
+    pub budget: Budget,
+    /// Its mode, which may not do more than its parent's; without it, its parent's.
+    pub mode: Option<Mode>,
+    /// The name of its model; without it, its parent's.
+    pub model: Option<String>,
+    /// Ends its turn.
+    pub cancel: CancellationToken,
+}
+
+/// The end of the first turn of a session that was started.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChildEnd {
+    /// The session.
+    pub session: SessionId,
+    /// Why the turn ended.
+    pub stop: StopReason,
+    /// The failure, and what to do.
+    pub error: Option<String>,
+    /// The text of the last answer; empty if there was none.
+    pub text: String,
+    /// The usage of all its requests.
+    pub usage: Usage,
+    /// Their cost in US dollars; none if a price is unknown.
+    pub cost: Option<f64>,
+}
+
+/// Why there is no such session, or no end of its turn.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChildError {
+    /// A session that another one started starts none, so that they cannot multiply.
+    #[error("this session was started by another one, and cannot start further ones")]
+    Nested,
+    /// A tool that the parent does not have.
+    #[error("this session has no tool `{0}`")]
+    NoSuchTool(String),
+    /// A mode that may do more than the parent's.
+    #[error("mode `{}` may do more than this session's mode, `{}`", .asked.name(), .own.name())]
+    Mode {
+        /// The mode that was asked for.
+        asked: Mode,
+        /// The parent's.
+        own: Mode,
+    },
+    /// It could not be made.
+    #[error("{0}")]
+    Failed(String),
+    /// It went away before its turn ended: it was deleted, or the process ends.
+    #[error("the session went away before its turn ended")]
+    Gone,
+}
