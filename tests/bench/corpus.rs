@@ -15,7 +15,7 @@ pub fn long_session(data: &Path, project: &Path, events: usize) -> String {
     let store = SqliteStore::open(data).expect("a store");
     let session = SessionId::from("abc123");
     let folders = [format!("file://{}", project.display())];
-    store.create(&session, &folders).expect("a session");
+    store.create(&session, &folders, None).expect("a session");
     let _lock = store.lock(&session).expect("the lock");
     let mut log =
         vec![Event::SessionStarted { folders: folders.to_vec(), asked_for: None, begins_with: 0, parent: None }];

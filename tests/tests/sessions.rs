@@ -157,7 +157,7 @@ async fn a_session_of_an_older_version_opens_and_is_listed_though_its_log_says_n
     let (setup, project) = (Setup::model(&model, Wire::Anthropic), Project::new([]));
     let session = SessionId::from("abc123");
     let store = SqliteStore::open(&setup.data_folder()).unwrap();
-    store.create(&session, &[project.uri("")]).unwrap();
+    store.create(&session, &[project.uri("")], None).unwrap();
     let begun = json!({ "type": "sessionStarted", "folders": [project.uri("")] });
     store.append(&session, vec![(1, serde_json::from_value(begun).unwrap())], true).unwrap();
     drop(store);

@@ -914,7 +914,7 @@ async fn what_was_written_over_longer_ago_than_the_user_wants_it_kept_is_let_go(
     let project = Project::new([("a.txt", "two\n")]);
     let session = SessionId::from("abc123");
     let store = SqliteStore::open(&setup.data_folder()).unwrap();
-    store.create(&session, &[project.uri("")]).unwrap();
+    store.create(&session, &[project.uri("")], None).unwrap();
     let [before, after] = ["one\n", "two\n"].map(|text| store.put_blob(text.as_bytes()).unwrap());
     for hash in [&before, &after] {
         let blob = setup.data_folder().join("blobs").join(&hash[..2]).join(&hash[2..]);

@@ -72,8 +72,13 @@ step() {
   done
   [ -n "$name" ] || name=$*
   processor=''
-  if [ -n "$once" ] && ! mkdir -- "$AZIMUTH_STEPS/begun/${name//[^A-Za-z0-9._-]/-}" 2>/dev/null; then
-    return 0
+  if [ -n "$once" ]; then
+    local begun=${name//[^A-Za-z0-9._-]/-}
+    begun=$AZIMUTH_STEPS/begun/${begun:0:150}
+    if ! mkdir -- "$begun" 2>/dev/null; then
+      [ -d "$begun" ] || outcome failed 0 "$name" 'it could not be noted that it was begun'
+      return 0
+    fi
   fi
   local thing
   for thing in $needs; do

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use hub::visible;
-use ports::store::{SessionFilter, Store};
+use ports::store::{Origin, SessionFilter, Store};
 use project::paths;
 use protocol::{Event, PromptBlock, SessionId};
 use providers::cost::format_cost;
@@ -27,7 +27,7 @@ pub(super) fn sessions(command: Sessions, log: Option<String>) -> Result<ExitCod
         Sessions::List { everywhere, json } => {
             let folders = if everywhere { Vec::new() } else { vec![paths::to_uri(&folder)] };
             let sessions = store
-                .list(&SessionFilter { folders, limit: 1000, ..SessionFilter::default() })
+                .list(&SessionFilter { folders, query: None, origin: Origin::Roots, limit: 1000 })
                 .map_err(Failure::new)?;
             for session in &sessions {
                 if json {

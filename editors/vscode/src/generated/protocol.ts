@@ -379,13 +379,13 @@ export interface Beginning {
   prompt: PromptBlock[];
 }
 
-/** The most that the turns of a session may use together. What is absent has no bound of its own. */
+/** The most that a session may use. What is absent has no bound of its own. */
 export interface Budget {
-  /** Requests with tool calls in one turn. */
+  /** Rounds in each of its turns; one at least is made. */
   rounds?: number;
-  /** Tokens, of all kinds that [`Usage`] counts. */
+  /** Tokens of all its turns together, of all kinds that are counted. */
   tokens?: number;
-  /** US dollars. Not held where the price of the model is unknown. */
+  /** US dollars for all its turns together. Has no effect if the price of the model is unknown. */
   cost?: number;
 }
 
@@ -679,7 +679,7 @@ export interface EventSessionStarted {
   /** True if the user created it with a command, so that it is kept even if it stays empty. Absent in logs of older versions. */
   askedFor?: boolean;
   /** The terms on which another session started it. */
-  parent?: Parent;
+  parent?: Terms;
 }
 
 /** The session has a new title. */
@@ -1727,16 +1727,6 @@ export interface ModelSelectResult {
   model: ModelInfo;
 }
 
-/** The terms on which a session started another one. */
-export interface Parent {
-  /** The session that started it. */
-  sessionId: SessionId;
-  /** The names of the only tools that it has. */
-  tools: string[];
-  /** The most that its turns may use. */
-  budget: Budget;
-}
-
 /** The subject of a question. */
 export type PermissionAbout =
   /** A tool call. */
@@ -2319,7 +2309,7 @@ export interface SessionCloseParams {
   sessionId: SessionId;
 }
 
-/** Parameters of `azimuth/session/delete`. A running turn is cancelled first. */
+/** Parameters of `azimuth/session/delete`. A running turn is cancelled first. The sessions that it started are deleted too, but for those that run. */
 export interface SessionDeleteParams {
   /** The session. */
   sessionId: SessionId;
@@ -2670,6 +2660,16 @@ export interface TerminalWriteParams {
   terminalId: TerminalId;
   /** The bytes, in base64. */
   data: string;
+}
+
+/** The terms on which a session started another one. */
+export interface Terms {
+  /** The session that started it. */
+  sessionId: SessionId;
+  /** The names of the only tools that it has. */
+  tools: string[];
+  /** The most that it may use. */
+  budget: Budget;
 }
 
 /** One call of a tool. It is the vendor's id if the vendor gives one. */

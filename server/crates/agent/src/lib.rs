@@ -24,3 +24,5 @@ pub mod workflow;
 
 mod uri;
 mod wait;
+
+pub use self::tags::quoted;

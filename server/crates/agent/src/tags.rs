@@ -9,7 +9,7 @@ pub(crate) const NOTE: &str = "azimuth_note";
 const OURS: [&str; 2] = [NOTE, "project_rules"];
 
 /// A text that is not ours, with our tags in it written so that they are none (`&lt;azimuth_note>`).
-pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
+pub fn quoted(text: &str) -> Cow<'_, str> {
     let mut quoted = String::new();
     let mut kept = 0;
     for (at, _) in text.match_indices('<') {

@@ -55,7 +55,7 @@ impl ToolSet {
         set
     }
 
-    /// Keeps only the tools of these names, also of those that come later.
+    /// Keeps only the tools with these names; those that are added later are filtered too.
     pub fn restrict(&self, names: impl IntoIterator<Item = String>) {
         let mut set = self.0.write().unwrap_or_else(PoisonError::into_inner);
         set.up_to_date = None;

@@ -289,7 +289,7 @@ impl Turn {
                 return StopReason::Cancelled.into();
             }
             if let Some(spent) = self.spent() {
-                return End { stop: StopReason::MaxTurnRequests, error: Some(spent) };
+                return End { stop: StopReason::Error, error: Some(spent) };
             }
             let mut response = match self.request().await {
                 Ok(response) => response,
@@ -530,15 +530,19 @@ impl Turn {
         format!("The answer is not whole: {why}. Say \"go on\" for the rest, or ask for less at once.")
     }
 
-    /// Says that no more may be used; none if more may be.
+    /// The reason to stop, if the budget is spent.
     fn spent(&self) -> Option<String> {
         let Limits { tokens, cost, .. } = self.gate.limits;
         let used = self.usage.total();
         if tokens.filter(|most| used >= *most).is_some() {
-            return Some(format!("the session's budget of tokens is spent; this turn used {used}"));
+            return Some(format!(
+                "the session's budget of tokens is spent; this turn used {used}. Whoever started it decides whether to start another one"
+            ));
         }
         let (_, cost) = cost.zip(self.cost).filter(|(most, cost)| cost >= most)?;
-        Some(format!("the session's budget of money is spent; this turn cost ${cost:.4}"))
+        Some(format!(
+            "the session's budget of money is spent; this turn cost ${cost:.4}. Whoever started it decides whether to start another one"
+        ))
     }
 
     fn stop_with_a_question(&mut self, text: String) -> End {

@@ -8,7 +8,7 @@ use ports::children::{ChildEnd, ChildError};
 use ports::store::{SessionFilter, Store, StoreError};
 use project::buffers::Buffers;
 use protocol::SessionId;
-use protocol::session::{Mode, Parent, SessionInfo, SessionNewResult};
+use protocol::session::{Mode, SessionInfo, SessionNewResult, Terms};
 use tokio::sync::{OnceCell, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -36,9 +36,9 @@ pub(super) enum Message {
     /// A session has nothing to do and nobody who follows it, after so many messages.
     Idle { session: SessionId, handled: u64 },
     /// Make a session.
-    NewSession(Caller, NewSession, For),
+    NewSession(Caller, NewSession, Requester),
     /// A session was made: start its task.
-    Created(SessionId, NewSession, Caller, For),
+    Created(SessionId, NewSession, Caller, Requester),
     /// Edits in every session of a project are accepted automatically from now on, or no longer.
     Always(Arc<str>, bool),
     /// The trust in some folder changed.
@@ -79,19 +79,19 @@ pub(super) struct NewSession {
     /// True if the user asked for it by a command: chat documents name it, so it is kept whatever comes of it.
     pub(super) is_asked_for: bool,
     /// The terms on which another session starts it.
-    pub(super) parent: Option<Parent>,
+    pub(super) parent: Option<Terms>,
 }
 
-/// Who a session is made for.
-pub(super) enum For {
+/// The client or session that asked for a new session.
+pub(super) enum Requester {
     /// A client, which is attached to it.
     Client(Reply<SessionNewResult>),
     /// Another session, which gives it its first prompt.
     Session(Box<FirstPrompt>),
 }
 
-impl For {
-    /// There is no session.
+impl Requester {
+    /// Answers that the session could not be made.
     pub(super) fn fail(self, error: Error) {
         match self {
             Self::Client(reply) => drop(reply.send(Err(error))),
@@ -100,7 +100,7 @@ impl For {
     }
 }
 
-/// Where a session tells the one that started it how its first turn ended.
+/// The sender by which a session reports the end of its first turn to the one that started it.
 pub(super) type Report = oneshot::Sender<Result<ChildEnd, ChildError>>;
 
 /// The first prompt of a session that another one starts.

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use lang::pool::{Servers, ServersConfig};
-use ports::store::{SessionFilter, StoreError};
+use ports::store::{Origin, SessionFilter, StoreError};
 use project::buffers::{BufferError, Snapshot};
 use project::paths;
 use project::text::PositionEncoding;
@@ -27,7 +27,7 @@ use tokio::time::{Instant, sleep_until};
 
 use self::begun::Begun;
 use super::feed::blocking;
-use super::post::{Caller, For, LAST_MODEL, Message, NewSession, Post, Shared};
+use super::post::{Caller, LAST_MODEL, Message, NewSession, Post, Requester, Shared};
 use super::request::Handlers;
 use super::session;
 use super::trust::{Book, Word, Workspace};
@@ -168,10 +168,10 @@ impl Router {
             (Message::Disconnected, Some(id)) => self.disconnected(id),
             (Message::Input(input), Some(id)) => self.input(id, input),
             (Message::Idle { session, handled }, _) => self.idle(&session, handled),
-            (Message::NewSession(caller, new, whom), _) => {
-                drop(tokio::spawn(create(self.shared.clone(), caller, new, whom)))
+            (Message::NewSession(caller, new, requester), _) => {
+                drop(tokio::spawn(create(self.shared.clone(), caller, new, requester)))
             }
-            (Message::Created(session, new, caller, whom), _) => self.created(session, new, caller, whom),
+            (Message::Created(session, new, caller, requester), _) => self.created(session, new, caller, requester),
             (Message::Always(project, on), _) => {
                 self.tell_all(|| session::Message::Always(Arc::clone(&project), on));
             }
@@ -360,7 +360,7 @@ impl Router {
                 Ok(folders) if !folders.is_empty() => {
                     let mode = params.mode.unwrap_or_default();
                     let new = NewSession { folders, model: params.model, mode, is_asked_for: false, parent: None };
-                    return create(shared, caller, new, For::Client(reply)).await;
+                    return create(shared, caller, new, Requester::Client(reply)).await;
                 }
                 Ok(_) => {
                     let text = "there is no folder to work in: open a folder in the editor, or name one in `folders`";
@@ -432,28 +432,31 @@ impl Router {
         });
     }
 
-    fn created(&mut self, session: SessionId, new: NewSession, caller: Caller, whom: For) {
+    fn created(&mut self, session: SessionId, new: NewSession, caller: Caller, requester: Requester) {
         if self.ending {
-            return whom.fail(ending());
+            return requester.fail(ending());
         }
         let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
         let task = session::start(shared, config, session.clone(), Some(new), caller.clone());
         let mut open = Open { task, sent: 0 };
-        open.send(match whom {
-            For::Client(reply) => session::Message::Attach(caller, reply),
-            For::Session(first) => session::Message::Begin(caller, first),
+        open.send(match requester {
+            Requester::Client(reply) => session::Message::Attach(caller, reply),
+            Requester::Session(first) => session::Message::Begin(caller, first),
         });
         self.sessions.insert(session, open);
     }
 
     fn session_list(&mut self, id: ClientId, params: SessionListParams, reply: Reply<SessionListResult>) {
-        let folders = match (params.everywhere, params.folder, self.clients.get(&id)) {
+        let origin = params.parent.map_or(Origin::Roots, Origin::Of);
+        // Those of a session are in its folders.
+        let everywhere = params.everywhere || origin != Origin::Roots;
+        let folders = match (everywhere, params.folder, self.clients.get(&id)) {
             (true, _, _) | (false, None, None) => Vec::new(),
             (false, Some(folder), _) => vec![folder],
             (false, None, Some(client)) => client.folders.iter().map(|folder| paths::to_uri(folder)).collect(),
         };
         let limit = params.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(LIST).clamp(1, 1000);
-        let filter = SessionFilter { folders, query: params.query, parent: params.parent, limit };
+        let filter = SessionFilter { folders, query: params.query, origin, limit };
         let shared = self.shared.clone();
         tokio::spawn(async move {
             let sessions = shared.list(filter).await;
@@ -467,18 +470,19 @@ fn ending() -> Error {
 }
 
 /// Makes a session in the store, under an id that is free, and comes back with it as [`Message::Created`].
-async fn create(shared: Shared, caller: Caller, new: NewSession, whom: For) {
+async fn create(shared: Shared, caller: Caller, new: NewSession, requester: Requester) {
     if let Some(name) = &new.model
         && let Err(error) = session::resolve_model(&shared, name).await
     {
-        return whom.fail(error);
+        return requester.fail(error);
     }
     let folders: Vec<_> = new.folders.iter().map(|folder| paths::to_uri(folder)).collect();
+    let parent = new.parent.as_ref().map(|parent| parent.session_id.clone());
     let store = Arc::clone(&shared.parts.store);
     let made = blocking(move || {
         loop {
             let session = SessionId::new(random_id());
-            match store.create(&session, &folders) {
+            match store.create(&session, &folders, parent.as_ref()) {
                 Ok(()) => return Ok(session),
                 Err(StoreError::Exists(_)) => {}
                 Err(error) => return Err(error),
@@ -487,10 +491,10 @@ async fn create(shared: Shared, caller: Caller, new: NewSession, whom: For) {
     });
     match (made.await, shared.router.upgrade()) {
         (Ok(session), Some(router)) => {
-            let message = Message::Created(session, new, caller, whom);
+            let message = Message::Created(session, new, caller, requester);
             let _ = router.send(Post { client: None, message });
         }
-        (Err(error), _) => whom.fail(error.into()),
+        (Err(error), _) => requester.fail(error.into()),
         (Ok(_), None) => {}
     }
 }

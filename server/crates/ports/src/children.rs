@@ -15,8 +15,11 @@ use tokio_util::sync::CancellationToken;
 pub trait StartChild: Send + Sync {
     /// Starts a session in the same folders, and waits until its first turn has ended. It is kept, as any session is.
     ///
-    /// Its questions wait for whoever opens it. If the future is dropped the session goes on; [`Child::cancel`] ends
-    /// its turn.
+    /// Its questions count as rejected, unless somebody has opened it. Its turn is cancelled if the future is dropped,
+    /// or by [`Child::cancel`].
+    ///
+    /// A turn that is gone on with makes its interrupted calls again if their tool only reads; so a tool that starts
+    /// sessions is of `Access::Read` only if these only read.
     ///
     /// # Errors
     /// See [`ChildError`].
@@ -40,7 +43,7 @@ impl Children {
     pub async fn start(&self, child: Child) -> Result<ChildEnd, ChildError> {
         match &self.0 {
             Some(start) => start.start(child).await,
-            None => Err(ChildError::Gone),
+            None => Err(ChildError::Nowhere),
         }
     }
 }
@@ -85,7 +88,7 @@ pub struct ChildEnd {
     pub cost: Option<f64>,
 }
 
-/// Why there is no such session, or no end of its turn.
+/// The reason that a session could not be started, or the end of its turn not told.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChildError {
     /// A session that another one started starts none, so that they cannot multiply.
@@ -94,18 +97,24 @@ pub enum ChildError {
     /// A tool that the parent does not have.
     #[error("this session has no tool `{0}`")]
     NoSuchTool(String),
-    /// A mode that may do more than the parent's.
-    #[error("mode `{}` may do more than this session's mode, `{}`", .asked.name(), .own.name())]
+    /// There is nothing to do.
+    #[error("the prompt is empty; say what to do")]
+    NoPrompt,
+    /// A mode that may do more than the parent can hand on.
+    #[error("mode `{}` may do more than `{}`, the most that this session can hand on", .asked.name(), .most.name())]
     Mode {
         /// The mode that was asked for.
         asked: Mode,
-        /// The parent's.
-        own: Mode,
+        /// The mode that it may have at most.
+        most: Mode,
     },
+    /// Nothing here can start sessions.
+    #[error("no session can be started from here")]
+    Nowhere,
     /// It could not be made.
     #[error("{0}")]
     Failed(String),
-    /// It went away before its turn ended: it was deleted, or the process ends.
+    /// Neither the start nor the end of it was heard of, as where the process ends.
     #[error("the session went away before its turn ended")]
     Gone,
 }

@@ -10,11 +10,11 @@ use serde_json::value::RawValue;
 
 /// The port to what outlives the process. One value serves all threads.
 pub trait Store: Send + Sync {
-    /// Makes a session. Its first events are appended by the caller.
+    /// Makes a session, which another one may have started. Its first events are appended by the caller.
     ///
     /// # Errors
     /// An id that is taken ([`StoreError::Exists`]), or a failure of the store.
-    fn create(&self, session: &SessionId, folders: &[String]) -> Result<(), StoreError>;
+    fn create(&self, session: &SessionId, folders: &[String], parent: Option<&SessionId>) -> Result<(), StoreError>;
 
     /// Takes the session for this process. While the lock lives no other process can append.
     ///
@@ -61,7 +61,7 @@ pub trait Store: Send + Sync {
     /// A failure of the store.
     fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionInfo>, StoreError>;
 
-    /// Deletes a session and what belongs only to it.
+    /// Deletes a session and what belongs only to it, with the sessions that it started, but for those that run.
     ///
     /// # Errors
     /// [`StoreError::NotFound`], or a failure of the store.
@@ -133,10 +133,22 @@ pub struct SessionFilter {
     pub folders: Vec<String>,
     /// Only those with this text in their title, whatever its case.
     pub query: Option<String>,
-    /// Only those that this session started; without it, those that none did.
-    pub parent: Option<SessionId>,
+    /// Only those that were started so.
+    pub origin: Origin,
     /// At most this many.
     pub limit: usize,
+}
+
+/// The starts of sessions that a list is of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// All.
+    #[default]
+    Any,
+    /// No session started them, or the one that did is gone.
+    Roots,
+    /// This session started them.
+    Of(SessionId),
 }
 
 /// An error of the store.

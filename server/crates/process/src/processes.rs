@@ -137,7 +137,7 @@ pub fn signal(processes: &[Process], signal: Signal) {
 pub fn kill(leader: Pid, mark: &str, which: Which) {
     // A process that is ending loses its environment and its session before it has ended, and is found by neither then.
     let mut ending: HashSet<Process> = HashSet::new();
-    // A process can fork between being found and being killed; its child is found in the next round.
+    // A process can fork between being found and being killed; its child is found in the next pass.
     for _ in 0..200 {
         let left = of_terminal(leader, mark, which);
         signal(&left, Signal::KILL);

@@ -98,13 +98,13 @@ mod linux {
     /// How long processes are killed before those that cannot be, such as another user's, are left alone.
     const PATIENCE: Duration = Duration::from_secs(10);
 
-    /// After so many rounds of killing what is seen, the children are killed by their numbers too.
+    /// After so many passes of killing what is seen, the children are killed by their numbers too.
     const BLIND: u32 = 100;
 
-    /// So often new processes are stopped before all are killed. Those that fork faster are killed in the next round.
+    /// So often new processes are stopped before all are killed. Those that fork faster are killed in the next pass.
     const STOPS: usize = 50;
 
-    /// One new process among at least so many that are stopped is left to the next round as well.
+    /// One new process among at least so many that are stopped is left to the next pass as well.
     const FEW: usize = 8;
 
     pub(super) fn main() -> Option<ExitCode> {
@@ -226,7 +226,7 @@ mod linux {
     fn kill_descendants(children: &Children, is_sandboxed: bool) -> Sight {
         let until = Instant::now() + PATIENCE;
         let mut sight = Sight::Clear;
-        for round in 1_u32.. {
+        for pass in 1_u32.. {
             loop {
                 match wait(WaitOptions::NOHANG) {
                     Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
@@ -253,7 +253,7 @@ mod linux {
                 }
             }
             // Some live that cannot be seen, or do not end. The children's children become ours with their end.
-            if (stopped.is_empty() && round > 1) || round % BLIND == 0 {
+            if (stopped.is_empty() && pass > 1) || pass % BLIND == 0 {
                 children.kill();
             }
             stopped.into_iter().for_each(|process| send(process, Signal::KILL));

@@ -8,7 +8,7 @@ use crate::checkpoint::{ChangedFile, Direction, FileImage, RestoredFile};
 use crate::content::{Location, PlanEntry, SideRole, ToolKind, Usage};
 use crate::permission::{PermissionOutcome, PermissionRequest};
 use crate::review::{AutoScope, Decision, Proposal};
-use crate::session::{Mode, Parent};
+use crate::session::{Mode, Terms};
 use crate::terminal::{TerminalInfo, Typist};
 use crate::turn::StopReason;
 use crate::{
@@ -58,7 +58,7 @@ pub enum Event {
         begins_with: u32,
         /// The terms on which another session started it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        parent: Option<Parent>,
+        parent: Option<Terms>,
     },
     /// The session has a new title.
     TitleChanged {

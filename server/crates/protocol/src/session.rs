@@ -40,26 +40,26 @@ pub struct SessionInfo {
 /// The terms on which a session started another one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Parent {
+pub struct Terms {
     /// The session that started it.
     pub session_id: SessionId,
     /// The names of the only tools that it has.
     pub tools: Vec<String>,
-    /// The most that its turns may use.
+    /// The most that it may use.
     pub budget: Budget,
 }
 
-/// The most that the turns of a session may use together. What is absent has no bound of its own.
+/// The most that a session may use. What is absent has no bound of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Budget {
-    /// Requests with tool calls in one turn.
+    /// Rounds in each of its turns; one at least is made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u32>,
-    /// Tokens, of all kinds that [`Usage`] counts.
+    /// Tokens of all its turns together, of all kinds that are counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// US dollars. Not held where the price of the model is unknown.
+    /// US dollars for all its turns together. Has no effect if the price of the model is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
 }
@@ -176,7 +176,8 @@ pub struct SessionModeParams {
     pub confirmed: bool,
 }
 
-/// Parameters of `azimuth/session/delete`. A running turn is cancelled first.
+/// Parameters of `azimuth/session/delete`. A running turn is cancelled first. The sessions that it started are deleted
+/// too, but for those that run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SessionDeleteParams {

@@ -1,6 +1,6 @@
 //! The log in SQL: sessions and their events, and the summary of a session as a fold of them.
 
-use ports::store::{SessionFilter, StoreError};
+use ports::store::{Origin, SessionFilter, StoreError};
 use protocol::checkpoint::FileImage;
 use protocol::event::SeenOccasion;
 use protocol::session::{Mode, SessionInfo};
@@ -100,6 +100,12 @@ pub(crate) fn select(which: &str) -> String {
     format!("SELECT {COLUMNS} FROM sessions {which}")
 }
 
+/// The same for a database that is not in our format, of which this says how many steps it has taken.
+pub(crate) fn select_from_earlier(steps: i64, which: &str) -> String {
+    let columns = if steps < 4 { COLUMNS.replace("parent", "NULL") } else { COLUMNS.to_owned() };
+    format!("SELECT {columns} FROM sessions {which}")
+}
+
 /// One session. [`StoreError::NotFound`] if there is none.
 pub(crate) fn info(connection: &Connection, session: &SessionId) -> Result<SessionInfo, Error> {
     let sql = select("WHERE id = ?1");
@@ -112,13 +118,17 @@ pub(crate) fn list(connection: &Connection, filter: &SessionFilter) -> Result<Ve
     // Titles are compared here and not in SQL, since SQLite knows the case of ASCII letters only.
     let query = filter.query.as_ref().map(|query| query.to_lowercase());
     let passes = |info: &SessionInfo| {
-        info.parent == filter.parent
-            && (filter.folders.is_empty() || info.folders.iter().any(|folder| filter.folders.contains(folder)))
+        (filter.folders.is_empty() || info.folders.iter().any(|folder| filter.folders.contains(folder)))
             && query.as_ref().is_none_or(|query| info.title.to_lowercase().contains(query))
     };
-    let sql = select("ORDER BY updated_at DESC, used DESC, id");
+    let (which, parent) = match &filter.origin {
+        Origin::Any => ("?1 IS NULL", None),
+        Origin::Roots => ("?1 IS NULL AND (parent IS NULL OR parent NOT IN (SELECT id FROM sessions))", None),
+        Origin::Of(parent) => ("parent = ?1", Some(parent.as_str())),
+    };
+    let sql = select(&format!("WHERE {which} ORDER BY updated_at DESC, used DESC, id"));
     let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query([])?;
+    let mut rows = statement.query([parent])?;
     let mut found = Vec::new();
     while found.len() < filter.limit
         && let Some(row) = rows.next()?

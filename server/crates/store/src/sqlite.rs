@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use ports::store::{SessionFilter, SessionLock, Store, StoreError};
+use ports::store::{Origin, SessionFilter, SessionLock, Store, StoreError};
 use protocol::session::SessionInfo;
 use protocol::{Event, SequencedEvent, SessionId};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
@@ -156,12 +156,21 @@ impl SqliteStore {
         self.info(session)?;
         Ok(Some(self.held.lock(&self.layout, session)?))
     }
+
+    /// Deletes a session with its folder. Its blobs stay until they are collected.
+    fn delete_alone(&self, session: &SessionId) -> Result<(), StoreError> {
+        let _lock = self.keep_others_off(session)?;
+        self.write(Synchronous::Normal, |connection| sessions::delete(connection, session))?;
+        files::remove_folder_if_there(&self.layout.session(session)?)?;
+        files::remove_if_there(&self.layout.lock(session)?)?;
+        Ok(())
+    }
 }
 
 impl Store for SqliteStore {
-    fn create(&self, session: &SessionId, folders: &[String]) -> Result<(), StoreError> {
+    fn create(&self, session: &SessionId, folders: &[String], parent: Option<&SessionId>) -> Result<(), StoreError> {
         layout::valid(session)?;
-        let info = sessions::blank(session, folders, clock::now());
+        let info = SessionInfo { parent: parent.cloned(), ..sessions::blank(session, folders, clock::now()) };
         self.write(Synchronous::Normal, |connection| sessions::insert(connection, &info))
     }
 
@@ -218,17 +227,15 @@ impl Store for SqliteStore {
     /// [`StoreError::Locked`] if another process has the session. Blobs go with it once no other session refers to them
     /// and nobody has put them again for an hour; see [`SqliteStore::collect_garbage`].
     fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
-        let _lock = self.keep_others_off(session)?;
-        let started = SessionFilter { parent: Some(session.clone()), limit: usize::MAX, ..SessionFilter::default() };
+        self.delete_alone(session)?;
+        let started =
+            SessionFilter { origin: Origin::Of(session.clone()), limit: usize::MAX, ..SessionFilter::default() };
         for child in self.list(&started)?.into_iter().filter(|child| !self.held.contains(&child.session_id)) {
-            match self.delete(&child.session_id) {
+            match self.delete_alone(&child.session_id) {
                 Ok(()) | Err(StoreError::Locked { .. } | StoreError::NotFound { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
-        self.write(Synchronous::Normal, |connection| sessions::delete(connection, session))?;
-        files::remove_folder_if_there(&self.layout.session(session)?)?;
-        files::remove_if_there(&self.layout.lock(session)?)?;
         self.collect_garbage()?;
         Ok(())
     }

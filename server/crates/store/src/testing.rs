@@ -20,7 +20,7 @@ pub(crate) fn store() -> (TempDir, SqliteStore) {
 pub(crate) fn session(store: &SqliteStore, id: &str) -> SessionId {
     let session = SessionId::from(id);
     let folders = vec!["file:///project".to_owned()];
-    store.create(&session, &folders).unwrap();
+    store.create(&session, &folders, None).unwrap();
     store
         .append(
             &session,

@@ -55,11 +55,11 @@
 ---@field title string A title for the user, such as `Explain main.rs`.
 ---@field prompt azimuth.PromptBlock[] The prompt. It can be sent as it is.
 
----The most that the turns of a session may use together. What is absent has no bound of its own.
+---The most that a session may use. What is absent has no bound of its own.
 ---@class azimuth.Budget
----@field rounds? integer Requests with tool calls in one turn.
----@field tokens? integer Tokens, of all kinds that [`Usage`] counts.
----@field cost? number US dollars. Not held where the price of the model is unknown.
+---@field rounds? integer Rounds in each of its turns; one at least is made.
+---@field tokens? integer Tokens of all its turns together, of all kinds that are counted.
+---@field cost? number US dollars for all its turns together. Has no effect if the price of the model is unknown.
 
 ---The certainty that a command waits for input.
 ---@alias azimuth.Certainty
@@ -213,7 +213,7 @@
 ---@field folders string[] Its folders, as URIs.
 ---@field beginsWith integer The number of the following changes of model and mode that only say what the session starts with.
 ---@field askedFor? boolean True if the user created it with a command, so that it is kept even if it stays empty. Absent in logs of older versions.
----@field parent? azimuth.Parent The terms on which another session started it.
+---@field parent? azimuth.Terms The terms on which another session started it.
 
 ---The session has a new title.
 ---@class azimuth.Event.TitleChanged
@@ -936,12 +936,6 @@
 ---@class azimuth.ModelSelectResult
 ---@field model azimuth.ModelInfo The selected model.
 
----The terms on which a session started another one.
----@class azimuth.Parent
----@field sessionId azimuth.SessionId The session that started it.
----@field tools string[] The names of the only tools that it has.
----@field budget azimuth.Budget The most that its turns may use.
-
 ---The subject of a question.
 ---@alias azimuth.PermissionAbout
 ---| "tool_call" # A tool call.
@@ -1317,7 +1311,7 @@
 ---@class azimuth.SessionCloseParams
 ---@field sessionId azimuth.SessionId The session.
 
----Parameters of `azimuth/session/delete`. A running turn is cancelled first.
+---Parameters of `azimuth/session/delete`. A running turn is cancelled first. The sessions that it started are deleted too, but for those that run.
 ---@class azimuth.SessionDeleteParams
 ---@field sessionId azimuth.SessionId The session.
 
@@ -1531,6 +1525,12 @@
 ---@field sessionId azimuth.SessionId The session.
 ---@field terminalId azimuth.TerminalId The terminal.
 ---@field data string The bytes, in base64.
+
+---The terms on which a session started another one.
+---@class azimuth.Terms
+---@field sessionId azimuth.SessionId The session that started it.
+---@field tools string[] The names of the only tools that it has.
+---@field budget azimuth.Budget The most that it may use.
 
 ---One call of a tool. It is the vendor's id if the vendor gives one.
 ---@alias azimuth.ToolCallId string

@@ -7,7 +7,7 @@
 mod applying;
 mod carry;
 mod formatting;
-mod rounds;
+mod landings;
 mod routes;
 mod saving;
 mod settling;
@@ -34,8 +34,8 @@ use self::applying::Applying;
 use self::carry::Carried;
 pub(super) use self::carry::{Carrier, Change, Exactly, base, image, keep, kept_file};
 use self::formatting::{Answered, Formatting};
-use self::rounds::Rounds;
-pub(super) use self::rounds::{Landing, Landings};
+use self::landings::Listing;
+pub(super) use self::landings::{Landing, Landings};
 use self::routes::Applied;
 pub(super) use self::routes::register;
 use self::saving::{NotSaved, Ours};
@@ -107,7 +107,7 @@ pub(super) struct Edits {
     /// The failures to save of which the user was last told.
     not_saved: Vec<String>,
     /// The changes by others, apart from the review.
-    rounds: Rounds,
+    listing: Listing,
     /// The effects of a turn's edits on the problems of their files.
     problems: Problems,
 }
@@ -131,7 +131,7 @@ impl Edits {
             formatting: Formatting::default(),
             ours: Ours::default(),
             not_saved: Vec::new(),
-            rounds: Rounds::default(),
+            listing: Listing::default(),
             problems,
         }
     }

@@ -14,7 +14,7 @@ use super::terminals::Spools;
 use super::{Caller, Message, NewSession, load};
 use crate::config::Config;
 use crate::feed::Feed;
-use crate::post::{self, For, Shared};
+use crate::post::{self, Requester, Shared};
 use crate::{ClientId, Error};
 
 /// The time that a session's holder may be out of reach before who wants the session is refused.
@@ -122,7 +122,7 @@ async fn refuse(open: Open, error: &Error) {
         match message {
             Message::Request(_, request) => request.fail(error.clone()),
             Message::Attach(_, reply) => drop(reply.send(Err(error.clone()))),
-            Message::Begin(_, first) => For::Session(first).fail(error.clone()),
+            Message::Begin(_, first) => Requester::Session(first).fail(error.clone()),
             Message::Shutdown(done) => drop(done.send(())),
             Message::Gone(_)
             | Message::TextChanged(..)

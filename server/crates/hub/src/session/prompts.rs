@@ -58,7 +58,7 @@ pub(super) enum Message {
     CommandEnded(UserEnd),
     /// A model was asked for a title, or could not be.
     Titled(Option<Titled>),
-    /// Whoever started the session needs the end of its first turn no more.
+    /// The session that started this one no longer waits: its first turn is to be cancelled.
     GivenUp,
 }
 
@@ -218,7 +218,7 @@ impl Prompts {
         }
     }
 
-    /// The turn that is about to be is to tell its end there.
+    /// Has the turn that is about to be report its end to this sender.
     fn reports_to(&mut self, report: Report) {
         if let Some(turn) = &mut self.turn {
             turn.report = Some(report);

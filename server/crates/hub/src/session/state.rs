@@ -14,7 +14,7 @@ use protocol::event::{ApplyOutcome, SeenOccasion, Severity};
 use protocol::mode::{Edits, Mode};
 use protocol::permission::{PermissionAbout, PermissionOutcome, PermissionRequest};
 use protocol::review::{AutoScope, Decision, HunkState, Proposal};
-use protocol::session::{Parent, SessionInfo};
+use protocol::session::{SessionInfo, Terms};
 use protocol::turn::StopReason;
 use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, ToolCallId, TurnId};
 
@@ -34,7 +34,7 @@ pub(super) struct State {
     pub(super) title: String,
     pub(super) folders: Vec<String>,
     /// The terms on which another session started it.
-    pub(super) parent: Option<Parent>,
+    pub(super) parent: Option<Terms>,
     pub(super) model: Option<String>,
     pub(super) mode: Mode,
     /// The automatic acceptance of edits: whether it is on, and for how long.

@@ -109,9 +109,12 @@ fn readable_event(row: &Row<'_>, expected: u64) -> Option<(u64, String)> {
 /// The sessions that are spoken of: by their own rows, or, where those are lost, by their events.
 fn known_sessions(old: &Connection) -> BTreeMap<SessionId, Option<SessionInfo>> {
     let mut known = BTreeMap::new();
+    let steps = schema::version(old).unwrap_or_else(|_| schema::known());
     // From both ends, as damage in the middle of a table hides what lies behind it.
     for order in ["ASC", "DESC"] {
-        for info in readable(old, &sessions::select(&format!("ORDER BY id {order}")), sessions::read_info) {
+        for info in
+            readable(old, &sessions::select_from_earlier(steps, &format!("ORDER BY id {order}")), sessions::read_info)
+        {
             known.insert(info.session_id.clone(), Some(info));
         }
     }

@@ -81,7 +81,7 @@ fn processes_append_to_their_own_sessions_at_once() {
     const EVENTS: u64 = 100;
     if let Some((store, job)) = job() {
         let id = SessionId::new(job);
-        store.create(&id, &[]).unwrap();
+        store.create(&id, &[], None).unwrap();
         let _lock = store.lock(&id).unwrap();
         for n in 1..=EVENTS {
             let event = delta(format!("{id} {n}"));

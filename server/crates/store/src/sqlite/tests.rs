@@ -3,8 +3,8 @@
 use std::fs::{self, File};
 use std::time::SystemTime;
 
-use ports::store::{SessionFilter, Store, StoreError};
-use protocol::session::{Budget, Parent};
+use ports::store::{Origin, SessionFilter, Store, StoreError};
+use protocol::session::{Budget, Terms};
 use protocol::{Event, SessionId};
 
 use crate::SqliteStore;
@@ -49,7 +49,7 @@ fn a_session_that_is_not_there_is_said_to_be_missing() {
 fn an_id_is_taken_once() {
     let (_folder, store) = store();
     let id = session(&store, "one");
-    assert_eq!(store.create(&id, &[]), Err(StoreError::Exists("one".into())));
+    assert_eq!(store.create(&id, &[], None), Err(StoreError::Exists("one".into())));
     assert_eq!(store.info(&id).unwrap().folders, ["file:///project"]);
 }
 
@@ -57,7 +57,7 @@ fn an_id_is_taken_once() {
 fn an_id_that_is_a_path_makes_no_session() {
     let (folder, store) = store();
     for id in ["../../evil", "a/b", "", "."] {
-        assert!(matches!(store.create(&SessionId::from(id), &[]), Err(StoreError::Failed(_))), "{id:?}");
+        assert!(matches!(store.create(&SessionId::from(id), &[], None), Err(StoreError::Failed(_))), "{id:?}");
     }
     assert!(ids(&store).is_empty());
     assert!(!folder.path().join("sessions").exists());
@@ -68,7 +68,7 @@ fn sessions_are_listed_with_the_last_used_first() {
     let (_folder, store) = store();
     for (id, at) in [("old", 10), ("newest", 30), ("newer", 20)] {
         let id = SessionId::from(id);
-        store.create(&id, &[]).unwrap();
+        store.create(&id, &[], None).unwrap();
         let far = crate::clock::now() + at;
         store.append(&id, vec![(far, crate::testing::delta("a"))], false).unwrap();
     }
@@ -87,7 +87,7 @@ fn of_sessions_used_in_the_same_millisecond_the_last_used_is_listed_first() {
     let at = crate::clock::now() + 1000;
     let mut expected: Vec<_> = (0..20).map(|n| SessionId::new(format!("s{}", n * 7 % 20))).collect();
     for id in &expected {
-        store.create(id, &[]).unwrap();
+        store.create(id, &[], None).unwrap();
         store.append(id, vec![(at, crate::testing::delta("a"))], false).unwrap();
     }
     store.append(&expected[3], vec![(at, crate::testing::delta("b"))], false).unwrap();
@@ -108,12 +108,12 @@ fn sessions_are_found_by_folder_and_by_title_whatever_its_case() {
     let (_folder, store) = store();
     for (id, folder, title) in [("a", "file:///a", "Größe ändern"), ("b", "file:///b", "Größe messen")] {
         let id = SessionId::from(id);
-        store.create(&id, &["file:///x".into(), folder.into()]).unwrap();
+        store.create(&id, &["file:///x".into(), folder.into()], None).unwrap();
         store.append(&id, vec![(1, Event::TitleChanged { title: title.into() })], false).unwrap();
     }
     let found = |folders: &[&str], query: Option<&str>| {
         let folders = folders.iter().map(|&folder| folder.to_owned()).collect();
-        let filter = SessionFilter { folders, query: query.map(str::to_owned), parent: None, limit: 10 };
+        let filter = SessionFilter { folders, query: query.map(str::to_owned), origin: Origin::Any, limit: 10 };
         let mut ids: Vec<_> =
             store.list(&filter).unwrap().into_iter().map(|info| info.session_id.to_string()).collect();
         ids.sort();
@@ -131,34 +131,39 @@ fn sessions_are_found_by_folder_and_by_title_whatever_its_case() {
 #[test]
 fn sessions_that_a_session_started_are_listed_for_it_alone_and_go_with_it() {
     let (folder, store) = store();
-    let started = |parent: Option<&str>| Event::SessionStarted {
-        folders: vec!["file:///a".into()],
-        asked_for: None,
-        begins_with: 0,
-        parent: parent.map(|id| Parent { session_id: id.into(), tools: Vec::new(), budget: Budget::default() }),
-    };
     for (id, parent) in [("a", None), ("b", None), ("of-a", Some("a")), ("of-a-too", Some("a")), ("of-b", Some("b"))] {
-        store.create(&id.into(), &[]).unwrap();
-        store.append(&id.into(), vec![(1, started(parent))], false).unwrap();
+        let (id, parent) = (SessionId::from(id), parent.map(SessionId::from));
+        store.create(&id, &[], parent.as_ref()).unwrap();
+        // A fold of its log says the same.
+        let terms = |session_id| Terms { session_id, tools: Vec::new(), budget: Budget::default() };
+        let (folders, parent) = (vec!["file:///a".into()], parent.map(terms));
+        let started = Event::SessionStarted { folders, asked_for: None, begins_with: 0, parent };
+        store.append(&id, vec![(1, started)], false).unwrap();
     }
-    let list = |store: &SqliteStore, parent: Option<&str>| {
-        let filter = SessionFilter { parent: parent.map(Into::into), limit: 9, ..SessionFilter::default() };
-        let found = store.list(&filter).unwrap();
+    let list = |store: &SqliteStore, origin: Origin| {
+        let found = store.list(&SessionFilter { origin, limit: 9, ..SessionFilter::default() }).unwrap();
         let mut ids: Vec<_> = found.iter().map(|info| info.session_id.to_string()).collect();
         ids.sort();
         ids
     };
+    let of = |parent: &str| Origin::Of(parent.into());
     drop(store);
     let store = SqliteStore::open(folder.path()).unwrap();
-    assert_eq!(list(&store, None), ["a", "b"]);
-    assert_eq!(list(&store, Some("a")), ["of-a", "of-a-too"]);
+    assert_eq!(list(&store, Origin::Roots), ["a", "b"]);
+    assert_eq!(list(&store, of("a")), ["of-a", "of-a-too"]);
+    assert_eq!(list(&store, Origin::Any).len(), 5);
     assert_eq!(store.info(&"of-b".into()).unwrap().parent, Some("b".into()));
 
     let held = store.lock(&"of-a-too".into()).unwrap();
     store.delete(&"a".into()).unwrap();
-    assert_eq!(list(&store, Some("a")), ["of-a-too"], "one that runs is not taken away from who runs it");
+    let left = ["b", "of-a-too"];
+    assert_eq!(
+        list(&store, Origin::Roots),
+        left,
+        "one that runs stays, and is found, as the one that started it is gone"
+    );
     drop(held);
-    assert_eq!(list(&store, Some("b")), ["of-b"]);
+    assert_eq!(list(&store, of("b")), ["of-b"]);
 }
 
 #[test]
@@ -280,7 +285,7 @@ fn a_deleted_session_takes_with_it_what_is_its_own() {
     assert_eq!(store.blob(&shared).unwrap(), b"shd");
     assert_eq!(store.blob(&fresh).unwrap(), b"new", "whoever put it just now may be about to speak of it");
     // The id is free again, and its log begins anew.
-    store.create(&gone, &[]).unwrap();
+    store.create(&gone, &[], None).unwrap();
     assert_eq!(store.events(&gone, 0, 10).unwrap(), []);
 }
 

@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 
 use super::carry::{Carried, Carrier, Change, NewPlace, base};
 use super::formatting::{Answered, Put};
-use super::rounds::Landings;
+use super::landings::Landings;
 use super::saving::{NotSavedReason, Saver, unsaved};
 use super::settling::Settling;
 use super::{Context, Decided, Edits, Message};

@@ -34,6 +34,10 @@ impl Session {
     /// Takes what comes back for the gate.
     pub(in crate::session) fn gate_message(&mut self, message: Message) {
         match message {
+            // Nobody sees the questions of a session that another one started, unless somebody has opened it.
+            Message::Ask(_, _, asker) if self.state.parent.is_some() && self.clients.followers().next().is_none() => {
+                let _ = asker.send(Answer::Nobody);
+            }
             Message::Ask(turn, request, asker) => self.ask(turn, request, asker),
             Message::Grant(rule, scope, done) => {
                 self.gate.grant(rule, scope, done, &self.config, self.state.mode);

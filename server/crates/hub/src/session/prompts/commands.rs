@@ -11,7 +11,7 @@ use agent::commands::{Command, Invocation, Words};
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use ports::model::Model;
-use ports::store::SessionFilter;
+use ports::store::{Origin, SessionFilter};
 use project::paths;
 use protocol::checkpoint::{
     CheckpointFile, CheckpointListParams, CheckpointPreviewParams, CheckpointRestoreParams, CheckpointState,
@@ -27,7 +27,7 @@ use tokio::sync::oneshot;
 
 use super::preparation::{Preparation, post_as};
 use crate::feed::blocking;
-use crate::post::{For, Message};
+use crate::post::{Message, Requester};
 use crate::session::gate::{self, BYPASS};
 use crate::session::{NewSession, resolve_model};
 use crate::{Error, Request, feed};
@@ -317,7 +317,7 @@ async fn new_session(preparation: &Preparation) -> Result<SessionId, Error> {
         parent: None,
     };
     let (reply, made) = oneshot::channel();
-    preparation.shared.post(None, Message::NewSession(preparation.caller.clone(), new, For::Client(reply)));
+    preparation.shared.post(None, Message::NewSession(preparation.caller.clone(), new, Requester::Client(reply)));
     match made.await {
         Ok(result) => result.map(|result| result.session.session_id),
         Err(_) => Err(Error::new(protocol::ErrorCode::InternalError, "Azimuth is ending")),
@@ -420,7 +420,8 @@ async fn models(preparation: &Preparation) -> String {
 }
 
 async fn conversations(preparation: &Preparation) -> Result<String, String> {
-    let filter = SessionFilter { folders: preparation.info.folders.clone(), limit: LIST, ..SessionFilter::default() };
+    let filter =
+        SessionFilter { folders: preparation.info.folders.clone(), query: None, origin: Origin::Roots, limit: LIST };
     let sessions = preparation.shared.list(filter).await.map_err(|error| error.to_string())?;
     let mut text = String::new();
     for session in &sessions {

@@ -144,6 +144,10 @@ struct Starts(mpsc::UnboundedSender<Own>);
 #[async_trait]
 impl StartChild for Starts {
     async fn start(&self, child: Child) -> Result<ChildEnd, ChildError> {
+        // Whoever waits no more ends it.
+        let cancel = child.cancel.child_token();
+        let _given_up = cancel.clone().drop_guard();
+        let child = Child { cancel, ..child };
         let (ended, end) = oneshot::channel();
         self.0.send(Own::Child(Box::new(child), ended)).map_err(|_| ChildError::Gone)?;
         end.await.unwrap_or(Err(ChildError::Gone))

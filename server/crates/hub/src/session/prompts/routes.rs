@@ -191,7 +191,7 @@ impl Session {
         if let Some(turn) = &self.state.open_turn {
             self.record(turn.interrupted());
         }
-        self.tell_of_end(report, StopReason::Interrupted, None);
+        self.report_end(report, StopReason::Interrupted, None);
         self.wait_again();
         self.unheard();
         // A command of the user's own is none of the turn's.
@@ -205,13 +205,16 @@ impl Session {
         let closed = self.gate.close_questions();
         self.record_closed(closed);
         // A turn records its own end; one that panicked could not.
+        let fault =
+            "a fault in Azimuth ended the turn; its log says more. The session is unharmed: go on, or ask again";
         if let Some(turn) = &self.state.open_turn {
-            let error =
-                "a fault in Azimuth ended the turn; its log says more. The session is unharmed: go on, or ask again";
-            self.record(turn.broken_off(StopReason::Error, error));
+            self.record(turn.broken_off(StopReason::Error, fault));
         }
-        let (stop, error) = end.outcome.as_ref().map_or((StopReason::Error, None), |it| (it.stop, it.error.clone()));
-        self.tell_of_end(report, stop, error);
+        let (stop, error) = match &end.outcome {
+            Some(outcome) => (outcome.stop, outcome.error.clone()),
+            None => (StopReason::Error, Some(fault.to_owned())),
+        };
+        self.report_end(report, stop, error);
         self.wait_again();
         self.look_after_turn(&end.turn);
         self.note();

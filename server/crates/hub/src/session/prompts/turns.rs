@@ -167,7 +167,9 @@ impl Session {
         let running = self.prompts.turn.as_ref();
         let failure = match (&turn.model, running.map(|turn| (turn.home.trust.clone(), turn.cancel.clone()))) {
             (Ok(model), Some((word, cancel))) => {
-                let asking = (!self.state.trust_asked).then(|| self.gate.asking(self.shared.clone(), word.clone()));
+                // A session that another one started has nobody to ask, and is in the same workspace.
+                let asks = !self.state.trust_asked && self.state.parent.is_none();
+                let asking = asks.then(|| self.gate.asking(self.shared.clone(), word.clone()));
                 let port = Arc::new(self.port(id.clone(), word));
                 let context = TurnContext {
                     session_id: self.id().clone(),
@@ -200,11 +202,11 @@ impl Session {
             self.record(turn.broken_off(StopReason::Error, &failure));
         }
         let report = self.prompts.end(id).and_then(|running| running.report);
-        self.tell_of_end(report, StopReason::Error, Some(failure));
+        self.report_end(report, StopReason::Error, Some(failure));
         self.gate.turn_ended(&self.config, self.state.mode);
     }
 
-    /// How much the next turn may use: of a session that another one started, what is left of its budget.
+    /// The limits of the next turn; those of a session that another one started are what is left of its budget.
     fn limits(&self) -> Limits {
         let limits = Limits::default();
         let Some(parent) = &self.state.parent else { return limits };

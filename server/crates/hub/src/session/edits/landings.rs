@@ -73,7 +73,7 @@ impl Landing {
 
 /// The changes that others made to a session's files, apart from the review.
 #[derive(Default)]
-pub(super) struct Rounds {
+pub(super) struct Listing {
     /// The files of the turn that are listed, or were.
     listed: HashSet<PathBuf>,
     /// The length of the texts that were listed in it, in bytes; those of a file that was listed again count again.
@@ -86,21 +86,21 @@ pub(super) struct Rounds {
 impl Edits {
     /// Lists what others changed. Tells of what is not listed.
     pub(super) fn list_landed(&mut self, turn: &TurnId, landings: Landings, context: Context<'_>) -> Option<Event> {
-        if self.rounds.turn.as_ref() != Some(turn) {
-            self.rounds.turn = Some(turn.clone());
-            self.rounds.listed.clear();
-            self.rounds.bytes = 0;
+        if self.listing.turn.as_ref() != Some(turn) {
+            self.listing.turn = Some(turn.clone());
+            self.listing.listed.clear();
+            self.listing.bytes = 0;
         }
         let mut more = landings.more;
         for file in landings.files {
-            let is_too_many = self.rounds.listed.len() == MOST_LISTED && !self.rounds.listed.contains(&file.path);
-            let bytes = self.rounds.bytes + file.bytes();
+            let is_too_many = self.listing.listed.len() == MOST_LISTED && !self.listing.listed.contains(&file.path);
+            let bytes = self.listing.bytes + file.bytes();
             if is_too_many || bytes > MOST_BYTES {
                 more += 1;
                 continue;
             }
-            self.rounds.bytes = bytes;
-            self.rounds.listed.insert(file.path.clone());
+            self.listing.bytes = bytes;
+            self.listing.listed.insert(file.path.clone());
             if !self.land(turn, &file, None, context) {
                 self.wait_to_land(turn, file);
             }
@@ -134,7 +134,7 @@ impl Edits {
 
     /// An editor holds another text than the file has: the change is listed once the document shows it.
     fn wait_to_land(&mut self, turn: &TurnId, file: Landing) {
-        let waiting = &mut self.rounds.waiting;
+        let waiting = &mut self.listing.waiting;
         match waiting.iter_mut().find(|(_, earlier)| earlier.path == file.path && earlier.after == file.before) {
             Some((of, earlier)) => {
                 earlier.after = file.after;
@@ -150,7 +150,7 @@ impl Edits {
 
     /// True if a change of a file waits until its document shows it.
     pub(super) fn waits_to_land(&self, path: &Path) -> bool {
-        self.rounds.waiting.iter().any(|(_, file)| file.path == path)
+        self.listing.waiting.iter().any(|(_, file)| file.path == path)
     }
 
     /// A document changed, perhaps to what others made of its file. `on_disk` is the file's text where no editor holds
@@ -160,15 +160,15 @@ impl Edits {
             return false;
         }
         let (here, others) =
-            std::mem::take(&mut self.rounds.waiting).into_iter().partition(|(_, file)| file.path == path);
-        self.rounds.waiting = others;
+            std::mem::take(&mut self.listing.waiting).into_iter().partition(|(_, file)| file.path == path);
+        self.listing.waiting = others;
         let here: Vec<(TurnId, Landing)> = here;
         let mut landed = false;
         for (turn, file) in here {
             if self.land(&turn, &file, on_disk, context) {
                 landed = true;
             } else if on_disk.is_none() || self.review.is_applying_to(path) {
-                self.rounds.waiting.push((turn, file));
+                self.listing.waiting.push((turn, file));
             }
         }
         landed
@@ -177,7 +177,7 @@ impl Edits {
     /// These turns were taken back in a file: what their commands changed in it is no longer there.
     pub(in crate::session) fn drop_landed(&mut self, path: &Path, turns: &[TurnId], checkpoints: &Checkpoints) {
         self.review.drop_landed(path, |calls| checkpoints.are_of(calls, turns));
-        self.rounds.waiting.retain(|(_, file)| file.path != path || !checkpoints.are_of(&file.calls, turns));
+        self.listing.waiting.retain(|(_, file)| file.path != path || !checkpoints.are_of(&file.calls, turns));
     }
 
     /// Returns a function that reads what a file that others changed was beyond its text, for whoever restores the
