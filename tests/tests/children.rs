@@ -221,7 +221,7 @@ async fn what_a_session_that_was_started_has_to_ask_is_rejected_as_nobody_sees_i
         (true, _) => Answer::says(asked.last_results()[0]),
     })
     .await;
-    // Whether the workspace is trusted is not known either, and is asked in the session that started it alone.
+    // It is not known either if the workspace is trusted; that is asked in the session that started it alone.
     let client = Client::start(&world.setup, &world.project, Profile::panel().that_trusts_nothing()).await;
     let session = client.new_session().await;
     client.prompt(&session, "Delegate.").await;
