@@ -142,7 +142,7 @@ try {
   await nothingRan(again);
   await steps.azimuth(world, 'Accept All Hunks');
   await steps.pendingHunks(world, 0);
-  assert.equal(fs.readdirSync(project).length, 2);
+  await steps.until('both files on disk', () => fs.readdirSync(project).length === 2);
   told('names and texts of files are text in the review');
 
   await steps.azimuth(world, 'Undo Last Turn');
