@@ -8,6 +8,7 @@ use permission::Action;
 use ports::children::Child;
 use ports::model::ToolSpec;
 use ports::tool::{Access, Call, Description, Output, Tool, ToolError};
+use protocol::SessionId;
 use protocol::content::ToolKind;
 use protocol::event::Event;
 use protocol::methods;
@@ -63,6 +64,17 @@ struct World {
     project: Project,
 }
 
+impl World {
+    /// A client with a session whose turn has delegated, and ended.
+    async fn delegated(&self) -> (Client, SessionId) {
+        let client = Client::start(&self.setup, &self.project, Profile::panel()).await;
+        let session = client.new_session().await;
+        client.prompt(&session, "Delegate.").await;
+        client.until_end(&session, StopReason::EndTurn).await;
+        (client, session)
+    }
+}
+
 /// A project, and a model that answers who delegates and who works by what they were asked.
 async fn world(answers: impl Fn(&Asked, bool) -> Answer + Send + 'static) -> World {
     let model = ModelServer::responding(move |asked| answers(asked, is_child(asked))).await;
@@ -93,10 +105,7 @@ async fn a_turn_sends_work_to_a_session_that_has_only_some_of_its_tools_and_hear
         (true, _) => Answer::says("It greets."),
     })
     .await;
-    let client = Client::start(&world.setup, &world.project, Profile::panel()).await;
-    let session = client.new_session().await;
-    client.prompt(&session, "Delegate.").await;
-    client.until_end(&session, StopReason::EndTurn).await;
+    let (client, session) = world.delegated().await;
 
     let asked = world.model.asked_times(4).await;
     let results = asked.last_results();
@@ -146,10 +155,7 @@ async fn a_session_that_was_started_ends_when_its_budget_is_spent() {
             (true, count) => Answer::calls("read_file", json!({ "path": "a.txt", "start_line": count })),
         })
         .await;
-        let client = Client::start(&world.setup, &world.project, Profile::panel()).await;
-        let session = client.new_session().await;
-        client.prompt(&session, "Delegate.").await;
-        client.until_end(&session, StopReason::EndTurn).await;
+        let (client, _) = world.delegated().await;
         let asked = world.model.asked();
         let results = asked.last().unwrap().last_results();
         assert!(results[0].contains(says), "{budget}: {results:?}");
@@ -197,10 +203,7 @@ async fn a_session_starts_none_that_may_do_more_than_it_or_that_starts_others() 
         (true, _) => Answer::says(asked.last_results()[0]),
     })
     .await;
-    let client = Client::start(&world.setup, &world.project, Profile::panel()).await;
-    let session = client.new_session().await;
-    client.prompt(&session, "Delegate.").await;
-    client.until_end(&session, StopReason::EndTurn).await;
+    let (client, _) = world.delegated().await;
     let asked = world.model.asked();
     let results = asked.last().unwrap().last_results();
     assert!(results[0].contains("this session has no tool `launch_rockets`"), "{results:?}");

@@ -369,8 +369,9 @@ async fn rules_that_could_not_be_read_are_told_to_the_user_once_and_again_when_o
         client.prompt(&session, prompt).await;
         let events = client.until_end(&session, StopReason::EndTurn).await;
         let told = events.into_iter().filter_map(|event| match event {
-            // That a file changed on disk meanwhile may be said too.
-            Event::Notice { severity: Severity::Warning, text } if text.contains("rules") => Some(text),
+            // That the file was changed by somebody else may be said too, and nothing besides.
+            Event::Notice { text, .. } if text == "1 more file changed than the review lists" => None,
+            Event::Notice { severity: Severity::Warning, text } => Some(text),
             _ => None,
         });
         told.collect::<Vec<_>>()

@@ -2309,7 +2309,7 @@ export interface SessionCloseParams {
   sessionId: SessionId;
 }
 
-/** Parameters of `azimuth/session/delete`. A running turn is cancelled first. The sessions that it started are deleted too, but for those that run. */
+/** Parameters of `azimuth/session/delete`. A running turn is cancelled first. The sessions that it started are deleted too, except for those that are running. */
 export interface SessionDeleteParams {
   /** The session. */
   sessionId: SessionId;
@@ -2352,7 +2352,7 @@ export interface SessionListParams {
   everywhere?: boolean;
   /** Only sessions with this text in their title, ignoring case. */
   query?: string;
-  /** Only the sessions that this one started; without it, only those that none did. */
+  /** Only the sessions that this one started; without it, those that none started, or whose parent is gone. */
   parent?: SessionId;
   /** At most this many, 1 to 1000; 100 without it. */
   limit?: number;

@@ -44,6 +44,8 @@ use crate::wait::{at_any_rate, until_cancelled};
 /// How often a turn goes on only to tell the model of files that were not taken; where it writes of them, it means
 /// none.
 const MOST_REMINDED: u32 = 2;
+/// The advice where a budget is spent.
+const BUDGET_IS_SET: &str = "It was set when the session was started: start another one for what is left to do";
 
 /// All that a turn works with. It stays the same while the turn runs.
 pub struct TurnContext {
@@ -535,14 +537,10 @@ impl Turn {
         let Limits { tokens, cost, .. } = self.gate.limits;
         let used = self.usage.total();
         if tokens.filter(|most| used >= *most).is_some() {
-            return Some(format!(
-                "the session's budget of tokens is spent; this turn used {used}. Whoever started it decides whether to start another one"
-            ));
+            return Some(format!("the session's budget of tokens is spent; this turn used {used}. {BUDGET_IS_SET}"));
         }
         let (_, cost) = cost.zip(self.cost).filter(|(most, cost)| cost >= most)?;
-        Some(format!(
-            "the session's budget of money is spent; this turn cost ${cost:.4}. Whoever started it decides whether to start another one"
-        ))
+        Some(format!("the session's budget of money is spent; this turn cost ${cost:.4}. {BUDGET_IS_SET}"))
     }
 
     fn stop_with_a_question(&mut self, text: String) -> End {

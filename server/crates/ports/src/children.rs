@@ -61,7 +61,7 @@ pub struct Child {
     pub prompt: String,
     /// The names of the only tools that it has, each of which its parent has too.
     pub tools: Vec<String>,
-    /// The most that its turns may use together.
+    /// The most that it may use.
     pub budget: Budget,
     /// Its mode, which may not do more than its parent's; without it, its parent's.
     pub mode: Option<Mode>,
@@ -80,7 +80,7 @@ pub struct ChildEnd {
     pub stop: StopReason,
     /// The failure, and what to do.
     pub error: Option<String>,
-    /// The text of the last answer; empty if there was none.
+    /// The text of the last answer that has any; empty if none has.
     pub text: String,
     /// The usage of all its requests.
     pub usage: Usage,
@@ -114,7 +114,7 @@ pub enum ChildError {
     /// It could not be made.
     #[error("{0}")]
     Failed(String),
-    /// Neither the start nor the end of it was heard of, as where the process ends.
+    /// Nothing was heard of its end, for example because the process ends.
     #[error("the session went away before its turn ended")]
     Gone,
 }

@@ -100,7 +100,7 @@ pub struct SessionListParams {
     /// Only sessions with this text in their title, ignoring case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
-    /// Only the sessions that this one started; without it, only those that none did.
+    /// Only the sessions that this one started; without it, those that none started, or whose parent is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<SessionId>,
     /// At most this many, 1 to 1000; 100 without it.
@@ -177,7 +177,7 @@ pub struct SessionModeParams {
 }
 
 /// Parameters of `azimuth/session/delete`. A running turn is cancelled first. The sessions that it started are deleted
-/// too, but for those that run.
+/// too, except for those that are running.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SessionDeleteParams {

@@ -1311,7 +1311,7 @@
 ---@class azimuth.SessionCloseParams
 ---@field sessionId azimuth.SessionId The session.
 
----Parameters of `azimuth/session/delete`. A running turn is cancelled first. The sessions that it started are deleted too, but for those that run.
+---Parameters of `azimuth/session/delete`. A running turn is cancelled first. The sessions that it started are deleted too, except for those that are running.
 ---@class azimuth.SessionDeleteParams
 ---@field sessionId azimuth.SessionId The session.
 
@@ -1337,7 +1337,7 @@
 ---@field folder? string Only sessions of this folder (a URI); without it, those of the client's workspace folders.
 ---@field everywhere? boolean True for the sessions of every folder.
 ---@field query? string Only sessions with this text in their title, ignoring case.
----@field parent? azimuth.SessionId Only the sessions that this one started; without it, only those that none did.
+---@field parent? azimuth.SessionId Only the sessions that this one started; without it, those that none started, or whose parent is gone.
 ---@field limit? integer At most this many, 1 to 1000; 100 without it.
 
 ---Result of `azimuth/session/list`.

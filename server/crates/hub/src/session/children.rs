@@ -15,7 +15,7 @@ impl Session {
     /// Starts a session for the turn that runs.
     pub(super) fn start_child(&mut self, child: Child, ended: Report) {
         let Some(home) = self.prompts.home().cloned() else { return drop(ended.send(Err(ChildError::Gone))) };
-        match self.on_terms(&child) {
+        match self.new_child(&child) {
             Err(error) => drop(ended.send(Err(error))),
             Ok(new) => {
                 let first = FirstPrompt { prompt: child.prompt, cancel: child.cancel, ended };
@@ -24,8 +24,11 @@ impl Session {
         }
     }
 
-    /// The session that is asked for, if this one may start it.
-    fn on_terms(&self, child: &Child) -> Result<NewSession, ChildError> {
+    /// The session that is asked for.
+    ///
+    /// # Errors
+    /// This session may not start it.
+    fn new_child(&self, child: &Child) -> Result<NewSession, ChildError> {
         if self.state.parent.is_some() {
             return Err(ChildError::Nested);
         }
@@ -35,7 +38,7 @@ impl Session {
         if let Some(name) = child.tools.iter().find(|name| self.reading.tools.get(name).is_none()) {
             return Err(ChildError::NoSuchTool(name.clone()));
         }
-        let most = self.most_for_children();
+        let most = self.freest_for_children();
         let mode = child.mode.unwrap_or(most);
         if freedom(mode) > freedom(most) {
             return Err(ChildError::Mode { asked: mode, most });
@@ -52,7 +55,7 @@ impl Session {
 
     /// The mode that a child may have at most: that of the turn, or the one that the user has chosen since, if it may
     /// do less. A confirmation is for its own session.
-    fn most_for_children(&self) -> Mode {
+    fn freest_for_children(&self) -> Mode {
         let of_turn = self.gate.mode_of_turn().unwrap_or(self.state.mode);
         let least = [of_turn, self.state.mode].into_iter().min_by_key(|mode| freedom(*mode)).unwrap_or_default();
         if least.needs_confirmation() { Mode::AcceptEdits } else { least }
