@@ -23,6 +23,7 @@ mod tool_ids;
 pub(crate) mod testing;
 
 use std::collections::VecDeque;
+use std::sync::OnceLock;
 
 use net::header::HeaderValue;
 use ports::model::{ModelEvent, Request};
@@ -55,8 +56,8 @@ pub enum Wire {
 pub(crate) struct Target {
     /// The provider.
     pub(crate) provider: String,
-    /// Its host and port: the same name may stand for another server tomorrow.
-    pub(crate) host: String,
+    /// Its host: the same name may stand for another server tomorrow.
+    pub(crate) host: Host,
     /// The model's id on the wire.
     pub(crate) model: String,
     /// The vendor whose Chat Completions its server speaks.
@@ -67,6 +68,15 @@ pub(crate) struct Target {
     pub(crate) thinking_tokens: Option<u64>,
     /// True if its thinking may only be sent back after the same messages as before.
     pub(crate) bound: bool,
+}
+
+/// A provider's host and port, and the hash that stands for them in the log.
+#[derive(Clone, Debug)]
+pub(crate) struct Host {
+    name: String,
+    /// Made when it is first asked for, in each clone: there are as many targets as models, and few are used. Every
+    /// call of a conversation asks for it in each request.
+    hash: OnceLock<String>,
 }
 
 /// Reads a stream.
@@ -137,11 +147,23 @@ impl Wire {
     }
 }
 
+impl Host {
+    fn hash(&self) -> &str {
+        self.hash.get_or_init(|| hashed(&self.name))
+    }
+}
+
+impl From<String> for Host {
+    fn from(name: String) -> Self {
+        Self { name, hash: OnceLock::new() }
+    }
+}
+
 impl Target {
     /// Tags what the vendor wants back, so that it goes to nobody else.
     fn tag(&self, mut fields: Map<String, Value>) -> Value {
         fields.insert("provider".to_owned(), self.provider.as_str().into());
-        fields.insert("host".to_owned(), hashed(&self.host).into());
+        fields.insert("host".to_owned(), self.host.hash().into());
         fields.insert("model".to_owned(), self.model.as_str().into());
         Value::Object(fields)
     }
@@ -151,7 +173,7 @@ impl Target {
         let fields = vendor.as_ref()?.as_object()?;
         let is = |name: &str, wanted: &str| fields.get(name).and_then(Value::as_str) == Some(wanted);
         // A log from before the host was kept has none, and a later one its name.
-        let is_host = !fields.contains_key("host") || is("host", &hashed(&self.host)) || is("host", &self.host);
+        let is_host = !fields.contains_key("host") || is("host", self.host.hash()) || is("host", &self.host.name);
         (is("provider", &self.provider) && is_host && is("model", &self.model)).then_some(fields)
     }
 

@@ -163,7 +163,7 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             .collect(),
         target: Target {
             provider: provider.name.clone(),
-            host: host(&provider.base_url),
+            host: host(&provider.base_url).into(),
             model: known.filter(|model| model.id == plain_id).map_or(plain_id, |model| model.wire_id()).to_owned(),
             dialect: provider.dialect(),
             thinking,

@@ -19,7 +19,7 @@ pub(crate) fn target(provider: &str, model: &str, thinking: Thinking) -> Target 
     let dialect = Dialect::parse(provider).unwrap_or_default();
     Target {
         provider: provider.into(),
-        host: HOST.into(),
+        host: HOST.to_owned().into(),
         model: model.into(),
         dialect,
         thinking,
