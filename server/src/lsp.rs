@@ -22,7 +22,6 @@ mod outbox;
 mod process;
 mod progress;
 mod review;
-mod settings;
 mod stdio;
 mod workflows;
 
@@ -41,9 +40,11 @@ use self::backend::Backend;
 use self::connect::Connector;
 use self::frames::Frames;
 use self::ingress::Ingress;
-pub use self::settings::LoadConfig;
+pub use crate::front::LoadConfig;
 use crate::front::Resolve;
 
+/// The section of the editor's settings that is ours.
+const SECTION: &str = "azimuth";
 /// The number of requests that may wait for their answers before no more input is read. Far above what a client sends:
 /// at this limit the connection would be deaf to `shutdown`, too.
 const CONCURRENCY: usize = 16 * 1024;

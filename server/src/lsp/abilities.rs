@@ -5,7 +5,9 @@
 
 use project::text::PositionEncoding;
 use protocol::editor::ClientCapabilities;
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use super::SECTION;
 
 /// The capabilities of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,6 +72,21 @@ impl Abilities {
             show_document: is("/window/showDocument/support"),
         }
     }
+
+    /// Returns the `registrations` of what can only be registered once the client is connected.
+    pub(super) fn registrations(&self) -> Vec<Value> {
+        let registration = |id, method, options| json!({ "id": id, "method": method, "registerOptions": options });
+        let mut registrations = Vec::new();
+        if self.register_watched_files {
+            let options = json!({ "watchers": [{ "globPattern": "**/*" }] });
+            registrations.push(registration("files", "workspace/didChangeWatchedFiles", options));
+        }
+        if self.register_configuration {
+            let options = json!({ "section": SECTION });
+            registrations.push(registration("settings", "workspace/didChangeConfiguration", options));
+        }
+        registrations
+    }
 }
 
 /// The encoding to use: bytes if the client offers them, since that is what texts are made of; else UTF-16, which every
@@ -85,8 +102,6 @@ fn encoding<'a>(offered: impl Iterator<Item = &'a str> + Clone) -> PositionEncod
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

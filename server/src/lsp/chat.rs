@@ -31,8 +31,8 @@ use tokio::time::Instant;
 use self::document::{MARK, Place, Prompt, lacks, read, session_line, switched};
 use self::transcript::Transcript;
 use super::abilities::Abilities;
-use super::settings::Settings;
 use super::{commands, review};
+use crate::front::settings::Settings;
 use crate::front::{mentions, names};
 
 /// The interval at which a chat is written to while an answer streams in.

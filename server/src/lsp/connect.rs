@@ -15,9 +15,9 @@ use super::connected::Connected;
 use super::messages::Initialize;
 use super::outbox;
 use super::process;
-use super::settings::{self, Settings};
 use super::stdio::Level;
 use crate::front::names::{Names, Resolve};
+use crate::front::settings::{self, Settings};
 
 /// The parts of a connection.
 pub(super) struct Connector {
@@ -60,8 +60,9 @@ impl Connector {
             editor: Arc::new(outbox.clone()),
             trusted: params.workspace_trust(),
         }));
-        settings.take_options(params.initialization_options.clone().unwrap_or_default());
-        settings::reload(&settings, &connection, &outbox);
+        let options = params.initialization_options.clone().unwrap_or_default();
+        settings.take_options("the editor's initializationOptions", "initializationOptions", options);
+        settings::reload(&settings, &connection, outbox.speaker());
         let mut tasks = self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let chats = (!abilities.azimuth.panel).then(|| {
             let usual = usual_answers(params.client_info.as_ref());

@@ -9,13 +9,14 @@ use futures_util::FutureExt;
 use hub::chat_name::is_chat;
 use hub::request::write;
 use hub::{Answer, Board, Connection, Error, Input, Request};
-use lsp_types::MessageType;
 use project::paths;
+use protocol::event::Severity;
 use protocol::methods;
 use protocol::session::PromptPutParams;
 use protocol::turn::TurnCancelParams;
 use serde_json::{Value, json};
 
+use super::SECTION;
 use super::abilities::Abilities;
 use super::chat::{self, Chats};
 use super::commands::{self, Action, QUICK_FIX};
@@ -24,10 +25,10 @@ use super::messages::{
     ExecuteCommand, OfDocument, ProgressCancel,
 };
 use super::outbox::Outbox;
-use super::settings::{self, SECTION, Settings};
 use super::workflows::Start;
 use super::{progress, review, workflows};
 use crate::front::names::{Names, path};
+use crate::front::settings::{self, Settings};
 
 /// A connected client.
 pub(super) struct Connected {
@@ -126,14 +127,14 @@ impl Connected {
     /// and holds once the client has answered.
     pub(super) fn did_change_configuration(&mut self, params: DidChangeConfiguration) {
         if let Some(ours) = params.settings.get(SECTION).filter(|ours| !ours.is_null()) {
-            self.settings.take_settings(ours.clone());
+            self.settings.take_settings(SECTION, ours.clone());
             self.reload();
         }
         self.outbox.pull_settings();
     }
 
     fn reload(&self) {
-        settings::reload(&self.settings, &self.connection, &self.outbox);
+        settings::reload(&self.settings, &self.connection, self.outbox.speaker());
     }
 
     pub(super) fn progress_cancel(&mut self, params: ProgressCancel) {
@@ -249,7 +250,7 @@ impl Connected {
             };
             outbox.show_document(&uri);
             if let Some(word) = chats.put(folder.as_deref(), prompt, workflow.is_whole()).await? {
-                outbox.say(MessageType::INFO, word.to_owned());
+                outbox.say(Severity::Info, word.to_owned());
             }
             write(&())
         }

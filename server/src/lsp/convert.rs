@@ -1,8 +1,9 @@
 //! Our values as LSP has them.
 
-use lsp_types::{Position, Range, TextEdit};
+use lsp_types::{MessageType, Position, Range, TextEdit};
 use project::review::LineEdit;
 use project::text::PositionEncoding;
+use protocol::event::Severity;
 use protocol::review::Hunk;
 
 /// Whole lines as a text edit. A line after the last one is the text's end, as every client has it, also where the last
@@ -37,6 +38,15 @@ pub(super) fn hunk_range(hunk: &Hunk, landed: bool, encoding: PositionEncoding) 
 pub(super) fn touches(hunk: &Hunk, landed: bool, range: protocol::Range) -> bool {
     let lines = u32::try_from(there(hunk, landed).lines().count().max(1)).unwrap_or(u32::MAX);
     hunk.start_line <= range.end.line && range.start.line < hunk.start_line.saturating_add(lines)
+}
+
+/// The kind of a message to the user.
+pub(super) fn message_type(severity: Severity) -> MessageType {
+    match severity {
+        Severity::Info => MessageType::INFO,
+        Severity::Warning => MessageType::WARNING,
+        Severity::Error => MessageType::ERROR,
+    }
 }
 
 #[cfg(test)]

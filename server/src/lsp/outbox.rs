@@ -16,9 +16,8 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use hub::board::Reviews;
 use hub::{Connection, DocumentEdit, Editor, EditorError, Feed};
-use lsp_types::MessageType;
 use protocol::editor::{EditorFormatParams, EditorFormatResult, EditorSaveResult, EditorTextResult};
-use protocol::event::EventParams;
+use protocol::event::{EventParams, Severity};
 use protocol::lang::{EditorQueryParams, LangResult};
 use protocol::methods::{self, Notification as _, Request as _};
 use protocol::permission::{PermissionAnswerParams, PermissionRequest};
@@ -34,15 +33,16 @@ use tower::Service;
 use tower_lsp::Client;
 use tower_lsp::jsonrpc;
 
+use super::SECTION;
 use super::abilities::Abilities;
 use super::chat::Chats;
 use super::convert;
 use super::progress::{Progress, Step};
 use super::review::Shown;
-use super::settings::{self, SECTION, Settings};
 use super::stdio::Level;
 use crate::front::cursors::{Cursors, Item};
 use crate::front::names::Names;
+use crate::front::settings::{self, Settings};
 
 /// The time that the client has to answer a request, except for questions to the user.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -85,7 +85,7 @@ enum Command {
     FollowTerminal(SessionId, TerminalId, Arc<Spool>, u64),
     AcknowledgeTerminal(SessionId, TerminalId, u64),
     UnfollowTerminal(SessionId, TerminalId),
-    Say(MessageType, String),
+    Say(Severity, String),
     Ask(&'static str, Value, Duration, oneshot::Sender<jsonrpc::Result<Value>>),
     /// A word that says nothing.
     Nudge,
@@ -130,8 +130,14 @@ impl Outbox {
     }
 
     /// Shows the user some words.
-    pub(super) fn say(&self, kind: MessageType, text: String) {
-        self.send(Command::Say(kind, text));
+    pub(super) fn say(&self, severity: Severity, text: String) {
+        self.send(Command::Say(severity, text));
+    }
+
+    /// Returns the way to tell the user something, for those who know no outbox.
+    pub(super) fn speaker(&self) -> impl Fn(Severity, String) + Send + Sync + use<> {
+        let outbox = self.clone();
+        move |severity, text| outbox.say(severity, text)
     }
 
     /// Puts a prompt into the client's panel.
@@ -146,7 +152,7 @@ impl Outbox {
             let params = json!({ "uri": uri, "takeFocus": true });
             self.send(Command::Ask("window/showDocument", params, DEADLINE, reply));
         } else {
-            self.say(MessageType::INFO, uri.to_owned());
+            self.say(Severity::Info, uri.to_owned());
         }
     }
 
@@ -227,7 +233,7 @@ impl Editor for Outbox {
     }
 
     fn alert(&self, text: &str) {
-        self.say(MessageType::ERROR, text.to_owned());
+        self.say(Severity::Error, text.to_owned());
     }
 
     fn servers_changed(&self) {
@@ -373,16 +379,7 @@ impl Task {
     /// Registers what can only be registered now, and asks for the editor's settings.
     fn introduce(&mut self) {
         let abilities = Arc::clone(&self.parts.abilities);
-        let mut registrations = Vec::new();
-        if abilities.register_watched_files {
-            let options = json!({ "watchers": [{ "globPattern": "**/*" }] });
-            registrations.push(json!({ "id": "files", "method": "workspace/didChangeWatchedFiles",
-                "registerOptions": options }));
-        }
-        if abilities.register_configuration {
-            registrations.push(json!({ "id": "settings", "method": "workspace/didChangeConfiguration",
-                "registerOptions": { "section": SECTION } }));
-        }
+        let registrations = abilities.registrations();
         if !registrations.is_empty() {
             self.request("client/registerCapability", json!({ "registrations": registrations }), |result| {
                 if let Err(error) = result {
@@ -420,7 +417,7 @@ impl Task {
                 self.cursors.acknowledge(session, terminal, offset);
             }
             Command::UnfollowTerminal(session, terminal) => self.cursors.unfollow_terminal(session, terminal),
-            Command::Say(kind, text) => self.say(kind, text).await,
+            Command::Say(severity, text) => self.say(severity, text).await,
             Command::Ask(method, params, deadline, reply) => {
                 let answer = self.call(method, params);
                 self.waiting.push(
@@ -454,14 +451,15 @@ impl Task {
             Done::Answered(params) => self.connection.tell::<methods::PermissionAnswer>(params),
             Done::Settings(Value::Null) => {}
             Done::Settings(settings) => {
-                self.parts.settings.take_settings(settings);
-                settings::reload(&self.parts.settings, &self.connection, &self.outbox);
+                self.parts.settings.take_settings(SECTION, settings);
+                settings::reload(&self.parts.settings, &self.connection, self.outbox.speaker());
             }
         }
     }
 
-    async fn say(&mut self, kind: MessageType, text: String) {
-        self.notify("window/showMessage", json!({ "type": kind, "message": text })).await;
+    async fn say(&mut self, severity: Severity, text: String) {
+        let params = json!({ "type": convert::message_type(severity), "message": text });
+        self.notify("window/showMessage", params).await;
     }
 
     async fn item(&mut self, item: Item) {
@@ -514,7 +512,7 @@ impl Task {
         }
         if let Some(chat) = self.chats.as_ref().and_then(|chats| chats.open_one(session)) {
             let words = format!("{} Answer with a code action in {chat}.", request.title);
-            self.say(MessageType::INFO, words).await;
+            self.say(Severity::Info, words).await;
         } else if self.parts.abilities.message_requests {
             self.question(session, request);
         }
@@ -524,7 +522,7 @@ impl Task {
     fn question(&mut self, session: &SessionId, request: &PermissionRequest) {
         let actions: Vec<_> = request.options.iter().map(|option| json!({ "title": option.name })).collect();
         let message = format!("{}\n{}\n({})", request.title, request.detail, request.reason);
-        let params = json!({ "type": MessageType::INFO, "message": message, "actions": actions });
+        let params = json!({ "type": convert::message_type(Severity::Info), "message": message, "actions": actions });
         let chosen = self.call("window/showMessageRequest", params);
         let (ended, end) = oneshot::channel();
         self.questions.insert(request.permission_id.clone(), ended);

@@ -1,7 +1,7 @@
-//! The configuration as this client has part in it: its settings, and its folders' files.
+//! The configuration as a client has part in it: its settings, and its folders' files.
 //!
-//! A message of the client's about it holds for every request after that message. So each change is posted to the hub
-//! in its place, and the configuration that it comes to, for which files must be read, follows.
+//! A change of a client's holds for every request after it. So each change is posted to the hub in its place, and the
+//! configuration that it comes to, for which files must be read, follows.
 
 use std::future::ready;
 use std::path::PathBuf;
@@ -11,28 +11,23 @@ use futures_util::FutureExt;
 use hub::config::{self, ChatAnswers, Config, Editor};
 use hub::log;
 use hub::{Coming, Connection, GRACE, Input};
-use lsp_types::MessageType;
+use protocol::event::Severity;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 
-use super::outbox::Outbox;
-
 /// Resolves the configuration out of all its layers, with what the editor says and the workspace folders.
 pub type LoadConfig = dyn Fn(Editor, &[PathBuf]) -> Config + Send + Sync;
 
-/// The section of the editor's settings that is ours.
-pub(super) const SECTION: &str = "azimuth";
-
 /// The parts of the configuration that this client can change.
-pub(super) struct Settings {
+pub(crate) struct Settings {
     /// None for a client that has no part in the configuration.
     load: Option<Arc<LoadConfig>>,
     client: Mutex<Client>,
 }
 
 /// Words for the user.
-type Message = (MessageType, String);
+type Message = (Severity, String);
 
 /// The layers to read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,37 +53,38 @@ struct Client {
 }
 
 impl Settings {
-    pub(super) fn new(load: Option<Arc<LoadConfig>>, folders: Vec<PathBuf>) -> Self {
+    pub(crate) fn new(load: Option<Arc<LoadConfig>>, folders: Vec<PathBuf>) -> Self {
         Self { load, client: Mutex::new(Client { folders, ..Client::default() }) }
     }
 
-    /// Takes the `initializationOptions`. Null says nothing.
-    pub(super) fn take_options(&self, options: Value) {
+    /// Takes what the editor said when it started. `place` and `section` say in messages where a fault is: in words,
+    /// and as the path in the editor's file. Null says nothing.
+    pub(crate) fn take_options(&self, place: &str, section: &str, options: Value) {
         if !options.is_null() {
-            let place = "the editor's initializationOptions";
-            self.client().editor.options = config::from_editor(place, "initializationOptions", options);
+            self.client().editor.options = config::from_editor(place, section, options);
         }
     }
 
-    /// Takes the editor's settings, in place of the settings before. Null says nothing, and nothing changes.
-    pub(super) fn take_settings(&self, settings: Value) {
+    /// Takes our section of the editor's settings, in place of the settings before. Null says nothing, and nothing
+    /// changes.
+    pub(crate) fn take_settings(&self, section: &str, settings: Value) {
         if !settings.is_null() {
-            self.client().editor.settings = config::from_editor("the editor's settings", SECTION, settings);
+            self.client().editor.settings = config::from_editor("the editor's settings", section, settings);
         }
     }
 
     /// Takes the workspace folders.
-    pub(super) fn set_folders(&self, folders: Vec<PathBuf>) {
+    pub(crate) fn set_folders(&self, folders: Vec<PathBuf>) {
         self.client().folders = folders;
     }
 
     /// When the last configuration has chat documents get their answers.
-    pub(super) fn chat_answers(&self) -> Option<ChatAnswers> {
+    pub(crate) fn chat_answers(&self) -> Option<ChatAnswers> {
         self.client().chat_answers
     }
 
     /// True if the last configuration has code actions offered that begin a workflow.
-    pub(super) fn offers_workflows(&self) -> bool {
+    pub(crate) fn offers_workflows(&self) -> bool {
         !self.client().no_workflows
     }
 
@@ -103,7 +99,7 @@ impl Settings {
 
     /// Notes that the configuration of a reading counts, unless that of a later one does already, and tells the user
     /// what is new of it.
-    fn counts(&self, number: u64, config: &Config, outbox: &Outbox) {
+    fn counts(&self, number: u64, config: &Config, say: &impl Fn(Severity, String)) {
         {
             let mut client = self.client();
             if number < client.counted {
@@ -115,9 +111,9 @@ impl Settings {
         let errors = config.errors.iter().map(|error| {
             let text =
                 format!("{error}; until it is fixed you are asked about every action, and no rule allows anything");
-            (MessageType::ERROR, text)
+            (Severity::Error, text)
         });
-        let warnings = config.warnings.iter().map(|warning| (MessageType::WARNING, warning.clone()));
+        let warnings = config.warnings.iter().map(|warning| (Severity::Warning, warning.clone()));
         let messages: Vec<_> = errors.chain(warnings).collect();
         let mut client = self.client();
         client.chat_answers = config.chat_answers;
@@ -125,7 +121,7 @@ impl Settings {
         let said = std::mem::replace(&mut client.said, messages.clone());
         drop(client);
         let news = messages.into_iter().filter(|message| !said.contains(message));
-        news.for_each(|(kind, text)| outbox.say(kind, text));
+        news.for_each(|(severity, text)| say(severity, text));
     }
 
     /// Posts a configuration that is being read. Gives the number of the reading.
@@ -152,11 +148,16 @@ impl Settings {
     }
 }
 
-/// Has the configuration read anew. It holds for every request that is posted after this.
+/// Has the configuration read again, and the user told by `say` what is new of it. It holds for every request that is
+/// posted after this.
 ///
-/// Where the disk of a workspace folder does not answer in time, the configuration counts without that folder's file
+/// If the disk of a workspace folder does not answer in time, the configuration counts without that folder's file
 /// until it does.
-pub(super) fn reload(settings: &Arc<Settings>, connection: &Arc<Connection>, outbox: &Outbox) {
+pub(crate) fn reload(
+    settings: &Arc<Settings>,
+    connection: &Arc<Connection>,
+    say: impl Fn(Severity, String) + Send + Sync + 'static,
+) {
     let Some(load) = settings.load.clone() else { return };
     let (sender, config) = oneshot::channel();
     let number = settings.post(config.map(Result::ok).boxed(), connection);
@@ -168,7 +169,7 @@ pub(super) fn reload(settings: &Arc<Settings>, connection: &Arc<Connection>, out
         }
     };
     let mut all = read(Layers::All);
-    let (settings, connection, outbox) = (Arc::clone(settings), Arc::downgrade(connection), outbox.clone());
+    let (settings, connection) = (Arc::clone(settings), Arc::downgrade(connection));
     tokio::spawn(async move {
         let in_time = tokio::time::timeout(GRACE, &mut all).await;
         let is_late = in_time.is_err();
@@ -181,7 +182,7 @@ pub(super) fn reload(settings: &Arc<Settings>, connection: &Arc<Connection>, out
         };
         match config {
             Ok(config) => {
-                settings.counts(number, &config, &outbox);
+                settings.counts(number, &config, &say);
                 let _ = sender.send(config);
             }
             Err(error) => tracing::error!(%error, "the configuration could not be read"),
@@ -190,7 +191,7 @@ pub(super) fn reload(settings: &Arc<Settings>, connection: &Arc<Connection>, out
             && let (Ok(late), Some(connection)) = (all.await, connection.upgrade())
             && settings.post_late(number, &late, &connection)
         {
-            settings.counts(number, &late, &outbox);
+            settings.counts(number, &late, &say);
         }
     });
 }
