@@ -1,7 +1,7 @@
-// What of the editor's settings goes to the server, and in which layer (docs/configuration.md).
+// The editor's settings that go to the server, and in which layer (docs/configuration.md).
 //
-// The server trusts `initializationOptions` wholly, and takes from its settings only what restricts, since a project
-// can bring those along. It refuses what it does not know, so only what its table of settings has is sent: `trusted` are
+// The server trusts `initializationOptions` wholly, and takes from its settings only what restricts or allows nothing, since a
+// project can bring those along. It refuses what it does not know, so only what its table of settings has is sent: `trusted` are
 // those that may allow something, and a change of one needs a new server.
 
 import { additive, free, trusted } from '../generated/settings';
@@ -10,7 +10,7 @@ import { additive, free, trusted } from '../generated/settings';
 export interface Inspected {
   globalValue?: unknown;
   workspaceValue?: unknown;
-  /** What the folders of the workspace say, those that say something. */
+  /** The values of the workspace's folders, of those that have one. */
   folderValues?: unknown[];
 }
 
@@ -45,7 +45,7 @@ export function settings(inspect: Inspect): Record<string, unknown> {
   for (const name of additive) {
     const value = inspect(name);
     const lists = [value?.globalValue, value?.workspaceValue, ...(value?.folderValues ?? [])].filter((list) => list !== undefined);
-    // What is no list goes to the server as it is, which says what is wrong with it.
+    // A value that is no list goes to the server as it is, which says what is wrong with it.
     const wrong = lists.find((list) => !Array.isArray(list));
     if (wrong !== undefined) put(sent, name, wrong);
     else if (lists.length > 0) put(sent, name, [...new Set((lists as unknown[][]).flat())]);

@@ -67,6 +67,21 @@ fn what_only_the_user_may_set_is_the_machines_in_vscode_and_restricted() {
 }
 
 #[test]
+fn a_workspace_takes_the_place_of_one_value_and_adds_to_a_list() {
+    let settings = with_one_more(Who { user: May::Set, editor: May::Set, project: May::Set });
+    let names = vscode::names(&settings);
+    let (_, additive) = names.split_once("const additive = [").unwrap();
+    assert!(free(&settings).contains("'newThing'") && !additive.contains("'newThing'"), "{names}");
+    assert!(additive.contains("'permissions.deny'") && !free(&settings).contains("'permissions.deny'"), "{names}");
+    let manifest: Value = serde_json::from_str(&vscode::manifest(vscode::EMPTY_MANIFEST, &settings).unwrap()).unwrap();
+    let properties = &manifest["contributes"]["configuration"][0]["properties"];
+    assert_eq!(properties["azimuth.newThing"]["scope"], "window");
+    assert_eq!(properties["azimuth.permissions.deny"]["scope"], "resource");
+    let restricted = manifest["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"].as_array().unwrap();
+    assert!(!restricted.contains(&json!("azimuth.newThing")), "a project's file may set it, trusted or not");
+}
+
+#[test]
 fn a_key_is_in_the_schema_of_the_file_and_not_in_an_editors_settings() {
     let schema: Value = serde_json::from_str(&schema::render(SETTINGS)).unwrap();
     let provider = &schema["properties"]["providers"]["additionalProperties"]["properties"];

@@ -1,4 +1,4 @@
-//! What the VS Code extension declares of the settings, and what it sends of them.
+//! The settings as the VS Code extension declares them, and as it sends them.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::super::COMMAND;
 use super::{PROVIDERS, default_value, is_written, value_schema};
 
-/// What the settings of all providers are together.
+/// The description of the settings of all providers together.
 const PROVIDERS_WORDS: &str = "Model providers by name. Set a key with \"Azimuth: Set API Key…\" rather than here; \
                                `keyEnv` names the variable that holds it.";
 
@@ -18,7 +18,7 @@ pub(super) struct Declared<'a> {
     pub(super) name: String,
     /// Who may set it.
     pub(super) scope: Scope,
-    /// What it does.
+    /// A description of what it does.
     pub(super) words: &'a str,
     /// Its definition. The providers are one setting, and have none.
     pub(super) setting: Option<&'a Setting>,
@@ -38,8 +38,9 @@ pub(super) enum Scope {
 impl Scope {
     fn of(setting: &Setting) -> Self {
         match (setting.who.editor, setting.who.project) {
-            // A folder may do what a project's file may.
-            (May::Set, May::Set) => Self::Resource,
+            // A folder may add to a list, as a project's file may. Of anything else one value counts, which VS Code has
+            // for the window.
+            (May::Set, May::Set) if matches!(setting.kind, Kind::List(_)) => Self::Resource,
             (May::Set | May::KnownModel, _) => Self::Window,
             _ => Self::Machine,
         }
@@ -53,7 +54,7 @@ impl Scope {
         }
     }
 
-    /// What the settings' page says of it.
+    /// Returns the words about it on the settings' page.
     fn words(self) -> &'static str {
         match self {
             Self::Machine => " Only your own settings count, never a workspace's.",
@@ -90,7 +91,7 @@ pub(super) fn with_names(settings: &[Setting], words: &str, show: impl Fn(&str) 
 /// The extension's manifest with the settings in it.
 ///
 /// # Errors
-/// What must stand in it and does not.
+/// The words that must stand in it and do not.
 pub fn manifest(text: &str, settings: &[Setting]) -> Result<String, &'static str> {
     let whole: Value = serde_json::from_str(text).map_err(|_| "{")?;
     let declared = declared(settings);
@@ -100,7 +101,8 @@ pub fn manifest(text: &str, settings: &[Setting]) -> Result<String, &'static str
     let categories = whole["contributes"]["configuration"].as_array().into_iter().flatten().skip(1);
     let own = categories.filter_map(|category| category["properties"].as_object()).flatten();
     let own = own.filter(|(_, property)| property["scope"] == Scope::Machine.name()).map(|(name, _)| name.clone());
-    let restricted = declared.iter().filter(|it| it.scope != Scope::Resource).map(|it| format!("azimuth.{}", it.name));
+    let is_free = |it: &&Declared<'_>| it.setting.is_some_and(|setting| setting.who.project == May::Set);
+    let restricted = declared.iter().filter(|it| !is_free(it)).map(|it| format!("azimuth.{}", it.name));
     let restricted: Vec<String> = own.chain(restricted).collect();
     let text = put(text, &["\"untrustedWorkspaces\": {", "\"restrictedConfigurations\": "], &json!(restricted))?;
     put(&text, &["\"configuration\": [", "\"title\": \"Azimuth\",", "\"properties\": "], &Value::Object(properties))
@@ -165,7 +167,7 @@ fn put_first(list: &mut Value, text: &str) {
     }
 }
 
-/// What can be said of a provider. Its key is none of it: that belongs into the secret storage.
+/// The schema of a provider's settings. Its key is none of them: that belongs into the secret storage.
 fn provider(settings: &[Setting]) -> Value {
     let fields = settings.iter().filter(|setting| setting.name.starts_with(PROVIDERS) && setting.kind != Kind::Secret);
     let fields: Map<String, Value> = fields
