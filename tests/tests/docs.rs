@@ -29,6 +29,20 @@ fn every_method_is_explained() {
 }
 
 #[test]
+fn every_place_that_the_architecture_sends_to_is_there() {
+    let root = project_root();
+    let text = fs::read_to_string(root.join("docs/architecture.md")).unwrap();
+    let (_, table) = text.split_once("## Where does a change go?").unwrap();
+    let table = table.split("\n## ").next().unwrap_or_default();
+    // A word with a slash is a path; the rest are names in the code.
+    let places: Vec<_> = table.split('`').skip(1).step_by(2).filter(|word| word.contains('/')).collect();
+    assert!(places.contains(&"protocol/src/settings.rs"), "{places:?}");
+    let is_there = |place: &&str| root.join("server/crates").join(place).exists() || root.join(place).exists();
+    let missing: Vec<_> = places.iter().filter(|place| !is_there(place)).collect();
+    assert!(missing.is_empty(), "docs/architecture.md sends to {missing:?}");
+}
+
+#[test]
 fn every_vendor_with_a_variable_of_its_own_is_in_the_documentation_and_in_both_pickers_of_keys() {
     let root = project_root();
     let settings = providers::Settings::from_env(|_| Some("k".into()));
