@@ -17,9 +17,13 @@ export class Transcript {
   private readonly views = new Map<Entry, EntryView>();
   private follows = true;
   private lastTop = 0;
-  /** What the earlier entries were asked for before; undefined while none are on their way. */
+  /** The number of the entry before which earlier ones were asked for; undefined while none are on their way. */
   private askedBefore: number | undefined;
   private readonly soon = eachFrame(() => this.draw());
+  /** The height of the content when its end was last gone to. */
+  private endHeight = 0;
+  /** Goes to the end again if entries that came into view are taller or shorter than was assumed. */
+  private readonly settle = eachFrame(() => (this.follows && this.element.scrollHeight !== this.endHeight ? this.toEnd() : undefined));
 
   constructor(private readonly post: Post) {
     this.element.addEventListener('scroll', () => this.scrolled(), { passive: true });
@@ -55,7 +59,9 @@ export class Transcript {
 
   toEnd(): void {
     this.follows = true;
-    this.element.scrollTop = this.element.scrollHeight;
+    this.endHeight = this.element.scrollHeight;
+    this.element.scrollTop = this.endHeight;
+    this.settle();
   }
 
   /** The element of an entry. */
