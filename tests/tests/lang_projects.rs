@@ -39,7 +39,12 @@ impl World {
         let servers = sandboxed_servers();
         let reader = Reader::new(Arc::<Buffers>::default(), Arc::new(NoOverlay));
         let source = servers.source(Roots::new([project.folder()]).unwrap(), reader, sandboxed(project.folder()));
-        let direct = Direct::start(&real.server(), real.arguments(), project.folder());
+        let mut arguments = real.arguments().to_vec();
+        if real == Real::Cpp {
+            // It reads what ours finds read already, and would do so only while nobody else wants the processors.
+            arguments.push("--background-index-priority=normal");
+        }
+        let direct = Direct::start(&real.server(), &arguments, project.folder());
         Some(Self { real, project, servers, source, direct })
     }
 

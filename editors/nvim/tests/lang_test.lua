@@ -282,7 +282,7 @@ function T.none_found_is_ready_and_nothing_else_is()
     support.equal(said("never", 300), { "timedOut", "nothing", "s: it did not answer in time" })
     local took = (vim.uv.hrtime() - began) / 1e6
     assert(took >= 300 and took < 1000, took)
-    -- What nobody waits for any more is not worked on.
+    -- A request that nobody waits for any more is not worked on.
     support.equal(child:lua("return vim.iter(_G.fake.told.s):any(function(told) return told[1] == '$/cancelRequest' end)"), true)
     support.equal(said("crash"), { "crashed", "nothing", "s: it ended while it was asked" })
     support.equal(said("none"), { "noServer", "nothing" })
@@ -943,7 +943,7 @@ function T.problems_are_told_for_the_text_as_it_is_now()
     support.equal(said.status, "ready")
     local document = said.answer.documents[1]
     support.equal(document.diagnostics, { { range = range(1, 5, 9), severity = "warning", message = "of " .. document.version, source = "s", code = "7" } })
-    -- What was said of the text before is not told for that of now, and asking waits for what is said then.
+    -- The problems of the former text are not told for the present one, and asking waits for the new ones.
     child:lua("vim.api.nvim_buf_set_lines(_G.bufnr, 0, 1, true, { 'typed' })")
     said = answer(child, query)
     local tick = child:lua("return vim.api.nvim_buf_get_changedtick(_G.bufnr)")
@@ -974,12 +974,13 @@ function T.what_a_server_says_first_of_a_text_is_not_taken_for_all()
           end, after)
         end
         local place = { line = 0, character = 0 }
-        publish(100, {})
+        -- After a first word at 1 s the client waits for half a second, so the second one may be up to 0.4 s late.
+        publish(1000, {})
         if _G.tells then
-          progress(150, "begin")
-          progress(700, "end")
+          progress(1050, "begin")
+          progress(1900, "end")
         end
-        publish(_G.tells and 650 or 250, { { range = { start = place, ["end"] = place }, message = "of its types" } })
+        publish(_G.tells and 1850 or 1100, { { range = { start = place, ["end"] = place }, message = "of its types" } })
       end },
     ]]):format(uri(place, "open.txt")))
     for _, tells in ipairs({ false, true }) do

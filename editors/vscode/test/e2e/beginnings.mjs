@@ -37,7 +37,7 @@ await tell(world, shots, async () => {
   assert.equal(await beginnings.getByRole('region', { name: 'Go on with' }).count(), 0, 'there is nothing to go on with yet');
   await steps.noSeriousFault(frame, 'with an empty chat');
   await shot('empty');
-  // What there is to try follows the file that is open.
+  // The things to try follow the file that is open.
   await steps.openFile(world, 'AGENTS.md');
   await choice('Bring AGENTS.md up to date').waitFor();
   await steps.openFile(world, 'lib.rs');
@@ -107,9 +107,12 @@ await tell(world, shots, async () => {
   // The same is asked once more, so that two conversations are called the same.
   await steps.openFile(world, 'lib.rs');
   await steps.azimuth(world, 'New Session');
-  await choice('Explain src/lib.rs').focus();
-  await page.keyboard.press('Enter');
-  await steps.until('the prompt', async () => /^Explain this file/.test(await text.inputValue()));
+  // The choices of the session before go away meanwhile, and may take the keyboard with them.
+  const isPut = () => document.querySelector('textarea').value.startsWith('Explain this file') && document.activeElement?.tagName === 'TEXTAREA';
+  await steps.until('the prompt, with the keyboard in it', async () => {
+    if (!/^Explain this file/.test(await text.inputValue())) await choice('Explain src/lib.rs').press('Enter');
+    return frame.waitForFunction(isPut, undefined, { timeout: 10_000 }).then(() => true, () => false);
+  });
   await page.keyboard.press('Enter');
   await frame.locator('.entry.answer', { hasText: 'One, again.' }).waitFor();
   await ends.first().waitFor();

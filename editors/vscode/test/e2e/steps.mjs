@@ -106,7 +106,13 @@ export async function openFile({ page }, name) {
     }
   });
   await page.locator(`.tab[data-resource-name="${path.basename(name)}"].active`).waitFor();
-  await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
+  const group = page.locator('.editor-group-container.active', { has: page.locator(`.tab[data-resource-name="${path.basename(name)}"].active`) });
+  await until(`the keyboard in ${name}`, async () => {
+    if (await group.locator('.monaco-editor.focused').first().waitFor({ timeout: 5_000 }).then(() => true, () => false)) return true;
+    // Something else that was shown took the keyboard.
+    await page.keyboard.press('Control+1');
+    return false;
+  }, 30_000, async () => `it is at ${await keyboardAt(page)}`);
 }
 
 /** Puts text at the very start of the editor that has the keyboard. */
@@ -173,9 +179,8 @@ export async function answer(world, option) {
 export async function status({ page }, pattern, timeout = 30_000) {
   const item = page.locator('.statusbar-item[id$="azimuth.status"]');
   return until(`the status ${pattern}`, async () => {
-    if (!(await item.count())) return undefined;
-    const label = `${await item.textContent()} | ${await item.locator('a').first().getAttribute('aria-label')}`;
-    return pattern.test(label) ? label : undefined;
+    const [label] = await item.evaluateAll((items) => items.map((one) => `${one.textContent} | ${one.querySelector('a')?.getAttribute('aria-label')}`));
+    return label !== undefined && pattern.test(label) ? label : undefined;
   }, timeout, async () => `it is ${(await item.count()) ? await item.evaluate((element) => element.outerHTML) : "not there"}`);
 }
 
@@ -313,10 +318,11 @@ function contending() {
  * share the cores is given as many times that.
  */
 export async function until(what, look, timeout = 30_000, explain = async () => '') {
-  for (const began = Date.now(); ;) {
+  // Each look keeps the browser busy, which may have much else to do.
+  for (let began = Date.now(), pause = 20; ; pause = Math.min(1.5 * pause, 300)) {
     const found = await look();
     if (found !== undefined && found !== '' && found !== false) return found;
     if (Date.now() - began > timeout * contending()) throw new Error(`${what} did not come within ${timeout} ms; ${await explain()}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }

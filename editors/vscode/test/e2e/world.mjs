@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { openVsCode, startCodeServer } from '../../../../tests/tools/vscode-smoke.mjs';
+import { installedOnce, openVsCode, startCodeServer } from '../../../../tests/tools/vscode-smoke.mjs';
 import { zip } from '../../scripts/zip.mjs';
 import { startModel } from './model.mjs';
 
@@ -49,7 +49,7 @@ export async function startWorld({ vsix, files, answers = [], settings = {}, key
     fs.rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   };
   try {
-    server = await startCodeServer({ bin: codeServer, extensions: [vsix, ...vsixes], settings, env, trust });
+    server = await startCodeServer({ bin: codeServer, installed: installedOnce(codeServer, vsix), extensions: vsixes, settings, env, trust });
     const [extension] = fs.readdirSync(path.join(server.dir, 'extensions')).filter((name) => name.startsWith('azimuth.azimuth-'));
     await prepare({ program: path.join(server.dir, 'extensions', extension, 'server/azimuth'), project, env });
     const { page, console: messages } = await open();

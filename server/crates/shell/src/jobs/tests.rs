@@ -61,6 +61,20 @@ async fn status(job: &Job, what: &str, fits: impl Fn(&JobStatus) -> bool) -> Job
     fitting.unwrap_or_else(|_| panic!("waited in vain for {what}: {:?}", job.shell().read_on(0))).unwrap().clone()
 }
 
+/// Waits for the end of a job that prints much, for as long as it prints.
+async fn ended(job: &Job) {
+    let mut status = job.watch();
+    let mut printed = job.shell().spool().end();
+    loop {
+        if let Ok(ended) = tokio::time::timeout(PATIENCE, status.wait_for(|status| status.exit_code.is_some())).await {
+            assert_eq!(ended.unwrap().exit_code, Some(0));
+            return;
+        }
+        let before = std::mem::replace(&mut printed, job.shell().spool().end());
+        assert!(printed > before, "it prints no more, and does not end");
+    }
+}
+
 async fn printed(job: &Job, text: &str) {
     until(text, || job.shell().read_on(0).text.contains(text)).await;
 }
@@ -273,7 +287,7 @@ async fn jobs_end_when_nobody_holds_them_any_more() {
 async fn of_20_megabytes_the_beginning_and_the_end_are_there_and_how_much_is_not() {
     let world = World::new();
     let job = world.start("echo the first line; seq -f '%0100.0f' 200000; echo the last line").await;
-    status(&job, "its end", |status| status.exit_code == Some(0)).await;
+    ended(&job).await;
     let read = job.read_on(job.status().start_offset);
     assert!(
         read.text.starts_with("the first line\n000") && read.text.ends_with("the last line\n"),
