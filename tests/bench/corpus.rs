@@ -1,4 +1,4 @@
-//! What is measured on: a session of many events, and a project of many files.
+//! The data that is measured on: a session of many events, and a project of many files.
 
 use std::path::Path;
 

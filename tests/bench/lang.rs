@@ -1,4 +1,4 @@
-//! What it costs to ask a language server through us, with and without the sandbox that it runs in: beside the same
+//! The cost of asking a language server through us, with and without the sandbox that it runs in: beside the same
 //! server asked directly, on the same project in the same run.
 
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
-//! What Azimuth costs: start, memory, a tool round, a streamed token, opening a long session, search beside `rg`, edits
-//! beside `git`, outlines beside `ctags`, questions beside a
-//! language server asked directly, and commands beside `bash -c` and `script`.
+//! The costs of Azimuth: start, memory, a tool round, a streamed token, opening a long session, search beside `rg`,
+//! edits beside `git`, outlines beside `ctags`, questions beside a language server asked directly, and commands beside
+//! `bash -c` and `script`.
 //!
 //! `cargo bench -p e2e` builds the binary as it is packaged and measures it as an editor would see it, over standard
 //! input and output, with an instant model on loopback. If `AZIMUTH_BIN` names a binary, such as an older one to
@@ -157,7 +157,7 @@ fn open(binary: &Path) {
     let mut times: [Vec<Duration>; 2] = Default::default();
     for _ in 0..OPENS {
         let mut client = world.start(binary);
-        // What a start leaves to do is not counted.
+        // Work that a start leaves to do is not counted.
         client.request("azimuth/session/list", &json!({}));
         for times in &mut times {
             let began = Instant::now();

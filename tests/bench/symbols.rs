@@ -112,7 +112,7 @@ fn outline(files: &[PathBuf], threads: usize) -> usize {
                 while let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let Ok(text) = std::fs::read_to_string(path) else { continue };
                     let language = Language::of_text(path, &text).expect("a language");
-                    // What is refused, is refused for the model too.
+                    // A file that is refused here is refused for the model too.
                     let Ok(parsed) = Parsed::new(language, text) else { continue };
                     total.fetch_add(black_box(Outline::new(&parsed)).symbols.len(), Ordering::Relaxed);
                 }

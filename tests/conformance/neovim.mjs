@@ -210,7 +210,7 @@ export class Neovim {
     await this.ask({ keys });
   }
 
-  /** What a piece of Lua returns. */
+  /** Returns what a piece of Lua returns. */
   async lua(code) {
     return this.ask({ lua: code });
   }

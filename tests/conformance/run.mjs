@@ -109,7 +109,7 @@ async function take(world, client, does, expects, within) {
   return Math.round(performance.now() - began);
 }
 
-/** What the world or a client shows. */
+/** The things that the world or a client shows. */
 function see(world, client, what) {
   if (what === 'disk') return fs.readFileSync(path.join(world.project, file), 'utf8');
   if (what === 'asked') return world.model.asked.at(-1)?.messages.map(({ content }) => (typeof content === 'string' ? content : JSON.stringify(content))).join('\n') ?? '';

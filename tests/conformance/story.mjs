@@ -16,7 +16,7 @@ export const files = { [file]: onDisk, 'greet.sh': 'printf "name? "\nread name\n
 const edit = (old_text, new_text) => ({ tool: 'edit_replace_exact', input: { path: file, old_text, new_text } });
 
 /**
- * What the model answers, request by request. Where there is no terminal, the command's answer is in the command. A user who
+ * The answers of the model, request by request. Where there is no terminal, the command's answer is in the command. A user who
  * takes longer than a second or so to type it, which is all that the call waits, is waited for until `typed`.
  */
 export const answers = ({ terminal }, typed) => [

@@ -7,10 +7,10 @@ const EDITS: usize = 5;
 /// Lines around a change that an edit names at most.
 const MOST_CONTEXT: usize = 6;
 
-/// What a model gets wrong.
+/// The kind of mistake that a model makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Slip {
-    /// Nothing.
+    /// None.
     None,
     /// Its lines are indented less or more, or with tabs for spaces and the other way round.
     Indentation,
@@ -90,7 +90,7 @@ pub struct Case {
     pub read: String,
 }
 
-/// What a model writes of an edit.
+/// The lines of an edit as a model writes it.
 pub struct Written {
     pub above: Vec<String>,
     pub removed: Vec<String>,

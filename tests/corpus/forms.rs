@@ -25,7 +25,7 @@ pub enum Form {
     Notebook,
 }
 
-/// What came of an edit.
+/// The outcome of an edit.
 pub enum Outcome {
     Right,
     /// It was refused, and right when it was made again as the refusal says.
@@ -190,7 +190,7 @@ fn patched(case: &Case, head: &str, tail: &str) -> Option<Result<String, String>
     Some(update(case, &format!("{head}{body}{tail}")))
 }
 
-/// What a patch of one file makes of it.
+/// Returns the case's text with a patch of one file applied.
 fn update(case: &Case, text: &str) -> Result<String, String> {
     patch::parse(text).map_err(|error| error.to_string()).and_then(|operations| {
         let [patch::Operation::Update { hunks, .. }] = operations.as_slice() else {
@@ -238,7 +238,7 @@ fn anchored(case: &Case) -> Option<Result<String, String>> {
     })?;
     let changed = case.removed.first()?.trim();
     let alike = (head + 1..lines.len()).filter(|at| lines[*at].trim() == changed).collect::<Vec<_>>();
-    // What stands twice behind the head is not named by it.
+    // A line that is there twice behind the head is not named by it.
     if !is_head
         || alike != [case.at]
         || case.at >= end
@@ -284,7 +284,7 @@ fn by_symbol(case: &Case) -> Option<Result<String, String>> {
         return None;
     }
     let mut written = lines.get(first..=last)?.to_vec();
-    // What stands inside a string is meant as it is written.
+    // Text inside a string is meant as it is written.
     let is_open = |line: &String| line.matches('"').count() % 2 == 1 || line.matches('`').count() % 2 == 1;
     if case.slip == Slip::Indentation && written.iter().any(is_open) {
         return None;

@@ -119,8 +119,8 @@ fn report(case: &Case, form: Form, text: &str) {
     }
 }
 
-/// What the issue asks: none wrong; all right without slips; of those with slips in white space, quotes, line ends or
-/// line numbers 95 of 100, and with context missing 70 of 100.
+/// Judges the counts by what the issue asks: none wrong; all right without slips; of those with slips in white space,
+/// quotes, line ends or line numbers 95 of 100, and with context missing 70 of 100.
 fn judge(sources: &[sources::Source], counts: &BTreeMap<(Form, Slip), Count>) -> ExitCode {
     let mut bad = Vec::new();
     let all: usize = counts.values().map(|count| count.all()).sum();

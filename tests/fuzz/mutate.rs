@@ -1,6 +1,6 @@
 //! Inputs out of seeds.
 
-/// What a model, or somebody who means harm, would put in.
+/// Pieces of text that a model, or somebody who means harm, would put in.
 const DICTIONARY: [&str; 30] = [
     "\n",
     "\r\n",

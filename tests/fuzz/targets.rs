@@ -1,4 +1,4 @@
-//! What is fed, and what must hold.
+//! The inputs that are fed, and the conditions that must hold.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use code::edit::hashline::{self, Place, Tag, Tagged};
 use code::edit::{AnchorMode, ByAnchor, CellEdit, CellKind, by_anchor, edit_cell, patch, replace};
 use code::syntax::{Language, Outline, Parsed, blocks, document_symbols, references};
 
-/// Whether the input was taken; or what was wrong.
+/// Returns true if the input was taken, or an error that says what was wrong.
 type Target = fn(&str) -> Result<bool, String>;
 
 /// A name, what inputs are made of, and the target.
@@ -90,7 +90,7 @@ fn apply(text: &str, patch: &str) -> Result<bool, String> {
     for operation in &operations {
         if let patch::Operation::Update { hunks, .. } = operation {
             match patch::apply(text, hunks, true) {
-                // What no hunk speaks of stays: nothing is lost that no line of the patch removes.
+                // Lines that no hunk speaks of stay: nothing is lost that no line of the patch removes.
                 Ok(changed) => {
                     let removed =
                         hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.mark == patch::Mark::Remove);

@@ -77,7 +77,7 @@ struct Score {
     bytes: usize,
 }
 
-/// What a strategy found, and what that took.
+/// The lines that a strategy found, and the calls and bytes that it took.
 #[derive(Default)]
 struct Found {
     lines: Lines,
@@ -101,7 +101,7 @@ async fn project(real: Real) -> Vec<Row> {
     {
         let mut direct = Direct::start(&real.server(), real.arguments(), project.folder());
         let world = World::start(&project).await;
-        // What it reports by itself of Rust is little; the compiler says the rest.
+        // The server reports little of Rust on its own; the compiler says the rest.
         let by_uses = if real == Real::Rust { vec![first, second, broken] } else { vec![first, second] };
         for spot in by_uses {
             let truth = uses(&mut direct, real, &project, spot);
@@ -259,7 +259,7 @@ impl World {
         self.client.finish().await;
     }
 
-    /// What a tool says.
+    /// Has the model call a tool, and returns the text of the result.
     async fn call(&self, tool: &str, input: &Value) -> String {
         self.model.then(Answer::calls(tool, input.clone()));
         self.model.then(Answer::says("Done."));
@@ -286,8 +286,8 @@ impl World {
         Found { lines: places(&told), calls: 1, bytes: told.len() }
     }
 
-    /// What a tool says that asks the language server. While that still reads the project, it is asked again, and each
-    /// time counts.
+    /// Has the model call a tool that asks the language server, and returns what that finds. While the server still
+    /// reads the project, the tool is called again, and each call counts.
     async fn ask(&self, tool: &str, input: Value) -> Found {
         let mut found = Found::default();
         for _ in 0..ASKED_AGAIN {
@@ -302,7 +302,7 @@ impl World {
         found
     }
 
-    /// What a tool proposes to change.
+    /// The lines that a tool proposes to change.
     async fn edit(&self, tool: &str, input: Value) -> Found {
         let mut found = self.ask_to_edit(tool, &input).await;
         let listed = self.client.call::<methods::ReviewList>(json!({ "sessionId": self.session })).await;

@@ -173,7 +173,7 @@ async fn an_edit_of_a_file_with_keys_always_waits_for_the_user() {
     let told = world.model.asked().last().unwrap().last_results().concat();
     assert!(told.contains("1 hunk waits for the user's review"), "{told}");
 
-    // What belongs to git is no edit at all, accepted as it comes or not.
+    // A file that belongs to git is not edited at all, whether edits are accepted automatically or not.
     world.project.write(".git/config", "[core]\n");
     world.turn(&world.session, &[(".git/config", "core", "alias")]).await;
     assert_eq!(world.project.read(".git/config"), "[core]\n");

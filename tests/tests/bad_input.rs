@@ -1,4 +1,4 @@
-//! What cannot be done is said, to the user and to the model, and ends nothing.
+//! Calls that cannot be carried out say so, to the user and to the model, and end nothing.
 
 #![expect(clippy::disallowed_methods, reason = "a test makes its project's files itself")]
 

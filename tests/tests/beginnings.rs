@@ -1,4 +1,4 @@
-//! What an empty chat can offer: how the workspace is set up, what it lacks, and what to try at the open file.
+//! The offers of an empty chat: how the workspace is set up, what it lacks, and what to try at the open file.
 
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use protocol::PromptBlock;
@@ -16,7 +16,7 @@ fn titles(told: &PromptBeginningsResult) -> Vec<&str> {
     told.beginnings.iter().map(|beginning| beginning.title.as_str()).collect()
 }
 
-/// What is said of the setup in one respect, and whether that is well.
+/// The facts about the setup in one respect, each with its state, which says whether that is well.
 fn said(told: &PromptBeginningsResult, about: SetupAbout) -> Vec<(SetupState, &str)> {
     let facts = told.setup.iter().filter(|fact| fact.about == about);
     facts.map(|fact| (fact.state, fact.text.as_str())).collect()
@@ -43,7 +43,7 @@ async fn an_empty_chat_is_told_how_it_is_set_up_and_three_things_to_try_at_the_o
     assert_eq!(said(&told, SetupAbout::Model), [(InOrder, named.as_str())]);
     assert_eq!(said(&told, SetupAbout::Rules), [(InOrder, "Rules: AGENTS.md")]);
     assert!(said(&told, SetupAbout::Trust).is_empty(), "what is trusted needs no word");
-    // Whether it is there is up to the machine.
+    // The machine may have the server or not.
     let [(_, server)] = said(&told, SetupAbout::Servers)[..] else { panic!("{told:?}") };
     assert!(server.contains("rust-analyzer"), "{server}");
     let of_code = ["Explain src/main.rs", "Look for faults in src/main.rs", "Write tests for src/main.rs"];

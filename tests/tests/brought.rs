@@ -105,7 +105,7 @@ impl World {
         command.env("PATH", path).env("LET_TOKEN", "let through").env("KEPT_TOKEN", "kept back");
         command.envs(environment(project.folder()));
         let window = Window::launch(command, &setup, &project, Profile::panel()).await;
-        // What a server writes may be told after the turn has ended.
+        // Output that a server writes may be told after the turn has ended.
         window.waive("azimuth/event");
         let session = window.new_session().await;
         Some(Self { window, model, session, project, home, _place: place, setup })
@@ -123,7 +123,7 @@ impl World {
         self.window.prompt(&self.session, "Do it.").await;
     }
 
-    /// What the model was told, when the turn has ended without another question.
+    /// The text that the model was told, when the turn has ended without another question.
     async fn told(&self) -> String {
         let ends = |event: &Event| matches!(event, Event::TurnEnded { .. } | Event::PermissionAsked { .. });
         let events = self.window.until(&self.session, "the turn's end", ends).await;
@@ -308,7 +308,7 @@ async fn the_lists_of_servers_leave_nothing_behind_and_doctor_tells_of_the_setti
     let told = doctor();
     assert!(told.contains("credentials stand in them") && told.contains(".gitconfig"), "{told}");
     assert!(!copies.exists(), "who only looks makes no copies");
-    // What the user opens is not left out.
+    // A file that the user opens to the sandbox is not left out.
     let configuration = std::fs::read_to_string(world.setup.config_file()).unwrap();
     let opened = configuration.replacen("sandbox_read = [", "sandbox_read = [\"~/.gitconfig\", ", 1);
     assert_ne!(configuration, opened);
@@ -624,7 +624,7 @@ async fn with_real(program: &str, files: &[(&str, &str)]) -> Option<World> {
     Some(world)
 }
 
-/// What the project brought along ran, and got nothing.
+/// Asserts that the code that the project brought along ran, and got nothing.
 async fn assert_ran_in_vain(world: &World) {
     let until = Instant::now() + harness::PATIENCE;
     while !world.has_started() {
@@ -671,8 +671,8 @@ async fn a_typescript_of_the_projects_own_reads_no_key() {
     assert_ran_in_vain(&world).await;
 }
 
-/// What a user's own server that is a script is started by, in a project that brings that along: the first entry of
-/// `PATH` lies in the project.
+/// A world in which a program that the project brings along starts a user's own server, which is a script: the first
+/// entry of `PATH` lies in the project.
 async fn run_by_the_projects(first_line: &str) -> Option<World> {
     let world = World::with(Whose::Users, "", Some(".venv/bin")).await?;
     let program = world.home.join("tools/bin/leaky");
@@ -741,7 +741,7 @@ async fn a_server_that_a_launcher_starts_is_asked_for_whatever_runs_the_launcher
         ("npm", &["run", "lsp"]),
     ];
     for (number, (command, args)) in lines.iter().enumerate() {
-        // What was refused once in a session is not asked for again as it is.
+        // A server that was refused once in a session is not asked for again unless it has changed.
         world.project.write("package.json", &json!({ "scripts": { "lsp": "sh lsp.sh" }, "n": number }).to_string());
         world.starts_by(command, args).await;
         let question = world.asks().await.unwrap_or_else(|| panic!("{command} {args:?} is not asked for"));
@@ -750,7 +750,7 @@ async fn a_server_that_a_launcher_starts_is_asked_for_whatever_runs_the_launcher
         world.told().await;
         assert!(!world.has_started(), "{command} {args:?}");
     }
-    // What was allowed is asked for again once that has changed which says what runs.
+    // A server that was allowed is asked for again once the file that says what runs has changed.
     world.project.write("package.json", "{}");
     let question = world.asks().await.unwrap();
     world.window.answer(&world.session, &question, "allow_always").await;
@@ -779,7 +779,7 @@ async fn a_folder_or_a_module_of_the_project_that_an_interpreter_is_given_is_ask
         ("server/__main__.py", "python3", &["./server"][..]),
         ("server/__main__.py", "nice", &["python3", "-m", "server"]),
         ("server.py", "python3", &["-m", "server"]),
-        // What a module of the user's imports is looked for in the project first.
+        // The imports of a module of the user's are looked for in the project first.
         ("socketserver.py", "python3", &["-m", "http.server", "--help"]),
     ] {
         let Some(world) = World::new(Whose::Users).await else { return };

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
 const NAMES: [&str; 3] = ["a.txt", "b.txt", "in/c.txt"];
-/// What is answered where the agent edited on: the proposal has another revision, or is gone.
+/// The error codes if the agent edited on: the proposal has another revision, or is gone.
 const EDITED_ON: [i64; 2] = [-32011, -32010];
 
 /// The files with their texts, as they should be.
@@ -38,7 +38,7 @@ enum Accepting {
 /// as they are then.
 type Turn = (Accepting, Vec<Vec<usize>>);
 
-/// What happens between turns.
+/// Something that happens between turns.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// Another program writes a file, or takes it away.
@@ -144,7 +144,7 @@ impl World {
         }
     }
 
-    /// What happens between turns. Gives the events that were waited for.
+    /// Makes something happen between turns. Gives the events that were waited for.
     async fn step(&self, folder: &str, session: &SessionId, step: Step, made: &mut usize) -> Vec<Event> {
         let mut log = Vec::new();
         match step {
@@ -161,7 +161,7 @@ impl World {
                 let chosen: Vec<_> = listed.filter(|(at, _)| which >> at & 1 == 1).map(|(_, it)| it).collect();
                 let mut params = decision(session, &chosen);
                 params["decision"] = json!(if accepts { "accept" } else { "reject" });
-                // What has come into conflict meanwhile cannot be accepted, and then nothing is.
+                // A hunk that is in conflict by now cannot be accepted, and then nothing is accepted.
                 let Ok(decided) = self.client.request("azimuth/review/decide", params).await else { return log };
                 let decided: ReviewResult = serde_json::from_value(decided).expect("what came of it");
                 let on_its_way =
@@ -214,7 +214,7 @@ impl World {
         let (mut has_ended, mut arriving, mut seen) = (false, BTreeSet::new(), BTreeSet::new());
         loop {
             let listed = if has_ended && arriving.is_empty() {
-                // What is proposed again once the last has arrived is listed, too.
+                // A proposal that is made again once the last has arrived is listed, too.
                 let listed = self.listed(session).await;
                 if listed.iter().all(|it| seen.contains(&(it.proposal_id.clone(), it.revision))) {
                     return;
@@ -261,7 +261,7 @@ impl World {
         }
     }
 
-    /// What is pending.
+    /// The pending proposals.
     async fn listed(&self, session: &SessionId) -> Vec<Proposal> {
         let listed = self.client.call::<methods::ReviewList>(json!({ "sessionId": session })).await.proposals;
         listed.into_iter().filter(is_pending).collect()

@@ -171,7 +171,7 @@ async fn a_command_is_allowed_and_a_hunk_accepted_by_code_actions() {
     assert!(text.contains("- a.txt: 1 change waits for you"), "{text}");
     assert!(world.project.path("made.txt").exists());
 
-    // What the command made is a hint in that file.
+    // The file that the command made has a hint that says so.
     let made: Value = world.client.notification("textDocument/publishDiagnostics").await;
     assert_eq!(made["uri"], world.project.uri("made.txt"));
     assert_eq!(made["diagnostics"][0]["message"], "Made by a command:");
@@ -281,7 +281,7 @@ async fn a_question_in_a_chat_is_no_message_box_that_a_key_meant_for_the_text_co
     let answers = [Answer::calls("shell_run", json!({ "command": "touch made.txt" })), Answer::says("Then not.")];
     let world = World::new(answers, profile, "## You\n\nMake it.\n").await;
     world.client.on_request("window/showMessageRequest", |params| {
-        // What an editor does whose box takes the keys: the user's next line break chooses the first answer.
+        // An editor whose box takes the keys does this: the user's next line break chooses the first answer.
         Ok(params["actions"][0].clone())
     });
     world.send().await;

@@ -13,7 +13,7 @@ use protocol::methods;
 use protocol::turn::StopReason;
 use serde_json::{Value, json};
 
-/// What the model was told of its last calls, and the texts proposed for files.
+/// The results of the last calls, as the model was told them, and the texts proposed for files.
 async fn after(rules: &str, calls: Answer, unsaved: &[(&str, &str)]) -> (Vec<String>, Vec<(String, String)>) {
     let model = ModelServer::start([calls, Answer::says("Done.")]).await;
     let setup = Setup::empty();

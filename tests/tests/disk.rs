@@ -141,7 +141,7 @@ async fn hints_bear_the_name_that_the_client_uses_also_behind_a_link_on_a_slow_d
     assert_eq!(client.finish().await, 0);
 }
 
-/// What the last call read.
+/// The text that the last call read.
 fn read(model: &ModelServer) -> String {
     model.asked().last().expect("a request").last_results().concat()
 }

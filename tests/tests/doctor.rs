@@ -38,7 +38,7 @@ impl World {
         std::fs::set_permissions(self.at(path), PermissionsExt::from_mode(0o755)).unwrap();
     }
 
-    /// What a command says in the project, with these folders first in `PATH`.
+    /// The output of a command in the project, with these folders first in `PATH`.
     fn says(&self, arguments: &[&str], first: &[&str]) -> String {
         let first = first.iter().map(|folder| self.at(folder));
         let path = std::env::var_os("PATH").unwrap();

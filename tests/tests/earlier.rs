@@ -1,4 +1,4 @@
-//! What an earlier version has left: its sessions open, go on and are undone.
+//! The data that an earlier version has left: its sessions open, go on and are undone.
 //!
 //! `earlier/data` is the data folder that the version of commit c16ebf0 left behind, its database vacuumed, after it
 //! played `earlier/script.json` in `/tmp/azimuth-earlier`: `exec --yes` with "Mend the sum in @lib.rs.", `exec` with

@@ -1,5 +1,5 @@
-//! What programs get of the user's environment: no secrets but those let through, and no places of programs that a
-//! project chooses.
+//! The part of the user's environment that programs get: no secrets but those let through, and no folders of programs
+//! that a project chooses.
 
 #![expect(clippy::disallowed_methods, reason = "a test makes its project's files and starts the program itself")]
 
@@ -30,7 +30,7 @@ const SECRETS: &[(&str, &str)] = &[
     ("GITHUB_TOKEN", "hidden-11"),
 ];
 
-/// What stays, and what a project would like to have beside.
+/// Variables that stay, and one that a project would like to have as well.
 const OTHERS: &[(&str, &str)] =
     &[("MY_SETTING", "kept-1"), ("REDIS_URL", "redis://localhost:6379"), ("LET_THROUGH_TOKEN", "kept-2")];
 
@@ -68,7 +68,7 @@ impl World {
         self.model.asked()[before + 1].last_results()[0].to_owned()
     }
 
-    /// What a command wrote to a file, once it has.
+    /// The text that a command wrote to a file; empty until it has.
     fn written(&self, file: &str) -> String {
         std::fs::read_to_string(self.project.path(file)).unwrap_or_default()
     }

@@ -748,8 +748,8 @@ fn questions_are_answered_at_the_terminal() {
     assert!(world.project().join("made").exists(), "{shown}");
 }
 
-/// What a terminal would obey: clipboard, title, alternate screen, a query that is answered by typing, other orders of
-/// words.
+/// Text that a terminal would obey: clipboard, title, alternate screen, a query that is answered by typing, other
+/// orders of words.
 const NASTY: &str = "\u{1b}]52;c;eA==\u{7}\u{1b}]0;mine\u{7}\u{1b}[?1049h\u{1b}[6n\u{9b}2J\u{202e}\u{2066}\u{200f}";
 
 /// One of each kind of what nobody sees, and joiners that join nothing.
@@ -783,7 +783,7 @@ const UNSEEN: &[char] = &[
     '\u{e01ef}',
 ];
 
-/// Whether nothing is there that hides or that a terminal would obey, but colours, and what the line discipline makes
+/// True if nothing is there that hides or that a terminal would obey, except colours and what the line discipline makes
 /// of a line's end.
 fn is_harmless(shown: &str) -> bool {
     let mut colours = shown.split("\u{1b}[").skip(1).map(|rest| rest.split_once('m').map_or("no colour", |(it, _)| it));
@@ -996,7 +996,7 @@ fn doctor_tries_the_language_servers_that_it_calls_ok_and_runs_nothing_of_the_fo
         std::fs::set_permissions(home.join("tools").join(name), std::os::unix::fs::PermissionsExt::from_mode(0o755))
             .unwrap();
     };
-    // What rustup puts there says only when it runs that there is nothing behind it.
+    // The stub that rustup puts there says only when it runs that there is nothing behind it.
     let stub =
         "#!/bin/sh\necho \"error: Unknown binary 'rust-analyzer' in official toolchain '1.95.0'.\" >&2\nexit 1\n";
     program("rust-analyzer", stub);

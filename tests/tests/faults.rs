@@ -8,7 +8,7 @@ use protocol::Event;
 use protocol::turn::StopReason;
 use serde_json::json;
 
-/// What a turn comes to, in each format, where the model first answers so and then well.
+/// The events of a turn in each format, if the model first answers so and then well.
 async fn turns(first: Answer, reason: StopReason) -> Vec<Vec<Event>> {
     join_all(Wire::ALL.map(|wire| turn(wire, first.clone(), reason))).await
 }

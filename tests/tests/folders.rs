@@ -29,7 +29,7 @@ fn change(client: &Client, added: &[Value], removed: &[Value]) {
     client.notify("workspace/didChangeWorkspaceFolders", json!({ "event": { "added": added, "removed": removed } }));
 }
 
-/// What the model reads at some paths, one call after the other in one turn.
+/// The results that the model reads at some paths, one call after the other in one turn.
 async fn reads(client: &Client, model: &ModelServer, session: &SessionId, paths: &[&str]) -> Vec<String> {
     // The same words in sessions with other folders, and so with another system prompt.
     model.may_rewrite();

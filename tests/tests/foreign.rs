@@ -1,6 +1,6 @@
-//! What a folder of somebody else's may have in the place of a file: links to devices and pipes, huge files, and links
-//! that come and go. Nothing of it holds a session up, fills the memory, or is read from outside of the project, and
-//! the folder need not be trusted for it.
+//! Things that a folder of somebody else's may have in the place of a file: links to devices and pipes, huge files, and
+//! links that come and go. None of them holds a session up, fills the memory, or is read from outside of the project,
+//! and the folder need not be trusted for it.
 
 #![expect(clippy::disallowed_methods, reason = "a test makes its project's files itself")]
 
@@ -38,7 +38,7 @@ impl World {
         Self { _setup: setup, model, window, session }
     }
 
-    /// What the model reads of these calls, in the order in which they end.
+    /// The results of these calls as the model reads them, in the order in which they end.
     async fn call(&self, calls: &[(&'static str, Value)]) -> Vec<String> {
         self.model.then(calls.iter().fold(Answer::nothing(), |answer, (tool, input)| answer.call(tool, input.clone())));
         self.model.then(Answer::says("I see."));
@@ -67,7 +67,7 @@ impl World {
     }
 }
 
-/// What stands in the place of a file.
+/// Something that stands in the place of a file.
 #[derive(Clone, Copy, Debug)]
 enum Foul {
     EndlessDevice,

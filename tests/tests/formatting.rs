@@ -1,5 +1,5 @@
-//! What is done to files once accepted edits are in them: the editor formats those that it has open, and saves them,
-//! and our own language servers format the others, where the user has set so. What the user types counts more than
+//! The formatting of files once accepted edits are in them: the editor formats those that it has open, and saves them,
+//! and our own language servers format the others, if the user has set so. Text that the user types counts more than
 //! either.
 
 use std::os::unix::fs::PermissionsExt;
@@ -143,7 +143,7 @@ impl World {
         self.client.call::<methods::CheckpointRedo>(json!({ "sessionId": self.session })).await
     }
 
-    /// What the model is told with the next prompt.
+    /// The text that the model is told with the next prompt.
     async fn heard(&self) -> String {
         self.turn().await;
         self.model.asked().last().expect("a request").user_text()
@@ -439,7 +439,7 @@ async fn an_editor_whose_formatter_was_silent_holds_up_the_next_edit_for_a_secon
     assert_eq!(told(&events), 0, "it was said already: {events:?}");
     let second = world.client.asked(FORMAT).await;
     [first, second].into_iter().for_each(|late| late.answer(json!({})));
-    // What answers is taken as before.
+    // An answer that comes in time is taken as before.
     world.edits(&[("six", "6  6")]).await;
     world.accept(&[0]).await;
     let third = world.client.asked(FORMAT).await;

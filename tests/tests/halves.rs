@@ -115,7 +115,7 @@ impl World {
         self.client.until(&self.session, words, |event| is_said(event, words)).await
     }
 
-    /// What the model is told with the next prompt.
+    /// The text that the model is told with the next prompt.
     async fn heard(&self) -> String {
         self.turn(&[]).await;
         self.model.asked().last().expect("a request").user_text()

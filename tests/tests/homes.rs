@@ -108,7 +108,7 @@ impl Window {
         self.connection.ask::<methods::TurnStart>(params).await.unwrap();
     }
 
-    /// What is pending: one file.
+    /// The pending proposal, which is for one file.
     async fn last_proposal(&self, session: &SessionId) -> Proposal {
         let params = ReviewListParams { session_id: session.clone() };
         let listed = self.connection.ask::<methods::ReviewList>(params).await.unwrap();

@@ -18,7 +18,7 @@ use protocol::turn::StopReason;
 use protocol::{Event, SessionId, methods};
 use serde_json::{Value, json};
 
-/// What lies outside, in each file there.
+/// The text of each file outside.
 const THEIRS: &str = "fn one() {}\nmod two;\n";
 
 /// A session, and a folder beside its project.
@@ -36,8 +36,8 @@ impl World {
         let model = ModelServer::start([]).await;
         let setup = Setup::empty();
         let rules = "[permissions]\nallow = [\"Shell\", \"Edit\", \"Read\"]\n";
-        // What the test itself does to the files right after a turn is to be found out when an edit is accepted, not by
-        // the look for what other programs did meanwhile.
+        // Changes that the test itself makes to the files right after a turn are to be found out when an edit is
+        // accepted, not by the look for what other programs did in the meantime.
         let review = "review_commands = false\n";
         setup.configure(&(review.to_owned() + &Setup::configuration(&model, Wire::Anthropic) + rules));
         let project = Project::new(files.iter().copied());
@@ -47,7 +47,7 @@ impl World {
         Self { _setup: setup, model, project, outside, client, session }
     }
 
-    /// What the model reads of these calls, each with whether it failed.
+    /// The results of these calls as the model reads them, each with true if it failed.
     async fn call(&self, calls: &[(&'static str, Value)]) -> Vec<(String, bool)> {
         self.model.then(calls.iter().fold(Answer::nothing(), |answer, (tool, input)| answer.call(tool, input.clone())));
         self.model.then(Answer::says("I see."));
@@ -126,7 +126,7 @@ impl World {
 /// Decides on all that is pending, or undecided where it is rejected. Gives how each accepted file went, by its name.
 async fn decide(client: &Client, session: &SessionId, decision: &str) -> Vec<(String, ApplyOutcome)> {
     let accepts = decision == "accept";
-    // What others changed is in the files already.
+    // Changes by others are in the files already.
     let is_pending = |it: &Proposal| !it.landed && it.hunks.iter().any(|hunk| hunk.state == HunkState::Pending);
     let mut left = loop {
         let listed = client.call::<methods::ReviewList>(json!({ "sessionId": session })).await.proposals;
@@ -390,7 +390,7 @@ async fn a_file_that_was_swapped_before_its_edit_is_accepted_is_left_whole() {
         }
         match world.accept().await.as_slice() {
             [(_, ApplyOutcome::Failed { reason })] => assert!(reason.contains(expected), "{reason}"),
-            // What is looked at after a turn may have been seen already: then it cannot be accepted.
+            // The file may have been looked at after the turn already: then the edit cannot be accepted.
             [] => assert!(
                 world.listed().await.iter().flat_map(|it| &it.hunks).any(|it| it.state == HunkState::Conflicted)
             ),
@@ -452,7 +452,7 @@ async fn a_folder_that_is_swapped_for_a_link_again_and_again_never_has_edits_wri
         let name = name.trim_start_matches("src/");
         assert_eq!(world.outside.read(name), THEIRS);
         assert!(!world.outside.path(&format!("{name}.new")).exists());
-        // What is said to have arrived is there, and what did not is as it was.
+        // An edit that is said to have arrived is there, and the file of one that did not is unchanged.
         let arrived = |name: &str| outcomes.contains(&(name.to_owned(), ApplyOutcome::Verified));
         let expected = if arrived(name) { THEIRS.replace("one", "eins") } else { THEIRS.to_owned() };
         assert_eq!(world.project.read(&format!("src/{name}")), expected);

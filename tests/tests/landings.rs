@@ -1,4 +1,4 @@
-//! What commands and other programs change while a turn runs, in the same review: kept or taken back, hunk by hunk.
+//! Changes by commands and other programs while a turn runs, in the same review: kept or taken back, hunk by hunk.
 
 #![expect(clippy::disallowed_methods, reason = "a test makes its project's files itself")]
 
@@ -52,7 +52,7 @@ impl World {
         turn
     }
 
-    /// What is listed of what others changed.
+    /// The listed proposals of what others changed.
     async fn landed(&self) -> Vec<Proposal> {
         let listed = self.client.call::<methods::ReviewList>(json!({ "sessionId": self.session })).await.proposals;
         listed.into_iter().filter(|proposal| proposal.landed).collect()
@@ -101,7 +101,7 @@ impl World {
         }
     }
 
-    /// What the model is told with the next prompt.
+    /// The text that the model is told with the next prompt.
     async fn heard(&self) -> String {
         self.turn().await;
         self.model.asked().last().expect("a request").user_text()
@@ -161,7 +161,7 @@ async fn what_is_read_of_an_open_file_after_a_command_says_which_text_is_the_edi
     }
     assert!(results[6].starts_with("b.txt (2 lines)"), "{}", results[6]);
 
-    // What is mentioned is compared, too; and said again, since the disk's text is another.
+    // A mentioned file is compared, too; and the difference is said again, since the disk's text has changed.
     world.project.write("a.txt", &world.project.read("a.txt").replace("2\n", "zwei\n"));
     let mention = json!([{ "type": "text", "text": "Look." }, { "type": "file", "uri": world.project.uri("a.txt") }]);
     world.model.then(Answer::says("Done."));
@@ -265,7 +265,7 @@ async fn of_what_a_command_changed_in_three_files_one_place_is_kept_and_another_
     let text = A.replace("two", "TWO").replace("four", "four, as I say");
     assert_eq!(world.client.text(&open), text, "through the editor, and what was typed stays");
     assert_eq!(world.project.read("a.txt"), A.replace("two", "TWO").replace("five", "FIVE"), "saving is the user's");
-    // What no editor holds is written, and what the command made goes away.
+    // A file that no editor holds is written, and the file that the command made goes away.
     let (b, c) = (world.of("b.txt").await, world.of("c.txt").await);
     world.decide("reject", &[(&b, &[]), (&c, &[])]).await;
     world.until_applied().await;

@@ -26,7 +26,7 @@ pub(crate) fn sandboxed_servers() -> Arc<Servers> {
     Servers::new(ServersConfig { path: Some(real::path()), supervisor, ..ServersConfig::default() })
 }
 
-/// What a session in a folder that is trusted has: a sandbox for it.
+/// The access that a session in a trusted folder has: a sandbox for it.
 pub(crate) fn sandboxed(folder: &Path) -> Access {
     let environment = |name: &str| if name == "PATH" { Some(real::path()) } else { std::env::var_os(name) };
     let folders = [folder.to_owned()];
@@ -149,7 +149,7 @@ async fn pyright_follows_a_name_through_a_python_project() {
     );
     assert!(world.errors("main.py").await.is_empty());
 
-    // What is typed and not saved counts.
+    // Text that is typed and not saved counts.
     world.buffers.open(&world.uri("main.py"), "python", 3, "from shapes import area\n\narea(\"three\")\n").unwrap();
     let errors = world.errors("main.py").await;
     assert!(errors.len() == 1 && errors[0].contains("\"Literal['three']\""), "{errors:?}");
@@ -196,7 +196,7 @@ async fn clangd_finds_what_another_file_defines() {
     world.buffers.open(&world.uri("main.c"), "c", 1, "int main(void) { return area(3) }\n").unwrap();
     assert!(!world.errors("main.c").await.is_empty());
 
-    // What a command writes into a header changes the problems of who includes it, and what is typed there as well.
+    // Text that a command writes into a header, or that is typed there, changes the problems of files that include it.
     world.buffers.close(&world.uri("main.c")).unwrap();
     assert_eq!(world.errors("main.c").await, [""; 0]);
     world.project.write("shapes.h", "int surface(int side);\n");

@@ -32,8 +32,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("e2e", BELOW_STORIES),
 ];
 
-/// What the core stands on. Nothing but the hub and what is above it stands on the core itself, so that another word in
-/// a prompt compiles little.
+/// The packages that the core stands on. Nothing but the hub and what is above it stands on the core itself, so that a
+/// changed word in a prompt recompiles little.
 const CORE: &[&str] = &["protocol", "permission", "ports"];
 const BELOW_HUB: &[&str] = &[
     "protocol",
@@ -111,7 +111,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("ast-grep-core", &["code"]),
 ];
 
-/// What the source of the pure core does not mention, because it has no way to the world but its ports.
+/// Modules that the source of the pure core does not mention, because it has no way to the world but its ports.
 const UNKNOWN_TO_CORE: &[&str] = &["std::fs", "std::process", "std::net", "tokio::fs", "tokio::process", "tokio::net"];
 
 /// The parts of the program `azimuth`, and what each does not name: a front stands beside the others, on the kit that

@@ -109,7 +109,7 @@ async fn an_editor_that_dies_interrupts_its_turn_which_can_be_gone_on_with() {
     let session = client.new_session().await;
     client.prompt(&session, "hello").await;
     client.until(&session, "the first word", |event| matches!(event, protocol::Event::MessageDelta { .. })).await;
-    // Whether it is still told of the end does not matter to it.
+    // An editor that dies does not care whether it is still told of the end.
     client.waive("azimuth/event");
     client.hang_up();
     assert_eq!(client.ended().await, 1);

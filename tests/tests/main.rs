@@ -1,4 +1,4 @@
-//! What a user or an editor sees of Azimuth: every story goes through the real server.
+//! Azimuth as a user or an editor sees it: every story goes through the real server.
 
 mod accepting;
 mod bad_input;

@@ -1,4 +1,4 @@
-//! What may be done without a question, over the wire: the modes, what was granted and is taken back, and the reasons.
+//! Permission to act without a question, over the wire: the modes, the grants and their revocation, and the reasons.
 
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use protocol::permission::{RuleEffect, RuleInfo, RuleOrigin};
@@ -84,7 +84,7 @@ impl World {
     }
 }
 
-/// Whether a command was let through, and the reason.
+/// For each command that was judged, true if it was let through, and the reason.
 fn judged(events: &[Event]) -> Vec<(bool, String)> {
     let judged = events.iter().filter_map(|event| match event {
         Event::PermissionJudged { allowed, reason, .. } => Some((*allowed, reason.clone())),
@@ -216,7 +216,7 @@ async fn what_is_allowed_for_the_project_and_for_the_session_is_listed_and_taken
     assert!(said.contains("2. allow `Shell(touch made)`: exactly the command `touch made`"), "{said}");
     assert!(world.says("/permissions revoke 1").await.contains("it is changed there"));
 
-    // What is taken back is asked again, by a server that begins anew too; so is what was for the session only.
+    // A grant that is taken back is asked for again, by a new server too; so is one that was for the session only.
     assert!(world.says("/permissions revoke 2").await.contains("is revoked"));
     let world = world.restarted().await;
     world.client.call::<methods::SessionOpen>(json!({ "sessionId": world.session, "since": 0 })).await;

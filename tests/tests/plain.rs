@@ -86,7 +86,7 @@ async fn a_question_is_a_message_box() {
     client.prompt(&session, "Make it.").await;
     client.until_end(&session, StopReason::EndTurn).await;
     assert!(project.path("made.txt").exists());
-    // What the command made is shown as a hint.
+    // A hint shows the file that the command made.
     client.waive("textDocument/publishDiagnostics");
     assert_eq!(client.finish().await, 0);
 }
@@ -150,7 +150,7 @@ async fn settings_come_from_the_editor_and_may_change() {
     assert!(message["message"].as_str().unwrap().contains("mdoel"), "{message}");
     assert!(registered.lock().unwrap()[0].to_string().contains("workspace/didChangeWatchedFiles"));
 
-    // What was said in `initialize` stays in force.
+    // The settings from `initialize` stay in force.
     let session = client.new_session().await;
     client.prompt(&session, "Are you there?").await;
     client.until_end(&session, StopReason::EndTurn).await;

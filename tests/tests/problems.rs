@@ -1,5 +1,5 @@
-//! What edits break and mend: the problems that language servers see before and after them, as the model and the user
-//! hear of it.
+//! The problems that edits cause and fix, as language servers see them before and after the edits, and as the model and
+//! the user hear of them.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -198,7 +198,7 @@ impl World {
     }
 }
 
-/// What the model was told of problems.
+/// The notes that told the model of problems.
 fn told(events: &[Event]) -> Vec<&str> {
     let is_of_problems = |text: &&str| text.contains("roblems") || text.starts_with("You ended");
     let noted = events.iter().filter_map(|event| match event {
@@ -264,7 +264,7 @@ async fn a_turn_that_ends_with_an_error_that_it_brought_says_so_and_may_go_on_by
         "The edits of this turn brought 1 error that is there still: main.py:1:1: error: this is bad (badly)";
     assert_eq!((notice, new_errors(&events), world.model.asked().len()), (Some(expected), Some(1), 3));
 
-    // What was there when a turn began is none of its own.
+    // An error that was there when a turn began is not its own.
     let more: [Edits<'_>; 1] = [&[("main.py", "first", "last")]];
     let events = world.with_server(Server::Attentive, world.turn(&more)).await;
     assert_eq!((self::told(&events).len(), new_errors(&events)), (0, None));
@@ -335,7 +335,7 @@ async fn what_the_editors_servers_do_not_see_yet_is_told_once_it_is_accepted() {
     world.finish().await;
 }
 
-/// What is told of files where it is not known, and why.
+/// The note on files for which the effect of the edits is not known, and why.
 fn not_known(names: &str, why: &str) -> String {
     format!("What your edits did to the problems of {names} is not known: {why}.")
 }
@@ -392,7 +392,7 @@ async fn an_error_that_is_told_where_the_turn_goes_on_to_mend_it_is_not_told_aga
     let told = told(&events);
     assert_eq!((told.len(), new_errors(&events)), (2, Some(1)), "{told:?}");
     assert!(told[0].ends_with("still reads the project.") && told[1].starts_with("You ended, but 1 error is there"));
-    // What is no error, and would be news as well, is told with it.
+    // A problem that is not an error, and would be news as well, is told with it.
     let warning =
         "\nProblems since your edits (badly): 1 warning is new.\nmain.py:2:1: warning: this is bad (badly)\n    odd\n";
     assert!(told[1].contains(warning), "{told:?}");
@@ -597,7 +597,7 @@ async fn a_server_of_our_own_judges_edits_before_the_user_does() {
         &[("main.py", "area(3)", "area(\"three\")")],
         &[("main.py", "from shapes", "# Shapes.\nfrom shapes")],
         &[("main.py", "area(\"three\")", "area(4)")],
-        // What breaks in a file of the same turn by an edit of another one.
+        // This edit breaks another file of the same turn.
         &[("shapes.py", "area(side: int)", "area(side: int, height: int)")],
     ];
     // The project brings it along, so it starts once it was asked for and allowed; looking at edits does not ask.
@@ -653,7 +653,7 @@ async fn is_broken_and_mended(real: Real, file: &str, edit: (&str, &str), error:
     world.finish().await;
 }
 
-/// What a tool told the model.
+/// The text that a tool gave the model.
 fn result(events: &[Event]) -> String {
     let told = events.iter().find_map(|event| match event {
         Event::ToolCallEnded { result, .. } => Some(result.text.clone()),

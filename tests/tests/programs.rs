@@ -40,7 +40,7 @@ impl Desk {
         setup.configure(&(Setup::configuration(&model, Wire::Chat) + "[permissions]\nallow = [\"Shell\"]\n"));
         let project = Project::new([]);
         let client = Client::start(&setup, &project, Profile::panel()).await;
-        // What was typed last is recorded in its own time.
+        // The text that was typed last is recorded in its own time.
         client.waive("azimuth/event");
         let session = client.new_session().await;
         let terminal = client.open_terminal(&session).await;

@@ -36,8 +36,8 @@ impl World {
         });
         let model = ModelServer::start([edits, Answer::says("Proposed.")]).await;
         let setup = Setup::empty();
-        // What the tests do to files right after a turn is to be met by decisions, not by the look for what other
-        // programs did meanwhile.
+        // Changes that the tests make to files right after a turn are to be met by decisions, not by the look for what
+        // other programs did in the meantime.
         let review = "review_commands = false\n";
         let shell = "[permissions]\nallow = [\"Shell\"]\n";
         setup.configure(&(review.to_owned() + &Setup::configuration(&model, Wire::Anthropic) + shell));
@@ -79,7 +79,7 @@ impl World {
         self.client.until_end(&self.session, StopReason::EndTurn).await
     }
 
-    /// What the agent proposes; what commands changed is listed too, and none of these stories'.
+    /// The proposals of the agent; changes by commands are listed too, and are no part of these stories.
     async fn listed(&self) -> Vec<Proposal> {
         let listed = self.client.call::<methods::ReviewList>(json!({ "sessionId": self.session })).await.proposals;
         listed.into_iter().filter(|proposal| !proposal.landed).collect()
@@ -91,7 +91,7 @@ impl World {
         proposal.clone()
     }
 
-    /// What is asked for, before it is sent.
+    /// The parameters of a decision, before it is sent.
     fn decision(&self, proposal: &Proposal, decision: &str, hunks: &[usize], message: Option<&str>) -> Value {
         let ids: Vec<_> = hunks.iter().map(|at| &proposal.hunks[*at].hunk_id).collect();
         let mut target = json!({ "proposalId": proposal.proposal_id, "revision": proposal.revision });
@@ -136,7 +136,7 @@ impl World {
         self.client.until(&self.session, words, fits).await;
     }
 
-    /// What the model is told with the next prompt.
+    /// The text that the model is told with the next prompt.
     async fn heard(&self) -> String {
         self.model.then(Answer::says("I see."));
         self.turn("And?").await;
@@ -353,7 +353,7 @@ async fn asked(world: &World, title: &str) -> PermissionRequest {
     question
 }
 
-/// What the command came to, for the model.
+/// The result of the command, for the model.
 async fn result(world: &World) -> String {
     world.client.until_end(&world.session, StopReason::EndTurn).await;
     world.model.asked().last().expect("a request").last_results().join("\n")
@@ -494,7 +494,7 @@ async fn the_users_own_unsaved_text_is_saved_only_if_they_say_so() {
     world.decide(&world.proposal().await, "accept", &[]).await;
     world.until_applied().await;
     world.until_noted("accepted").await;
-    // What was ours is the user's own from here on.
+    // The text that was ours is the user's own from here on.
     world.client.replace(&world.uri, "two", "my own two");
     command(&world, SEE).await;
     let question = asked(&world, "Save your own changes").await;
@@ -557,7 +557,7 @@ async fn what_a_command_made_of_a_file_is_not_taken_for_the_users_unsaved_text_i
         let seen = result(&world).await;
         assert!(seen.starts_with("zero\n") && !seen.contains("unsaved"), "{seen}");
         assert_eq!(world.project.read("a.txt"), "zero\n", "nor is it saved over it");
-        // What is typed into it is the user's own again.
+        // Text that is typed into it is the user's own again.
         world.client.replace(&world.uri, "three", "my own three");
         command(&world, SEE).await;
         let question = asked(&world, "Save your own changes").await;

@@ -436,7 +436,7 @@ const PROGRAMS: &[&str] = &[
     "go/pkg/mod/tool.go",
 ];
 
-/// What holds credentials, or the user's own work, and nothing that a build needs.
+/// Files that hold credentials, or the user's own work, and nothing that a build needs.
 const CREDENTIALS: &[&str] = &[
     ".cargo/credentials.toml",
     ".condarc",
@@ -768,7 +768,7 @@ async fn ordinary_work_goes_on_in_the_sandbox() {
         world.works(listen).await;
     }
     if is_installed("gdb") {
-        // What runs in the sandbox can be traced in it.
+        // A program that runs in the sandbox can be traced in it.
         world.works("HOME=/tmp gdb -batch -nx -ex run --args /bin/true").await;
     }
     world.window.close().await;
@@ -961,7 +961,7 @@ impl Screen {
 
     /// Ends it. Gives all that it has shown.
     fn shown(mut self) -> String {
-        // What was written before this was shown before it.
+        // Text that was written before this was shown before it.
         std::fs::write(&self.name, "the last of it\n").unwrap();
         let mut shown = Vec::new();
         let mut output = self.script.stdout.take().unwrap();

@@ -116,7 +116,7 @@ async fn a_conversation_that_was_asked_for_is_kept_through_restarts_though_nothi
 async fn a_session_without_a_prompt_that_a_killed_server_left_is_not_listed_by_the_next_one() {
     let model = ModelServer::start([Answer::says("Hello.")]).await;
     let (setup, project) = (Setup::empty(), Project::new([]));
-    // What a session begins with is no use of it.
+    // The events that a session begins with do not count as use of it.
     setup.configure(&("accept_edits = true\n".to_owned() + &Setup::configuration(&model, Wire::Anthropic)));
     let window = Window::open(&setup, &project, Profile::panel()).await;
     let used = window.new_session().await;
@@ -185,7 +185,7 @@ async fn a_first_prompt_is_kept_however_soon_its_session_is_closed() {
         drop((prompt, close));
         is_there_again(&setup, &project, &session, "hello").await;
     }
-    // What was closed too soon to ask for its answer leaves that to another.
+    // A session that was closed too soon to ask for its answer leaves that to another.
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
     while model.asked().len() < 10 {
@@ -359,7 +359,7 @@ async fn a_session_closed_and_opened_again_gives_exactly_the_rest_and_goes_on() 
         assert_eq!((result.running_turn.as_ref(), result.session.last_seq), (Some(&turn), seen.len() as u64));
     }
 
-    // What follows comes once, though it was opened four times.
+    // The events that follow come once, though it was opened four times.
     gate.open();
     let events = client.until_end(&session, StopReason::EndTurn).await;
     let said = |event: &&Event| matches!(event, Event::MessageDelta { .. });
@@ -532,7 +532,7 @@ async fn commands_arguments_and_files_are_completed_where_the_cursor_is() {
     assert_eq!(client.finish().await, 0);
 }
 
-/// What a command said, if it did not fail.
+/// The message of a slash command, which must not have failed.
 fn said(events: &[Event]) -> &str {
     match events.last() {
         Some(Event::CommandExecuted { message, is_error: false, .. }) => message,
@@ -574,7 +574,7 @@ async fn commands_are_executed_and_the_model_never_hears_of_them() {
     assert!(conversations.contains(session.as_str()) && conversations.contains("Hello"), "{conversations}");
     assert!(command("/model").await.contains("`test/model-2`: model-2 (in use)"));
 
-    // What cannot be done is said, and makes no turn either.
+    // A slash command that cannot be done says so, and makes no turn either.
     for text in ["/mode dance", "/resume", "/resume nobody", "/model none"] {
         assert!(say(&client, &session, text).await.turn_id.is_none());
         let failed = |event: &Event| matches!(event, Event::CommandExecuted { is_error: true, .. });

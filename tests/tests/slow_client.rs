@@ -56,8 +56,8 @@ async fn ten_seconds_without_reading_lose_nothing_and_pile_nothing_up() {
     let setup = Setup::empty();
     setup.configure(&(Setup::configuration(&model, Wire::Chat) + "[permissions]\nallow = [\"Shell\"]\n"));
     let project = Project::new([]);
-    // What is freed goes back to the system at once. Otherwise it is kept in each thread's arena, the more the busier
-    // the machine is, and would count as the server's.
+    // Memory that is freed goes back to the system at once. Otherwise it is kept in each thread's arena, the more the
+    // busier the machine is, and would count as the server's.
     let allocator =
         [("MALLOC_ARENA_MAX", "1"), ("MALLOC_MMAP_THRESHOLD_", "16384"), ("MALLOC_TRIM_THRESHOLD_", "16384")];
     let mut child = program(&setup).envs(allocator).spawn().unwrap();
@@ -68,7 +68,7 @@ async fn ten_seconds_without_reading_lose_nothing_and_pile_nothing_up() {
     for number in 0..SESSIONS {
         let session = client.new_session().await;
         let terminal = client.open_terminal(&session).await;
-        // What is made at first use is there already: the shell, the way to the model.
+        // Everything that is made at first use is there already: the shell, the way to the model.
         client.prompt(&session, &format!("Warm up, number {number}.")).await;
         client.until_end(&session, StopReason::EndTurn).await;
         works.push(Work { session, terminal });
@@ -92,7 +92,7 @@ async fn ten_seconds_without_reading_lose_nothing_and_pile_nothing_up() {
     // All commands are done by now: each session has asked the model a second time.
     model.asked_times(4 * SESSIONS).await;
     let listed = client.request("azimuth/session/list", json!({}));
-    // What is queued stays while nobody reads; what reading the output took on a busy machine goes.
+    // The memory of queued messages stays while nobody reads; that of reading the output on a busy machine goes.
     let mut grown = memory(pid).saturating_sub(before);
     for _ in 0..50 {
         if grown < MEMORY {

@@ -141,7 +141,7 @@ async fn a_document_with_its_own_line_ends_and_without_a_last_one_keeps_them() {
     assert_eq!(client.finish().await, 0);
 }
 
-/// What streamed, if the whole message that followed says the same.
+/// The text that streamed; the whole message that followed must say the same.
 fn streamed(events: &[Event]) -> String {
     let pieces = events.iter().filter_map(|event| match event {
         Event::MessageDelta { text, .. } => Some(text.as_str()),
@@ -161,7 +161,7 @@ fn streamed(events: &[Event]) -> String {
 
 async fn listed(client: &Client, session: &SessionId) -> Proposal {
     let listed = client.call::<methods::ReviewList>(json!({ "sessionId": session })).await.proposals;
-    // What the command made is listed too.
+    // The file that the command made is listed too.
     let proposed: Vec<_> = listed.into_iter().filter(|proposal| !proposal.landed).collect();
     let [proposal] = proposed.as_slice() else { panic!("not one proposal: {proposed:?}") };
     proposal.clone()

@@ -1,5 +1,5 @@
-//! What a user sees of an answer while it still comes, and what becomes of one that breaks off: in every vendor's
-//! format.
+//! The part of an answer that a user sees while it still comes, and the outcome of one that breaks off: in every
+//! vendor's format.
 
 #![expect(clippy::disallowed_methods, reason = "a test writes a configuration itself")]
 
@@ -22,7 +22,7 @@ async fn start(model: &ModelServer, wire: Wire, settings: &str, project: &Projec
     (setup, client, session)
 }
 
-/// What was shown of edits that still came.
+/// The text that was shown of edits while they still came.
 fn shown(events: &[Event]) -> String {
     let pieces = events.iter().filter_map(|event| match event {
         Event::EditDelta { text, .. } => Some(text.as_str()),
@@ -100,7 +100,7 @@ fn saying(text: &str) -> Answer {
     letters.chunks(997).fold(Answer::nothing(), |answer, piece| answer.text(&piece.iter().collect::<String>()))
 }
 
-/// What an answer has where a file broke off at this byte, and what the next one says.
+/// The text of an answer in which a file broke off at this byte, and the text of the next one.
 fn halves(path: &str, file: &str, at: usize) -> (String, String) {
     let whole_lines = file[..at].rfind('\n').unwrap() + 1;
     let first = format!("I write it.\n<azimuth_file mark=\"MARK\" path=\"{path}\">\n{}", &file[..at]);

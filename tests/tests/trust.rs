@@ -1,4 +1,4 @@
-//! Whether the user trusts the folder that they work in: asked once, kept for them and not in the folder, and until
+//! The user's trust in the folder that they work in: asked for once, kept for them and not in the folder, and until
 //! then nothing runs that the folder brings along.
 
 #![expect(clippy::disallowed_methods, reason = "a test makes its project's files and starts the program itself")]
@@ -27,7 +27,7 @@ async fn world() -> (ModelServer, Setup, Project) {
     (model, setup, Project::new([("a.txt", "one\n")]))
 }
 
-/// What counts for the client's folders: whether they are trusted, and whether somebody said so.
+/// The trust in the client's folders: true if they are trusted, and true if somebody said so.
 async fn trust(client: &Client, params: Value) -> (bool, bool) {
     let WorkspaceTrustResult { trusted, decided } = client.call::<methods::WorkspaceTrust>(params).await;
     (trusted, decided)
@@ -270,7 +270,7 @@ async fn commands_call_git_without_a_repositorys_programs_until_the_folder_is_tr
     let client = Client::start(&setup, &project, Profile { trust: Some("restricted"), ..Profile::panel() }).await;
     let seen = async |session: &SessionId| {
         client.prompt(session, "Look.").await;
-        // Whether it is asked in such a folder is the permission's story.
+        // A question may come in such a folder; that is the permission's story.
         loop {
             let what = |event: &Event| matches!(event, Event::PermissionAsked { .. } | Event::TurnEnded { .. });
             match client.until(session, "a question or the end", what).await.pop() {

@@ -341,7 +341,7 @@ async fn the_projects_rules_are_before_the_model() {
     ]);
     let setup = Setup::model(&model, Wire::Responses);
     let client = Client::start(&setup, &project, Profile::panel()).await;
-    // What the user has typed there and not saved counts.
+    // Text that the user has typed there and not saved counts.
     let uri = project.uri("AGENTS.md");
     client.open(&uri);
     client.replace(&uri, "tabs", "spaces");
@@ -401,7 +401,7 @@ async fn a_mentioned_file_that_a_rule_keeps_from_being_read_is_left_out_and_name
     setup.configure(&(Setup::configuration(&model, Wire::Chat) + "[permissions]\ndeny = ['Read(plans.txt)']\n"));
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let uri = project.uri("plans.txt");
-    // What is typed there is as little to be read.
+    // Text that is typed there may not be read either.
     client.open(&uri);
     client.replace(&uri, "never-sent", "never-sent either");
     let session = client.new_session().await;

@@ -123,7 +123,7 @@ impl World {
         more
     }
 
-    /// What the model is told with the next prompt.
+    /// The text that the model is told with the next prompt.
     async fn heard(&self) -> String {
         self.turn(&[]).await;
         self.model.asked().last().expect("a request").user_text()
@@ -456,7 +456,7 @@ async fn what_is_typed_into_a_made_file_that_cannot_be_made_again_is_where_it_is
     let (_, told) = said.split_once("what was typed is in ").unwrap_or_else(|| panic!("it is kept: {said}"));
     let kept = PathBuf::from(told.strip_suffix(" for as long as this session is kept").unwrap());
     assert_eq!(std::fs::read_to_string(&kept).unwrap(), "new\nfile, mine\n");
-    // What was kept long ago is swept where another session is deleted, unless something holds it.
+    // Text that was kept long ago is swept when another session is deleted, unless something holds it.
     let long_ago = std::time::SystemTime::now() - Duration::from_secs(7200);
     for path in kept.ancestors().take_while(|path| *path != world.setup.data_folder()) {
         std::fs::File::open(path).unwrap().set_modified(long_ago).unwrap();
@@ -531,7 +531,7 @@ async fn a_document_that_the_editor_keeps_of_a_deleted_file_keeps_its_text_and_i
     assert_eq!(outcomes(&world.undo(json!({})).await), ["new.txt: done"]);
     assert!(!path.exists());
 
-    // What is typed there since is the user's, and nothing is written over it.
+    // Text that was typed there since then is the user's, and nothing is written over it.
     world.client.replace(&uri, "another", "mine");
     assert_eq!(outcomes(&world.redo(json!({})).await), ["new.txt: left, it was changed since"]);
     assert_eq!((world.client.text(&uri).as_str(), path.exists()), ("mine\n", false));

@@ -45,7 +45,7 @@ async fn began(client: &Client, session: &SessionId) {
     client.until(session, "the command's begin", is_it).await;
 }
 
-/// What the user said by a request's reckoning, and we in their name.
+/// The texts of a request that the user said, or that we said in their name.
 fn said(model: &ModelServer, request: usize) -> Vec<String> {
     let asked = model.asked();
     let said = asked[request].said().iter().filter_map(|said| match said {

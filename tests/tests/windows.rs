@@ -474,7 +474,7 @@ async fn a_window_that_leaves_breaks_its_own_turn_off_and_that_of_no_other() {
     first.until(&session, "a word", speaks).await;
     third.close().await;
     first.until_attached(0).await;
-    // What the host has heard by now it has acted on when it answers.
+    // The host answers only after it has acted on everything that it has heard by now.
     show(&first, &session).await;
     other.open();
     first.until_end(&session, StopReason::EndTurn).await;
@@ -514,7 +514,7 @@ async fn what_stands_beside_new_is_worked_on_though_the_conversation_before_is_c
     show(&second, &next).await;
     second.call::<methods::SessionClose>(json!({ "sessionId": session })).await;
     first.until_attached(1).await;
-    // What the host has heard by now it has acted on when it answers.
+    // The host answers only after it has acted on everything that it has heard by now.
     show(&first, &next).await;
     gate.open();
     second.until_end(&next, StopReason::EndTurn).await;

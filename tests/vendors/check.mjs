@@ -17,7 +17,7 @@ const problems = [...typeProblems(process.argv[2]), ...modelProblems()];
 for (const problem of problems) console.error(problem);
 process.exit(problems.length === 0 ? 0 : 1);
 
-/** What the vendors' types say of the bodies in a folder. */
+/** Returns what the vendors' types say of the bodies in a folder. */
 function typeProblems(folder) {
   const bodies = new Map();
   for (const name of fs.readdirSync(folder).sort()) {

@@ -1,4 +1,4 @@
--- What Neovim loads at start. All else is loaded when it is first used.
+-- The code that Neovim loads at start. All else is loaded when it is first used.
 if vim.g.loaded_azimuth then
   return
 end
@@ -16,7 +16,7 @@ end, {
   end,
 })
 
--- What language servers say of a document is noted from their first word on.
+-- The reports of language servers on a document are noted from their first word on.
 vim.api.nvim_create_autocmd("LspAttach", {
   once = true,
   callback = function()

@@ -63,7 +63,7 @@ function T.an_empty_chat_offers_what_to_try_and_where_to_go_on_and_says_how_it_i
     support.contains(shown, "✓ Rules: AGENTS.md")
     support.lacks(shown, "Seven.")
 
-    -- What there is to try follows the file that the user has before them.
+    -- The things to try follow the file that the user has before them.
     child:command("topleft vsplit src/temperature.sh")
     child:wait_for("Explain src/temperature.sh")
 
@@ -480,7 +480,7 @@ function T.the_questions_window_says_what_the_session_says_after_the_server_was_
     local pid = child:lua("return tonumber(vim.fn.system({ 'pgrep', '-P', tostring(vim.fn.getpid()), '-x', 'azimuth' }))")
     vim.uv.kill(pid, "sigkill")
     child:wait("require('azimuth.client').state().running == nil")
-    -- Whether the call is asked for again or counts as cut off is the server's to say; the window follows it.
+    -- The server decides whether the call is asked for again or counts as cut off; the window follows it.
     child:wait([[(function()
       local floats = vim.iter(vim.api.nvim_list_wins()):filter(function(w)
         return vim.api.nvim_win_get_config(w).relative ~= ""
@@ -556,7 +556,7 @@ function T.a_killed_server_is_started_again_and_the_session_stands()
     local pid = child:lua("return tonumber(vim.fn.system({ 'pgrep', '-P', tostring(vim.fn.getpid()), '-x', 'azimuth' }))")
     vim.uv.kill(pid, "sigkill")
     child:wait("require('azimuth.client').lsp_client() == nil")
-    -- What is asked meanwhile waits for the new server.
+    -- A request in the meantime waits for the new server.
     child:lua("require('azimuth.client').request('azimuth/session/list', {}, function(err, result) _G.listed = err or #result.sessions end)")
     child:wait("_G.listed == 1")
     child:wait("require('azimuth.client').state().running == nil")

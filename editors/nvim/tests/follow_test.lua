@@ -66,7 +66,7 @@ function T.a_window_shows_where_the_agent_looks_and_the_cursor_stays()
     child:prompt("And the other.")
     child:wait_for("Read again.")
     support.equal(shown(child), { "a.txt", "a.txt" })
-    -- What was read for the window alone goes with it.
+    -- A file that was read for the window alone goes with it.
     support.equal(child:lua("return vim.fn.bufexists('b.txt')"), 0)
   end)
 end

@@ -77,7 +77,7 @@ function T.a_language_server_of_the_editor_formats_and_nothing_is_changed_by_ask
     support.equal(answer(child), { text = "one\ntwo 🦀\nthree\n", by = "trimmer" })
     support.equal(child:lua("return vim.api.nvim_buf_get_lines(_G.bufnr, 0, -1, true)"), { "one  ", "two 🦀  ", "three " })
     support.equal(child:lua("return { vim.bo[_G.bufnr].modified, vim.o.eventignore, #vim.fn.getbufinfo({ buflisted = 1 }) }"), { false, "", 1 })
-    -- What is not saved is formatted, too.
+    -- Text that is not saved is formatted, too.
     child:lua("vim.api.nvim_buf_set_lines(_G.bufnr, 0, 1, true, { 'typed   ' })")
     support.equal(answer(child).text, "typed\ntwo 🦀\nthree\n")
   end)

@@ -196,7 +196,7 @@ function T.pyright_answers_for_files_that_are_not_open()
   end)
 end
 
---- What the model has read of its tools' results.
+--- Returns what the model has read of its tools' results.
 ---@param model Model
 ---@return string
 local function read_by(model)

@@ -3,7 +3,7 @@
 
 local M = {}
 
---- What every server was told, by its name: `{ method, params }`.
+--- The messages that every server was told, by its name: `{ method, params }`.
 ---@type table<string, table[]>
 M.told = {}
 

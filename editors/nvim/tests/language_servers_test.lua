@@ -5,7 +5,7 @@ local support = require("support")
 
 local T = {}
 
---- What the played server says: `_G.servers` and `_G.problems`; and whether it knows the question at all, `_G.knows`.
+--- The played server. It says `_G.servers` and `_G.problems`, and knows the question at all if `_G.knows` is true.
 local played = [[
   local fake, protocol = ...
   _G.fake = dofile(fake)

@@ -636,7 +636,7 @@ function T.a_hunk_rejected_while_the_turn_runs_is_told_to_the_model_in_that_turn
     support.contains(vim.json.encode(model.asked[#model.asked].messages), "the small one stays")
     support.equal(shown(child), { { 26, "pending" } })
     support.equal(text(child), expected({}))
-    -- What it reads is the text without what was rejected, and with what still waits.
+    -- The text that the model reads is without what was rejected, and with what still waits.
     local read = vim.json.encode(model.asked[#model.asked].messages):match(".*I look once more(.*)$")
     support.lacks(read, "value_05 = 500")
     support.contains(read, "value_25 = 2500")
@@ -694,7 +694,7 @@ function T.a_file_that_is_deleted_meanwhile_is_not_made_again_by_an_accept()
     assert(os.remove(place.project .. "/other.txt"))
     assert(os.remove(place.project .. "/src/values.lua"))
     child:command("Azimuth accept all")
-    -- What the editor holds is the text there is.
+    -- The editor's text is the only one there is.
     child:wait("vim.fn.getline(6) == 'local value_05 = 500'")
     child:wait([[vim.iter(require("azimuth.client").state().proposals):all(function(_, proposal)
       return proposal.hunks[1].state == (proposal.path == "other.txt" and "conflicted" or "accepted")
@@ -869,7 +869,7 @@ function T.what_a_command_changed_is_kept_or_taken_back_hunk_by_hunk()
   end)
 end
 
---- What the agent proposes after the command: a change of a line that the command has changed, and one of its own.
+--- Returns the agent's edits after the command: one of a line that the command has changed, and one of another line.
 local function two_edits()
   local over = replace(5)
   over.input.old_text, over.input.new_text = "local value_05 = 500\n", "local value_05 = 5000\n"
@@ -943,7 +943,7 @@ function T.to_take_back_all_that_commands_changed_is_asked_for_with_what_it_does
     child:wait("vim.uv.fs_stat('other.txt') and not vim.uv.fs_stat('src/made.lua')")
     support.equal(support.read(place.project .. "/other.txt"), "one\ntwo\n")
     child:wait("vim.fn.getline(25) == 'local value_25 = 25'")
-    -- What is proposed beside it is not decided by it.
+    -- The hunks that are proposed in the same file are not decided by it.
     support.equal(count(child, "rejected", false), 0)
   end, two_edits())
 end

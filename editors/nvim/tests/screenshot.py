@@ -24,7 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 NVIM = os.environ.get("NVIM", "nvim")
 SCENES = ["overview", "live", "undo", "undone", "answer", "tools", "permission", "beginnings", "answered", "shell", "jobs", "ran", "bypass", "rules", "trust", "picker", "completion"]
 SIZES = [(80, 30), (160, 45)]
-# What a character of DejaVu Sans Mono takes at 15 pixels: as high as its own box, so that lines that are drawn of characters join.
+# The cell of a character of DejaVu Sans Mono at 15 pixels: as high as its own box, so that lines drawn of characters join.
 CELL = (9.03, 17)
 
 

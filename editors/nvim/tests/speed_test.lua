@@ -1,4 +1,4 @@
---- What drawing costs. The bounds are ten times what is wanted, so that a slow machine does not fail a test; the numbers are printed.
+--- The cost of drawing. The bounds are ten times what is wanted, so that a slow machine fails no test; the numbers are printed.
 
 local models = require("model")
 local support = require("support")

@@ -1,4 +1,4 @@
---- What the tests share: a real Neovim as a child, driven by keys, with the plugin, the server and a model.
+--- The parts that the tests share: a real Neovim as a child, driven by keys, with the plugin, the server and a model.
 
 local M = {}
 
@@ -216,7 +216,7 @@ function Child:wait_for_question()
   end)()]])
 end
 
---- What the screen shows, a line for each of its rows.
+--- Returns the text on the screen, a line for each of its rows.
 ---@return string
 function Child:screen()
   return self:lua([[

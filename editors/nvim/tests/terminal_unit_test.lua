@@ -1,4 +1,4 @@
---- What of a program's output reaches the emulator.
+--- The part of a program's output that reaches the emulator.
 
 local filter = require("azimuth.terminal.filter")
 local support = require("support")

@@ -166,7 +166,7 @@ function T.a_turn_over_five_files_is_taken_back_from_its_message_and_put_again()
     assert_before(place, { ["b.txt"] = "1\ntwo\nthree and mine\n" })
     wait_until_said(child, "undone: 4 of 5 files. Left as it is: b.txt")
 
-    -- What was left is confirmed by itself, and keeps what the user wrote.
+    -- A file that was left is confirmed on its own, and keeps what the user wrote.
     child:type("u")
     wait_for_window(child)
     support.lacks(window(child), "a.txt")
@@ -388,7 +388,7 @@ function T.a_file_that_changes_while_the_list_stands_is_shown_anew_before_anythi
     support.contains(window(child), "– b.txt      left: it was changed since")
     support.contains(window(child), "y undo in 4 files")
     assert_after(place, { ["b.txt"] = "1\ntwo\nthree and mine\n" })
-    -- What is confirmed is the file as it was shown.
+    -- The file is confirmed as it was shown.
     child:lua("vim.fn.search('b\\\\.txt', 'cw')")
     child:type("x")
     child:wait("vim.fn.getline('.'):find('restored anyway', 1, true)")
@@ -427,7 +427,7 @@ function T.keys_that_are_typed_before_the_list_is_there_are_for_the_text_they_we
       child:wait("vim.api.nvim_get_mode().mode == 'n'")
       support.equal(window(child), "")
     end
-    -- What is open is not saved, and the rest is on the disk.
+    -- The file that is open is not saved, and the rest is on the disk.
     support.equal(child:lua("return vim.api.nvim_buf_get_lines(0, 0, 2, true)"), { "my", "1" })
     assert_after(place, { ["a.txt"] = files["a.txt"] })
   end, { open = "a.txt" })

@@ -124,7 +124,7 @@ function T.a_long_diff_shows_where_it_grows()
   support.equal(block.lines[#block.lines - 1], "+line 100")
 end
 
---- What a diff looks like, from all of its text.
+--- Returns the lines of a diff as they are drawn from all of its text.
 ---@param whole string
 ---@return string[]
 local function drawn_whole(whole)
@@ -217,7 +217,7 @@ function T.what_an_undo_did_stands_in_the_chat_with_the_reasons_of_what_it_left(
   support.equal(render.entry(state.entries[4]).lines[2], "Redone: 2 of 4 files, 2 turns")
 end
 
---- What stands at the head of a turn.
+--- Returns the line at the head of a turn.
 ---@param state azimuth.State
 ---@param at integer
 local function head(state, at)

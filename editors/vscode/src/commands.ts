@@ -38,7 +38,7 @@ export interface Parts {
   output: vscode.LogOutputChannel;
 }
 
-/** What a review command may be given: an item of the tree, what a lens says, a comment thread, or nothing. */
+/** The argument of a review command: an item of the tree, what a lens says, a comment thread, a URI, or nothing. */
 type Given = Item | { proposalId: ProposalId; hunkId?: HunkId } | vscode.CommentThread | vscode.CommentReply | vscode.Uri | undefined;
 
 export function registerCommands(parts: Parts): vscode.Disposable {
@@ -77,7 +77,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.file.reject': (given?: Given) => decideFile(parts, 'reject', 'proposed', given),
     'azimuth.all.accept': () => decideAll(review, 'accept', review.pending),
     'azimuth.all.reject': () => decideAll(review, 'reject', review.pending),
-    // What a command has changed already is decided in the same way, and said in other words; neither means the other.
+    // A change that a command has made is decided in the same way, and said in other words; neither means the other.
     'azimuth.hunk.keep': (given?: Given) => decideHunk(parts, 'accept', 'landed', given),
     'azimuth.hunk.takeBack': (given?: Given) => decideHunk(parts, 'reject', 'landed', given),
     'azimuth.file.keep': (given?: Given) => decideFile(parts, 'accept', 'landed', given),
@@ -191,7 +191,7 @@ async function decideAll(review: Review, decision: Decision, proposals: readonly
   await review.decideAll(decision, proposals);
 }
 
-/** What was written in the thread that a command was given. */
+/** Returns what was written in the thread that a command was given. */
 function wordOf(given: Given): string | undefined {
   return given !== undefined && 'text' in given ? given.text : undefined;
 }

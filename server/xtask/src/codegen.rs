@@ -45,7 +45,7 @@ const NAMES: &str = "editors/vscode/src/generated/settings.ts";
 const MODES: &str = "editors/vscode/src/generated/modes.ts";
 const MODES_LUA: &str = "editors/nvim/lua/azimuth/generated/modes.lua";
 
-/// What clients are told of [`said_by_error`].
+/// The text for clients about [`said_by_error`].
 const SAID_BY_ERROR: &str = "The reasons that `turnEnded` says as a whole in its `error`, so that no words are added.";
 
 /// Why the files could not be generated.
@@ -56,7 +56,7 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A file has lost the mark at which a generated part stands.

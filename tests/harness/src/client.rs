@@ -23,15 +23,15 @@ use crate::project;
 use crate::server::{Server, Setup};
 use crate::{Project, patiently};
 
-/// What a client is.
+/// A description of a client.
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// Its capabilities.
     pub capabilities: Value,
     /// Its `initializationOptions`.
     pub options: Value,
-    /// What it says of the trust in its workspace as it starts, if anything: `trusted` or `restricted`. What its
-    /// options say of it counts more.
+    /// The trust in its workspace that it states as it starts, if any: `trusted` or `restricted`. If its options state
+    /// it too, they count more.
     pub trust: Option<&'static str>,
     /// When it sends the change that an edit of the server's makes.
     pub timing: Timing,
@@ -92,7 +92,7 @@ pub struct RpcError {
     pub code: i64,
     /// Its words.
     pub message: String,
-    /// What else it says.
+    /// Its further data.
     pub data: Value,
 }
 
@@ -392,7 +392,7 @@ impl Drop for Client {
 }
 
 impl State {
-    /// What the server said and nobody looked at.
+    /// Lists everything that the server said and nobody looked at.
     fn unseen(&self) -> Vec<String> {
         let mut unseen = Vec::new();
         let events = self.events.iter().filter(|_| !self.waived.iter().any(|method| method == "azimuth/event"));

@@ -1,12 +1,12 @@
 //! A model server: it speaks the vendors' streaming formats over HTTP, answers by a script, and checks each request.
 //!
-//! What it answers is said once, in neutral words ([`Answer`]), and written in the format of the request's path. What
-//! it is asked is read into neutral words too ([`Asked`]), and checked: every tool call has exactly one result, right
-//! after it and in order; the messages begin with those of the request before in the same session, byte for byte; the
-//! key is there. A request that breaks one of these fails the test, as does one that nothing was scripted for.
+//! Its answers are said once, in neutral words ([`Answer`]), and written in the format of the request's path. The
+//! requests to it are read into neutral words too ([`Asked`]), and checked: every tool call has exactly one result,
+//! right after it and in order; the messages begin with those of the request before in the same session, byte for byte;
+//! the key is there. A request that breaks one of these fails the test, as does one that nothing was scripted for.
 //!
-//! What a vendor refuses is refused in its words, and fails the test too (`strict`): fields that its types do not have,
-//! and thinking or signatures that are missing, changed or another model's.
+//! A request that a vendor refuses is refused in its words, and fails the test too (`strict`): one with fields that its
+//! types do not have, or with thinking or signatures that are missing, changed or another model's.
 //!
 //! With `AZIMUTH_BODIES`, a folder, each request's body is kept there for `tests/vendors/run`.
 
@@ -178,7 +178,7 @@ impl ModelServer {
         self.state().may_rewrite = true;
     }
 
-    /// What it was asked so far.
+    /// The requests to it so far.
     pub fn asked(&self) -> Vec<Asked> {
         self.state().asked.clone()
     }

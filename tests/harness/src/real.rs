@@ -30,7 +30,7 @@ pub enum Real {
 pub struct Spot {
     /// The file.
     pub file: &'static str,
-    /// What is on its line, and on none before.
+    /// The text that is on its line, and on none before.
     pub line: &'static str,
     /// The name.
     pub name: &'static str,
@@ -204,7 +204,7 @@ impl Real {
             Self::Python => path.is_dir() && name != "tests" || name.ends_with(".py"),
             Self::TypeScript => path.is_dir() || name.ends_with(".ts"),
             Self::Cpp => path.is_dir() || name.ends_with(".h") || name.ends_with(".cc"),
-            // What belongs to its own build needs modules that are not there.
+            // The code for its own build needs modules that are not there.
             Self::Go => {
                 path.is_dir() && !["gen", "pipeline", "testdata", "cmd"].contains(&&*name)
                     || name.ends_with(".go") && !name.starts_with("gen") && !name.starts_with("maketables")
@@ -212,7 +212,7 @@ impl Real {
         }
     }
 
-    /// What says to the server what the project is.
+    /// Writes the files that tell the server what the project is.
     fn set_up(self, project: &Project) {
         match self {
             // Cargo would want to look for what is not compiled here, such as other versions for tests.

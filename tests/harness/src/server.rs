@@ -17,7 +17,7 @@ pub const MODEL: &str = "test/model-1";
 /// The key that goes with it.
 pub const KEY: &str = "key-of-the-test";
 
-/// What a server finds when it starts. It keeps its data between servers, as a user's folder does.
+/// The setup that a server finds when it starts. It keeps its data between servers, as a user's folder does.
 pub struct Setup {
     home: TempDir,
     environment: HashMap<String, String>,

@@ -52,7 +52,7 @@ impl Window {
 
     /// Waits until just so many connections of other windows are open at this one's socket.
     pub async fn until_attached(&self, wanted: usize) {
-        // What follows is the name that it was born with.
+        // The socket is listed under the name that it was bound with, which has another extension.
         let name = format!("-{}.", self.process());
         let attached = || {
             let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();

@@ -128,7 +128,7 @@ async fn a_command_cannot_act_on_processes_outside_its_sandbox() {
     ];
     let words = world.calls(&calls.each_ref().map(String::as_str)).await;
     assert_eq!(words, [REFUSED; 17], "{calls:#?}");
-    // What it does to itself it goes on doing.
+    // A command can still act on itself and its own processes.
     world.works("nice -n 1 ls; [ $(nice -n 1 nice) -gt $(nice) ]").await;
     world
         .works("ionice -c 3 ls; taskset 1 ls; sleep 60 & kill %1; (sleep 60 & kill -STOP $!; kill -CONT $!; kill $!)")
@@ -382,7 +382,7 @@ async fn a_supervisor_that_cannot_see_what_is_left_kills_all_of_it_and_says_so()
     world.window.close().await;
 }
 
-/// What a daemon does whose first thread ends while another goes on: `/proc` shows of it a zombie without a command
+/// The code of a daemon whose first thread ends while another goes on: `/proc` shows it as a zombie without a command
 /// line.
 const HEADLESS: &str = r#"
 import ctypes, threading, time

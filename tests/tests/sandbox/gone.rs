@@ -18,7 +18,7 @@ async fn with_gone_in_path(settings: &str, files: &[(&str, String)]) -> Option<(
     gone.zip(world)
 }
 
-/// What the user was told of a folder.
+/// The notices to the user about a folder.
 async fn told_of(world: &World, folder: &Path) -> Vec<String> {
     let opened = world.window.call::<methods::SessionOpen>(json!({ "sessionId": world.session, "since": 0 })).await;
     let folder = folder.display().to_string();

@@ -1,9 +1,9 @@
-//! What runs outside the sandbox before the first command does, the user's start files and bash itself, runs nothing
-//! that commands may have written or a project has brought along.
+//! The code that runs outside the sandbox before the first command does, the user's start files and bash itself, runs
+//! nothing that commands may have written or a project has brought along.
 
 use super::*;
 
-/// What a program is called that says how it was run, and does then what the system's of that name does.
+/// Plants a program of this name that says how it was run, and then does what the system's program of that name does.
 fn plant(folder: &Path, name: &str, loot: &Path) {
     std::fs::create_dir_all(folder).unwrap();
     let (program, loot) = (folder.join(name), loot.display());
@@ -173,7 +173,7 @@ async fn start_files_that_name_what_commands_have_written_by_its_path_see_nothin
     world.window.close().await;
 }
 
-/// What the user was told of start files.
+/// The notices to the user about start files.
 async fn notices(world: &World) -> Vec<String> {
     let opened = world.window.call::<methods::SessionOpen>(json!({ "sessionId": world.session, "since": 0 })).await;
     let told = opened.events.into_iter().filter_map(|event| match event.event {

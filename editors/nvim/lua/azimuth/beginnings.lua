@@ -1,4 +1,4 @@
---- What an empty chat offers: things to try at the open file, sessions to go on with, and how the workspace is set up.
+--- The content of an empty chat: things to try at the open file, sessions to go on with, and the workspace's setup.
 
 local client = require("azimuth.client")
 local protocol = require("azimuth.generated.protocol")
@@ -22,7 +22,7 @@ local asked = 0
 ---@type integer?
 local file = nil
 
---- Whether nothing was said in a session. What was only noted is no word.
+--- True if nothing was said in a session. A mere notice does not count.
 ---@param state? azimuth.State
 ---@return boolean
 local function is_empty(state)
@@ -37,7 +37,7 @@ local function is_empty(state)
   return true
 end
 
---- What an empty session shows.
+--- Returns what an empty session shows.
 ---@param state? azimuth.State
 ---@return azimuth.Block? block Nil if something was said.
 ---@return table<string, azimuth.Choice>? keys What each key does.
@@ -72,7 +72,7 @@ function M.take(key)
   end
 end
 
---- What a mapping of a key comes to that stands for something. A command, since what is done later may not begin to write.
+--- Returns what to map a key to that stands for something: a command, since a delayed action may not begin to write.
 ---@param key string
 ---@return string?
 function M.mapped(key)
@@ -138,7 +138,7 @@ local function note(bufnr)
   end
 end
 
---- Whether the workspace is trusted was said.
+--- The user has said whether the workspace is trusted.
 function M.trusted()
   ask()
 end
@@ -166,7 +166,7 @@ client.on("modelChanged", function(session_id)
     ask()
   end
 end)
--- What it says of these would be wrong until the chat is opened anew.
+-- Without these, the content would be wrong until the chat is opened again.
 client.on("connection", function(_, event)
   if event.state == "ready" then
     ask()

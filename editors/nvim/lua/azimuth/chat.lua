@@ -47,8 +47,8 @@ local draw_waits = false
 local running_since = nil
 local clock = nil
 
---- What stands above the transcript: as much as fits, the title first, and always that edits are accepted unseen, or that
---- nothing is asked any more.
+--- Returns the bar above the transcript: as much as fits, the title first, and always that edits are accepted unseen,
+--- or that nothing is asked any more.
 ---@param state azimuth.State
 ---@param room integer
 ---@return string
@@ -85,7 +85,7 @@ local function key_of(action)
   return require("azimuth.mappings").shown(action)
 end
 
---- What stands above the input: what runs, what waits, and first of each the key for it.
+--- Returns the bar above the input: what runs, what waits, and first of each the key for it.
 ---@param state? azimuth.State
 ---@param room integer
 ---@return string
@@ -122,7 +122,7 @@ local function status_bar(state, room)
   return text.fit(parts, room)
 end
 
---- Whether nobody has said how status lines look, and no plugin makes its own.
+--- True if the user has not said how status lines look, and no plugin makes its own.
 ---@return boolean
 local function has_plain_statusline()
   return vim.go.statusline == vim.api.nvim_get_option_info2("statusline", {}).default
@@ -267,7 +267,7 @@ local function terminal_under_cursor()
   end
 end
 
---- Whether the command under the cursor runs in its terminal now. Another one may.
+--- True if the command under the cursor runs in its terminal now. Another one may run there.
 ---@param info? azimuth.TerminalInfo
 ---@return boolean
 local function runs_under_cursor(info)
@@ -477,7 +477,7 @@ function M.open(callback)
   end)
 end
 
---- Whether the chat is shown in this tab page.
+--- True if the chat is shown in this tab page.
 ---@return boolean
 function M.is_open()
   return view_window() ~= nil

@@ -472,7 +472,7 @@ end
 
 -- Documents ---------------------------------------------------------------------------------------------------------
 
---- Whether a buffer is a document of a file, be the file there already or not. One that is read for a question alone is none.
+--- True if a buffer is a document of a file, even if that is not there yet. One that is read for a question alone is none.
 ---@param bufnr integer
 ---@return boolean
 function M.is_document(bufnr)
@@ -646,7 +646,7 @@ local function on_exit(code, signal, client_id)
   vim.defer_fn(M.start, 100 * 2 ^ (#restarts - 1))
 end
 
---- What the server is told at its start, beside its own files.
+--- Returns the options for the server at its start, in addition to its own files.
 ---@return table?
 local function init_options()
   local options = config.values.init_options
@@ -654,7 +654,7 @@ local function init_options()
   return trust and vim.tbl_extend("keep", options or {}, { workspaceTrust = trust }) or options
 end
 
---- What makes a language client of ours, for `vim.lsp.start` and for `lsp/azimuth.lua`.
+--- Returns the configuration of our language client, for `vim.lsp.start` and for `lsp/azimuth.lua`.
 ---@return vim.lsp.ClientConfig
 function M.lsp_config()
   local capabilities = vim.lsp.protocol.make_client_capabilities()

@@ -27,7 +27,7 @@ local review = delegate("azimuth.review")
 local terminal = delegate("azimuth.terminal")
 local undo = delegate("azimuth.undo")
 
---- What can follow a command for terminals.
+--- Returns a function that lists the words that can follow a command for terminals.
 ---@param more? string[]
 ---@return fun(): string[]
 local function terminals(more)

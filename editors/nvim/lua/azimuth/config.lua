@@ -1,4 +1,4 @@
---- What the user can set, and where the plugin keeps its own files.
+--- The options that the user can set, and where the plugin keeps its own files.
 
 local M = {}
 

@@ -1,4 +1,4 @@
---- What a session looks like, as a fold of its events (docs/protocol.md). Pure: no editor, no files, no clock.
+--- The state of a session as it is shown, a fold of its events (docs/protocol.md). Pure: no editor, no files, no clock.
 ---
 --- `apply` changes the state in place, since a session has thousands of entries and an event touches one of them.
 --- An entry that was touched gets a new `version`, so that a view can tell what to draw anew.
@@ -207,7 +207,7 @@ local function complete(state, at, kind, event, text)
   entry.done = true
 end
 
---- What each event does. A kind that is neither here nor in `silent` is passed over: a later server may have more of them.
+--- The handlers of events, by kind. A kind neither here nor in `silent` is passed over: a later server may have more.
 ---@type table<string, fun(state: azimuth.State, event: any, at: integer)>
 M.on = vim.tbl_extend("error", {}, files.on, terminals.on)
 

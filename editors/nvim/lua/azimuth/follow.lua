@@ -11,7 +11,7 @@ local M = {}
 
 ---@type integer? The window, in whichever tab page it was made.
 local window = nil
---- Whether the user has closed the window since the turn began.
+--- True if the user has closed the window since the turn began.
 local is_closed = false
 ---@class azimuth.Shown
 ---@field is_new boolean Whether the buffer was made for the window, and not only loaded.
@@ -20,9 +20,9 @@ local is_closed = false
 ---@field entered integer The autocommand that hears of it when the user enters it.
 ---@type table<integer, azimuth.Shown> The buffers that were loaded for the window, and that the user has not been in.
 local made = {}
---- Whether the window is being changed: that enters buffers, too.
+--- True while the window is being changed: that enters buffers, too.
 local is_showing = false
---- Whether files that are in use are to be looked at again, and after how many milliseconds.
+--- True if files that are in use are to be looked at again, and the delay until then in milliseconds.
 local is_waiting = false
 local LATER = 1000
 
@@ -54,7 +54,7 @@ local function show(bufnr)
   vim.api.nvim_set_option_value("cursorline", true, { scope = "local", win = window })
 end
 
---- Whether the user does something that a window that comes or changes would disturb.
+--- True if the user does something that a window that comes or changes would disturb.
 ---@return boolean
 local function is_busy()
   local mode = vim.api.nvim_get_mode()
@@ -102,7 +102,7 @@ local function tidy()
     if not vim.api.nvim_buf_is_loaded(bufnr) then
       forget(bufnr)
     elseif vim.bo[bufnr].modified then
-      -- What somebody has changed is not to be lost, nor out of sight.
+      -- A buffer that somebody has changed must not be lost, nor go out of sight.
       give(bufnr)
     elseif #vim.fn.win_findbuf(bufnr) == 0 then
       local unload = not of.is_new or documents.is_in_list(bufnr)
@@ -116,7 +116,7 @@ local function tidy()
       end
     end
   end
-  -- What is in use just now is looked at again.
+  -- Files that are in use just now are looked at again.
   if is_left and not is_waiting then
     is_waiting = true
     vim.defer_fn(function()
@@ -164,7 +164,7 @@ local function look_at(location)
   end
   show(bufnr)
   if made[bufnr] then
-    -- What was held for a question is listed when it is shown.
+    -- A buffer that was held for a question is listed when it is shown.
     vim.bo[bufnr].buflisted = made[bufnr].was_listed
   end
   if location.line then

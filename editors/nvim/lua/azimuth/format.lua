@@ -1,5 +1,5 @@
---- What a document would be, formatted by a language server that has it. Nothing is changed by asking: the server puts the
---- text into the document as it does an accepted edit.
+--- The text of a document as a language server that has it would format it. Nothing is changed by asking: the server puts
+--- the text into the document as it does an accepted edit.
 
 local clients = require("azimuth.lang.clients")
 local ranges = require("azimuth.lang.ranges")

@@ -101,7 +101,7 @@ local function check_keys(cmd)
   end
 end
 
---- What `azimuth doctor` says: of the shell, the sandbox, and where the server keeps its files.
+--- Reports what `azimuth doctor` says: of the shell, the sandbox, and where the server keeps its files.
 ---@param cmd string[]
 local function check_machine(cmd)
   health.start("Azimuth: this machine, by `azimuth doctor`")

@@ -30,7 +30,7 @@ M.defaults = {
   { action = "jobs", modes = { "n" }, key = "j", command = "<Cmd>Azimuth jobs<CR>", desc = "list terminals and jobs" },
 }
 
---- What was mapped, so that `setup` after the start can take it back.
+--- The mappings that were made, so that `setup` after the start can take them back.
 ---@type { mode: string, lhs: string }[]
 local made = {}
 

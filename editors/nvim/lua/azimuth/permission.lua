@@ -61,7 +61,7 @@ function M.open()
   return questions
 end
 
---- Whether a key answers a question by now.
+--- True if a key answers a question by now.
 ---@param permission_id string
 ---@return boolean
 function M.takes_keys(permission_id)

@@ -31,7 +31,7 @@ local function lines_of(range)
   return ("%d-%d"):format(range.start.line + 1, math.max(last, range.start.line + 1))
 end
 
---- What a prompt says, for people: its text, and a line for each thing that goes with it.
+--- Returns the words of a prompt: its text, and a line for each thing that goes with it.
 ---@param prompt azimuth.PromptBlock[]
 ---@return string said
 ---@return string[] attached
@@ -73,7 +73,7 @@ end
 ---@type table<azimuth.Mode, string>
 local asks_as = { ask = "You, asking", plan = "You, for a plan", bypass = "You, bypassing permission" }
 
---- What each kind of entry looks like.
+--- The functions that draw entries, by kind.
 ---@type table<string, fun(entry: azimuth.Entry): azimuth.Block>
 local draw = {}
 
@@ -173,7 +173,7 @@ function M.input(input)
   return table.concat(lines, "\n")
 end
 
---- What a call was given and gave, folded: into its line, or where its command goes on, into one below what that waits for.
+--- Adds the input and result of a call, folded into its line, or if its command goes on, into one below what that awaits.
 ---@param into azimuth.Block
 ---@param entry azimuth.Entry
 ---@param goes_on boolean
@@ -294,7 +294,7 @@ function M.question(into, request, plain)
   end
 end
 
---- What was answered: its sign, and what was chosen and said.
+--- Returns the answer to a question: its sign, and what was chosen and said.
 ---@param request azimuth.PermissionRequest
 ---@param outcome azimuth.PermissionOutcome
 ---@return string sign
@@ -511,7 +511,7 @@ function M.entry(entry)
   return draw[entry.kind](entry)
 end
 
---- What stands below the last entry: what is tried again, and the prompts that wait.
+--- Returns the block below the last entry: what is tried again, and the prompts that wait.
 ---@param state azimuth.State
 ---@return azimuth.Block
 function M.footer(state)

@@ -1,8 +1,8 @@
 --- Review: the open hunks of the current session, shown in their documents, and the commands that decide them and that say
 --- something of them.
 ---
---- What is shown is a fold of the session's events. A decision goes to the server; an accepted hunk comes back from it as
---- an edit of the document. Closing any view decides nothing.
+--- The shown hunks are a fold of the session's events. A decision goes to the server; an accepted hunk comes back from it
+--- as an edit of the document. Closing any view decides nothing.
 
 local apply = require("azimuth.review.apply")
 local client = require("azimuth.client")
@@ -309,11 +309,11 @@ local function whole(word, open_ones, send)
   end
 end
 
---- What a decision can be about. Each sends the targets, if there are any.
+--- The scopes of a decision. Each sends the targets, if there are any.
 ---@type table<string, fun(word: azimuth.review.Word, words: table, send: fun(targets: azimuth.DecisionTarget[]))>
 local targets = {
   hunk = function(word, words, send)
-    -- What is at the cursor alone can be meant by either word.
+    -- Only hunks at the cursor can be meant by either word.
     local meant = hunks_meant(words, word.landed or nil)
     local able = vim.tbl_filter(function(one)
       return one.hunk.state ~= "conflicted" or (word.decision == "accept") == (one.proposal.landed == true)

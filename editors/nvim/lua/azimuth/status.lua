@@ -8,7 +8,7 @@ local cached = ""
 ---@type table?
 local cached_for = nil
 
---- What changes the component. The rest of the events, such as streamed text, leave the status line alone.
+--- The events that change the component. Others, such as streamed text, leave the status line alone.
 local EVENTS = {
   "turnStarted", "turnEnded", "permissionAsked", "permissionAnswered", "proposalChanged", "reviewDecided", "editApplied",
   "modelChanged", "modeChanged", "acceptEditsChanged", "retrying", "sessionOpened", "sessionSelected", "connection",
@@ -33,7 +33,7 @@ local function listen(client)
   end
 end
 
---- What the session does, in a word.
+--- Says what the session does, in a word.
 ---@param state azimuth.State
 ---@return string
 function M.doing(state)
@@ -124,7 +124,7 @@ local function compose(state)
   return is_bypass and ("%%#%s#%s%%* %s"):format(group, mode, line) or line
 end
 
---- What there is to say, or an empty text before the first session.
+--- Returns the text of the component, empty before the first session.
 ---@return string
 function M.get()
   local client = package.loaded["azimuth.client"]

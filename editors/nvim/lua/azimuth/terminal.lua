@@ -17,7 +17,7 @@ local function say(message, level)
   vim.notify("Azimuth: " .. message, level or vim.log.levels.INFO)
 end
 
---- What a view shows, as it is now.
+--- Returns the terminal that a view shows, as it is now.
 ---@param view azimuth.terminal.View
 ---@return azimuth.TerminalInfo?
 local function info_of(view)
@@ -167,7 +167,7 @@ local function those(session_id, keep)
   return vim.tbl_filter(keep, act.all(session_id))
 end
 
---- Whether something can be ended in a terminal.
+--- True if something can be ended in a terminal.
 ---@param info azimuth.TerminalInfo
 ---@return boolean
 local function runs(info)
@@ -283,9 +283,9 @@ function M.command(words)
   end)
 end
 
--- What happens ------------------------------------------------------------------------------------------------------
+-- Events ------------------------------------------------------------------------------------------------------------
 
---- Whether the user sees what a terminal asks: in the chat, or in the terminal itself.
+--- True if the user sees what a terminal asks: in the chat, or in the terminal itself.
 ---@param session_id azimuth.SessionId
 ---@param info azimuth.TerminalInfo
 ---@return boolean
@@ -334,7 +334,7 @@ client.on("terminalChanged", function(session_id, event)
   end
 end)
 client.on("sessionOpened", function(session_id)
-  -- What the log tells of may have ended with an earlier host of the session.
+  -- A terminal that the log tells of may have ended with an earlier host of the session.
   local state = client.state(session_id)
   local asked = vim.deepcopy(state.terminal_order)
   client.request(protocol.requests.terminal_list, { sessionId = session_id }, function(err, result)

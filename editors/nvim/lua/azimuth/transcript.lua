@@ -247,7 +247,7 @@ function Transcript:draw(state, start)
   count = vim.api.nvim_buf_line_count(bufnr)
   for _, window in ipairs(following) do
     vim.api.nvim_win_set_cursor(window, { count, 0 })
-    -- What was folded left room below the end.
+    -- The lines that were folded left room below the end.
     vim.api.nvim_win_call(window, function()
       vim.cmd("normal! zb")
     end)

@@ -52,7 +52,7 @@ local function set(trusted)
   end)
 end
 
---- What the server is told of trust when it starts; nothing where it is to ask.
+--- Returns what the server is told of trust when it starts; nil if it is to ask.
 ---@return "trusted"|"restricted"|nil
 function M.option()
   local trust = config.values.trust

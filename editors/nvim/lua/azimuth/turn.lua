@@ -1,4 +1,4 @@
---- What the user does to a session's turns: send, steer, queue, cancel, go on.
+--- The user's actions on a session's turns: send, steer, queue, cancel, go on.
 
 local client = require("azimuth.client")
 local config = require("azimuth.config")
@@ -39,14 +39,14 @@ function M.queue(session_id, prompt, callback)
   client.request(requests.turn_queue, { type = "add", sessionId = session_id, prompt = prompt }, callback)
 end
 
---- Whether a prompt begins with a slash command, which the running turn is not to hear.
+--- True if a prompt begins with a slash command, which the running turn is not to hear.
 ---@param prompt azimuth.PromptBlock[]
 ---@return boolean
 local function is_command(prompt)
   return prompt[1] ~= nil and prompt[1].type == "text" and prompt[1].text:match("^%s*/%a") ~= nil
 end
 
---- Whether a prompt is a command of the user's own, for the shell.
+--- True if a prompt is a user command, for the shell.
 ---@param prompt azimuth.PromptBlock[]
 ---@return boolean
 local function is_for_shell(prompt)

@@ -46,9 +46,9 @@ local function way(plan)
   return ways[plan.params.direction]
 end
 
--- What the window says ----------------------------------------------------------------------------------------------
+-- The text of the window --------------------------------------------------------------------------------------------
 
---- What would become of a file: a sign, the words, and the highlight of both.
+--- Says what would become of a file: a sign, the words, and the highlight of both.
 ---@param plan azimuth.undo.Plan
 ---@param file azimuth.CheckpointFile
 ---@return string sign
@@ -138,7 +138,7 @@ local function title(plan)
   return (" %s: %s "):format((way(plan).verb:gsub("^%l", string.upper)), which)
 end
 
---- What the keys of the window do.
+--- Says what the keys of the window do.
 ---@param plan azimuth.undo.Plan
 ---@return string[]
 local function keys(plan)
@@ -273,7 +273,7 @@ local function show(plan)
       vim.api.nvim_win_close(window, true)
     end
   end
-  -- What the window shows is true no longer.
+  -- The text of the window is true no longer.
   local off = client.on("turnStarted", function(session_id)
     if session_id == plan.session_id then
       close()
@@ -322,7 +322,7 @@ local function whereabouts()
   return { vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode, vim.api.nvim_win_get_cursor(0) }
 end
 
---- Whether a turn runs. What it does to files is not known before it ends.
+--- True if a turn runs; the user is told then. Its changes to files are not known before it ends.
 ---@param session_id azimuth.SessionId
 ---@return boolean
 local function is_busy(session_id)

@@ -20,7 +20,7 @@ export class FactsKeeper implements vscode.Disposable {
   /** How often the beginnings were asked for. */
   private asked = 0;
   private soon: NodeJS.Timeout | undefined;
-  /** Whether a webview shows the chat. */
+  /** True while a webview shows the chat. */
   private shown = false;
   private selection: string | undefined;
 

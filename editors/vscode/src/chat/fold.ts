@@ -1,6 +1,6 @@
-// What the chat shows of a session, as a fold of its events. Pure: the host folds a session that is opened and hands over
-// its end, and the webview goes on from there. What the editor around it shows too is not derived here again: `session/fold.ts`
-// gives it.
+// The part of a session that the chat shows, as a fold of its events. Pure: the host folds a session that is opened and
+// hands over its end, and the webview goes on from there. State that the editor around it shows too is not derived here
+// again: `session/fold.ts` gives it.
 
 import type {
   AutoScope, Direction, Event, FileImage, Hunk, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal,
@@ -33,15 +33,15 @@ export interface PromptEntry {
   said: 'prompt' | 'steer' | 'continue';
   /** The turn that it began; absent if it began none. */
   turnId?: TurnId;
-  /** What this turn made of files, by URI; undefined for one that it has changed back itself. */
+  /** The changes of this turn to files, by URI; undefined for one that it has changed back itself. */
   files: Record<string, TurnChange | undefined>;
 }
 
-/** What a turn made of a file: what it was and what it is, absent if there was none, or is none. */
+/** The change of a turn to a file: what it was and what it is, absent if there was none, or is none. */
 export interface TurnChange {
   before?: FileImage | undefined;
   after?: FileImage | undefined;
-  /** Whether it is taken back. */
+  /** True if it is taken back. */
   undone: boolean;
 }
 
@@ -70,7 +70,7 @@ export interface ChatSnapshot {
   entries: Entry[];
   /** How many entries stand before these. */
   earlier: number;
-  /** What waits for a decision. */
+  /** The proposals that wait for a decision. */
   proposals: Proposal[];
   queue: [QueueId, PromptBlock[]][];
   title: string;
@@ -82,7 +82,7 @@ export interface ChatSnapshot {
   turnModel: string;
   doing: string;
   lastSeq: number;
-  /** What was said before the first of `entries`, last first. */
+  /** The texts that were said before the first of `entries`, last first. */
   saidBefore: string[];
   /** The models of which it was said that their price is not known. */
   unpriced: string[];
@@ -100,13 +100,13 @@ export class Chat {
   readonly entries: Entry[] = [];
   /** How many entries stand before `entries`. */
   earlier = 0;
-  /** What the editor around the chat shows of the session too. */
+  /** The state of the session, which the editor around the chat shows too. */
   session: SessionState = begin();
   /** The prompts that wait, first to go first. */
   readonly queue = new Map<QueueId, PromptBlock[]>();
   /** The model of the last turn. Another may be chosen for the next one. */
   turnModel = '';
-  /** What the running turn is at. */
+  /** The words for what the running turn is doing. */
   doing = '';
   folders: string[] = [];
 
@@ -119,7 +119,7 @@ export class Chat {
   private saidBefore: string[] = [];
   private changed = new Set<Entry>();
 
-  /** Whether nothing was said. What was only noted is no word. */
+  /** True if nothing was said. A mere note does not count. */
   get isEmpty(): boolean {
     return this.earlier === 0 && this.queue.size === 0 && this.entries.every((entry) => entry.kind === 'note');
   }
@@ -238,7 +238,7 @@ export class Chat {
     return this.entries.flatMap((entry) => (entry.kind === 'question' && !entry.outcome ? [entry.request] : []));
   }
 
-  /** Whether a command of the user's own runs. */
+  /** True if a user command runs. */
   get runsOwn(): boolean {
     return this.entries.findLast((entry) => entry.kind === 'own')?.state === 'running';
   }
@@ -248,7 +248,7 @@ export class Chat {
     return openProposals(this.session.proposals.values());
   }
 
-  /** What was said in this session, last first. */
+  /** The texts that were said in this session, last first. */
   get history(): string[] {
     return [...new Set([...saidIn(this.entries), ...this.saidBefore])];
   }
@@ -362,7 +362,7 @@ export class Chat {
         this.changedBy(event.turnId, event.uri, textOnly(event.before), textOnly(event.after));
         break;
       case 'filesChanged':
-        // What another program did is not the turn's, and is not taken back with it.
+        // A change by another program is not the turn's, and is not taken back with it.
         for (const { uri, before, after, unknown } of event.toolCallId === undefined ? [] : event.files) {
           if (unknown === undefined) this.changedBy(event.turnId, uri, whole(before), whole(after));
         }
@@ -396,7 +396,7 @@ export class Chat {
       case 'terminalStarted':
       case 'terminalEnded':
       case 'terminalInput':
-      // What was decided shows in the proposal; the others are for the model, or for undo.
+      // A decision shows in the proposal; the others are for the model, or for undo.
       case 'reviewDecided':
       case 'noted':
       case 'contextTrimmed':
@@ -564,7 +564,7 @@ function isSame(a: FileImage | undefined, b: FileImage | undefined): boolean {
   return a.hash === b.hash && (!bytesKnown || (a.bytes === b.bytes && (a.executable ?? false) === (b.executable ?? false)));
 }
 
-/** What the user said in these entries, last first, each once. */
+/** The texts that the user said in these entries, last first, each once. */
 function saidIn(entries: readonly Entry[]): string[] {
   const texts = entries.flatMap((entry) => {
     if (entry.kind === 'own') return [`${entry.inContext ? '!' : '!!'}${entry.command}`];

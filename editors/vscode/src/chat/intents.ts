@@ -1,4 +1,4 @@
-// What the chat asks for, carried out.
+// The intents of the chat, carried out.
 
 import * as vscode from 'vscode';
 import type { Held } from '../server/held';
@@ -11,7 +11,7 @@ import { unlinked } from '../text';
 import { draftOf, file, labelOf, selection, withMentions } from './attachments';
 import type { Attachment, HostMessage, Intent, SentPrompt } from './messages';
 
-/** What an intent may need beside the session. */
+/** The session, and what else an intent may need. */
 export interface Hands {
   session: Session;
   review: Review;

@@ -29,7 +29,7 @@ export function mentions(text: string): Mention[] {
  * lines do not stand for all of it.
  */
 export async function mentioning(blocks: PromptBlock[], uriOf: (path: string) => Promise<string | undefined>): Promise<PromptBlock[]> {
-  // What a shell command names is its own affair.
+  // The names in a shell command are its own affair.
   if (blocks.some((block) => block.type === 'text' && isCommand(block.text))) return blocks;
   const keyOf = (uri: string, range?: Range): string => JSON.stringify([uri, range]);
   const known = new Set(blocks.flatMap((block) => (block.type === 'file' ? [keyOf(block.uri)] : [])));
@@ -49,12 +49,12 @@ export function linesInWords({ start, end }: Range): string {
   return last === start.line + 1 ? `:${last}` : `:${start.line + 1}-${last}`;
 }
 
-/** Whether a text itself says what is attached. A selection holds its text as it was then, and an image is no file. */
+/** True if a text itself names an attachment. A selection holds its text as it was then, and an image is no file. */
 export function isNamed(text: string, { label, block }: Attachment): boolean {
   return (block.type === 'file' || block.type === 'range') && holdsWord(text, `@${label}`);
 }
 
-/** Whether a word, which may hold blanks, stands in a text as one. A file with lines behind it is another word. */
+/** True if a word, which may hold blanks, stands in a text as one. A file with lines behind it is another word. */
 export function holdsWord(text: string, word: string): boolean {
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
     if (/(?:^|[\s([{"'])$/u.test(text.slice(0, at)) && /^(?:$|[\s.,;!?)\]}"']|:(?!\d))/u.test(text.slice(at + word.length))) return true;
@@ -62,7 +62,7 @@ export function holdsWord(text: string, word: string): boolean {
   return false;
 }
 
-/** Whether a prompt is a command of the user's own for the shell: `!command` or `!!command`. */
+/** True if a prompt is a user command for the shell: `!command` or `!!command`. */
 export function isCommand(text: string): boolean {
   return text.trimStart().startsWith('!');
 }

@@ -9,7 +9,7 @@ import type {
 } from '../generated/protocol';
 import type { ChatSnapshot, Entry } from './fold';
 
-/** What the host tells the webview. */
+/** A message from the host to the webview. */
 export type HostMessage =
   | SessionMessage
   | EventsMessage
@@ -74,7 +74,7 @@ export interface FactsMessage {
   facts: Facts;
 }
 
-/** What the chat shows that is not in the session's events. */
+/** The facts that the chat shows and that are not in the session's events. */
 export interface Facts {
   server: ServerFact;
   /** Sessions of this workspace, the last used first. */
@@ -90,11 +90,11 @@ export interface Facts {
   folder: boolean;
   /** False in an untrusted workspace, where there is only the mode `ask`. */
   trusted: boolean;
-  /** Whether Enter sends the prompt; else Ctrl+Enter or Cmd+Enter does. */
+  /** True if Enter sends the prompt; else Ctrl+Enter or Cmd+Enter does. */
   enterSends: boolean;
   /** How the workspace is set up, and what there is to try at the open file. Asked for while the chat is empty. */
   beginnings?: PromptBeginningsResult;
-  /** What "Attach selection" would attach, such as `main.rs:3-9`; absent if nothing is selected. */
+  /** The selection that "Attach selection" would attach, such as `main.rs:3-9`; absent if nothing is selected. */
   selection?: string;
 }
 
@@ -105,7 +105,7 @@ export type ServerFact =
   /** It does not run. The message says why and what to do. */
   | { state: 'stopped'; message: string };
 
-/** What became of a prompt: the draft may be cleared, or has to stay because of an error. */
+/** The outcome of a prompt: the draft may be cleared, or has to stay because of an error. */
 export interface PromptSettledMessage {
   type: 'promptSettled';
   promptId: string;
@@ -154,7 +154,7 @@ export interface AnswerOptionMessage {
   option: number;
 }
 
-/** What the webview asks of the host. */
+/** A message from the webview to the host. */
 export type Intent =
   /** The webview listens. The host answers with `facts` and `session`. */
   | { type: 'ready' }
@@ -219,7 +219,7 @@ export type Intent =
   | { type: 'restartServer' }
   | { type: 'openLog' };
 
-/** What the webview keeps with `setState`, so that a hidden view loses nothing that was typed. */
+/** The state that the webview keeps with `setState`, so that a hidden view loses nothing that was typed. */
 export interface Draft extends SentPrompt {
   sessionId?: SessionId;
   /** The prompts of which it was not told yet what became of them, by their ids. */

@@ -2,7 +2,7 @@
 
 import type { ChangedFile, Event, RestoredFile } from '../generated/protocol';
 
-/** What became of some files. */
+/** The news of what became of some files. */
 export interface FileNews {
   /** All of it in a line. */
   title: string;
@@ -11,7 +11,7 @@ export interface FileNews {
   more: number;
 }
 
-/** What became of a file. */
+/** A line that says what became of a file. */
 export interface FileLine {
   uri: string;
   path: string;
@@ -68,7 +68,7 @@ export function pathIn(uri: string, folders: readonly string[]): string {
 }
 
 function listed(lines: FileLine[]): { files: FileLine[]; more: number } {
-  // What needs a look stands first, so that it is among those that are listed.
+  // Lines that need a look stand first, so that they are among those that are listed.
   const sorted = [...lines.filter(({ problem }) => problem !== undefined), ...lines.filter(({ problem }) => problem === undefined)];
   return { files: sorted.slice(0, LISTED), more: Math.max(0, lines.length - LISTED) };
 }

@@ -1,9 +1,9 @@
-// What the chat shows of commands: which of its entries runs in which terminal, and how that stands. Pure.
+// The commands that the chat shows: which of its entries runs in which terminal, and its status. Pure.
 
 import type { Event, Location, TerminalId, TerminalInfo, ToolCallId, Typist } from '../generated/protocol';
 import type { Terminals } from '../terminal/state';
 
-/** What is common to all that may run in a terminal. */
+/** The common part of all that may run in a terminal. */
 export interface Ran {
   callId: ToolCallId;
   state: 'running' | 'done' | 'failed';
@@ -12,7 +12,7 @@ export interface Ran {
   terminal: TerminalId | undefined;
   /** The terminal as it is, while this runs in it; for a job also after it. */
   live: TerminalInfo | undefined;
-  /** What was typed into it, and by whom. */
+  /** The lines that were typed into it, and by whom. */
   typed: Typed[];
 }
 
@@ -37,7 +37,7 @@ export interface ToolEntry extends Ran {
 export interface OwnEntry extends Ran {
   kind: 'own';
   command: string;
-  /** Whether the model hears of it. */
+  /** True if the model hears of it. */
   inContext: boolean;
   exitCode: number | undefined;
 }
@@ -53,7 +53,7 @@ const TYPED = 50;
 /** The terminals of a chat, and what its entries are told of them. */
 export class Commands {
   private now: Terminals = new Map();
-  /** What ran last in each. */
+  /** The entry that ran last in each terminal. */
   private readonly last = new Map<TerminalId, Ran>();
 
   /** `touch` is told which entries have changed, and `find` gives the one of a call. */

@@ -15,7 +15,7 @@ const ENTRIES = 150;
 export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   private view: vscode.WebviewView | undefined;
   private ready = false;
-  /** What is told as soon as the webview listens. */
+  /** The messages that are told as soon as the webview listens. */
   private later: HostMessage[] = [];
   private readonly shown = new vscode.EventEmitter<boolean>();
   private readonly subscriptions: vscode.Disposable[];

@@ -338,7 +338,7 @@ export interface AssistantBlockText {
   type: 'text';
   /** The text. */
   text: string;
-  /** What the vendor wants back unchanged (a signature, a phase). Opaque. */
+  /** The data that the vendor wants back unchanged (a signature, a phase). Opaque. */
   vendor?: unknown;
 }
 
@@ -347,7 +347,7 @@ export interface AssistantBlockThinking {
   type: 'thinking';
   /** The part that may be shown; it can be empty if the vendor hides it. */
   text: string;
-  /** What the vendor wants back unchanged (signature, encrypted content). Opaque. */
+  /** The data that the vendor wants back unchanged (signature, encrypted content). Opaque. */
   vendor?: unknown;
 }
 
@@ -360,7 +360,7 @@ export interface AssistantBlockToolCall {
   name: string;
   /** Its input, an object. */
   input: unknown;
-  /** What the vendor wants back unchanged (a signature, its own id). Opaque. */
+  /** The data that the vendor wants back unchanged (a signature, its own id). Opaque. */
   vendor?: unknown;
 }
 
@@ -1104,13 +1104,13 @@ export interface EventContextTrimmed {
 /** A model was asked outside a turn. It counts for the session's usage and cost. */
 export interface EventSideAsked {
   type: 'sideAsked';
-  /** What for. */
+  /** The purpose. */
   role: SideRole;
   /** The model's id. */
   model: string;
-  /** What the request used. */
+  /** The tokens of the request. */
   usage: Usage;
-  /** What it cost in US dollars; absent if the model's price is unknown. */
+  /** The cost of the request in US dollars; absent if the model's price is unknown. */
   cost?: number;
   /** Why there is no answer; absent if there is one. */
   error?: string;
@@ -2457,7 +2457,7 @@ export type Severity =
   /** Something failed. */
   | 'error';
 
-/** What a model is asked for outside a turn. */
+/** The purpose of a request to a model outside a turn. */
 export type SideRole =
   /** The session's title. */
   | 'title';

@@ -9,11 +9,11 @@ import * as typescript from './typescript';
 /** A question that providers answer. The others are answered by what VS Code knows itself. */
 export type Question = Exclude<LangQuery, { type: 'diagnostics' | 'servers' | 'moveFile' }>;
 
-/** What providers said. Without a status, what they told can be relied on. */
+/** The answer of providers. Without a status, it can be relied on. */
 export interface Said extends convert.Told {
   status?: LangStatus;
   message?: string;
-  /** Whether somebody has surely looked, so that an answer with nothing in it says that there is nothing. */
+  /** True if somebody has surely looked, so that an answer with nothing in it says that there is nothing. */
   isSure?: true;
 }
 
@@ -59,7 +59,7 @@ export async function symbolsOf({ uri }: vscode.TextDocument): Promise<vscode.Do
   return await run<vscode.DocumentSymbol[] | undefined>('vscode.executeDocumentSymbolProvider', uri) ?? [];
 }
 
-/** Whether somebody is registered who tells the meanings of a document's words. VS Code says so of no other question. */
+/** True if somebody is registered who tells the meanings of a document's words. VS Code says so of no other question. */
 export async function hasLegend({ uri }: vscode.TextDocument): Promise<boolean> {
   const legends = await Promise.all([run('vscode.provideDocumentSemanticTokensLegend', uri), run('vscode.provideDocumentRangeSemanticTokensLegend', uri)]);
   return legends.some((legend) => legend !== undefined);

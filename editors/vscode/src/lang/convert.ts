@@ -1,4 +1,4 @@
-// What VS Code's providers answer, as answers on the wire. Bounded. Pure.
+// The answers of VS Code's providers, as answers on the wire. Bounded. Pure.
 
 import type * as vscode from 'vscode';
 import type {
@@ -15,7 +15,7 @@ export interface Told {
   cut: boolean;
 }
 
-/** Whether an answer says that there is nothing. */
+/** True if an answer says that there is nothing. */
 export function isEmpty(answer: LangAnswer): boolean {
   switch (answer.type) {
     case 'nothing': return true;
@@ -35,7 +35,7 @@ export function locations(found: readonly (vscode.Location | vscode.LocationLink
   return { answer: { type: 'locations', locations: [...places.values()].slice(0, MOST.locations) }, cut: places.size > MOST.locations };
 }
 
-/** What hovers say, one below the other. */
+/** The texts of hovers, one below the other. */
 export function hover(hovers: readonly vscode.Hover[] = []): Told {
   const texts = hovers.flatMap(({ contents }) => contents.map(markdown)).map((text) => text.trim()).filter((text) => text !== '');
   const text = [...new Set(texts)].join('\n\n---\n\n');
@@ -87,7 +87,7 @@ export function callers(found: readonly vscode.CallHierarchyIncomingCall[]): Tol
   return calls(found.map(({ from, fromRanges }) => ({ of: from, fromRanges })));
 }
 
-/** What is called. */
+/** The symbols that are called. */
 export function called(found: readonly vscode.CallHierarchyOutgoingCall[]): Told {
   return calls(found.map(({ to, fromRanges }) => ({ of: to, fromRanges })));
 }
@@ -108,7 +108,7 @@ export function problems(found: readonly (readonly [vscode.Uri, readonly vscode.
   return { answer: { type: 'diagnostics', documents }, cut };
 }
 
-/** What can be done. VS Code does not say what is disabled; it is not among it. */
+/** The actions that can be done. VS Code does not say what is disabled; it is not among them. */
 export function actions(found: readonly (vscode.CodeAction | vscode.Command)[] = [], kind?: string): Told {
   const all = found.map((action): LangAction => ({
     title: action.title,

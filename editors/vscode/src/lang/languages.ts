@@ -60,7 +60,7 @@ export class Languages implements vscode.Disposable {
     }
   }
 
-  /** Whether the code actions of this document are being asked for. Our own are not among them. */
+  /** True while the code actions of this document are being asked for. Our own are not among them. */
   isAsking(uri: vscode.Uri): boolean {
     return this.asked.has(uri.toString());
   }
@@ -87,13 +87,13 @@ export class Languages implements vscode.Disposable {
     return document.version === version || told.status !== 'ready' ? told : { ...told, status: 'partial', message: CHANGED };
   }
 
-  /** What can be answered without a document. */
+  /** Answers a question that names no document. */
   private async ofAll(query: LangQuery, until: number): Promise<Result> {
     switch (query.type) {
       case 'diagnostics': {
         const isSettled = await this.problems.allSettled(until);
         const told = problems(vscode.languages.getDiagnostics());
-        // What has not been opened was mostly not looked at.
+        // Documents that have not been opened were mostly not looked at.
         return { status: isSettled ? 'partial' : 'indexing', message: 'These are the problems that VS Code shows; most extensions look only at documents that are open.', answer: told.answer };
       }
       case 'workspaceSymbols': return this.ofWorkspace(query, until);
@@ -181,7 +181,7 @@ export class Languages implements vscode.Disposable {
     }
   }
 
-  /** What an answer with nothing in it is worth. */
+  /** Says what an answer with nothing in it is worth. */
   private async nothing(question: Question, document: vscode.TextDocument, said: Said, is: Present['is']): Promise<Result> {
     if (is === 'silent') return { ...resulting(said), status: 'unsupported', message: 'The extensions for its language say nothing of this document.' };
     switch (await this.presence.proof(question, document)) {
@@ -192,7 +192,7 @@ export class Languages implements vscode.Disposable {
     }
   }
 
-  /** Whether nobody may have looked for problems. */
+  /** True if perhaps nobody has looked for problems. */
   private isUnseen(document: vscode.TextDocument): boolean {
     return !isShown(document) && !this.problems.isCurrent(document, judged(document)) && vscode.languages.getDiagnostics(document.uri).length === 0;
   }
@@ -225,7 +225,7 @@ function uriOf(query: LangQuery): string | undefined {
   return query.type === 'moveFile' ? query.from : query.uri;
 }
 
-/** What is wrong with the place that a question is about, if there is no such place. */
+/** Says what is wrong with the position that a question is about, if there is no such position. */
 function misplaced(query: LangQuery, document: vscode.TextDocument): string | undefined {
   const places = 'position' in query ? [query.position] : 'range' in query ? [query.range.start, query.range.end] : [];
   const outside = places.find(({ line, character }) => {

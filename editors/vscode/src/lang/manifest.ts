@@ -1,8 +1,8 @@
-// What an extension's manifest says of the languages that it knows. Pure.
+// The part of an extension's manifest that is about the languages that it knows. Pure.
 
 import type { LangServer } from '../generated/protocol';
 
-/** Whether an extension has code that VS Code runs for a language, or without one, for any language in particular. */
+/** True if an extension has code that VS Code runs for a language, or without one, for any language in particular. */
 export function serves(manifest: unknown, language?: string): boolean {
   const { main, activationEvents, contributes } = record(manifest);
   // One without code has a grammar, and no more. What is only for browsers does not run beside us.
@@ -22,7 +22,7 @@ export function named(id: string, manifest: unknown): LangServer {
   };
 }
 
-/** Whether problems that come from a source are called as what is for a language: its id, or the names of extensions for it. */
+/** True if a source of problems is called like something for a language: its id, or the names of extensions for it. */
 export function isCalledAs(source: string, names: readonly string[]): boolean {
   const known = names.flatMap(words);
   return words(source).some((word) => known.some((one) => word === one || (Math.min(word.length, one.length) >= 3 && (word.includes(one) || one.includes(word)))));

@@ -24,10 +24,10 @@ export interface Present {
   is: 'there' | 'new' | 'starting' | 'silent' | 'nobody';
 }
 
-/** What an answer with nothing in it says: that there is nothing; that nobody says anything any more; or it cannot be told. */
+/** The meaning of an answer with nothing in it: there is nothing; nobody says anything any more; or it cannot be told. */
 export type Proof = 'nothing' | 'gone' | 'untold';
 
-/** What is known of a language: when it was looked first, since when somebody speaks it, and whether that had to be waited for. */
+/** The facts of a language: when it was first looked for, since when it is spoken, and whether that had to be waited for. */
 interface Language {
   looked: number;
   spoken?: number;
@@ -112,14 +112,14 @@ export function nameOf({ id, packageJSON }: vscode.Extension<unknown>): LangServ
   return named(id, packageJSON);
 }
 
-/** Whether anything that VS Code runs says something of a document, or could: the nearest there is to "is a server there?". */
+/** True if anything that VS Code runs says something of a document, or could: the nearest there is to "is a server there?". */
 async function isAlive(document: vscode.TextDocument, { answers }: Language): Promise<boolean> {
   const [symbols, isRegistered] = await Promise.all([symbolsOf(document), hasLegend(document)]);
   if (symbols.length > 0) answers.add('documentSymbols');
   return symbols.length > 0 || isRegistered;
 }
 
-/** Whether anybody answers such a question, where it has an answer: at a name that the document declares. */
+/** True if anybody answers such a question, where it has an answer: at a name that the document declares. */
 async function isAnswered(question: Question, document: vscode.TextDocument): Promise<boolean> {
   const { answer } = outline(document.uri.toString(), await symbolsOf(document));
   for (const { name, selection } of answer.type === 'symbols' ? answer.symbols.slice(0, TRIES) : []) {
@@ -144,7 +144,7 @@ function instead(question: Question, query: string, position: { line: number; ch
   }
 }
 
-/** Whether its server has had time to read the project. */
+/** True if its server has had time to read the project. */
 function isOld({ spoken = 0, isFresh }: Language): boolean {
   return !isFresh || Date.now() - spoken >= YOUNG_MS;
 }

@@ -1,4 +1,4 @@
-// Whether the problems that VS Code knows are those of the texts as they are.
+// The problems that VS Code knows, and whether they are those of the texts as they are.
 
 import * as vscode from 'vscode';
 import { Reports, type Judged } from './reports';
@@ -44,7 +44,7 @@ export class Problems implements vscode.Disposable {
         for (const uri of uris) this.take(uri, vscode.languages.getDiagnostics(uri));
       }),
     ];
-    // What stands there already tells who reports on what.
+    // Problems that stand there already tell who reports on what.
     for (const [uri, problems] of vscode.languages.getDiagnostics()) this.take(uri, problems);
   }
 
@@ -70,13 +70,13 @@ export class Problems implements vscode.Disposable {
     return quiet((now) => (this.reportedLast > this.changed ? now - this.reportedLast >= QUIET_MS : now - this.changed >= SETTLED_MS), until);
   }
 
-  /** Whether one for its language was seen to report on a document as it is, or on what it became since. */
+  /** True if one for its language was seen to report on a document as it is, or on what it became since. */
   isCurrent({ uri }: vscode.TextDocument, language: Judged): boolean {
     const key = uri.toString();
     return this.reports.since(key, language, this.changes.get(key) ?? 0) !== 'nobody';
   }
 
-  /** Whether any but this source reports on documents of a language. */
+  /** True if any source but this one reports on documents of a language. */
   hasOthers(languageId: string, but: string): boolean {
     return this.reports.sourcesOf(languageId).some((source) => source !== but);
   }
@@ -93,7 +93,7 @@ export class Problems implements vscode.Disposable {
   }
 
   private change({ uri }: vscode.TextDocument, isEdit = false): void {
-    // What VS Code writes itself, such as output, has no problems.
+    // Texts that VS Code writes itself, such as output, have no problems.
     if (uri.scheme !== 'file' && uri.scheme !== 'untitled') return;
     this.changed = Date.now();
     this.changes.set(uri.toString(), this.changed);

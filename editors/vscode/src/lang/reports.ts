@@ -6,7 +6,7 @@
 
 import { isCalledAs } from './manifest';
 
-/** What is needed of a problem. */
+/** The part of a problem that is needed. */
 export interface Reported {
   readonly source?: string | undefined;
 }
@@ -21,7 +21,7 @@ export interface Judged {
 export type Reporter = 'known' | 'likely' | 'nobody';
 
 interface Document {
-  /** What stands there now, by its source. */
+  /** The problems that stand there now, by source. */
   problems: ReadonlyMap<string, ReadonlySet<Reported>>;
   /** When each source reported last. */
   by: Map<string, number>;
@@ -79,7 +79,7 @@ export class Reports {
     return isCalledAs(source, [id, ...names]);
   }
 
-  /** Whether a source looks at documents of other languages, too, and is not called as what is for this one: a spell checker. */
+  /** True if a source looks at documents of other languages, too, and is not called like something for this: a spell checker. */
   private isForOthers(source: string, language: Judged): boolean {
     const seen = this.languages.get(source) ?? new Set();
     return !this.isKnown(source, language) && [...seen].some((id) => id !== language.id);

@@ -6,7 +6,7 @@ import { messageOf, type Request } from '../server/requests';
 import { iconless, unlinked, visible } from '../text';
 import { canRestart, iconOf, wordsOf } from './state';
 
-/** What the list needs of the server. */
+/** The part of the server that the list needs. */
 export interface Asked {
   readonly onLanguageServers: vscode.Event<void>;
   openLog(): Promise<void>;
@@ -59,7 +59,7 @@ async function choose(server: Asked, request: Request): Promise<Row | undefined>
           fill(await request('azimuth/servers/list', {}));
           isListed = true;
         } catch (error) {
-          // What is listed stays, where the server is away for a moment.
+          // The list stays if the server is away for a moment.
           if (!isListed) reject(error instanceof Error ? error : new Error(messageOf(error)));
         } finally {
           pick.busy = false;

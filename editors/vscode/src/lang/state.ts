@@ -2,7 +2,7 @@
 
 import type { ServerInfo, ServerState } from '../generated/protocol';
 
-/** What is said of a server in a list: what it is, how it stands, and where it belongs and why. `folder` names its root. */
+/** The words for a server in a list: what it is, its status, and where it belongs and why. `folder` names its root. */
 export interface Words {
   label: string;
   description: string;
@@ -27,7 +27,7 @@ export function stateInWords(state: ServerState): string {
   return (known as Partial<typeof known>)[state]?.word ?? state;
 }
 
-/** Whether there is something that can be started anew. */
+/** True if there is something that can be restarted. */
 export function canRestart({ state }: ServerInfo): boolean {
   return state !== 'missing' && state !== 'notAllowed';
 }

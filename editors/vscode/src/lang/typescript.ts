@@ -1,4 +1,4 @@
-// What VS Code's own extension for TypeScript and JavaScript tells beyond its providers.
+// The answers of VS Code's own extension for TypeScript and JavaScript beyond those of its providers.
 
 import * as vscode from 'vscode';
 
@@ -29,7 +29,7 @@ export async function problems(document: vscode.TextDocument): Promise<vscode.Di
   return parts.every((part) => part !== undefined) ? parts.flat().map(diagnostic) : undefined;
 }
 
-/** Whether all that a command of one of its actions does beside the edit is to count how often that is used. */
+/** True if all that a command of one of its actions does in addition to the edit is to count how often that is used. */
 export function onlyCounts({ command, arguments: [given] = [] }: vscode.Command): boolean {
   const { action, followupAction } = (given ?? {}) as { action?: { commands?: readonly unknown[] }; followupAction?: unknown };
   return command === '_typescript.applyCodeActionCommand' && action !== undefined && (action.commands ?? []).length === 0 && followupAction === undefined;

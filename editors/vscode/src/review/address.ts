@@ -5,7 +5,7 @@ import type { Proposal, ProposalId, SessionId } from '../generated/protocol';
 
 export const SCHEME = 'azimuth-review';
 
-/** What such a text belongs to. `empty` is the side that has no file: before it is made, or after it is deleted. */
+/** The proposal of such a text. `empty` is the side that has no file: before it is made, or after it is deleted. */
 export interface Address {
   sessionId: SessionId;
   proposalId: ProposalId;
@@ -22,7 +22,7 @@ export function diffedIn(tab: vscode.Tab | undefined): Address | undefined {
   return tab?.input instanceof vscode.TabInputTextDiff ? (parseReview(tab.input.modified) ?? parseReview(tab.input.original)) : undefined;
 }
 
-/** Whether a tab shows a document as a side of a diff. */
+/** True if a tab shows a document as a side of a diff. */
 export function isIn(tab: vscode.Tab | undefined, uri: vscode.Uri): boolean {
   if (!(tab?.input instanceof vscode.TabInputTextDiff)) return false;
   return [tab.input.original, tab.input.modified].some((side) => side.toString() === uri.toString());

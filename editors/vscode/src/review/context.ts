@@ -1,5 +1,5 @@
-// Whether the active editor shows pending hunks, and whether it is the diff of what has landed: the keys and buttons for
-// them are there only then.
+// Tracks whether the active editor shows pending hunks, and whether it is the diff of what has landed: the keys and
+// buttons for them are there only then.
 
 import * as vscode from 'vscode';
 import { diffedIn } from './address';

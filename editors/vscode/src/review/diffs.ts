@@ -74,7 +74,7 @@ export class Diffs implements vscode.Disposable {
       const proposal = address && this.review.proposal(address.proposalId);
       if (proposal === undefined || proposal.hunks.some(isOpen)) continue;
       const looked = tab.isActive && tab.group.isActive;
-      // What is unsaved in it is the user's text of the proposal, or the document itself, which stays open beside it.
+      // The unsaved text in it is the user's text of the proposal, or the document itself, which stays open beside it.
       if (tab.isDirty && !(proposal.landed === true && looked)) continue;
       if (tab.isDirty) await vscode.window.showTextDocument(await this.held.open(vscode.Uri.parse(proposal.uri)), { preview: false });
       // The user may have closed it meanwhile.

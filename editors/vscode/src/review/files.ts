@@ -8,7 +8,7 @@ import type { Session } from '../session/session';
 import { parseReview, reviewUri, type Address } from './address';
 import type { Review } from './review';
 
-/** What was given for a proposal, so that only what differs is told as changed. */
+/** The text that was given for a proposal, so that only one that differs is told as changed. */
 interface Given {
   address: Address;
   uri: vscode.Uri;

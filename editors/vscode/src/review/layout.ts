@@ -58,7 +58,7 @@ export function besideOf(document: string, proposal: Proposal): string | undefin
   return crlf ? text.replaceAll('\n', '\r\n') : text;
 }
 
-/** Whether a hunk's text stands in a text where the hunk has its place on that side. While the user types, the two can be out of step. */
+/** True if a hunk's text stands in a text where the hunk has its place on that side. While the user types, the two can be out of step. */
 export function stands(text: string, proposal: Proposal, placed: Placed, side: Side): boolean {
   const { here, there } = texts(proposal, placed.hunk);
   const { start, end } = placed[side];
@@ -83,7 +83,7 @@ export function size(hunk: Hunk): string {
   return `+${lineCount(hunk.newText)} −${lineCount(hunk.oldText)}`;
 }
 
-/** What it would do to files to take back what has landed in them: `It writes 2 files and deletes 1 file.` */
+/** Says what it would do to files to take back what has landed in them: `It writes 2 files and deletes 1 file.` */
 export function takenBackInWords(landed: readonly Proposal[]): string {
   const count = (number: number): string => (number === 1 ? '1 file' : `${number} files`);
   const deleted = landed.filter(({ change }) => change === 'create').length;

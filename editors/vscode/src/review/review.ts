@@ -17,7 +17,7 @@ export interface Meant extends Placed {
   side: Side;
 }
 
-/** What the agent proposes, or what has landed in the file already. */
+/** The kind of a proposal: proposed by the agent, or landed in the file already. */
 export type Kind = 'proposed' | 'landed';
 
 export class Review implements vscode.Disposable {
@@ -42,7 +42,7 @@ export class Review implements vscode.Disposable {
     return pendingProposals(this.all).proposed;
   }
 
-  /** What commands or other programs changed in the files already, and what is not decided of that. */
+  /** The changes that commands or other programs have already made in files, as far as they are not decided. */
   get landed(): Proposal[] {
     return pendingProposals(this.all).landed;
   }
@@ -125,7 +125,7 @@ export class Review implements vscode.Disposable {
     const none = proposal.change === (proposal.landed === true ? 'delete' : 'create');
     if (none) return besideOf('', proposal) ?? '';
     const document = this.held.document(proposal.uri) ?? (await this.held.open(vscode.Uri.parse(proposal.uri)));
-    // What was accepted just now is in the file before VS Code has read it again.
+    // A hunk that was accepted just now is in the file before VS Code has read it again.
     await this.held.fault(document, Date.now() + READ_MS);
     const text = besideOf(document.getText(), proposal);
     if (text === undefined) throw new Error(`The hunks for ${proposal.path} do not fit its current text. They are being located again; try again.`);

@@ -43,7 +43,7 @@ export class Threads implements vscode.Disposable {
     for (const document of vscode.workspace.textDocuments) {
       const address = parseReview(document.uri);
       const [found] = address === undefined || address.empty ? [] : this.review.of(document.uri);
-      // What landed stands in the file itself, where threads would be in the way of every editor.
+      // A change that landed stands in the file itself, where threads would be in the way of every editor.
       if (found === undefined || found.proposal.landed === true) continue;
       const hunks = place(found.proposal);
       for (const [index, placed] of hunks.entries()) {

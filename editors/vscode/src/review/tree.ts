@@ -54,7 +54,7 @@ export class ReviewTree implements vscode.TreeDataProvider<Item>, vscode.Disposa
     this.changed.fire(undefined);
   }
 
-  /** What waits stands first, then what commands changed, then what is in conflict, then what is decided. */
+  /** The files that wait first, then those that commands changed, then those in conflict, then the decided ones. */
   private files(): Proposal[] {
     const { pending, landed, all } = this.review;
     const rest = all.filter((one) => pendingHunks(one).length === 0);
@@ -93,7 +93,7 @@ function hunkItem(proposal: Proposal, hunk: Hunk): vscode.TreeItem {
   return item;
 }
 
-/** What the menus go by. */
+/** Returns the state that the menus go by. */
 function stateOf({ landed }: Proposal, state: HunkState): string {
   if (state === 'conflicted') return landed === true ? 'landedConflict' : 'conflict';
   if (state !== 'pending') return 'decided';
@@ -112,7 +112,7 @@ const states: Record<HunkState, { icon: vscode.ThemeIcon; word: string }> = {
   undone: { icon: icon('discard', 'charts.foreground'), word: 'undone' },
 };
 
-/** What differs where the change was made before it was decided. */
+/** The states that differ if the change was made before it was decided. */
 const landedStates: Partial<typeof states> = {
   accepted: { icon: icon('check', 'charts.green'), word: 'kept' },
   rejected: { icon: icon('discard', 'charts.foreground'), word: 'taken back' },

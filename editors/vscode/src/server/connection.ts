@@ -16,7 +16,7 @@ type EventParams = Notifications['azimuth/event']['params'];
 type PutParams = Notifications['azimuth/prompt/put']['params'];
 type OutputParams = Notifications['azimuth/terminal/output']['params'];
 
-/** What a connection is made of. */
+/** The parts of a connection. */
 export interface Ends {
   /** The server's program. */
   file: string;

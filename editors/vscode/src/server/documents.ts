@@ -1,4 +1,4 @@
-// What the server asks the editor about its documents.
+// The answers to what the server asks the editor about its documents.
 
 import type { ClientRequests } from '../generated/protocol';
 import type { Held } from './held';

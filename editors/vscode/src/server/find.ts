@@ -11,7 +11,7 @@ export interface Places {
   /** The environment's PATH. */
   path: string;
   platform: NodeJS.Platform;
-  /** Whether this is a file that can be run. */
+  /** True for a file that can be run. */
   runs: (file: string) => boolean;
 }
 
@@ -60,7 +60,7 @@ function remedy(found: Found): string {
   }
 }
 
-/** What has to be the same: with `0.x` the second number stands for incompatible changes, later the first does. */
+/** The part that must match: with `0.x` the second number stands for incompatible changes, later the first does. */
 function series(version: string): string {
   const [major = '', minor = ''] = version.split('.');
   return major === '0' ? `${major}.${minor}` : major;

@@ -1,4 +1,4 @@
-// What a document would be, formatted by whatever formats it for the user.
+// The text of a document, formatted by whatever formats it for the user.
 
 import * as vscode from 'vscode';
 import type { ClientRequests, LineRange } from '../generated/protocol';

@@ -49,7 +49,7 @@ export class Held implements vscode.Disposable {
     }
   }
 
-  /** Whether a document was opened here, is in no editor, and has nothing that would be lost with it. */
+  /** True if a document was opened here, is in no editor, and has nothing that would be lost with it. */
   isHeld(document: vscode.TextDocument): boolean {
     return this.ours.has(document.uri.toString()) && !document.isDirty && !isShown(document);
   }
@@ -95,7 +95,7 @@ export class Held implements vscode.Disposable {
   }
 }
 
-/** What a server is told of documents: only of those that the user has open. One for each client. */
+/** Tells a server of documents: only of those that the user has open. One for each client. */
 export class Told implements vscode.Disposable {
   /** The versions at which documents were told. */
   private readonly opened = new Map<string, number>();
@@ -143,12 +143,12 @@ export class Told implements vscode.Disposable {
   }
 }
 
-/** Whether a document is in an editor, in front or not. */
+/** True if a document is in an editor, in front or not. */
 export function isShown({ uri }: vscode.TextDocument): boolean {
   const key = uri.toString();
   const inputs = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.map(({ input }) => input));
   return inputs.flatMap(urisOf).some((shown) => shown.toString() === key)
-    // What shows several files in one tab does not say which.
+    // An editor that shows several files in one tab does not say which.
     || vscode.window.visibleTextEditors.some(({ document }) => document.uri.toString() === key);
 }
 

@@ -7,7 +7,7 @@ export type Method = keyof Requests;
 /** Sends a request to the server. */
 export type Request = <M extends Method>(method: M, params: Requests[M]['params']) => Promise<Requests[M]['result']>;
 
-/** Whether this is the server's error of this name. */
+/** True if this is the server's error of this name. */
 export function isError(error: unknown, name: ErrorName): boolean {
   return codeOf(error) === errorCodes[name];
 }
@@ -19,7 +19,7 @@ export function proposalsOf(error: unknown): Proposal[] {
   return Array.isArray(proposals) ? (proposals as Proposal[]) : [];
 }
 
-/** What an error says, for people. */
+/** The message of an error. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

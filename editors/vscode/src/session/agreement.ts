@@ -1,4 +1,4 @@
-// What of an undo is agreed to, and the words for it. Pure.
+// The part of an undo that the user agrees to, and the words for it. Pure.
 
 import type { CheckpointFile, CheckpointPreviewResult, Direction } from '../generated/protocol';
 
@@ -11,7 +11,7 @@ export function marksAfter<T>(choices: readonly T[], marked: readonly T[], selec
   return choices.filter((one) => selected.includes(one) && (marked.includes(one) || fresh.length === 1));
 }
 
-/** Whether what was shown of an undo is still what it would do. */
+/** True if what was shown of an undo is still what it would do. */
 export function isSameView(a: CheckpointPreviewResult, b: CheckpointPreviewResult): boolean {
   const view = ({ turnIds, files, pendingHunks }: CheckpointPreviewResult): string =>
     JSON.stringify([turnIds, pendingHunks, files.map(({ uri, change, state, merges, now }) => [uri, change, state, merges ?? false, now ?? null])]);
@@ -38,7 +38,7 @@ export function titleOf(direction: Direction, { turnIds, pendingHunks }: Checkpo
   return `Azimuth: ${direction} ${turns}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}${anew ? ': the files have changed, look again' : ''}`;
 }
 
-/** What Enter would do to `going` files, with those that are marked. */
+/** Says what Enter would do to `going` files, with those that are marked. */
 export function placeholder(direction: Direction, going: number, changed: number, { files, pendingHunks }: CheckpointPreviewResult): string {
   const { doing, done } = words[direction];
   if (files.length === 0) return `No file is changed by it. Enter: reject ${hunks(pendingHunks)}.`;

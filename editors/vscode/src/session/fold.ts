@@ -1,5 +1,5 @@
-// What the editor shows of a session, as a fold of its events: status bar, review, questions and terminals. Pure; the chat
-// builds on it, and adds what was said.
+// The part of a session that the editor shows, as a fold of its events: status bar, review, questions and terminals.
+// Pure; the chat builds on it, and adds what was said.
 
 import type {
   AutoScope, Event, Hunk, Mode, PermissionId, PermissionRequest, Proposal, ProposalId, SequencedEvent, SessionInfo, TurnId,
@@ -23,15 +23,15 @@ export interface SessionState {
   /** Every proposal, decided ones included, as last told. */
   proposals: ReadonlyMap<ProposalId, Proposal>;
   terminals: Terminals;
-  /** Whether edits are accepted automatically; undefined if the session has not said. */
+  /** The switch for accepting edits automatically; undefined if the session has not said. */
   acceptEdits: AcceptEdits | undefined;
 }
 
-/** Whether edits are accepted automatically, and for how long that was said. */
+/** The switch for accepting edits automatically, and for how long that was said. */
 export interface AcceptEdits {
   on: boolean;
   scope: AutoScope;
-  /** Whether it was last switched on for the project, whatever this session says. */
+  /** True if it was last switched on for the project, whatever this session says. */
   project: boolean;
 }
 
@@ -72,7 +72,7 @@ export function compact(events: readonly SequencedEvent[]): SequencedEvent[] {
   return events.filter(({ event }) => !isOver(event));
 }
 
-/** Whether an event is a piece of a message that is not whole yet. */
+/** True if an event is a piece of a message that is not whole yet. */
 export function isDelta(event: Event): event is Extract<Event, { type: 'messageDelta' | 'thinkingDelta' | 'editDelta' }> {
   return event.type === 'messageDelta' || event.type === 'thinkingDelta' || event.type === 'editDelta';
 }
@@ -138,7 +138,7 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
       return { questions: without(state.questions, event.permissionId) };
     case 'proposalChanged':
       return { proposals: new Map(state.proposals).set(event.proposal.proposalId, event.proposal) };
-    // What was said and done stands in the chat, and what runs in the terminals.
+    // The chat has what was said and done, and the terminals have what runs.
     case 'sessionStarted':
     case 'commandExecuted':
     case 'steered':

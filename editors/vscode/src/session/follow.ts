@@ -17,9 +17,9 @@ export class Follow implements vscode.Disposable {
   private pause: NodeJS.Timeout | undefined;
   /** When the user did something in an editor last. */
   private busy = 0;
-  /** What the editor beside shows, where, and whether VS Code has told of its tab. */
+  /** The file that the editor beside shows, where, and whether VS Code has told of its tab. */
   private shown: { uri: string; column: vscode.ViewColumn | undefined; isSeen: boolean } | undefined;
-  /** Whether the user has closed it since the turn began. */
+  /** True if the user has closed it since the turn began. */
   private isClosed = false;
 
   constructor(session: Session, private readonly held: Held) {
@@ -69,7 +69,7 @@ export class Follow implements vscode.Disposable {
 
   private look({ events, after }: Step): void {
     if (events.some(({ event }) => event.type === 'turnStarted')) this.isClosed = false;
-    // What happened before the window was there is not looked at any more.
+    // Events from before the window was there are not looked at any more.
     if (!isOn() || after.runningTurn === undefined) {
       this.waiting = undefined;
       return;

@@ -30,7 +30,7 @@ export class Session implements vscode.Disposable {
   private readonly terminalsChanged = new vscode.EventEmitter<{ corrected: boolean }>();
   private readonly subscriptions: vscode.Disposable[];
   private shown: Shown | undefined;
-  /** What happens while a session is being opened: its first events may come before the answer. */
+  /** The events that come while a session is being opened: its first ones may come before the answer. */
   private early: { sessionId: SessionId; event: SequencedEvent }[] | undefined;
   private waiting: SequencedEvent[] = [];
   /** The last opening. */
@@ -100,7 +100,7 @@ export class Session implements vscode.Disposable {
     return this.shown?.info;
   }
 
-  /** What happened in the session so far, as it was told by `onStep`. */
+  /** The events of the session so far, as `onStep` told them. */
   get events(): readonly SequencedEvent[] {
     this.flush();
     return this.shown?.events ?? [];
@@ -156,7 +156,7 @@ export class Session implements vscode.Disposable {
   }
 
   async enqueue(prompt: PromptBlock[]): Promise<void> {
-    // What waits begins in the session's own mode, which may be another than the only one here.
+    // A waiting prompt begins in the session's own mode, which may be another than the only one here.
     if (!vscode.workspace.isTrusted) throw new Error('This workspace is not trusted, so nothing can wait here: send it when the turn has ended.');
     const sessionId = await this.some();
     await this.server.request('azimuth/turn/queue', { type: 'add', sessionId, prompt });
@@ -285,7 +285,7 @@ export class Session implements vscode.Disposable {
       const list = await this.server.request('azimuth/terminal/list', { sessionId }).catch(() => undefined);
       if (list === undefined || this.shown !== shown) return;
       this.flush();
-      // What happened meanwhile may be newer than the list.
+      // Events that came in the meantime may be newer than the list.
       if (shown.state.lastSeq !== lastSeq) continue;
       shown.state = { ...shown.state, terminals: corrected(shown.state.terminals, list.terminals) };
       this.terminalsChanged.fire({ corrected: true });
@@ -300,7 +300,7 @@ export class Session implements vscode.Disposable {
     this.waiting.push(event);
   }
 
-  /** What came together is told together. */
+  /** Tells together what came together. */
   private flush(): void {
     const { shown, waiting } = this;
     this.waiting = [];

@@ -59,7 +59,7 @@ interface FileItem extends vscode.QuickPickItem {
 
 /** The list of files, to be agreed to. It opens at once, so that no key is meant for anything else when it is filled. */
 class List {
-  /** Whether a turn that began has closed it. */
+  /** True if a turn that began has closed it. */
   overtaken = false;
 
   private readonly pick = vscode.window.createQuickPick<FileItem | vscode.QuickPickItem>();
@@ -71,7 +71,7 @@ class List {
     this.closed = new Promise((resolve) => pick.onDidHide(() => resolve(undefined)));
     this.subscriptions = [
       pick,
-      // What the list shows is true no longer.
+      // The text of the list is true no longer.
       session.onStep(({ after }) => {
         if (after.runningTurn === undefined) return;
         this.overtaken = true;
@@ -91,7 +91,7 @@ class List {
     pick.show();
   }
 
-  /** What comes of a work; undefined if the list was closed before. */
+  /** Returns the result of `work`; undefined if the list was closed before. */
   async whileOpen<T>(work: Promise<T>): Promise<T | undefined> {
     this.pick.busy = true;
     return Promise.race([work, this.closed]).finally(() => (this.pick.busy = false));
@@ -104,7 +104,7 @@ class List {
     const [sure, open] = [ready.map(itemOf), changed.map(itemOf)];
     pick.title = titleOf(direction, preview, changed.length, anew);
     pick.placeholder = placeholder(direction, ready.length, changed.length, preview);
-    // What was typed before anything stood there is no filter.
+    // Text that was typed before anything stood there is no filter.
     pick.value = '';
     pick.items = [
       ...group(`Will be ${words[direction].done}`, sure),

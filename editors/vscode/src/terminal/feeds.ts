@@ -18,7 +18,7 @@ export interface Watcher {
   readonly size?: TerminalSize | undefined;
   /** Takes bytes at an offset. Some may have come before. */
   take(offset: number, bytes: Uint8Array): void;
-  /** What the server said when it was asked for the output. */
+  /** Takes the server's answer to the request for the output. */
   opened(result: TerminalOpenResult): void;
   failed(message: string): void;
 }

@@ -1,4 +1,4 @@
-// What of a program's output reaches the terminal emulator. Pure.
+// The filter between a program's output and the terminal emulator. Pure.
 //
 // Output is watched by every client of a session, and kept to be shown again. So two kinds of escapes are left out:
 // strings (OSC, DCS, APC, PM, SOS), by which output could set the clipboard, titles and links, and questions to the
@@ -11,7 +11,7 @@ const MAX_HELD = 256;
 export class OutputFilter {
   /** The beginning of an escape whose rest is still to come. */
   private held = '';
-  /** Whether a string has begun that has not ended. */
+  /** True if a string has begun that has not ended. */
   private inside = false;
 
   /** Takes output in, and gives what may be shown of it by now. Escapes may be split anywhere. */
@@ -84,7 +84,7 @@ function find(text: string, pattern: RegExp, from: number): number | undefined {
   return pattern.exec(text)?.index;
 }
 
-/** Whether a control sequence asks the emulator for an answer, or would change more than what it shows. */
+/** True if a control sequence asks the emulator for an answer, or would change more than what it shows. */
 function asks(body: string, final: string): boolean {
   const parameters = body.replaceAll(/[\x00-\x1f\x7f]/g, '');
   switch (final) {

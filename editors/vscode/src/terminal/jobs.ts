@@ -26,7 +26,7 @@ export async function showJobs(session: Session, terminals: Terminals): Promise<
     await chosen.act(terminals);
     return;
   }
-  // What buttons do is in a list, too, for those who have no mouse.
+  // The actions of buttons are in a list, too, for those who have no mouse.
   const acts = actsOf(chosen.terminal, terminals);
   const picked = acts.length === 1 ? acts[0] : await vscode.window.showQuickPick(acts, { title: visible(`Azimuth: ${titleOf(chosen.terminal)}`) });
   await picked?.run();

@@ -49,7 +49,7 @@ export function runningJobs(terminals: Terminals): TerminalInfo[] {
   return [...terminals.values()].filter(({ kind, alive }) => kind === 'job' && alive);
 }
 
-/** What a terminal's tab says: what it is for, and how it stands. */
+/** The name in a terminal's tab: what it is for, and its status. */
 export function nameOf(terminal: TerminalInfo): string {
   const name = { shell: 'Azimuth', outside: 'Outside the sandbox', job: shortCommand(terminal.title) }[terminal.kind];
   if (!terminal.alive) return `${name} (${endInWords(terminal)})`;

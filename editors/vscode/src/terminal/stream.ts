@@ -1,6 +1,6 @@
 // A terminal's bytes in order and as text. Pure.
 
-/** What a view of a terminal has got so far. */
+/** The bytes that a view of a terminal has got so far. */
 export class ByteStream {
   private readonly decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   private started = false;
@@ -20,7 +20,7 @@ export class ByteStream {
     const known = Math.max(0, this.next - offset);
     if (known >= bytes.length) return { text: '', missing: 0 };
     const missing = this.started ? Math.max(0, offset - this.next) : 0;
-    // What is left of a character before the gap belongs to nothing after it.
+    // The part of a character that came before the gap belongs to nothing after it.
     const rest = missing > 0 ? this.decoder.decode() : '';
     this.started = true;
     this.next = offset + bytes.length;

@@ -25,7 +25,7 @@ export class Tail {
     for (const [piece] of text.slice(0, cut?.index).matchAll(PIECES)) this.take(piece);
   }
 
-  /** What is kept of it. */
+  /** The text that is kept of it. */
   get text(): string {
     return [...this.lines, this.line].map((line) => line.trimEnd()).join('\n').trimEnd().split('\n').slice(-LINES).join('\n');
   }

@@ -9,7 +9,7 @@ import type { Feeds } from './feeds';
 import { runningJobs, shortCommand, stateInWords } from './state';
 import { View } from './view';
 
-/** What a terminal's command may be given: a terminal of VS Code, from its menu, or our own id of one. */
+/** The argument of a command for terminals: a terminal of VS Code, from its menu, or our own id of one. */
 export type GivenTerminal = vscode.Terminal | TerminalId | undefined;
 
 /** A terminal of a session. */
@@ -69,7 +69,7 @@ export class Terminals implements vscode.Disposable {
     await this.request('azimuth/terminal/write', { sessionId: await this.session.some(), terminalId, data: Buffer.from(`${text}\r`).toString('base64') });
   }
 
-  /** Whether the user looks at this terminal. */
+  /** True if the user looks at this terminal. */
   isActive(terminalId: TerminalId): boolean {
     return this.activeView?.id === terminalId;
   }

@@ -16,7 +16,7 @@ export class View implements vscode.Pseudoterminal, Watcher {
   private stream = new ByteStream();
   private filter = new OutputFilter();
   private isOpen = false;
-  /** What is typed goes out in order. */
+  /** The requests so far; the next one waits for them, so that typed text goes out in order. */
   private typing: Promise<unknown> = Promise.resolve();
   /** Why the last key was not taken, so that it is not said at each key. */
   private refused: string | undefined;
@@ -127,7 +127,7 @@ export class View implements vscode.Pseudoterminal, Watcher {
   }
 }
 
-/** What kind a terminal is; VS Code lets neither change later. */
+/** The icon and colour of each kind of terminal; VS Code lets neither change later. */
 const looks: Record<TerminalKind, { icon: string; color?: string }> = {
   shell: { icon: 'sparkle' },
   outside: { icon: 'unlock', color: 'terminal.ansiYellow' },

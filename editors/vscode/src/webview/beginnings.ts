@@ -1,4 +1,4 @@
-// What an empty chat offers: things to try, conversations to go on with, and how the workspace is set up.
+// The content of an empty chat: things to try, conversations to go on with, and the workspace's setup.
 
 import type { Beginning, SessionId, SessionInfo, SetupAbout, SetupFact } from '../generated/protocol';
 import type { Chat } from '../chat/fold';
@@ -47,7 +47,7 @@ export class Beginnings {
       h('span', {}, visible(text), ...(state === 'lacks' ? this.remedies(about) : [])));
   }
 
-  /** What can be done about something that lacks. */
+  /** The buttons that remedy what is missing. */
   private remedies(about: SetupAbout): Child[] {
     const remedy = (label: string, type: 'setKey' | 'pickModel' | 'manageTrust' | 'showServers'): Child[] =>
       [' ', button(label, () => this.post({ type }), { class: 'link' })];

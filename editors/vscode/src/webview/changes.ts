@@ -1,4 +1,4 @@
-// What waits below the transcript: proposed changes by file, and prompts that are queued.
+// The list of what waits, below the transcript: changes by file, proposed or landed, and waiting prompts.
 
 import type { Decision, Proposal } from '../generated/protocol';
 import { visible } from '../text';
@@ -7,14 +7,14 @@ import type { Post } from './entries';
 import { type Chat, size, textOf } from '../chat/fold';
 import { conflictedHunks, pendingHunks } from '../session/fold';
 
-/** What is said of a group of proposals. */
+/** The words for a group of proposals. */
 interface Words {
   what: string;
   accept: string;
   reject: string;
   /** The sign of the button that rejects. */
   undo: string;
-  /** Whether something waits for the decision. */
+  /** True if something waits for the decision. */
   urgent: boolean;
   /** The one decision that there is for what does not fit the text any more. */
   conflicted: Decision;

@@ -45,7 +45,7 @@ export function refill(element: HTMLElement, ...children: Child[]): void {
   (same[Math.min(nth, same.length - 1)] ?? now[Math.min(at, now.length - 1)])?.focus({ preventScroll: true });
 }
 
-/** What can have the keyboard. What is folded away cannot. */
+/** The elements that can have the keyboard. What is folded away cannot. */
 function controls(element: HTMLElement): HTMLElement[] {
   const all = [...element.querySelectorAll<HTMLElement>('button:not(:disabled), input:not(:disabled), summary, [tabindex]')];
   return all.filter((control) => control.closest('details:not([open])') === null || control.matches('summary'));

@@ -202,7 +202,7 @@ export class EntryView {
     const name = entry.kind === 'tool' ? entry.title : entry.command;
     refill(line,
       h('details', { open: wasOpen }, summary, ...detail),
-      // What runs has its own way to the terminal, below.
+      // A command that runs has its own way to the terminal, below.
       terminal !== undefined && live === undefined
         && button('Terminal', () => this.post({ type: 'openTerminal', terminalId: terminal }), { class: 'link', 'aria-label': `Show the terminal of: ${name}` }));
     this.drawLive(entry);
@@ -321,7 +321,7 @@ function step({ content, status }: PlanEntry): HTMLElement {
   return h('li', { class: status }, h('span', { class: 'mark', 'aria-hidden': true }, mark), h('span', { class: 'sr' }, `${words}: `), visible(content));
 }
 
-/** What was answered: whether it allows, in whose words, and what the user said with it. */
+/** The answer to a question: whether it allows, in which words, and what the user said with it. */
 function answerOf(request: PermissionRequest, outcome: PermissionOutcome): { allowed: boolean; words: string; message?: string } {
   if (outcome.type !== 'selected') return { allowed: false, words: outcome.type === 'cancelled' ? 'Not answered' : 'Settled in another way' };
   const option = request.options.find((candidate) => candidate.optionId === outcome.optionId);
@@ -333,12 +333,12 @@ function firstLine(text: string): string {
   return text.split('\n', 1)[0] ?? '';
 }
 
-/** What is asked to happen elsewhere than usual says so. */
+/** A badge if something is asked to happen outside the sandbox. */
 function badgeOf({ about }: PermissionRequest): Child {
   return about === 'outside' && h('span', { class: 'badge' }, 'outside the sandbox');
 }
 
-/** What would be done, and why it is asked. */
+/** The lines that say what would be done, and why it is asked. */
 function detailOf({ detail, reason }: PermissionRequest): Child[] {
   return [
     detail !== '' && h('pre', { tabindex: 0, 'aria-label': 'What would be done' }, visible(detail)),

@@ -27,7 +27,7 @@ export class LiveCommand {
     });
   }
 
-  /** Whether there is anything to show. */
+  /** True if there is anything to show. */
   static has({ live, typed }: Ran): boolean {
     return live !== undefined || typed.length > 0;
   }
@@ -44,7 +44,7 @@ export class LiveCommand {
     refill(this.typed, ...ran.typed.map(typedInWords));
     refill(this.words, ...(live === undefined ? [] : wordsOf(live, waiting)));
     refill(this.buttons, ...(live === undefined ? [] : this.buttonsOf(live, waiting)));
-    // What is hidden cannot have the keyboard; the next question of the same command may want it.
+    // A hidden form cannot have the keyboard; the next question of the same command may want it.
     if (had && this.form.hidden) this.buttons.querySelector('button')?.focus({ preventScroll: true });
   }
 

@@ -62,7 +62,7 @@ window.addEventListener('message', ({ data }: MessageEvent<HostMessage>) => {
       questions = chat.questions.length;
       waiting = waitingTerminals(chat.terminals).length;
       wasRunning = chat.runningTurn !== undefined;
-      // What goes away above the entries later would look like the user's scrolling up.
+      // Elements that go away above the entries later would look like the user's scrolling up.
       keepFocus(() => beginnings.draw(chat, facts, sessionId));
       transcript.open(chat);
       prompt.open(chat, sessionId);

@@ -7,7 +7,7 @@ import { visible } from '../text';
 import { type Child, button, h } from './dom';
 import { Parser } from './parse';
 
-/** What a piece of Markdown can have done. */
+/** The actions that a piece of Markdown can ask for. */
 export interface Acts {
   copy(text: string): void;
   insert(text: string): void;

@@ -24,7 +24,7 @@ export class Parser {
 }
 
 class Careful extends Lexer {
-  /** What the paragraphs came to. */
+  /** The tokens of the paragraphs, by their text. */
   readonly made = new Map<string, Token[]>();
   private blocksDeep = 0;
   private spansDeep = 0;

@@ -30,7 +30,7 @@ export class Prompt {
   private readonly chips = h('div', { class: 'chips' });
   private readonly list = h('ul', { id: 'completions', role: 'listbox', 'aria-label': 'Completions', hidden: true });
   private readonly problem = h('div', { class: 'problem', role: 'alert' });
-  /** What becomes of a command that is typed here. */
+  /** The hint on what becomes of a command that is typed here. */
   private readonly hint = h('div', { class: 'hint dim', role: 'status' });
   private readonly buttons = h('div', { class: 'buttons' });
   private readonly status = h('div', { class: 'status' });
@@ -348,7 +348,7 @@ export class Prompt {
   }
 }
 
-/** What a prompt that begins with `!` does. */
+/** Says what a prompt that begins with `!` does. */
 function hintOf(text: string): string {
   if (text.startsWith('!!')) return 'Runs in the shell of this session. The model does not see it.';
   return isCommand(text) ? 'Runs in the shell of this session. Its output joins the conversation; with !! it does not.' : '';

@@ -98,7 +98,7 @@ try {
   await press('Enter');
   await steps.until('the file on disk', () => fs.existsSync(path.join(project, 'notes.md')));
   await steps.until('the keyboard in the prompt', () => frame.evaluate(() => document.activeElement?.tagName === 'TEXTAREA'));
-  // What the command made is a decision of its own.
+  // The file that the command made is a decision of its own.
   await frame.locator('.changes button', { hasText: 'Keep all' }).focus();
   await press('Enter');
   await frame.locator('.changes .row').first().waitFor({ state: 'detached' });

@@ -1,4 +1,4 @@
-// What a hostile model says and does, in a real VS Code: all of it is text, and nothing runs.
+// The words and deeds of a hostile model, in a real VS Code: all of it is text, and nothing runs.
 // `node test/e2e/hostile.mjs --vsix FILE [--shots FOLDER] [--theme NAME]`.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -29,7 +29,7 @@ const markup = `<img src="${beacon}" onerror="${script}"><a href="${link}" oncli
 const icon = '$(flame)';
 const bidi = 'user\u202egnp.exe\u202c \u2066x\u2069 a\u200bb \u{e0041}';
 const escapes = '\u001b]0;owned\u0007\u001b]52;c;b3duZWQ=\u0007\u001b[2J\u009b31m';
-/** What an emulator would answer, as if the user had typed it. */
+/** Questions that an emulator would answer, as if the user had typed the answer. */
 const questions = '\u001b[6n\u001b[c\u001b[>c\u001b]10;?\u0007\u001b]11;?\u001b\\\u001b[?25$p\u001b[5n\u001b[>q\u001bP$qm\u001b\\\u009b6n';
 
 /** Nothing of ours or theirs has run, and nothing was loaded. */

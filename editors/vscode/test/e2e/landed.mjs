@@ -1,4 +1,4 @@
-// What commands change, reviewed in a real VS Code: `node test/e2e/landed.mjs --vsix FILE [--shots FOLDER] [--theme NAME]`.
+// Changes by commands, reviewed in a real VS Code: `node test/e2e/landed.mjs --vsix FILE [--shots FOLDER] [--theme NAME]`.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';

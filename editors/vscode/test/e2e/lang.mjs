@@ -180,11 +180,11 @@ await tell(world, shots, async () => {
   assert.ok(servers.some(({ name }) => /TypeScript/.test(name)));
   told('where there is none, nobody, no such place or no time, that is what is said');
 
-  // What is typed and not saved counts.
+  // Text that is typed and not saved counts.
   await steps.openFile(world, 'shape.ts');
   const mine = 'export const mine = 1;\n\nexport const bad: number = "no";\n';
   await steps.typeAtStart(world, 'export const mine = 1;\n\n');
-  // What was typed is there a little after the keys.
+  // The typed text is there a little after the keys.
   await steps.until('the definition where it is now', async () => {
     const moved = await ready('definition', place('src/main.ts', 'times(2'));
     return lines(moved.answer.locations).join() === 'src/shape.ts:14:16';

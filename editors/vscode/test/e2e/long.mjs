@@ -14,7 +14,7 @@ const { values } = parseArgs({ options: { vsix: { type: 'string' }, shots: { typ
 const shots = path.resolve(values.shots ?? path.join(import.meta.dirname, '../../../../tests/artifacts/vscode-long'));
 fs.mkdirSync(shots, { recursive: true });
 
-/** What is wanted: from the server's answer to the drawing, a frame and a key in 19 of 20 cases, and what the session takes. */
+/** The aims: from the server's answer to the drawing, a frame and a key in 19 of 20 cases, and what the session takes. */
 const AIMS = { openingMs: 300, frameMs: 50, keyMs: 100, heapBytes: 10e6 };
 /** Each turn is a prompt, four rounds of an answer with ten calls, a last answer, and an end: 47 entries. */
 const TURNS = 107;

@@ -1,4 +1,4 @@
-// What becomes of hunks that wait while files go on changing, in a real VS Code: an edit lands where it was meant, or is
+// The fate of hunks that wait while files go on changing, in a real VS Code: an edit lands where it was meant, or is
 // refused with a reason, and what the user typed stays. `node test/e2e/pending.mjs --vsix FILE [--shots FOLDER] [--theme NAME]`.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -203,7 +203,7 @@ try {
       process.kill(host, 'SIGSTOP');
       await page.keyboard.insertText('static LATER: u8 = 2;\n');
     });
-    // What the file is to be is kept just before it is sent to the editor.
+    // The text that the file is to have is kept just before it is sent to the editor.
     const hash = createHash('sha256').update(later).digest('hex');
     await steps.until('the edit on its way', () => fs.existsSync(path.join(world.home, 'data/blobs', hash.slice(0, 2), hash.slice(2))));
   });

@@ -107,7 +107,7 @@ try {
   await steps.status(world, /ready/);
   await steps.widenChat(world, 520);
 
-  // What a command prints, as it comes.
+  // The output of a command, as it comes.
   {
     const { live, end } = await call('shell_run', { command: 'for i in 1 2 3; do echo "line $i"; done; until [ -e go ]; do sleep 0.1; done; echo over' });
     await allowUntil(live.locator('.tail', { hasText: 'line 3' }));
@@ -155,7 +155,7 @@ try {
     told('another is answered in its terminal');
   }
 
-  // What is typed unseen is for the terminal alone.
+  // Text that is typed unseen is for the terminal alone.
   {
     const { entry, live } = await call('shell_run', { command: 'read -s -p "password? " word && echo "it has ${#word} letters"' });
     await allowUntil(live.getByText('as for a password'));
@@ -240,7 +240,7 @@ try {
     told('a server in the background is listed with its port, shown, and killed');
   }
 
-  // What the sandbox refuses is asked for, and runs in a second shell.
+  // A command that the sandbox refuses is asked for, and runs in a second shell.
   {
     const refused = await call('shell_run', { command: `touch ${elsewhere}` });
     await allowUntil(refused.entry.locator('.mark.failed, .mark.done'));
@@ -284,7 +284,7 @@ try {
     told('commands of the user run, one of them unseen by the model, and Escape ends one');
   }
 
-  // What is granted is listed, and taken back.
+  // A grant is listed, and taken back.
   {
     const { entry } = await call('shell_run', { command: 'touch granted.txt' });
     const always = frame.locator('.entry.question.open .answers button', { hasText: /always/i }).first();

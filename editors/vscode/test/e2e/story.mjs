@@ -1,10 +1,10 @@
-// What stories begin and end with.
+// The common beginning and end of stories.
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { pathToFileURL } from 'node:url';
 
-/** What a story is called with: `--vsix FILE [--shots FOLDER]`. The folder of its pictures is made. */
+/** Reads a story's arguments: `--vsix FILE [--shots FOLDER]`. The folder of its pictures is made. */
 export function called(story) {
   const { values } = parseArgs({ options: { vsix: { type: 'string' }, shots: { type: 'string' } } });
   const shots = path.resolve(values.shots ?? path.join(import.meta.dirname, `../../../../tests/artifacts/vscode-${story}`));

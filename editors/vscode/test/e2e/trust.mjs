@@ -70,7 +70,7 @@ try {
   await shot('looked');
   told('it looks and answers; nothing is changed, run or read of the settings');
 
-  // What cannot be sent is not lost.
+  // A prompt that cannot be sent is not lost.
   const gate = Promise.withResolvers();
   model.add({ text: 'I looked again.', until: gate.promise });
   await steps.openFile(world, 'lib.rs');

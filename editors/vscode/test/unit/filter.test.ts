@@ -1,10 +1,10 @@
-// What of a program's output reaches the emulator.
+// The part of a program's output that reaches the emulator.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OutputFilter } from '../../src/terminal/filter';
 
-/** What is shown of an output, whole, cut at every place, and letter by letter. */
+/** Checks what is shown of an output, whole, cut at every place, and letter by letter. */
 function always(output: string, wanted: string): void {
   assert.equal(new OutputFilter().feed(output), wanted, JSON.stringify(output));
   for (let cut = 1; cut < output.length; cut += 1) {

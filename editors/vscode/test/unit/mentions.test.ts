@@ -1,4 +1,4 @@
-// What a prompt mentions, as a user types it.
+// The mentions in a prompt, as a user types it.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';

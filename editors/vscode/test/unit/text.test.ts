@@ -1,4 +1,4 @@
-// What a text of others looks like.
+// The way that a text of others is shown.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,8 +1,8 @@
 //! One language server: its process, and the conversation with it over LSP.
 //!
 //! Messages are queued at once and in order, so that a question is always about the texts that were sent before it.
-//! What the server says is held in bounds, whatever it says: a message too large, too many of them, or what is no
-//! message ends it, and whoever waits hears why.
+//! All that the server says is held in bounds: a message too large, too many of them, or what is no message ends it,
+//! and whoever waits hears why.
 //!
 //! Reading order: `wire` (the shapes of messages), `transport` (the pipes, and who waits for an answer), `capabilities`
 //! (what we say that we can), `incoming` (what the server says and asks by itself), `documents` (the texts it was

@@ -68,8 +68,8 @@ impl Decoder {
         Ok(None)
     }
 
-    /// What is left when the stream has ended: the data of a last event without its blank line, which some servers
-    /// leave out.
+    /// Returns what is left when the stream has ended: the data of a last event without its blank line, which some
+    /// servers leave out.
     pub fn finish(&mut self) -> Option<&[u8]> {
         let line = std::mem::take(&mut self.line);
         if std::mem::take(&mut self.given) {

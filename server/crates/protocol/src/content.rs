@@ -1,4 +1,4 @@
-//! What messages are made of.
+//! The parts that messages are made of.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -90,7 +90,7 @@ pub enum AssistantBlock {
     Text {
         /// The text.
         text: String,
-        /// What the vendor wants back unchanged (a signature, a phase). Opaque.
+        /// The data that the vendor wants back unchanged (a signature, a phase). Opaque.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         vendor: Option<Value>,
     },
@@ -98,7 +98,7 @@ pub enum AssistantBlock {
     Thinking {
         /// The part that may be shown; it can be empty if the vendor hides it.
         text: String,
-        /// What the vendor wants back unchanged (signature, encrypted content). Opaque.
+        /// The data that the vendor wants back unchanged (signature, encrypted content). Opaque.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         vendor: Option<Value>,
     },
@@ -110,7 +110,7 @@ pub enum AssistantBlock {
         name: String,
         /// Its input, an object.
         input: Value,
-        /// What the vendor wants back unchanged (a signature, its own id). Opaque.
+        /// The data that the vendor wants back unchanged (a signature, its own id). Opaque.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         vendor: Option<Value>,
     },
@@ -141,7 +141,7 @@ pub struct ToolResult {
     pub is_error: bool,
 }
 
-/// What a model is asked for outside a turn.
+/// The purpose of a request to a model outside a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SideRole {

@@ -433,13 +433,13 @@ pub enum Event {
     },
     /// A model was asked outside a turn. It counts for the session's usage and cost.
     SideAsked {
-        /// What for.
+        /// The purpose.
         role: SideRole,
         /// The model's id.
         model: String,
-        /// What the request used.
+        /// The tokens of the request.
         usage: Usage,
-        /// What it cost in US dollars; absent if the model's price is unknown.
+        /// The cost of the request in US dollars; absent if the model's price is unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
         /// Why there is no answer; absent if there is one.

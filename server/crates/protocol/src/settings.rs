@@ -69,7 +69,7 @@ pub enum DefaultValue {
     Unset(&'static str),
     /// `true` or `false`.
     Bool(bool),
-    /// One of the choices.
+    /// A text, or one of the choices.
     Word(&'static str),
     /// A number.
     Int(u32),

@@ -1,4 +1,4 @@
-//! What tools advise: the tools and fields that their words name are there, and whoever reads them has these tools.
+//! The advice of tools: the tools and fields that their words name are there, and whoever reads them has these tools.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use crate::{builtin, is_shown};
 
 const FORMS: [EditForm; 3] = [EditForm::Replace, EditForm::Patch, EditForm::Hashline];
 
-/// What is wrong with the words of a tool, if anything is.
+/// Lists what is wrong with the words of a tool, if anything is.
 pub(crate) fn wrong(tools: &[Arc<dyn Tool>], tool: &str, words: &str) -> Vec<String> {
-    // What routes a command to a tool asks which tools there are.
+    // The code that routes a command to a tool asks which tools there are.
     if tool == tool_names::SHELL_RUN {
         return Vec::new();
     }
@@ -145,7 +145,7 @@ fn every_tool_that_the_words_of_a_tool_name_is_shown_to_whoever_reads_them() {
         }
         #[expect(clippy::disallowed_methods, reason = "it is our own source")]
         let source = std::fs::read_to_string(&file).unwrap();
-        // What several tools say may be read by any model.
+        // Words that several tools use may be read by any model.
         let of = tools.iter().map(|tool| tool.spec().name.clone()).find(|tool| *tool == name).unwrap_or_default();
         for text in literals(&source).iter().filter(|text| text.contains(' ')) {
             let named = names(&tools, text);
@@ -161,7 +161,7 @@ fn every_tool_that_the_words_of_a_tool_name_is_shown_to_whoever_reads_them() {
 #[test]
 fn what_a_tool_says_of_itself_names_only_tools_that_are_shown_beside_it() {
     let tools = builtin(&World::new(&[]).services());
-    // What only a setting shows is chosen by who knows the tools.
+    // A tool that only a setting shows is chosen by whoever knows the tools.
     let is_shown = |tool: &&Arc<dyn Tool>| FORMS.iter().any(|form| is_shown(&tool.spec().name, *form));
     for tool in tools.iter().filter(is_shown) {
         let spec = tool.spec();

@@ -25,7 +25,7 @@ pub(crate) struct Draft<'a> {
     is_lenient: bool,
 }
 
-/// What became of a file.
+/// The change to a file: its text before and after.
 pub(crate) struct Change<'d> {
     /// Its name, for the model.
     pub(crate) name: String,
@@ -35,9 +35,9 @@ pub(crate) struct Change<'d> {
 
 struct File {
     path: PathBuf,
-    /// What was read; none if there was no file.
+    /// The text that was read, with its hash; none if there was no file.
     read: Option<(TextHash, Arc<str>)>,
-    /// What it is now; none if there is none.
+    /// The text as it is now; none if there is no file.
     now: Option<Arc<str>>,
     /// Where the text that was here is now, through all moves; none if it was not moved, or is deleted by now.
     moved_to: Option<PathBuf>,
@@ -172,7 +172,7 @@ impl<'a> Draft<'a> {
             if file.path == path {
                 file.now = None;
             }
-            // What was moved here goes with it.
+            // A file that was moved here goes with it.
             file.moved_to.take_if(|to| *to == path);
         }
         Ok(path)
@@ -197,14 +197,14 @@ impl<'a> Draft<'a> {
                 file.now = None;
                 file.moved_to = Some(to_path.clone());
             } else if file.moved_to.as_ref() == Some(&from_path) {
-                // What was moved here is moved on.
+                // A file that was moved here is moved on.
                 file.moved_to = Some(to_path.clone());
             }
         }
         Ok((from_path, to_path))
     }
 
-    /// What became of the files, if a place in them was not as the model gave it, and none was moved.
+    /// Returns the changes to the files, if a place in them was not as the model gave it, and none was moved.
     pub(crate) fn slipped(&self) -> Option<Vec<Change<'_>>> {
         let is_moved = self.files.iter().any(|file| file.moved_to.is_some());
         let changes = self.files.iter().map(|file| Change {

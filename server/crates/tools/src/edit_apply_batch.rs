@@ -166,7 +166,7 @@ mod tests {
         assert!(world.text("edit_apply_batch", unknown).await.contains("unknown field `force`"));
     }
 
-    /// What a batch plans for each file: its name, its text, and where it is moved to.
+    /// Returns the plan of a batch for each file: its name, its text, and where it is moved to.
     async fn planned(world: &World, edits: serde_json::Value) -> Vec<(PathBuf, Option<String>, Option<PathBuf>)> {
         let output = world.call("edit_apply_batch", json!({ "edits": edits })).await.unwrap();
         output.plan.unwrap().files.into_iter().map(|file| (file.path, file.new_text, file.moved_to)).collect()

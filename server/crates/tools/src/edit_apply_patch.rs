@@ -84,7 +84,7 @@ impl OneEdit for Input {
     }
 
     fn foresee(input: &PartialInput, texts: &Texts<'_>) -> Result<(), ToolError> {
-        // What cannot be read so far may be by its end.
+        // A patch that cannot be read so far may be readable by its end.
         let Some(Ok(operations)) = sections_done(input).map(parse) else { return Ok(()) };
         let mut made: Vec<&str> = Vec::new();
         for operation in &operations {
@@ -304,7 +304,7 @@ mod tests {
     use super::{Input, OneEdit, PartialInput};
     use crate::fixture::{World, call};
 
-    /// What is shown of a patch when only so much of it has come.
+    /// Returns what is shown of a patch when only so much of it has come.
     fn shown(patch: &str, bytes: usize) -> Vec<(String, String)> {
         let mut input = PartialInput::default();
         let json = json!({ "patch": patch.get(..bytes).unwrap() }).to_string();

@@ -78,7 +78,7 @@ impl OneEdit for Input {
         };
         draft.edit(&self.path, &format!("with cell {index} {what}"), |text, seen| {
             let edited = edit_cell(text, &edit).map_err(|error| error.to_string())?;
-            // What the cells are counted in must be what the model has counted.
+            // The text in which the cells are counted must be the one in which the model has counted them.
             if !seen {
                 return Err(
                     "the notebook has changed since you read it, or you have not read it, so cell numbers say \

@@ -220,7 +220,7 @@ fn plan(services: &Services, input: &Input, call: &Call) -> Result<Output, ToolE
     Ok(Output { text, locations, plan: Some(plan), ..Output::default() })
 }
 
-/// What the model is told of what was done.
+/// A report for the model of what was done.
 #[derive(Default)]
 struct Report {
     places: usize,

@@ -24,7 +24,7 @@ use crate::{Services, blocking, location, may_quote, read_file, writable};
 pub(crate) trait OneEdit: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     /// The tool's name.
     const NAME: &'static str;
-    /// What it does, for people, such as `Editing`.
+    /// The verb for what it does, such as `Editing`.
     const VERB: &'static str;
     /// The fields that hold lines of its diff, and what these are; the field `path` beside them says of which file.
     const SHOWN: &'static [(&'static str, DiffKind)];
@@ -32,17 +32,17 @@ pub(crate) trait OneEdit: DeserializeOwned + JsonSchema + Send + Sync + 'static 
     /// The files it is about, of which there is at least one, as the model names them.
     fn paths(&self) -> Vec<&str>;
 
-    /// Whether it can be meant at all.
+    /// Checks that it can be meant at all.
     fn check(&self) -> Result<(), ToolError> {
         Ok(())
     }
 
-    /// What this one does, for people, before the file's name.
+    /// Says what this one does, before the file's name.
     fn doing(&self) -> String {
         Self::VERB.to_owned()
     }
 
-    /// What it comes to as far as its input has arrived. See [`ports::tool::Tool::preview`].
+    /// Returns its diff as far as its input has arrived. See [`ports::tool::Tool::preview`].
     fn preview(input: &PartialInput) -> Vec<DiffPart<'_>> {
         let mut parts = Vec::new();
         let mut paths: HashMap<usize, &str> = HashMap::new();
@@ -93,7 +93,7 @@ impl Texts<'_> {
             return Ok(None);
         }
         match self.services.reader.read(&path) {
-            // What is refused as soon as the edit is made is not looked at before.
+            // A file that is refused as soon as the edit is made is not looked at before.
             Ok(file) if !may_quote(self.services, &path, &file.hash) => Ok(None),
             Ok(file) => Ok(Some((file.text, self.services.seen.is_current(&path, &file.hash)))),
             Err(error @ (ReadError::Deleted { .. } | ReadError::File(FileError::NotFound { .. }))) => {
@@ -186,7 +186,7 @@ mod tests {
 
     use crate::fixture::World;
 
-    /// What is shown of a call when this much of its input has come: the file, the first letter of the kind, the text.
+    /// Returns what is shown of a call when this much of its input has come: each part's file, kind and text.
     fn shown(tool: &str, json: &str) -> Vec<String> {
         let tools = crate::builtin(&World::new(&[]).services());
         let tool = tools.iter().find(|it| it.spec().name == tool).unwrap();
@@ -229,7 +229,7 @@ mod tests {
         }
     }
 
-    /// What is foreseen of a call when this much of its input has come; none while no place is known.
+    /// Returns what is foreseen of a call when this much of its input has come; none while no place is known.
     async fn foreseen(world: &World, tool: &str, json: &str) -> Option<Result<(), String>> {
         let tools = crate::builtin(&world.services());
         let tool = tools.iter().find(|it| it.spec().name == tool).unwrap();

@@ -47,7 +47,7 @@ impl ExpandOutput {
     }
 }
 
-/// What a model is told of a long result that is kept under a handle, but for a part of it.
+/// Says how a model reads a long result that is kept under a handle, all of it or all but a part.
 pub fn how_to_read(handle: &str, but: Option<&str>) -> String {
     let kept = but.map_or_else(|| "all of it".to_owned(), |but| format!("all but {but}"));
     format!("{kept} is kept, and {} reads it by the handle `{handle}`", ExpandOutput::NAME)

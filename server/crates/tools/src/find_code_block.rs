@@ -63,11 +63,11 @@ struct Candidate {
     name: Name,
 }
 
-/// What a block is called.
+/// The name of a block.
 enum Name {
-    /// What begins it.
+    /// The line that begins it.
     Head(String),
-    /// What its symbol is called.
+    /// The name of its symbol.
     Of(Block),
 }
 

@@ -111,7 +111,7 @@ impl World {
     }
 }
 
-/// What a reader says first of a file that is open with unsaved text.
+/// Returns the note that a reader gives first for a file that is open with unsaved text.
 pub(crate) fn unsaved(name: &str) -> String {
     format!("[{name} is here as in the user's editor, with changes that are not saved; the disk is without them]\n")
 }

@@ -45,7 +45,7 @@ impl Intercept {
 struct Instead {
     tool: &'static str,
     input: Map<String, Value>,
-    /// What the input leaves open.
+    /// The words for what the input leaves open.
     words: &'static str,
 }
 
@@ -74,7 +74,7 @@ fn known(word: &Word) -> Option<&str> {
     }
 }
 
-/// What does the same as a line, among the tools that are offered.
+/// Returns the call that does the same as a line, among the tools that are offered.
 fn instead(line: &str, parsed: &ShellLine, place: &Place<'_>, offered: &dyn Fn(&str) -> bool) -> Option<Instead> {
     let ShellLine::Commands(commands) = parsed else { return None };
     let [SimpleCommand { words, assignments, redirects }] = commands.as_slice() else { return None };
@@ -102,7 +102,7 @@ fn instead(line: &str, parsed: &ShellLine, place: &Place<'_>, offered: &dyn Fn(&
             _ => None,
         },
         [redirect] if redirect.writes && matches!(*name, "echo" | "printf" | "cat") => {
-            // What is copied from a file is no text of the model's.
+            // Text that is copied from a file is not the model's.
             let is_text = *name != "cat" || arguments.is_empty();
             let target = known(&redirect.target).filter(|_| is_text)?;
             written(target, line, place, edit, offered)
@@ -236,7 +236,7 @@ fn search(name: &str, arguments: &[&str], place: &Place<'_>) -> Option<Instead> 
                         'E' if name != "rg" => is_basic = false,
                         'i' => drop(input.insert("ignore_case".into(), json!(true))),
                         'F' => regex = false,
-                        // What it counts, names, turns round or prints otherwise is no search of lines.
+                        // A command that counts, names, turns round or prints otherwise is no search of lines.
                         _ => return None,
                     }
                 }

@@ -101,14 +101,13 @@ pub struct Services {
     pub results: Results,
     /// The record of the model's edits.
     pub edits: Edits,
-    /// Whether lines that are read or found come with tags, by which `edit_hashline` names them.
+    /// The switch for tags on lines that are read or found, by which `edit_hashline` names them.
     pub tags: Tags,
     /// To which tools commands are pointed that do the same.
     pub intercept: Intercept,
 }
 
-/// Whether lines come with tags: a switch, since the form of editing is the model's, and models change. Clones share
-/// it.
+/// A switch for tags on lines, since the form of editing is the model's, and models change. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Tags(Arc<AtomicBool>);
 
@@ -163,7 +162,7 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
     tools
 }
 
-/// What belongs to all built-in tools of a session: what they plan is remembered for `undo_edit`, and their results say
+/// The hooks of all built-in tools of a session: their plans are remembered for `undo_edit`, and their results say
 /// where the disk has another text than the editor.
 pub fn hooks(services: &Services) -> [Arc<dyn Hooks>; 2] {
     [Arc::new(undo_edit::Remembers(services.clone())), Arc::new(on_disk::Compares(services.clone()))]

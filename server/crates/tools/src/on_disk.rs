@@ -55,13 +55,13 @@ impl Hooks for Compares {
             Err(error) => *result = Err(error),
             Ok(notes) if reads => output.text.insert_str(0, &notes),
             Ok(notes) if notes.is_empty() => {}
-            // What an edit came to is said first.
+            // The outcome of an edit is said first.
             Ok(notes) => output.text = format!("{}\n{}", output.text, notes.trim_end_matches('\n')),
         }
     }
 }
 
-/// What is said of the files of a result, in whole lines.
+/// Returns the notes about the files of a result, in whole lines.
 fn notes(services: &Services, files: &[PathBuf], reads: bool) -> String {
     let Services { reader, roots, seen, .. } = services;
     let mut text = String::new();

@@ -183,7 +183,7 @@ pub(crate) fn meant<'p>(
     Ok(meant)
 }
 
-/// What could be made for some of the languages that are meant, or the first reason why for none.
+/// Returns what could be made for some of the languages that are meant, or the first reason why nothing could.
 pub(crate) fn any_of<T, E>(made: Vec<Result<T, E>>) -> Result<Vec<T>, E> {
     let (mut good, mut first) = (Vec::new(), None);
     for made in made {

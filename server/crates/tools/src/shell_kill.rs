@@ -76,7 +76,7 @@ impl Typed for ShellKill {
             Some(_) => format!("Sending a signal to {}", input.terminal),
             None => format!("Ending {}", input.terminal),
         };
-        // What was allowed to run may be ended.
+        // A command that was allowed to run may be ended.
         Ok(Description { title, locations: Vec::new(), action: Action::Read })
     }
 

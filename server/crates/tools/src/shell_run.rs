@@ -142,7 +142,7 @@ impl Typed for ShellRun {
             options.cwd = Some(judged);
             shell.until_handed_back(&options.cancel).await;
             before = shell.cwd();
-            // What it asks is for the user, who sees its terminal.
+            // Its questions are for the user, who sees its terminal.
             outcome = shell.run(&call.id, &input.command, options).await.map(Outcome::Ended);
         } else {
             shell = Arc::clone(&self.services.shell);
@@ -170,7 +170,7 @@ impl Typed for ShellRun {
     }
 }
 
-/// What a command has come to that waits for input.
+/// Returns the outcome so far of a command that waits for input.
 fn still_runs(waits: &Waits) -> Output {
     let mut text = match waits.output.trim_end_matches('\n') {
         "" => "[no output]\n".to_owned(),

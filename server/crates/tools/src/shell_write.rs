@@ -137,7 +137,7 @@ impl Typed for ShellWrite {
     async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
         let (services, key) = (&self.services, key(&input)?);
         let terminal = Terminal::find(services, &input.terminal)?;
-        // What it said before is not what comes of this, but has not been read either.
+        // Earlier output does not come of this, but has not been read either.
         let since = terminal.unread(services);
         let before = terminal.shell.spool().end();
         let failed = |error: ShellError| ToolError::Failed(error.to_string());
@@ -146,15 +146,15 @@ impl Typed for ShellWrite {
         if (&running.call, &running.began, &running.command) != (&judged.call, &judged.began, &judged.command) {
             return Err(failed(ShellError::Another));
         }
-        // What was judged for one question answers no other. Who stands at the end of a line mostly asks nothing, and
-        // may go on to print.
+        // An input that was judged for one question answers no other. Who stands at the end of a line mostly asks
+        // nothing, and may go on to print.
         let asks = judged.waiting.as_ref().is_some_and(|waiting| !waiting.prompt.trim().is_empty());
         let seen = (asks || judged.is_plain_answer()).then_some(judged.shown.seen.as_str());
         let asked = Asked { typed: judged.typed, seen };
         let mut bytes = input.text.unwrap_or_default().into_bytes();
         bytes.extend_from_slice(key.map_or(b"".as_slice(), Key::bytes));
         terminal.shell.answer(&running, asked, &bytes).map_err(failed)?;
-        // What has asked mostly asks again, and the next answer is judged by what it asks then.
+        // A command that has asked mostly asks again, and the next answer is judged by what it asks then.
         let (until, most) = match judged.waiting.as_ref().map(|waiting| waiting.certainty) {
             None => (Until::Printed(before), WAIT),
             Some(Certainty::Certain) => (Until::Waits, WAIT),
@@ -175,7 +175,7 @@ fn key(input: &Input) -> Result<Option<Key>, ToolError> {
     if input.text.as_ref().is_some_and(|text| text.len() > LONGEST) {
         return invalid("`text` is longer than 16 KiB; write a file and have the program read that");
     }
-    // What is not seen in the question that the user is asked is not typed; for keys there is `key`.
+    // Characters that are not seen in the question to the user are not typed; for keys there is `key`.
     let control = |c: &char| c.is_control() && !matches!(c, '\t' | '\n');
     if let Some(control) = input.text.iter().flat_map(|text| text.chars()).find(control) {
         let control = visible(&control.to_string());

@@ -1,4 +1,4 @@
-//! What the tools that tell a file's structure have in common.
+//! The common parts of the tools that tell a file's structure.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ pub(crate) struct Known {
     pub(crate) outline: Outline,
 }
 
-/// What a call that looks into one file would do.
+/// Describes what a call that looks into one file would do.
 pub(crate) fn describe(
     services: &Services,
     path: &str,

@@ -1,4 +1,4 @@
-//! What the tools for terminals have in common: which one is meant, what it is like, and what it printed.
+//! The common parts of the tools for terminals: which one is meant, its state, and its output.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -39,7 +39,7 @@ pub(crate) struct Terminal {
     pub(crate) job: Option<Arc<Job>>,
 }
 
-/// What is waited for.
+/// The event that is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Until {
     /// Something that was printed after this offset, and some quiet then.
@@ -104,11 +104,11 @@ impl Terminal {
             None => self.shell.in_flight().map(|(_, offset)| offset),
         };
         let read = services.jobs.read_up_to(&self.id);
-        // What an earlier command printed is no news.
+        // The output of an earlier command is no news.
         read.max(began).unwrap_or_else(|| self.shell.spool().end())
     }
 
-    /// What was printed from an offset on; the model has read that far then.
+    /// Reads what was printed from an offset on; the model has read that far then.
     pub(crate) async fn read(&self, services: &Services, since: u64) -> Result<Excerpt, ToolError> {
         let (shell, job) = (Arc::clone(&self.shell), self.job.clone());
         let excerpt = blocking(move || Ok(job.map_or_else(|| shell.read_on(since), |job| job.read_on(since)))).await?;
@@ -158,7 +158,7 @@ impl Terminal {
                     first.is_some_and(|first| printed_at.elapsed() >= QUIET || first.elapsed() >= LONGEST)
                 }
                 Until::Waits => false,
-                // What says that it is up is mostly about to listen, and what listens is about to say so.
+                // A job that says that it is up is mostly about to listen, and one that listens is about to say so.
                 Until::Ready => self.ready().is_some_and(|Ready { line, ports }| {
                     let first = first.get_or_insert_with(Instant::now);
                     (line.is_some() && !ports.is_empty()) || first.elapsed() >= LONGEST
@@ -226,7 +226,7 @@ impl Terminal {
     }
 }
 
-/// What shows that a job is up.
+/// Describes what shows that a job is up.
 fn in_words(ready: &Ready) -> String {
     let line = ready.line.as_ref().map(|line| format!("; it said \u{201c}{line}\u{201d}")).unwrap_or_default();
     let ports: Vec<_> = ready.ports.iter().map(u16::to_string).collect();
@@ -246,7 +246,7 @@ pub(crate) fn first_line(command: &str) -> String {
     if shown.len() < command.len() { format!("{shown} …") } else { shown.to_owned() }
 }
 
-/// What permission is to judge of a command line that would run in a folder. Asks the disk.
+/// Returns the action that permission is to judge for a command line that would run in a folder. Asks the disk.
 ///
 /// # Errors
 /// The folder does not answer.
@@ -287,7 +287,7 @@ pub(crate) fn last_lines(text: &str, count: usize) -> &str {
     count.checked_sub(1).and_then(|nth| ends.nth(nth)).and_then(|start| text.get(start..)).unwrap_or(text)
 }
 
-/// What was printed, or that nothing was, as whole lines.
+/// Returns what was printed, or a note that nothing was, as whole lines.
 pub(crate) fn shown(text: &str) -> String {
     match text.trim_end_matches('\n') {
         "" => "[no new output]\n".to_owned(),

@@ -65,7 +65,7 @@ pub trait Typed: Send + Sync + 'static {
     /// Does it. See [`Tool::run`].
     ///
     /// # Errors
-    /// What the model should know of a failure.
+    /// A failure, as the model should know it.
     async fn run(&self, call: Call, input: Self::Input) -> Result<Output, ToolError>;
 }
 
@@ -162,7 +162,7 @@ fn tidy(schema: &mut Schema) {
         match choices.pop() {
             Some(Value::Object(only)) if choices.is_empty() => {
                 for (key, value) in only {
-                    // What is said of the field goes before what is said of its type.
+                    // The field's own keywords go before those of its type.
                     schema.ensure_object().entry(key).or_insert(value);
                 }
             }

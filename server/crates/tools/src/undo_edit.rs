@@ -21,12 +21,12 @@ use crate::{Services, blocking, counted, location, read_file, writable};
 /// So many calls that edited are remembered in a session.
 const REMEMBERED: usize = 50;
 
-/// What the calls of a session's editing tools wanted to make of files, the oldest first. Clones share it. It is not
-/// kept over a restart.
+/// The record of the edits that the calls of a session's editing tools wanted to make, the oldest first. Clones share
+/// it. It is not kept over a restart.
 #[derive(Clone, Debug, Default)]
 pub struct Edits(Arc<Mutex<Vec<Planned>>>);
 
-/// What a call wanted.
+/// The edits that a call wanted to make.
 #[derive(Clone, Debug)]
 struct Planned {
     /// Grows from call to call.
@@ -36,7 +36,7 @@ struct Planned {
     takes_back: Option<u64>,
 }
 
-/// What a call wanted to make of one file.
+/// The edit that a call wanted to make in one file.
 #[derive(Clone, Debug)]
 struct Step {
     path: PathBuf,
@@ -49,7 +49,7 @@ impl Edits {
     fn note(&self, plan: &EditPlan, reader: &Reader, takes_back: Option<u64>) {
         let step = |file: &FilePlan| {
             let before = reader.read(&file.path).ok();
-            // What was read is another by now, so nothing will come of the plan.
+            // The text has changed since it was read, so nothing will come of the plan.
             if before.as_ref().map(|before| &before.hash) != file.read.as_ref() {
                 return None;
             }

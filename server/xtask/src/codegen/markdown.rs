@@ -163,7 +163,8 @@ fn explained_with_methods(protocol: &Protocol) -> BTreeSet<&str> {
 
 const EVENT: &str = "Event";
 
-/// What the doc comment of parameters or of a result says beside whose they are: all after the first sentence or colon.
+/// Returns the part of the doc comment of parameters or of a result that says more than whose they are: all after the
+/// first sentence or colon.
 fn remark(doc: &str) -> String {
     let rest = doc.split_once([':', '.']).map_or("", |(_, rest)| rest.trim());
     let mut letters = rest.chars();

@@ -24,7 +24,7 @@ pub struct Protocol {
 pub struct Method {
     /// Its name.
     pub name: &'static str,
-    /// What it does.
+    /// A description of what it does.
     pub doc: String,
     /// The name of the type of its parameters.
     pub params: String,
@@ -38,7 +38,7 @@ pub struct Method {
 pub struct Definition {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its description.
     pub doc: String,
     /// How it looks.
     pub shape: Shape,
@@ -60,7 +60,7 @@ pub enum Shape {
 pub struct Field {
     /// Its name.
     pub name: String,
-    /// What it holds.
+    /// A description of what it holds.
     pub doc: String,
     /// Its type.
     pub r#type: Type,
@@ -72,15 +72,15 @@ pub struct Field {
 pub struct Word {
     /// The string.
     pub text: String,
-    /// What it stands for.
+    /// Its meaning.
     pub doc: String,
 }
 
 /// One of the objects of a union.
 pub struct Variant {
-    /// What its field `type` says.
+    /// The value of its field `type`.
     pub tag: String,
-    /// What it is.
+    /// Its description.
     pub doc: String,
     /// Its other fields.
     pub fields: Vec<Field>,
@@ -205,7 +205,7 @@ fn fields(place: &str, object: &Value, tag: Option<&str>) -> Result<Vec<Field>, 
         let r#type = r#type(&value).ok_or_else(|| unknown(&format!("{place}, field {name},"), schema))?;
         fields.push(Field { name: name.clone(), doc: doc(schema), r#type, optional });
     }
-    // What must be there comes first; otherwise the order is the author's.
+    // Required fields come first; otherwise the order is the author's.
     fields.sort_by_key(|field| field.optional);
     Ok(fields)
 }

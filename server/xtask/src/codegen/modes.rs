@@ -1,4 +1,5 @@
-//! What is generated from the table of modes: those that VS Code and Neovim offer, and the table in the documentation.
+//! The texts that are generated from the table of modes: the modes that VS Code and Neovim offer, and the table in the
+//! documentation.
 
 use std::fmt::Write as _;
 

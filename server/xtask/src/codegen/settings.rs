@@ -1,5 +1,5 @@
-//! What is generated from the table of settings: [`document`] has the tables in the documentation, [`schema`] the
-//! schema of `config.toml`, and [`vscode`] what the VS Code extension declares and sends.
+//! The texts that are generated from the table of settings: [`document`] has the tables in the documentation,
+//! [`schema`] the schema of `config.toml`, and [`vscode`] what the VS Code extension declares and sends.
 
 use protocol::settings::{DefaultValue, Kind, May, Setting};
 use serde_json::{Value, json};
@@ -8,13 +8,13 @@ pub mod document;
 pub mod schema;
 pub mod vscode;
 
-/// What stands for any name in a setting's name.
+/// The part of a setting's name that stands for any name.
 const ANY_NAME: &str = "NAME";
 
 /// The group that VS Code declares as one setting.
 const PROVIDERS: &str = "providers.NAME.";
 
-/// What a value means, for each choice: its meaning as it stands in the middle of a sentence.
+/// Describes what a value means, for each choice: its meaning as it stands in the middle of a sentence.
 fn meanings(setting: &Setting) -> Option<String> {
     let Kind::Choice(choices) = setting.kind else { return None };
     Some(choices.iter().map(|(choice, words)| format!("`{choice}`: {words}")).collect::<Vec<_>>().join("; "))
@@ -49,7 +49,7 @@ fn default_value(setting: &Setting) -> Option<Value> {
     }
 }
 
-/// Whether a file or an editor's settings may hold it.
+/// True if a file or an editor's settings may hold it.
 fn is_written(setting: &&Setting) -> bool {
     setting.who.user != May::Never
 }

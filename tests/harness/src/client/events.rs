@@ -1,4 +1,4 @@
-//! What happens in sessions, as the client sees it.
+//! Everything that happens in sessions, as the client sees it.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -180,7 +180,7 @@ impl Client {
 
     /// Waits until a terminal that is followed has shown some text; gives all that it showed.
     pub async fn terminal_until(&self, terminal: &TerminalId, text: &str) -> String {
-        // What was looked at once is not looked at again: there may be much of it, and it comes in many messages.
+        // Output that was looked at once is not looked at again: there may be much, and it comes in many messages.
         let mut from = 0;
         self.wait_for(
             || format!("{text:?} in the terminal"),

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::Shared;
 
-/// What to do with the way to the server.
+/// An action on the stream to the server.
 pub(super) enum Out {
     Bytes(Vec<u8>),
     Close,

@@ -1,11 +1,11 @@
-//! What the model answers, in neutral words, and what a vendor's format is made of.
+//! The model's answers, in neutral words, and the pieces that a vendor's format is made of.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// What stands in an answer's texts for the mark of files, which the system prompt tells.
+/// The text that stands in an answer for the mark of files, which the system prompt tells.
 pub const MARK: &str = "MARK";
 
 /// An answer of the model.
@@ -62,7 +62,7 @@ pub enum Step {
         name: String,
         /// The beginning of its input.
         begin: String,
-        /// What opens for the rest.
+        /// The gate that opens for the rest.
         gate: Gate,
         /// The rest.
         rest: String,

@@ -12,7 +12,7 @@ pub(super) struct Anthropic {
     index: usize,
     open: Option<&'static str>,
     has_calls: bool,
-    /// What the open block of thinking holds so far.
+    /// The text of the open block of thinking so far.
     thought: String,
 }
 

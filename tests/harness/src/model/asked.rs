@@ -1,4 +1,4 @@
-//! What the model is asked, read out of a vendor's format into neutral words.
+//! Requests to the model, read out of a vendor's format into neutral words.
 
 use serde_json::Value;
 
@@ -29,11 +29,11 @@ pub enum Said {
         /// Its input.
         input: Value,
     },
-    /// What a tool call came to.
+    /// The result of a tool call.
     Result {
         /// The call's id.
         id: String,
-        /// What the model reads.
+        /// The text that the model reads.
         text: String,
     },
     /// Anything else of the model's, such as thinking.
@@ -69,7 +69,7 @@ impl Asked {
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// What the last tool calls came to.
+    /// The results of the last tool calls.
     pub fn last_results(&self) -> Vec<&str> {
         let from_end = self.said.iter().rev().skip_while(|said| !matches!(said, Said::Result { .. }));
         let results =
@@ -107,7 +107,7 @@ impl Asked {
         self.key.as_deref()
     }
 
-    /// What tells the sessions apart: how the conversation begins.
+    /// The text that tells the sessions apart: the cache key, the model and how the conversation begins.
     pub(super) fn session(&self) -> String {
         let first = self.said.iter().find(|said| matches!(said, Said::User(_)));
         format!("{:?} {:?} {first:?}", self.body["prompt_cache_key"], self.body["model"])
@@ -158,7 +158,7 @@ impl Asked {
         Ok(())
     }
 
-    /// What the vendor's cache goes by: the messages, or where they have them, the blocks in them.
+    /// The pieces that the vendor's cache goes by: the messages, or for Anthropic the blocks in them, if they have any.
     fn messages(&self) -> Vec<String> {
         let name = if self.wire == Wire::Responses { "input" } else { "messages" };
         let of = |message: &Value| match (self.wire, &message["content"]) {

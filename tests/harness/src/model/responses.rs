@@ -11,7 +11,7 @@ pub(super) struct Responses {
     model: String,
     done: Vec<Value>,
     open: Option<Value>,
-    /// What the open item holds so far.
+    /// The content of the open item so far.
     content: String,
     events: u64,
 }

@@ -1,4 +1,4 @@
-//! What the vendors refuse.
+//! The requests that the vendors refuse.
 //!
 //! A vendor does not forgive what a lenient server reads over: a field that its published types do not have, thinking
 //! or a signature that is missing, changed, or another model's. The fields are those of npm `@anthropic-ai/sdk` 1.12
@@ -11,21 +11,21 @@ use serde_json::{Value, json};
 use super::Wire;
 use super::answer::Step;
 
-/// What came with the calls of answers, by their ids, as the vendor wants it back.
+/// The data that came with the calls of answers, by their ids, as the vendor wants it back.
 #[derive(Default)]
 pub(super) struct Sent(HashMap<String, With>);
 
-/// What came with a call.
+/// The data that came with a call.
 struct With {
     /// The model that made it.
     model: String,
-    /// What it thought before.
+    /// The model's thinking before the call.
     thinking: String,
     /// True if the call itself was signed: Gemini signs the first of a step.
     signed: bool,
 }
 
-/// What a vendor puts to something so that it knows it again. Another model's is another.
+/// Returns the signature by which a vendor knows something again. Another model's is different.
 pub(super) fn sign(model: &str, what: &str) -> String {
     let hash = format!("{model}\0{what}")
         .bytes()
@@ -50,7 +50,7 @@ impl Sent {
         }
     }
 
-    /// What came with a call, if this model made it.
+    /// The data that came with a call, if this model made it.
     fn with(&self, id: &Value, model: &str) -> Option<&With> {
         self.0.get(id.as_str()?).filter(|with| with.model == model)
     }

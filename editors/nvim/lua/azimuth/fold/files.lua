@@ -4,7 +4,7 @@ local entries = require("azimuth.fold.entries")
 
 local M = {}
 
---- What each event does; see `fold.lua`.
+--- The handlers of events, by kind; see `fold.lua`.
 ---@type table<string, fun(state: azimuth.State, event: any, at: integer)>
 M.on = {}
 
@@ -25,7 +25,7 @@ local function mark(proposal, ids, state_of_hunk)
   end
 end
 
---- What is in its document already changes it where it is taken back, and not where it is kept.
+--- A landed hunk changes its document if it is taken back, and not if it is kept.
 function on.reviewDecided(state, event)
   local proposal = state.proposals[event.proposalId]
   local accepts = event.decision == "accept"
@@ -98,7 +98,7 @@ end
 
 function on.filesChanged(state, event, at)
   add(state, at, { kind = "files", files = event.files, by_command = event.toolCallId ~= nil, turn_id = event.turnId, done = true })
-  -- What another program did is not the turn's, and is not taken back with it.
+  -- A change by another program is not the turn's, and is not taken back with it.
   for _, file in ipairs(event.toolCallId and event.files or {}) do
     if not file.unknown then
       changed_by(state, event.turnId, file.uri, file.before, file.after)

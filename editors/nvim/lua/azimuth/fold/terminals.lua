@@ -4,7 +4,7 @@ local entries = require("azimuth.fold.entries")
 
 local M = {}
 
---- What each event does; see `fold.lua`.
+--- The handlers of events, by kind; see `fold.lua`.
 ---@type table<string, fun(state: azimuth.State, event: any, at: integer)>
 M.on = {}
 

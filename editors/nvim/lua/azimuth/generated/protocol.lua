@@ -23,13 +23,13 @@
 ---@class azimuth.AssistantBlock.Text
 ---@field type "text"
 ---@field text string The text.
----@field vendor? any What the vendor wants back unchanged (a signature, a phase). Opaque.
+---@field vendor? any The data that the vendor wants back unchanged (a signature, a phase). Opaque.
 
 ---The model's thinking.
 ---@class azimuth.AssistantBlock.Thinking
 ---@field type "thinking"
 ---@field text string The part that may be shown; it can be empty if the vendor hides it.
----@field vendor? any What the vendor wants back unchanged (signature, encrypted content). Opaque.
+---@field vendor? any The data that the vendor wants back unchanged (signature, encrypted content). Opaque.
 
 ---A call of a tool.
 ---@class azimuth.AssistantBlock.ToolCall
@@ -37,7 +37,7 @@
 ---@field id azimuth.ToolCallId The call.
 ---@field name string The tool.
 ---@field input any Its input, an object.
----@field vendor? any What the vendor wants back unchanged (a signature, its own id). Opaque.
+---@field vendor? any The data that the vendor wants back unchanged (a signature, its own id). Opaque.
 
 ---A piece of an assistant's message.
 ---@alias azimuth.AssistantBlock
@@ -483,10 +483,10 @@
 ---A model was asked outside a turn. It counts for the session's usage and cost.
 ---@class azimuth.Event.SideAsked
 ---@field type "sideAsked"
----@field role azimuth.SideRole What for.
+---@field role azimuth.SideRole The purpose.
 ---@field model string The model's id.
----@field usage azimuth.Usage What the request used.
----@field cost? number What it cost in US dollars; absent if the model's price is unknown.
+---@field usage azimuth.Usage The tokens of the request.
+---@field cost? number The cost of the request in US dollars; absent if the model's price is unknown.
 ---@field error? string Why there is no answer; absent if there is one.
 
 ---The size of the context.
@@ -1402,7 +1402,7 @@
 ---| "warning" # Something may not be as expected.
 ---| "error" # Something failed.
 
----What a model is asked for outside a turn.
+---The purpose of a request to a model outside a turn.
 ---@alias azimuth.SideRole
 ---| "title" # The session's title.
 

@@ -1,4 +1,4 @@
---- Whether a language client may still come to a document that has none.
+--- The time in which a language client may still come to a document that has none.
 ---
 --- Clients come when a file is read, and some of them find out first, by running programs, where its project is. Whoever takes the
 --- document for one without a language server meanwhile starts a second one of the same.

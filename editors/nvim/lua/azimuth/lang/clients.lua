@@ -79,7 +79,7 @@ function M.others(own, bufnr)
   return found
 end
 
---- Whether a client is of another server than ours.
+--- True if a client is of another server than ours.
 ---@param client vim.lsp.Client
 ---@return boolean
 function M.is_other(client)
@@ -116,7 +116,7 @@ function M.supports(client, method, bufnr)
   return client.supports_method(method, { bufnr = bufnr })
 end
 
---- What a server says that it is busy with, if it is. Much of what it knows may be missing then.
+--- Returns what a server says that it is busy with, if it is. Much of what it knows may be missing then.
 ---@param client vim.lsp.Client
 ---@return string?
 function M.busy_with(client)

@@ -1,4 +1,4 @@
---- What language clients speak, and what `azimuth/editor/query` speaks, turned into each other.
+--- Conversion between what language clients speak and what `azimuth/editor/query` speaks, in both directions.
 ---
 --- A client counts in UTF-8, UTF-16 or UTF-32, and Azimuth in UTF-16. An answer that is not what LSP says raises an error.
 
@@ -12,9 +12,9 @@ local is_011 = vim.fn.has("nvim-0.11") == 1
 
 --- The largest number in a position, LSP's `uinteger`.
 local MAX_NUMBER = 2 ^ 31 - 1
---- What a text of a server may weigh, in bytes.
+--- The largest text that is taken from a server, in bytes.
 local MAX_TEXT = 64 * 1024
---- What an edit may be: steps and replaced parts together, and bytes of new text.
+--- The limits of an edit: steps and replaced parts together, and bytes of new text.
 local MAX_EDITS, MAX_NEW_TEXT = 20000, 16 * 1024 * 1024
 
 -- Positions ---------------------------------------------------------------------------------------------------------
@@ -450,7 +450,7 @@ function Reader:text_change(uri, edits)
     type = "text",
     uri = uri,
     version = version,
-    -- What our server does not have open it reads itself, and that may be another text by then.
+    -- Our server itself reads a document that it does not have open, and that may be another text by then.
     hash = not version and self.lines:hash(uri) or nil,
     edits = vim.tbl_map(function(edit)
       assert(type(edit.newText) == "string", "a new text is missing")
@@ -513,7 +513,7 @@ function Reader:edit(edit)
   end, changes)
 end
 
---- Whether an action is a bare command, of the LSP before 3.8.
+--- True if an action is a bare command, of the LSP before 3.8.
 ---@param action any
 ---@return boolean
 function M.is_command(action)
@@ -543,7 +543,7 @@ function M.action(action, is_resolved)
   }
 end
 
---- Whether an action is of a kind, or of one below it.
+--- True if an action is of a kind, or of one below it.
 ---@param action any
 ---@param kind? string
 ---@return boolean

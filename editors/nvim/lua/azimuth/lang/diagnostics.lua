@@ -1,4 +1,4 @@
---- What language servers say is wrong with documents, and of which text they say it.
+--- The problems that language servers report in documents, and the texts that they report them for.
 ---
 --- Neovim keeps what a server last published, but not for which version of the document, nor that it published anything where
 --- there is nothing wrong. "No problems" and "nothing heard yet" would look alike. So this notes what each client was sent of
@@ -128,7 +128,7 @@ function M.watch()
   for _, client in ipairs(vim.lsp.get_clients()) do
     note_published(client)
     for bufnr in pairs(client.attached_buffers) do
-      -- What it has said of its documents until now is what Neovim has, and may be of what they were before.
+      -- The problems that Neovim has of its documents are what it has said until now, and may be of former texts.
       local document = note_document(client, bufnr)
       document.said, document.is_first = clients.now(), false
     end
@@ -148,7 +148,7 @@ local function is_of_now(document)
   return document.said >= document.sent
 end
 
---- Whether what was published is about the text as it is now for certain. A server that does not say of which version it speaks may
+--- True if what was published is certainly about the text as it is now. A server that does not say of which version it speaks may
 --- have begun with the one before; but had it, it would have spoken again.
 ---@param document azimuth.lang.Told
 ---@return boolean
@@ -198,7 +198,7 @@ local function settling(document)
   return math.min(math.max(took / 2, SETTLING_LEAST), SETTLING_MOST)
 end
 
---- Whether nothing more is to be waited for of a client.
+--- True if there is nothing more to wait for from a client.
 ---@param client vim.lsp.Client
 ---@param bufnr integer
 ---@param began number When waiting began.
@@ -222,7 +222,7 @@ local function is_settled(client, bufnr, began)
   return now >= (speaker.speaks and document.sent or speaker.came) + M.PATIENCE
 end
 
---- What a client has published about a document as it is now.
+--- Returns what a client has published about a document as it is now.
 ---@param client vim.lsp.Client
 ---@param bufnr integer
 ---@param began number
@@ -251,8 +251,8 @@ local function published(client, bufnr, began)
   return { client = client, is_exact = false, problem = "timedOut", message = "it has not spoken of the text as it is now" }
 end
 
---- What clients publish about a document as it is now, waited for, in a coroutine. One that says meanwhile that it can be asked is
---- waited for no longer: such a one mostly publishes nothing.
+--- Waits for what clients publish about a document as it is now, in a coroutine. One that says in the meantime that it can be
+--- asked is waited for no longer: such a one mostly publishes nothing.
 ---@param publishers vim.lsp.Client[]
 ---@param bufnr integer
 ---@param deadline number
@@ -287,7 +287,7 @@ function M.spoken_of(client)
   return uris, old
 end
 
---- What a client can be asked about a document, if it can be asked: a server may be several providers in one.
+--- Returns the requests for a document's problems, if a client can be asked: a server may be several providers in one.
 ---@param client vim.lsp.Client
 ---@param bufnr integer
 ---@return azimuth.lang.Request[]
@@ -338,7 +338,7 @@ local function kept_in(of, bufnr)
   return found, buffers
 end
 
---- What Neovim keeps of what a client published: of one document, or of all.
+--- Returns the problems that Neovim keeps of those that a client published: of one document, or of all.
 ---@param client vim.lsp.Client
 ---@param bufnr? integer
 ---@return lsp.Diagnostic[], integer[] buffers Where each belongs.
@@ -346,7 +346,7 @@ function M.kept(client, bufnr)
   return kept_in({ (namespaces(client)) }, bufnr)
 end
 
---- What Neovim keeps of what it has asked a client itself.
+--- Returns the problems that Neovim keeps of those that it has asked a client for itself.
 ---@param client vim.lsp.Client
 ---@param bufnr? integer
 ---@return lsp.Diagnostic[], integer[] buffers Where each belongs.
@@ -355,7 +355,7 @@ function M.pulled(client, bufnr)
   return kept_in(pulled, bufnr)
 end
 
---- What a client has published of a document as it is now, as far as is known without waiting.
+--- Returns the problems that a client has published of a document as it is now, as far as is known without waiting.
 ---@param client vim.lsp.Client
 ---@param bufnr integer
 ---@return lsp.Diagnostic[]

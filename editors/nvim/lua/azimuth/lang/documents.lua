@@ -6,12 +6,12 @@ local M = {}
 --- The largest file that is read for a question, in bytes: the editor stands still while it reads.
 M.MAX_BYTES = 4 * 1024 * 1024
 
---- What keeps Neovim from loading a buffer just now: text that may not be changed, a command-line window, a prompt.
+--- The errors if a buffer cannot be loaded just now: text that may not be changed, a command-line window, a prompt.
 local BUSY = { "E11:", "E12:", "E48:", "E523:", "E565:", "E788:" }
 --- When a buffer that could not be let go is let go, in milliseconds.
 local LATER = 1000
 
---- Whether a window is about to show a buffer to which the user does not go: it is not caught up with then.
+--- True while a window is about to show a buffer to which the user does not go: it is not caught up with then.
 M.is_followed = false
 
 ---@class azimuth.lang.Held
@@ -25,7 +25,7 @@ local held = {}
 ---@type table<integer, integer> How many questions are about a buffer that is open.
 local asked = {}
 
---- Whether a buffer was loaded for a question alone. The user does not know of it, and neither shall our server: it would take
+--- True if a buffer was loaded for a question alone. The user does not know of it, and neither shall our server: it would take
 --- the file for one that is open here.
 ---@param bufnr integer
 ---@return boolean
@@ -316,14 +316,14 @@ function M.take(uri)
   return { bufnr = bufnr, is_open = false }
 end
 
---- Whether a question is about a buffer just now.
+--- True if a question is about a buffer just now.
 ---@param bufnr integer
 ---@return boolean
 function M.is_asked_about(bufnr)
   return held[bufnr] ~= nil or asked[bufnr] ~= nil
 end
 
---- Whether a list of places, such as the quickfix list, has a buffer in it: such a list knows files by their buffers alone.
+--- True if a list of locations, such as the quickfix list, holds a buffer: such a list knows files by their buffers alone.
 ---@param bufnr integer
 ---@return boolean
 function M.is_in_list(bufnr)

@@ -26,7 +26,7 @@ function M.format(question)
   end)
 end
 
---- Whether a client wants to know before a file or folder is moved.
+--- True if a client wants to know before a file or folder is moved.
 ---@param client vim.lsp.Client
 ---@param path string
 ---@return boolean

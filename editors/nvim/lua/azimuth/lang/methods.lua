@@ -1,4 +1,4 @@
---- What a language client is asked first for each type of question. The types that are missing are asked in a way of their own.
+--- The first method that a language client is asked for each type of question. Missing types are asked in a way of their own.
 
 ---@type table<string, string>
 return {

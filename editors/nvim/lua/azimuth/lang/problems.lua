@@ -19,7 +19,7 @@ local function current_version(question)
   return question.version and diagnostics.version(question.own, question.document.bufnr)
 end
 
---- What clients say is wrong with the question's document.
+--- Returns the problems that clients report in the question's document.
 ---@param question azimuth.lang.Question
 ---@param asked vim.lsp.Client[]
 ---@param deadline number
@@ -89,7 +89,7 @@ local function sort_by_place(list)
   end)
 end
 
---- What a client is known to have said of all documents but those whose text has changed since, by their URIs.
+--- Returns the known problems of a client in all documents but those whose text has changed since, by their URIs.
 ---@param client vim.lsp.Client
 ---@return table<string, lsp.Diagnostic[]> by_uri Empty ones are of documents that have no problems.
 ---@return boolean is_all Whether none was left out.

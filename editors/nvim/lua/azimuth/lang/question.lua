@@ -177,7 +177,7 @@ function Question:understood(reply, read)
   return answer
 end
 
---- What a client said, where that is a list whose items go back to it as they came.
+--- Returns a client's answer, if that is a list whose items go back to it unchanged.
 ---@param reply azimuth.lang.Reply
 ---@return table[]
 function Question:listed(reply)
@@ -188,7 +188,7 @@ function Question:listed(reply)
   end) or {}
 end
 
---- Whether a client can be asked, as far as it says.
+--- True if a client can be asked, as far as it says.
 ---@param client vim.lsp.Client
 ---@return boolean
 function Question:can_ask(client)
@@ -276,7 +276,7 @@ function Question:collection(identity)
   return { items = items, add = add }
 end
 
---- What clients said, put together.
+--- Returns the answers of clients, put together.
 ---@param replies azimuth.lang.Reply[]
 ---@param identity fun(item: table): string
 ---@param read fun(reader: azimuth.lang.Reader, reply: azimuth.lang.Reply): table[]
@@ -291,7 +291,7 @@ function Question:gathered(replies, identity, read)
   return found.items
 end
 
---- What tells one place from another.
+--- Returns a key that tells one location from another.
 ---@param uri string
 ---@param range azimuth.Range
 ---@return string
@@ -299,7 +299,7 @@ function M.place_key(uri, range)
   return ("%s %d %d %d %d"):format(uri, range.start.line, range.start.character, range["end"].line, range["end"].character)
 end
 
---- What tells one symbol from another.
+--- Returns a key that tells one symbol from another.
 ---@param symbol azimuth.LangSymbol
 ---@return string
 function M.symbol_key(symbol)

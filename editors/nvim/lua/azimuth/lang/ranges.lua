@@ -9,7 +9,7 @@ function M.is_before(a, b)
   return a.line < b.line or (a.line == b.line and a.character < b.character)
 end
 
---- Whether one range comes before another: by where it begins, and then by where it ends.
+--- True if one range comes before another: by where it begins, and then by where it ends.
 ---@param a lsp.Range|azimuth.Range
 ---@param b lsp.Range|azimuth.Range
 ---@return boolean
@@ -20,7 +20,7 @@ function M.is_first(a, b)
   return M.is_before(a["end"], b["end"])
 end
 
---- Whether two ranges have a place in common, if only an end of theirs.
+--- True if two ranges have a position in common, if only an end of theirs.
 ---@param a lsp.Range|azimuth.Range
 ---@param b lsp.Range|azimuth.Range
 ---@return boolean
@@ -28,7 +28,7 @@ function M.touch(a, b)
   return not M.is_before(b["end"], a.start) and not M.is_before(a["end"], b.start)
 end
 
---- Whether no edit begins before another one ends: what comes of such edits is anybody's guess.
+--- True if no edit begins before another one ends: the outcome of such edits is anybody's guess.
 ---@param edits { range: lsp.Range|azimuth.Range }[]
 ---@return boolean
 function M.are_apart(edits)

@@ -1,5 +1,5 @@
---- What typescript-language-server tells beyond LSP. It publishes problems in several parts, and never of which version of the text
---- they are; but TypeScript itself, behind it, can be asked for those of the text as it was sent last.
+--- The answers of typescript-language-server beyond LSP. It publishes problems in several parts, and never of which version of
+--- the text they are; but TypeScript itself, behind it, can be asked for those of the text as it was sent last.
 
 local clients = require("azimuth.lang.clients")
 
@@ -12,7 +12,7 @@ local SEVERITIES = vim.lsp.protocol.DiagnosticSeverity
 ---@type table<string, lsp.DiagnosticSeverity>
 local SEVERITY_OF = { error = SEVERITIES.Error, warning = SEVERITIES.Warning, suggestion = SEVERITIES.Hint }
 
---- Whether TypeScript can be asked by a client.
+--- True if TypeScript can be asked through a client.
 ---@param client vim.lsp.Client
 ---@return boolean
 function M.can_ask(client)

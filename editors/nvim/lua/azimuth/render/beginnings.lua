@@ -8,7 +8,7 @@ local M = {}
 --- A key for each line that does something; there are no more digits.
 local MOST = 9
 
---- What a key or its line does: begin with a prompt, or go on with a session.
+--- The action of a key or its line: begin with a prompt, or go on with a session.
 ---@class azimuth.Choice
 ---@field prompt? azimuth.PromptBlock[]
 ---@field session_id? azimuth.SessionId
@@ -18,7 +18,7 @@ local MOST = 9
 ---@field beginnings azimuth.Beginning[]
 ---@field sessions azimuth.SessionInfo[]
 
---- What the user can do about what lacks.
+--- The commands with which the user can remedy what is missing.
 ---@type table<azimuth.SetupAbout, string>
 local remedies = {
   model = ":Azimuth key, or :Azimuth models",

@@ -1,4 +1,4 @@
---- What a drawn entry is made of: lines, and what is highlighted and folded of them. Pure.
+--- The parts of a drawn entry: lines, and what is highlighted and folded of them. Pure.
 
 local text = require("azimuth.text")
 
@@ -77,7 +77,7 @@ function M.verbatim(into, body)
   end)
 end
 
---- What closes a code fence that the Markdown leaves open, or nil. Without it all that follows would look like code.
+--- Returns the end of a code fence that the Markdown leaves open, or nil. Without it all the rest would look like code.
 ---@param lines string[]
 ---@return string?
 function M.open_fence(lines)

@@ -28,7 +28,7 @@ function M.waits(waiting)
   return waiting.hidden and how .. " that is not shown" or how
 end
 
---- What a program asks, on one line.
+--- Returns what a program asks, on one line.
 ---@param waiting azimuth.Waiting
 ---@param limit? integer
 ---@return string
@@ -36,7 +36,7 @@ function M.prompt(waiting, limit)
   return harmless(waiting.prompt, limit or 160)
 end
 
---- What a terminal does, in a few words: `up, port 8000`, `exit code 1`.
+--- Says what a terminal does, in a few words: `up, port 8000`, `exit code 1`.
 ---@param info azimuth.TerminalInfo
 ---@return string
 function M.state(info)
@@ -54,7 +54,7 @@ function M.state(info)
   return info.ready and info.ready.line and "up" or "running"
 end
 
---- Whether keys can answer it.
+--- True if keys can answer it.
 ---@param info? azimuth.TerminalInfo
 ---@return boolean
 function M.is_waiting(info)
@@ -71,7 +71,7 @@ local function said(typed)
   return ("%s typed: %s"):format(who, harmless(typed.text, 160))
 end
 
---- What was typed into a command.
+--- Adds what was typed into a command.
 ---@param into azimuth.Block
 ---@param entry azimuth.Entry
 ---@param last? integer Only so many of the last lines.
@@ -82,7 +82,7 @@ function M.typed(into, entry, last)
   end
 end
 
---- What stands below the line of a command that runs: what was typed, what it asks, and the keys.
+--- Adds what stands below the line of a command that runs: what was typed, what it asks, and the keys.
 ---@param into azimuth.Block
 ---@param entry azimuth.Entry
 function M.running(into, entry)

@@ -59,7 +59,7 @@ local function whole_text(bufnr)
   return vim.bo[bufnr].endofline and whole .. "\n" or whole
 end
 
---- What the bar above the proposed text says, the weightiest first.
+--- Returns the words of the bar above the proposed text, the weightiest first.
 ---@param view azimuth.review.View
 ---@param proposal? azimuth.Proposal
 ---@return string[]
@@ -149,7 +149,7 @@ local function fetch(view)
     elseif view.revision == 0 then
       decide.failed(view.session_id, err, "the proposed text")
     end
-    -- What was decided meanwhile is told by the next event.
+    -- The next event tells what was decided in the meantime.
   end)
 end
 
@@ -260,7 +260,7 @@ local function view_here()
   end
 end
 
---- Whether the current window is a side of a view of what has landed, or of what is proposed.
+--- True if the current window is a side of a view of what has landed, false if of what is proposed.
 ---@return boolean? # Nil if it is of no view.
 function M.landed_here()
   local view = view_here()
@@ -270,8 +270,8 @@ function M.landed_here()
   end
 end
 
---- What it means to obtain a change from the other side, or to put it there: on the left is what is, or was, on the right
---- what would be, or is.
+--- The decision made by obtaining a change from the other side, or by putting it there: on the left is what is, or was,
+--- on the right what would be, or is.
 local decisions = { left = { ["do"] = "accept", ["dp"] = "reject" }, right = { ["do"] = "reject", ["dp"] = "accept" } }
 
 --- Decides the hunk at the cursor of a side. A document can be a side of two views, of what is proposed and of what has
@@ -442,7 +442,7 @@ local function show_beside(session_id, proposal)
   end
 end
 
---- Whether a proposal is shown as a text of its own: there is no document to compare it with.
+--- True if a proposal is shown as a text of its own: there is no document to compare it with.
 ---@param proposal azimuth.Proposal
 ---@return boolean
 function M.is_alone(proposal)

@@ -1,4 +1,4 @@
---- What a proposal says: which hunks are open, where they stand in the proposed text, and which words differ. Pure.
+--- The content of a proposal: the open hunks, where they stand in the proposed text, and the words that differ. Pure.
 
 local M = {}
 
@@ -7,7 +7,7 @@ local MAX_COMPARED = 20000
 --- Words are marked only where at least this part of the shorter side stays the same; else all of it would be marked.
 local MIN_COMMON = 0.3
 
---- Whether a hunk still waits for the user.
+--- True if a hunk still waits for the user.
 ---@param hunk azimuth.Hunk
 ---@return boolean
 function M.is_open(hunk)
@@ -102,7 +102,7 @@ end
 ---@field added integer Lines.
 ---@field removed integer Lines.
 
---- What is open of a proposal.
+--- Counts what is open of a proposal.
 ---@param proposal azimuth.Proposal
 ---@return azimuth.review.Count
 function M.count(proposal)
@@ -143,7 +143,7 @@ function M.at_proposed(proposal, row)
       return place.hunk
     end
   end
-  -- What only takes lines away has no line of its own; it is between two.
+  -- A hunk that only takes lines away has no line of its own; it is between two.
   for _, place in ipairs(M.placed(proposal)) do
     if place.count == 0 and (row == place.first or row == place.first - 1) then
       return place.hunk

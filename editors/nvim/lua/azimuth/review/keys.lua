@@ -39,7 +39,7 @@ M.keys = {
   { action = "reject file", mode = "n", lhs = prefixed("X"), rhs = "<Cmd>Azimuth reject file<CR>", desc = "reject the file" },
 }
 
---- What was mapped, by buffer.
+--- The mappings that were made, by buffer.
 ---@type table<integer, { mode: string, lhs: string }[]>
 local made = {}
 
@@ -79,7 +79,7 @@ function M.shown(action)
   return mappings.shown(action)
 end
 
---- What the decisions on a proposal are called: one that has landed is in the document already.
+--- Returns the names of the decisions on a proposal: one that has landed is in the document already.
 ---@param proposal azimuth.Proposal
 ---@return string accept
 ---@return string reject

@@ -23,10 +23,10 @@ local PRIORITY = 180
 
 ---@type table<integer, azimuth.review.Shown[]>
 local shown = {}
---- What each buffer was told to show, and the width it was drawn for.
+--- The proposals that each buffer was told to show, and the width it was drawn for.
 ---@type table<integer, { proposals: azimuth.Proposal[], width: integer }>
 local drawn_for = {}
---- What was painted, by hunk; an id stays only with its content.
+--- The painted text of each hunk; an id stays only with its content.
 ---@type table<string, { added: azimuth.review.Chunk[][], old: azimuth.review.Span[] }>
 local painted = {}
 --- Buffers in which a diff view shows the hunks already, with the number of such views.
@@ -44,7 +44,7 @@ local function reads(bufnr, row, lines)
   return vim.deep_equal(vim.api.nvim_buf_get_lines(bufnr, row, row + #lines, false), lines)
 end
 
---- Whether a hunk's lines, or for an insertion its neighbours, are at a row.
+--- True if a hunk's lines, or for an insertion its neighbours, are at a row.
 ---@param bufnr integer
 ---@param hunk azimuth.Hunk
 ---@param row integer
@@ -110,7 +110,7 @@ local function paint_once(bufnr, hunk, source, base, emphasis)
   return painted[key]
 end
 
---- What the user said of a hunk, as virtual lines.
+--- Returns what the user said of a hunk, as virtual lines.
 ---@param hunk azimuth.Hunk
 ---@param width integer
 ---@return azimuth.review.Chunk[][]
@@ -207,7 +207,7 @@ local function draw(bufnr, proposal, hunk, row, canvas)
   end
   local landed = proposal.landed == true
   local letter, group = sign(hunk, landed)
-  -- What stands in the document, and what does not.
+  -- The highlights of what stands in the document, and of what does not.
   local here, away = "AzimuthDelete", "AzimuthAdd"
   if landed then
     here, away = away, here

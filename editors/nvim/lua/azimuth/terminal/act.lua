@@ -1,4 +1,4 @@
---- What the user does to a session's terminals besides looking at them: answer, take over, end, signal.
+--- The user's actions on a session's terminals besides looking at them: answer, take over, end, signal.
 
 local client = require("azimuth.client")
 local fold = require("azimuth.fold.terminals")
@@ -35,7 +35,7 @@ function M.all(session_id)
   return state and fold.all(state) or {}
 end
 
---- What a user calls a terminal: the kind of a shell, since there is one of each, and a job's id.
+--- Returns the user's name for a terminal: the kind of a shell, since there is one of each, and a job's id.
 ---@param info azimuth.TerminalInfo
 ---@return string
 function M.name(info)
@@ -154,7 +154,7 @@ function M.signal(session_id, info)
   end)
 end
 
---- Whether a terminal waits for the same input as before. Probable may have become certain.
+--- True if a terminal waits for the same input as before. Probable may have become certain.
 ---@param before azimuth.TerminalInfo
 ---@param now? azimuth.TerminalInfo
 ---@return boolean

@@ -5,7 +5,7 @@ local text = require("azimuth.text")
 
 local M = {}
 
---- What runs or ran, for people.
+--- Says what runs or ran.
 ---@param state azimuth.State
 ---@param view azimuth.terminal.View
 ---@param info? azimuth.TerminalInfo

@@ -1,4 +1,4 @@
---- What of a program's output reaches the terminal emulator. Pure.
+--- The filter between a program's output and the terminal emulator. Pure.
 ---
 --- Output is watched by every client of a session, and kept to be shown again. So two kinds of escapes are left out:
 --- strings (OSC, DCS, APC, PM, SOS), by which output could set the clipboard, titles and links; and, unless the user is at
@@ -23,7 +23,7 @@ function M.new()
   return setmetatable({ held = "", inside = false }, Filter)
 end
 
---- Whether a control sequence asks the emulator for an answer, or would change more than what it shows.
+--- True if a control sequence asks the emulator for an answer, or would change more than what it shows.
 ---@param body string Between the introducer and the last character.
 ---@param final string
 ---@return boolean

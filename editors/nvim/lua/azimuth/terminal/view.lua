@@ -188,7 +188,7 @@ function View:follow(callback)
     if err then
       self.follows = false
       self.gone = err.code == protocol.error_codes.notFound
-      -- What a terminal has shown stays when it is gone.
+      -- The output that a terminal has shown stays when it is gone.
       if not (self.gone and self.offset > 0) then
         failed(err, "the terminal could not be opened")
       end
@@ -263,7 +263,7 @@ function View:show(bytes)
   end
 end
 
---- Whether the user's keys go into this terminal.
+--- True if the user's keys go into this terminal.
 ---@return boolean
 function View:at_keyboard()
   return vim.api.nvim_get_current_buf() == self.bufnr

@@ -1,4 +1,4 @@
-//! What came of a question, in words for the model.
+//! The outcome of a question, in words for the model.
 
 use std::collections::HashMap;
 use std::fmt::Write;

@@ -30,9 +30,9 @@ const AGAIN: [Duration; 2] = [Duration::from_millis(250); 2];
 /// A question about a place.
 trait Asks: Targeted + DeserializeOwned + JsonSchema + Send + Sync + 'static {
     const NAME: &'static str;
-    /// What it does, for people.
+    /// The words for what it does: `Finding references of`.
     const DOING: &'static str;
-    /// What it looks for, for people: `reference`.
+    /// The word for what it looks for: `reference`.
     const WHAT: &'static str;
 
     fn query(&self, uri: String, position: Position) -> LangQuery;
@@ -191,8 +191,8 @@ impl<A: Asks> Typed for Asking<A> {
 }
 
 impl<A> Asking<A> {
-    /// Whether a server may tell of what stands somewhere: its words hold values and comments of the file that defines
-    /// it, which the user's rules may keep from the model. Where that file is not known it may not.
+    /// Checks that a server may tell of what stands somewhere: its words hold values and comments of the file that
+    /// defines it, which the user's rules may keep from the model. If that file is not known, it may not.
     async fn may_be_told(&self, at: &At, call: &Call) -> Result<(), ToolError> {
         if !self.services.search.hides_any() {
             return Ok(());

@@ -63,7 +63,7 @@ impl Typed for LspCodeActions {
             None => format!("Looking for quick fixes in {name}:{}", input.line),
         };
         let locations = vec![location(&path, u64::try_from(input.line).ok())];
-        // What an action changes is known only when the server was asked; permission then judges the plan.
+        // The changes of an action are known only once the server was asked; permission then judges the plan.
         Ok(Description { title, locations, action: Action::Read })
     }
 

@@ -64,7 +64,7 @@ pub(super) fn output(
             LangChange::Text { uri, version, hash, edits } => {
                 let path = file(uri)?;
                 let (path, text, read) = draft.text(&path)?;
-                // What steps before this one have made of it the server knows.
+                // The server knows the text that steps before this one have made of it.
                 let is_other_text = matches!((hash, &read), (Some(hash), Some(read)) if *hash != read.0);
                 let is_other_version = matches!((version, services.reader.buffers().get(&path)),
                     (Some(version), Open::Yes(open)) if *version != open.version);
@@ -107,7 +107,7 @@ pub(super) fn output(
     Ok(Output { summary, ..draft.output(text)? })
 }
 
-/// Whether all texts would be as they are: some servers give the whole text anew, whatever it is. Blocks.
+/// True if all texts would stay as they are: some servers give the whole text again, whatever it is. Blocks.
 pub(super) fn changes_nothing(services: &Services, call: &Call, changes: &[LangChange]) -> Result<bool, ToolError> {
     let mut draft = Draft::new(services, call);
     for change in changes {
@@ -191,7 +191,7 @@ fn files_in(
             }
         }
     }
-    // What only waits for the user is there too, and what is to be deleted is not.
+    // A file that only waits for the user is there too, and one that is to be deleted is not.
     let scope = Scope { path: Some(folder.clone()), glob: None };
     all.extend(services.search.files(&scope, &call.cancel)?.paths);
     all.retain(|path| !matches!(services.reader.read(path), Err(ReadError::Deleted { .. })));
@@ -257,8 +257,8 @@ mod tests {
         }
     }
 
-    /// What comes of a rename of `area` in `a.rs`, by a server that would change both files of which it has the text,
-    /// while the user types in one. Both are open, in their version 1.
+    /// Returns the outcome of a rename of `area` in `a.rs`, by a server that would change both files of which it has
+    /// the text, while the user types in one. Both are open, in their version 1.
     async fn renamed(typed_in: Option<&str>, version: Option<i32>, b_is: &str) -> Result<Vec<String>, String> {
         let world = World::new(&[("a.rs", ""), ("b.rs", "")]);
         world.open("a.rs", "fn area() {}\n");
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(renamed(None, None, "area() ;\n").await, Err(refused("b.rs")), "by its text");
     }
 
-    /// What comes of a rename of `shapes`, by a server that moves its folder too.
+    /// Returns the outcome of a rename of `shapes`, by a server that moves its folder too.
     async fn folder_moved(
         files: &[(&str, &str)],
         changes: impl Fn(&World) -> Vec<LangChange>,

@@ -26,7 +26,7 @@ const UNKNOWN: &[&str] = &[
     "kt", "kts", "scala", "swift", "dart", "ex", "exs", "erl", "hs", "ml", "mli", "zig", "vue", "svelte", "astro",
     "clj", "fs", "groovy", "nim", "jl", "pl", "pm", "r", "nix",
 ];
-/// What marks a project, which has a server of its own.
+/// The files that mark a project, which has a server of its own.
 const MARKERS: &[&str] = &[
     "Cargo.toml",
     "package.json",
@@ -40,7 +40,7 @@ const MARKERS: &[&str] = &[
     "composer.json",
     "Gemfile",
 ];
-/// What stands between the names of a path.
+/// The characters that stand between the names of a path.
 const SEPARATORS: [char; 3] = ['/', '.', ':'];
 
 /// The fields of a call that name a place.
@@ -53,7 +53,7 @@ pub(super) struct Target<'a> {
     pub(super) occurrence: Option<usize>,
 }
 
-/// What a place is asked for. Who would change something must not take one name for another.
+/// The purpose of asking for a location. Who would change something must not take one name for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Aim {
     Read,
@@ -118,7 +118,7 @@ pub(super) struct At {
 }
 
 impl Target<'_> {
-    /// Whether it can be meant, and the file that it names.
+    /// Checks that it can be meant, and returns the file that it names.
     pub(super) fn check(&self, services: &Services) -> Result<Option<PathBuf>, ToolError> {
         let invalid = |words: &str| Err(ToolError::InvalidInput(words.to_owned()));
         let is_on_line = self.line.is_some() || self.text.is_some() || self.occurrence.is_some();
@@ -141,7 +141,7 @@ impl Target<'_> {
         Ok(self.path.map(|path| services.roots.resolve(path)).transpose()?)
     }
 
-    /// What it is, for people.
+    /// Returns a readable description of it.
     pub(super) fn words(&self, services: &Services) -> String {
         let file = self.path.and_then(|path| services.roots.resolve(path).ok());
         let file = file.map(|path| services.roots.display(&path)).unwrap_or_default();
@@ -260,7 +260,7 @@ impl<'s> Candidates<'s> {
     }
 }
 
-/// What is called so in the workspace.
+/// The symbols in the workspace with the wanted name.
 struct Found {
     all: Vec<At>,
     /// Why there may be more; none if these are all.
@@ -374,7 +374,7 @@ fn by_servers(services: &Services, call: &Call, symbol: &str, result: LangResult
         if found.is_full() {
             break;
         }
-        // What lies elsewhere, such as a library, is not what is edited here.
+        // A symbol that lies elsewhere, such as in a library, is not what is edited here.
         let path = paths::from_uri(&one.location.uri).ok().and_then(|path| services.roots.check(&path).ok());
         let Some(path) = path.filter(|path| services.search.shows(path)) else { continue };
         match at(services, path, one) {
@@ -585,7 +585,7 @@ mod tests {
         assert!(!text.contains("this is about"), "{text}");
     }
 
-    /// What comes of a rename of `area`, which a server that has this status knows in one file.
+    /// Returns the outcome of a rename of `area`, which a server that has this status knows in one file.
     async fn renamed(files: &[(&str, &str)], is_known: bool, status: LangStatus) -> (String, Vec<Position>) {
         let world = World::new(files);
         let range = Range { start: Position { line: 0, character: 3 }, end: Position { line: 0, character: 7 } };

@@ -14,7 +14,7 @@ pub const LAYERS: &str = "<!-- generated: layers -->";
 /// The line after which the table of settings stands, in `docs/configuration.md` and in `docs/vscode.md`.
 pub const SETTINGS: &str = "<!-- generated: settings -->";
 
-/// What each layer may say.
+/// The table of what each layer may say.
 pub fn layers(settings: &[Setting]) -> String {
     // By who may set them, in the order of the first of each.
     let mut groups: Vec<(Who, Vec<String>)> = Vec::new();
@@ -81,7 +81,7 @@ pub fn in_vscode(settings: &[Setting]) -> String {
     out
 }
 
-/// What a setting does, as a cell.
+/// Describes what a setting does, as a cell.
 fn words(setting: &Setting, words: &str) -> String {
     let meanings = meanings(setting).map(|meanings| format!(" {meanings}."));
     let more = setting.more.map(|place| format!(" ([more]({place}))"));

@@ -1,4 +1,4 @@
-//! What is known of the problems of one edited file, and what a look at it changes in that.
+//! The state of the problems of one edited file, as far as it is known, and how a look at the file changes it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
