@@ -329,7 +329,7 @@ async fn folder_and_variables_stay_until_the_shell_leaves() {
 #[test]
 fn memory_stays_bounded_while_two_hundred_megabytes_pass_and_the_ends_are_read() {
     const COMMAND: &str = "echo first; yes 'all work and no play' | head -c 200000000; echo; echo last";
-    let call = Vendored::Call { tool: "shell_run", input: json!({ "command": COMMAND }) };
+    let call = Vendored::Call { tool: "shell_run", input: json!({ "command": COMMAND, "timeout_seconds": 600 }) };
     let vendor = Vendor::by_progress(vec![call, Vendored::Text { pieces: 3 }]);
     let (home, project) = (tempfile::tempdir().unwrap(), Project::new([]));
     std::fs::write(home.path().join("no-config.toml"), "[permissions]\nallow = [\"Shell\"]\n").unwrap();

@@ -13,7 +13,8 @@ use crate::process;
 use crate::project::uri;
 use crate::real;
 
-/// How long a server may be silent while something is asked. The slowest read a whole project first.
+/// How long a server may get no further while something is asked. The slowest read a whole project first, and take as
+/// long for that as others leave them no processor.
 const PATIENCE: Duration = Duration::from_secs(240);
 /// An answer is taken as the last when it is the same after so long, and nothing is in progress.
 const SETTLED: Duration = Duration::from_millis(1500);
@@ -25,6 +26,8 @@ pub struct Direct {
     messages: Receiver<(Instant, Vec<u8>)>,
     next_id: i64,
     in_progress: BTreeSet<String>,
+    /// When it last told of its progress.
+    progressed: Instant,
     folder: PathBuf,
 }
 
@@ -46,9 +49,9 @@ impl Direct {
             .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
         let input = child.stdin.take().expect("a pipe");
         let messages = process::read(BufReader::new(child.stdout.take().expect("a pipe")));
-        let in_progress = BTreeSet::new();
-        let mut server = Self { child, input, messages, next_id: 1, in_progress, folder: folder.to_owned() };
-        let root = uri(folder);
+        let (in_progress, progressed, folder) = (BTreeSet::new(), Instant::now(), folder.to_owned());
+        let root = uri(&folder);
+        let mut server = Self { child, input, messages, next_id: 1, in_progress, progressed, folder };
         let capabilities = json!({
             "window": { "workDoneProgress": true },
             "general": { "positionEncodings": ["utf-16"] },
@@ -99,7 +102,7 @@ impl Direct {
 
     /// Asks until the answer no longer changes: a server that still reads the project gives a part of it.
     pub fn ask_until_settled(&mut self, method: &str, params: &Value) -> Value {
-        let end = Instant::now() + PATIENCE;
+        self.progressed = Instant::now();
         let mut before = self.try_ask(method, params);
         loop {
             self.listen(SETTLED);
@@ -110,7 +113,8 @@ impl Direct {
             {
                 return now.clone();
             }
-            assert!(Instant::now() < end, "{method} does not settle: {now:?}, {:?}", self.in_progress);
+            let is_on_its_way = self.progressed.elapsed() < PATIENCE;
+            assert!(is_on_its_way, "{method} does not settle: {now:?}, {:?}", self.in_progress);
             before = now;
         }
     }
@@ -180,6 +184,7 @@ impl Direct {
         };
         let message: Value = serde_json::from_slice(&body).expect("JSON");
         if message["method"] == "$/progress" {
+            self.progressed = Instant::now();
             let token = message["params"]["token"].to_string();
             match message["params"]["value"]["kind"].as_str() {
                 Some("begin") => self.in_progress.insert(token),
