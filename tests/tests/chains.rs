@@ -290,6 +290,8 @@ struct Part {
     /// Where in the log it was made, and where it failed last.
     made: Option<usize>,
     failed: Option<(usize, String)>,
+    /// True if its file was deleted since it was made.
+    deleted: bool,
 }
 
 /// A call of which a part is made and another was accepted in vain, and of which the user or the model was not told
@@ -315,12 +317,12 @@ fn untold(events: &[Event]) -> Option<String> {
                     let part = parts.entry((proposal_id.clone(), hunk.clone())).or_default();
                     match outcome {
                         ApplyOutcome::Failed { reason } => part.failed = Some((at, reason.clone())),
-                        _ => (part.made, part.failed) = (Some(at), None),
+                        _ => (part.made, part.failed, part.deleted) = (Some(at), None, false),
                     }
                 }
                 if !failed && after.is_none() {
                     let others = parts.iter_mut().filter(|((_, hunk), _)| !hunk_ids.contains(hunk));
-                    others.filter(|(_, it)| uri.ends_with(&it.path)).for_each(|(_, it)| it.made = None);
+                    others.filter(|(_, it)| uri.ends_with(&it.path)).for_each(|(_, it)| it.deleted = true);
                 }
             }
             Event::Notice { text, .. } if text.contains("made only in part") => to_user.push((at, text.clone())),
@@ -336,8 +338,13 @@ fn untold(events: &[Event]) -> Option<String> {
         let Some((failed, reason)) = &missing.failed else { continue };
         for call in &missing.calls {
             let is_made = |it: &&Part| it.calls.contains(call) && it.state == Some(HunkState::Accepted) && !it.gone;
-            let Some(made) = parts.values().filter(is_made).filter_map(|part| part.made).min() else { continue };
-            let since = made.max(*failed);
+            let made: Vec<_> = parts.values().filter(is_made).filter(|part| part.made.is_some()).collect();
+            if made.iter().all(|part| part.deleted) {
+                continue;
+            }
+            // It was told of with the first part, even if that one is deleted by now.
+            let first = made.iter().filter_map(|part| part.made).min();
+            let since = first.unwrap_or_default().max(*failed);
             let is_told =
                 |told: &[(usize, String)]| told.iter().any(|(at, it)| *at > since && it.contains(&missing.path));
             if !is_told(&to_user) || !is_told(&to_model) {
@@ -428,6 +435,19 @@ async fn no_call_ends_half_made_untold_whatever_is_rejected_and_whoever_else_wri
     ];
     let trouble = (prop::bool::weighted(0.25), prop::collection::vec(call, 1..=3), prop::collection::vec(step, 1..=5));
     run(&world, &prop::collection::vec(trouble, 1..=3), async |folder, turns| world.trouble(&folder, &turns).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_that_is_missing_is_told_of_once_whatever_becomes_of_the_others() {
+    let world = World::new().await;
+    // One call changes, makes and deletes a file. The deletion fails, which is told of with the new file. That is
+    // deleted, and then the change is accepted.
+    let stranger = Step::Stranger { file: 1, writes: true };
+    let accepted = |which| Step::Decision { which, accepts: true };
+    let first = (false, vec![vec![857, 0, 0]], vec![stranger, accepted(0b110)]);
+    let second = (true, vec![vec![526]], vec![accepted(0b101)]);
+    world.trouble("case", &[first, second]).await.unwrap();
+    world.client.waive("azimuth/event");
 }
 
 /// Tries random cases, each in a folder of its own.
