@@ -86,8 +86,8 @@ local found = [[
 The offset is **30** and must be **32**: 0 °C is 32 °F.
 `to_fahrenheit` and `to_celsius` both use it, so they agreed with each other and a test of one against the other passed.
 
-1. `OFFSET` is mended.
-2. `is_frozen` answers what the forecast asks in three places.
+1. `OFFSET` is fixed.
+2. `is_frozen` is the check that the forecast makes in three places.
 
 ```lua
 temperature.to_fahrenheit(0)   -- was 30, is 32
@@ -112,14 +112,14 @@ local scenes = {
             input = {
               path = "src/temperature.lua",
               old_text = "--- The temperature in kelvins.\n",
-              new_text = "--- Whether water is solid.\nfunction M.is_frozen(celsius)\n  return celsius <= 0\nend\n\n--- The temperature in kelvins.\n",
+              new_text = "--- True if water is solid.\nfunction M.is_frozen(celsius)\n  return celsius <= 0\nend\n\n--- The temperature in kelvins.\n",
             },
           },
         },
       },
       { text = found },
     },
-    prompt = "It says 30 °F at the freezing point. Why? Mend it in @src/temperature.lua, and add is_frozen.",
+    prompt = "It says 30 °F at the freezing point. Why? Fix it in @src/temperature.lua, and add is_frozen.",
     until_text = "Done",
   },
   live = {
@@ -135,7 +135,7 @@ local scenes = {
             input = {
               path = "src/temperature.lua",
               old_text = "--- The temperature in kelvins.\n",
-              new_text = "--- Whether water is solid.\nfunction M.is_frozen(celsius)\n  return celsius <= 0\nend\n\n--- The temperature in kelvins.\n",
+              new_text = "--- True if water is solid.\nfunction M.is_frozen(celsius)\n  return celsius <= 0\nend\n\n--- The temperature in kelvins.\n",
             },
           },
         },
@@ -143,7 +143,7 @@ local scenes = {
         held = true,
       },
     },
-    prompt = "Mend it in @src/temperature.lua, and add is_frozen.",
+    prompt = "Fix it in @src/temperature.lua, and add is_frozen.",
     until_text = "+function M.is_frozen",
   },
   undo = {

@@ -37,7 +37,7 @@ pub(crate) fn usable(model: Arc<dyn Model>, config: &Config) -> Result<Arc<dyn M
     let info = model.info();
     if let Some(error) = config.errors.first().filter(|_| config.hosts_unknown && !info.scripted) {
         let text =
-            format!("{error}. Until it is mended nothing is sent to a model, since it may say which server to use");
+            format!("{error}. Until it is fixed, nothing is sent to a model, since it may say which server to use");
         return Err(Error::new(ErrorCode::OperationFailed, text));
     }
     if info.available {
