@@ -36,11 +36,11 @@ struct World {
     servers: Arc<Servers>,
     source: Arc<dyn Source>,
     direct: Direct,
-    _fair: Fair,
+    _fair: Option<Fair>,
 }
 
-/// Gives the servers of a project their part of the processors until it is dropped. clangd reads a project in threads
-/// that run only while nobody else wants a processor (`SCHED_IDLE`), which beside a program that burns them is never.
+/// Gives the servers of a project their share of the processors until it is dropped. clangd reads a project in threads
+/// that run only while nobody else wants a processor (`SCHED_IDLE`): next to a program that keeps all busy, never.
 struct Fair(Arc<AtomicBool>);
 
 impl Fair {
@@ -78,7 +78,7 @@ impl World {
         let reader = Reader::new(Arc::<Buffers>::default(), Arc::new(NoOverlay));
         let source = servers.source(Roots::new([project.folder()]).unwrap(), reader, sandboxed(project.folder()));
         let direct = Direct::start(&real.server(), real.arguments(), project.folder());
-        let fair = Fair::to("clangd", project.folder());
+        let fair = (real == Real::Cpp).then(|| Fair::to("clangd", project.folder()));
         Some(Self { real, project, servers, source, direct, _fair: fair })
     }
 

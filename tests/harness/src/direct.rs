@@ -13,8 +13,8 @@ use crate::process;
 use crate::project::uri;
 use crate::real;
 
-/// How long a server may get no further while something is asked. The slowest read a whole project first, and take as
-/// long for that as others leave them no processor.
+/// How long a server may make no progress while something is asked. The slowest read a whole project first, which takes
+/// longer the busier the machine is.
 const PATIENCE: Duration = Duration::from_secs(240);
 /// An answer is taken as the last when it is the same after so long, and nothing is in progress.
 const SETTLED: Duration = Duration::from_millis(1500);

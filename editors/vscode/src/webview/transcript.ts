@@ -20,7 +20,7 @@ export class Transcript {
   /** The number of the entry before which earlier ones were asked for; undefined while none are on their way. */
   private askedBefore: number | undefined;
   private readonly soon = eachFrame(() => this.draw());
-  /** The height of the content when its end was last gone to. */
+  /** The height of the content at the last move to its end. */
   private endHeight = 0;
   /** Goes to the end again if entries that came into view are taller or shorter than was assumed. */
   private readonly settle = eachFrame(() => (this.follows && this.element.scrollHeight !== this.endHeight ? this.toEnd() : undefined));
