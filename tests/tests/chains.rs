@@ -438,7 +438,7 @@ async fn no_call_ends_half_made_untold_whatever_is_rejected_and_whoever_else_wri
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_part_that_is_missing_is_told_of_once_whatever_becomes_of_the_others() {
+async fn a_missing_part_need_not_be_told_of_again_when_another_one_is_deleted() {
     let world = World::new().await;
     // One call changes, makes and deletes a file. The deletion fails, which is told of with the new file. That is
     // deleted, and then the change is accepted.

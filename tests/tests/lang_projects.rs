@@ -55,7 +55,10 @@ impl Fair {
                         && std::fs::read_link(place.join("cwd")).is_ok_and(|cwd| cwd.starts_with(&project));
                     if is_it {
                         let of = ["--all-tasks", "--other", "--pid", "0"];
-                        let _ = Command::new("chrt").args(of).arg(process.file_name()).output();
+                        let done = Command::new("chrt").args(of).arg(process.file_name()).output();
+                        if !done.as_ref().is_ok_and(|it| it.status.success()) {
+                            eprintln!("{server} gets no share of its own, as without root: {done:?}");
+                        }
                     }
                 }
                 std::thread::sleep(Duration::from_millis(250));

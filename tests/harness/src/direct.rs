@@ -102,6 +102,7 @@ impl Direct {
 
     /// Asks until the answer no longer changes: a server that still reads the project gives a part of it.
     pub fn ask_until_settled(&mut self, method: &str, params: &Value) -> Value {
+        let end = Instant::now() + 4 * PATIENCE;
         self.progressed = Instant::now();
         let mut before = self.try_ask(method, params);
         loop {
@@ -113,7 +114,7 @@ impl Direct {
             {
                 return now.clone();
             }
-            let is_on_its_way = self.progressed.elapsed() < PATIENCE;
+            let is_on_its_way = self.progressed.elapsed() < PATIENCE && Instant::now() < end;
             assert!(is_on_its_way, "{method} does not settle: {now:?}, {:?}", self.in_progress);
             before = now;
         }
