@@ -151,6 +151,6 @@ async fn the_model_is_as_missing_as_it_is_for_a_turn_while_the_configuration_can
     let _: Value = client.notification("window/showMessage").await;
     let told = beginnings(&client, json!({})).await;
     let [(Lacks, why)] = said(&told, SetupAbout::Model)[..] else { panic!("{told:?}") };
-    assert!(why.contains("Until it is fixed, nothing is sent to a model"), "{why}");
+    assert!(why.contains("Until this is fixed, nothing is sent to a model"), "{why}");
     assert_eq!(client.finish().await, 0);
 }

@@ -36,8 +36,9 @@ pub(crate) async fn default_model(shared: &Shared, config: &Config) -> Result<Ar
 pub(crate) fn usable(model: Arc<dyn Model>, config: &Config) -> Result<Arc<dyn Model>, Error> {
     let info = model.info();
     if let Some(error) = config.errors.first().filter(|_| config.hosts_unknown && !info.scripted) {
-        let text =
-            format!("{error}. Until it is fixed, nothing is sent to a model, since it may say which server to use");
+        let text = format!(
+            "{error}. Until this is fixed, nothing is sent to a model, since the configuration may name its server"
+        );
         return Err(Error::new(ErrorCode::OperationFailed, text));
     }
     if info.available {
