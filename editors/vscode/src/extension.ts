@@ -45,7 +45,6 @@ export function activate(context: vscode.ExtensionContext): void {
   const follow = new Follow(session, held);
   const review = new Review(session, held);
   const files = new ReviewFiles(request, session, review);
-  const diffs = new Diffs(review, files, held);
   const threads = new Threads(review);
 
   const facts = new FactsKeeper(started, session);
@@ -62,6 +61,8 @@ export function activate(context: vscode.ExtensionContext): void {
       await vscode.commands.executeCommand('azimuth.review.open', { proposalId, ...(hunkId === undefined ? {} : { hunkId }) });
     },
   }));
+
+  const diffs = new Diffs(review, files, held, chat);
 
   started.onPromptPut((params) => {
     void put(params, session, chat).catch((error: unknown) => output.warn(`a prompt was not put: ${messageOf(error)}`));

@@ -15,6 +15,7 @@ const ENTRIES = 150;
 export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   private view: vscode.WebviewView | undefined;
   private ready = false;
+  private keyboard = false;
   /** The messages that are told as soon as the webview listens. */
   private later: HostMessage[] = [];
   private readonly shown = new vscode.EventEmitter<boolean>();
@@ -43,6 +44,11 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
 
   get visible(): boolean {
     return this.view?.visible ?? false;
+  }
+
+  /** True if what the user types goes into the chat. */
+  get hasKeyboard(): boolean {
+    return this.keyboard;
   }
 
   /** Shows the chat with the keyboard in its prompt, and with `atEnd` what was said last. */
@@ -119,6 +125,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   private focused(on: boolean): void {
+    this.keyboard = on;
     void vscode.commands.executeCommand('setContext', 'azimuth.chatFocused', on);
   }
 

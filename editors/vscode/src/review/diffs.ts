@@ -16,7 +16,7 @@ export class Diffs implements vscode.Disposable {
   /** Diffs are closed one after the other. */
   private closing: Promise<void> = Promise.resolve();
 
-  constructor(private readonly review: Review, private readonly files: ReviewFiles, private readonly held: Held) {
+  constructor(private readonly review: Review, private readonly files: ReviewFiles, private readonly held: Held, private readonly chat: { readonly hasKeyboard: boolean }) {
     this.subscription = review.onChange(() => (this.closing = this.closing.then(() => this.closeDecided())));
   }
 
@@ -76,10 +76,19 @@ export class Diffs implements vscode.Disposable {
       const looked = tab.isActive && tab.group.isActive;
       // The unsaved text in it is the user's text of the proposal, or the document itself, which stays open beside it.
       if (tab.isDirty && !(proposal.landed === true && looked)) continue;
-      if (tab.isDirty) await vscode.window.showTextDocument(await this.held.open(vscode.Uri.parse(proposal.uri)), { preview: false });
-      // The user may have closed it meanwhile.
-      const closed = await vscode.window.tabGroups.close(tab, true).then((done) => done, () => false);
-      if (closed && looked && proposal.change === 'modify') await vscode.window.showTextDocument(await this.held.open(vscode.Uri.parse(proposal.uri)));
+      // The file is shown before the diff goes: an editor that closes under the keyboard leaves it nowhere.
+      if (looked && (tab.isDirty || hasFile(proposal))) await this.showFile(proposal, !tab.isDirty);
+      // The user may have closed it meanwhile, or the file has taken its place.
+      await vscode.window.tabGroups.close(tab, true).then(undefined, () => false);
+    }
+  }
+
+  /** Shows the file of a proposal. Whoever decides in the chat keeps the keyboard there. */
+  private async showFile({ uri }: Proposal, preview: boolean): Promise<void> {
+    try {
+      await vscode.window.showTextDocument(await this.held.open(vscode.Uri.parse(uri)), { preview, preserveFocus: this.chat.hasKeyboard });
+    } catch {
+      // A file that was deleted meanwhile cannot be shown.
     }
   }
 }
@@ -87,6 +96,11 @@ export class Diffs implements vscode.Disposable {
 /** Where an accepted hunk is still on its way, the diff stays. */
 function isOpen({ state }: Placed['hunk']): boolean {
   return state === 'pending' || state === 'applying' || state === 'conflicted';
+}
+
+/** A file that was to be made is there if any of it was accepted. One that was to be deleted is not shown: it is gone, or nothing came of it. */
+function hasFile({ change, hunks }: Proposal): boolean {
+  return change === 'modify' || (change === 'create' && hunks.some(({ state }) => state === 'accepted'));
 }
 
 function label(proposal: Proposal): string {

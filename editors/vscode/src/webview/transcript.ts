@@ -20,6 +20,8 @@ export class Transcript {
   /** The number of the entry before which earlier ones were asked for; undefined while none are on their way. */
   private askedBefore: number | undefined;
   private readonly soon = eachFrame(() => this.draw());
+  /** The end of what each call's command has printed, until it is drawn. */
+  private readonly printed = new Map<string, string>();
   /** The height of the content at the last move to its end. */
   private endHeight = 0;
   /** Goes to the end again if entries that came into view are taller or shorter than was assumed. */
@@ -69,9 +71,10 @@ export class Transcript {
     return this.viewOf(key)?.element;
   }
 
-  /** The end of what the command of a call has printed. */
+  /** The end of what the command of a call has printed. The command itself may still have to be drawn, and need not print again. */
   print(toolCallId: string, text: string): void {
-    this.viewOf(`t${toolCallId}`)?.print(text);
+    this.printed.set(toolCallId, text);
+    this.soon();
   }
 
   private viewOf(key: string): EntryView | undefined {
@@ -103,6 +106,8 @@ export class Transcript {
       } else if (view) view.draw();
       else this.insert(entry, at);
     }
+    for (const [toolCallId, text] of this.printed) this.viewOf(`t${toolCallId}`)?.print(text);
+    this.printed.clear();
   }
 
   private insert(entry: Entry, at: number): void {

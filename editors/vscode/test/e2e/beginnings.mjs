@@ -93,8 +93,7 @@ await tell(world, shots, async () => {
   await shot('answered');
   told('answered questions are a line each with their answers, and unfold; an unknown cost is said once');
 
-  await steps.azimuth(world, 'New Session');
-  await frame.locator('.header', { hasText: 'New conversation' }).waitFor();
+  await steps.newSession(world);
   const recent = choice(/Explain this file/);
   await recent.waitFor();
   await shot('go-on');
@@ -106,17 +105,13 @@ await tell(world, shots, async () => {
 
   // The same is asked once more, so that two conversations are called the same.
   await steps.openFile(world, 'lib.rs');
-  await steps.azimuth(world, 'New Session');
-  // The choices of the session before go away meanwhile, and may take the keyboard with them.
-  const isPut = () => document.querySelector('textarea').value.startsWith('Explain this file') && document.activeElement?.tagName === 'TEXTAREA';
-  await steps.until('the prompt, with the keyboard in it', async () => {
-    if (!/^Explain this file/.test(await text.inputValue())) await choice('Explain src/lib.rs').press('Enter');
-    return frame.waitForFunction(isPut, undefined, { timeout: 10_000 }).then(() => true, () => false);
-  });
+  await steps.newSession(world);
+  await choice('Explain src/lib.rs').press('Enter');
+  await frame.waitForFunction(() => document.querySelector('textarea').value.startsWith('Explain this file') && document.activeElement?.tagName === 'TEXTAREA');
   await page.keyboard.press('Enter');
   await frame.locator('.entry.answer', { hasText: 'One, again.' }).waitFor();
   await ends.first().waitFor();
-  await steps.azimuth(world, 'New Session');
+  await steps.newSession(world);
   await recent.nth(1).waitFor();
   // The host tells anew what it told last, and of one thing less to try; or of one conversation more.
   await frame.evaluate(() => addEventListener('message', ({ data }) => {

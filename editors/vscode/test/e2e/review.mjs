@@ -152,8 +152,24 @@ try {
   await steps.until('the new file', () => fs.existsSync(path.join(project, 'src/new.rs')));
   assert.equal(read('src/new.rs'), 'fn new() {}\n');
   await steps.pendingHunks(world, 0);
-  told('a new file is made once it is accepted, with the button in the title of its diff');
+  await page.locator('.monaco-diff-editor').waitFor({ state: 'detached' });
+  await page.locator('.tab.active[data-resource-name="new.rs"]').waitFor();
+  assert.equal(await steps.bufferText(world), 'fn new() {}\n');
+  told('a new file is made once it is accepted, with the button in the title of its diff, and takes its place');
   await shot('end');
+
+  model.add({ calls: [{ tool: 'edit_replace_exact', input: { path: 'src/numbers.rs', old_text: numbers[20], new_text: 'let twenty = 20;\n' } }] }, { text: 'Proposed.' });
+  await steps.ask(world, 'Another one.');
+  await steps.pendingHunks(world, 1);
+  await steps.openReview(world);
+  const chat = await steps.openChat(world);
+  await chat.getByRole('button', { name: 'Accept all changes of src/numbers.rs' }).press('Enter');
+  await page.locator('.monaco-diff-editor').waitFor({ state: 'detached' });
+  await page.locator('.tab.active[data-resource-name="numbers.rs"]').waitFor();
+  await steps.pendingHunks(world, 0);
+  assert.ok(await chat.evaluate(() => document.hasFocus()), 'the keyboard stays in the chat');
+  await shot('accepted-in-chat');
+  told('whoever accepts in the chat keeps the keyboard there');
 
   model.add({ calls: [{ tool: 'edit_replace_exact', input: { path: 'src/numbers.rs', old_text: numbers[10], new_text: 'let ten = 10;\n' } }] }, { text: 'Proposed.' });
   await steps.ask(world, 'One more.');
@@ -162,7 +178,7 @@ try {
   await page.locator('.codelens-decoration a', { hasText: 'Accept' }).first().click();
   await steps.pendingHunks(world, 0);
   await page.locator('.editor-instance .view-line').filter({ hasText: /let\sten/ }).first().waitFor();
-  assert.equal(await steps.bufferText(world), wanted.replace(numbers[10], 'let ten = 10;\n'));
+  assert.equal(await steps.bufferText(world), wanted.replace(numbers[20], 'let twenty = 20;\n').replace(numbers[10], 'let ten = 10;\n'));
   told('the lens over a hunk in a normal editor accepts it');
 
   await steps.command(world, 'Developer: Show Running Extensions');

@@ -107,10 +107,16 @@ try {
   await steps.status(world, /ready/);
   await steps.widenChat(world, 520);
 
-  // The output of a command, as it comes.
+  // The output of a command, as it comes, even in a chat that draws so slowly that the output is there before the command's card.
   {
+    await frame.evaluate(() => {
+      const soon = requestAnimationFrame;
+      globalThis.requestAnimationFrame = (draw) => setTimeout(() => soon(draw), 1_500);
+      globalThis.quick = () => (globalThis.requestAnimationFrame = soon);
+    });
     const { live, end } = await call('shell_run', { command: 'for i in 1 2 3; do echo "line $i"; done; until [ -e go ]; do sleep 0.1; done; echo over' });
     await allowUntil(live.locator('.tail', { hasText: 'line 3' }));
+    await frame.evaluate(() => void globalThis.quick());
     await press(live.getByRole('button', { name: /^Show the terminal/ }));
     await steps.terminalShows(world, 'line 3');
     await shot('streams');

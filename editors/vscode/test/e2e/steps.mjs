@@ -81,6 +81,18 @@ export async function choose(world, title, text) {
 /** Shows the chat. It takes the keyboard once its page has loaded, and with it closes whatever list was opened meanwhile. Gives its frame. */
 export async function openChat(world) {
   await azimuth(world, 'Open Chat');
+  return keyboardInPrompt(world);
+}
+
+/** Begins a conversation. The chat takes the keyboard for it, from whatever else in it has got it meanwhile. */
+export async function newSession(world) {
+  await azimuth(world, 'New Session');
+  await (await chatFrame(world)).locator('.header', { hasText: 'New conversation' }).waitFor();
+  await keyboardInPrompt(world);
+}
+
+/** Waits until the prompt of the chat has the keyboard. Gives the chat's frame. */
+async function keyboardInPrompt(world) {
   return until('the keyboard in the chat', async () => {
     const frame = await chatFrame(world);
     const there = await frame.evaluate(() => document.hasFocus() && document.activeElement?.tagName === 'TEXTAREA').catch(() => false);
@@ -89,7 +101,8 @@ export async function openChat(world) {
 }
 
 /** Opens a file of the project in an editor. */
-export async function openFile({ page }, name) {
+export async function openFile(world, name) {
+  const { page } = world;
   const input = page.locator('.quick-input-widget:visible input.input');
   const row = page.locator('.quick-input-list .monaco-list-row').filter({ hasText: path.basename(name) }).first();
   await until(`the file ${name} in the list`, async () => {
@@ -107,12 +120,7 @@ export async function openFile({ page }, name) {
   });
   await page.locator(`.tab[data-resource-name="${path.basename(name)}"].active`).waitFor();
   const group = page.locator('.editor-group-container.active', { has: page.locator(`.tab[data-resource-name="${path.basename(name)}"].active`) });
-  await until(`the keyboard in ${name}`, async () => {
-    if (await group.locator('.monaco-editor.focused').first().waitFor({ timeout: 5_000 }).then(() => true, () => false)) return true;
-    // Something else that was shown took the keyboard.
-    await page.keyboard.press('Control+1');
-    return false;
-  }, 30_000, async () => `it is at ${await keyboardAt(page)}`);
+  await until(`the keyboard in ${name}`, async () => (await group.locator('.monaco-editor.focused').count()) > 0, 30_000, async () => `it is at ${await keyboardAt(world.page)}`);
 }
 
 /** Puts text at the very start of the editor that has the keyboard. */
