@@ -422,6 +422,9 @@ mod tests {
             let config = [&config, &b"[filter \""[..], filter, program.as_bytes()].concat();
             std::fs::write(at(git_dir).join("config"), config).unwrap();
             std::fs::write(at(work_tree).join("b.txt"), "two\n").unwrap();
+            // Git takes a file of the same size for unchanged that was written in the second in which it was added.
+            let file = std::fs::File::options().write(true).open(at(work_tree).join("b.txt")).unwrap();
+            file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(3_600)).unwrap();
         }
     }
 

@@ -87,6 +87,16 @@ impl World {
         result
     }
 
+    /// Asks again while the server is only starting, which beside other load may take longer than a question waits.
+    async fn ask_when_there(&self, query: LangQuery, seconds: u64) -> LangResult {
+        loop {
+            let result = self.ask(query.clone(), seconds).await;
+            if !why(&result).contains("is not yet there") {
+                return result;
+            }
+        }
+    }
+
     fn definition(&self) -> LangQuery {
         LangQuery::Definition { uri: self.uri("a.nasty"), position: at(1, 9) }
     }
@@ -290,7 +300,10 @@ async fn every_way_to_fail_is_an_honest_status_in_time() {
         let world = World::new(behaviour);
         // Those that flood are given the time to.
         let seconds = if matches!(behaviour, "mute" | "never-starts") { 2 } else { 20 };
-        let result = world.ask(world.definition(), seconds).await;
+        let result = match behaviour {
+            "never-starts" => world.ask(world.definition(), seconds).await,
+            _ => world.ask_when_there(world.definition(), seconds).await,
+        };
         assert_eq!(result.status, status, "{behaviour}: {result:?}");
         assert!(why(&result).contains(words), "{behaviour}: {result:?}");
         world.servers.stop().await;
@@ -357,7 +370,7 @@ async fn one_that_does_not_even_start_is_said_to_have_crashed_and_left_alone_for
 async fn nothing_found_and_not_yet_read_do_not_look_alike() {
     let world = World::new("reads-for-ever");
     let rename = LangQuery::Rename { uri: world.uri("a.nasty"), position: at(0, 0), new_name: "ten".into() };
-    let result = world.ask(rename, 2).await;
+    let result = world.ask_when_there(rename, 2).await;
     assert_eq!(result.status, LangStatus::Indexing, "a rename needs all of the project: {result:?}");
     assert!(why(&result).contains("Reading (3 %)"), "{result:?}");
     let status = world.servers.all().await;
