@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use hub::chat_name::is_chat;
 use hub::request::write;
-use hub::{Answer, Board, Connection, Error, Input, Request};
+use hub::{Answer, Board, Connection, Error, Input};
 use project::paths;
 use protocol::event::Severity;
 use protocol::methods;
@@ -147,13 +147,6 @@ impl Connected {
 
 /// Requests.
 impl Connected {
-    /// One of our own.
-    pub(super) fn ours(&mut self, request: Request, answer: Answer) -> Answer {
-        self.outbox.speaks();
-        self.connection.post(Input::Request(request));
-        answer
-    }
-
     pub(super) fn code_action(&mut self, params: CodeActions) -> Answer {
         let uri = &params.text_document.uri;
         if let Some(chats) = &self.chats {

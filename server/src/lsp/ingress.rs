@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use hub::{Answer, Error};
+use hub::{Answer, Error, Input};
 use protocol::ErrorCode;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -86,7 +86,7 @@ impl Ingress {
                 self.framework(Request::build("exit"))
             }
 
-            // The table's.
+            // The table's, and the hub's.
             (method, None) => {
                 if let Stage::Connected(client) = &mut self.stage {
                     methods::notification(client, method, params.unwrap_or_default());
@@ -94,7 +94,7 @@ impl Ingress {
                 now(None)
             }
             (method, Some(id)) => match &mut self.stage {
-                Stage::Connected(client) => match methods::request(client, method, params.unwrap_or_default()) {
+                Stage::Connected(client) => match request_of(client, method, params.unwrap_or_default()) {
                     Ok(answer) => self.wait(id, answer),
                     Err(error) => now(Some(error::response(id, error))),
                 },
@@ -184,6 +184,17 @@ impl Service<Request> for Ingress {
         catch_unwind(AssertUnwindSafe(|| self.route(request)))
             .unwrap_or_else(|_| now(id.map(|id| error::response(id, panicked()))))
     }
+}
+
+/// Takes a request. One of our own goes to the hub from here, with no handler on its way.
+fn request_of(client: &mut Connected, method: &str, params: Value) -> Result<Answer, Error> {
+    if !method.starts_with(methods::OURS) {
+        return methods::request(client, method, params);
+    }
+    let (request, answer) = hub::parse(method, params).unwrap_or_else(|| Err(error::no_method(method)))?;
+    client.outbox.speaks();
+    client.connection.post(Input::Request(request));
+    Ok(answer)
 }
 
 fn now(response: Option<Response>) -> Reply {

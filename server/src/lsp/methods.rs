@@ -1,5 +1,6 @@
-//! The table of methods: which goes where, in groups by where it runs. The lifecycle (`initialize`, `shutdown`, `exit`)
-//! and `$/cancelRequest` are not here, since they concern the connection itself: see the ingress.
+//! The table of LSP's methods: which goes where, in groups by where it runs. The lifecycle (`initialize`, `shutdown`,
+//! `exit`) and `$/cancelRequest` are not here, since they concern the connection itself, nor are our own methods, which
+//! the hub answers: see the ingress.
 
 use hub::{self, Answer, Error};
 use serde::de::DeserializeOwned;
@@ -8,6 +9,9 @@ use serde_json::Value;
 use super::connected::Connected;
 use super::error;
 use super::messages::typed;
+
+/// The beginning of the names of our own methods.
+pub(super) const OURS: &str = "azimuth/";
 
 /// Takes a notification. One that we do not have, or that does not fit, is passed over, as LSP has it.
 pub(super) fn notification(client: &mut Connected, method: &str, params: Value) {
@@ -35,7 +39,7 @@ pub(super) fn notification(client: &mut Connected, method: &str, params: Value) 
     }
 }
 
-/// Takes a request. Its answer is there at once, or will be.
+/// Takes a request of LSP's. Its answer is there at once, or will be.
 pub(super) fn request(client: &mut Connected, method: &str, params: Value) -> Result<Answer, Error> {
     match method {
         // Answered from what is known here, once the document's file is known.
@@ -44,10 +48,7 @@ pub(super) fn request(client: &mut Connected, method: &str, params: Value) -> Re
 
         // Posted to the hub, which answers.
         "workspace/executeCommand" => client.execute_command(typed(params)?),
-        method => match hub::parse(method, params) {
-            Some(parsed) => parsed.map(|(request, answer)| client.ours(request, answer)),
-            None => Err(error::no_method(method)),
-        },
+        _ => Err(error::no_method(method)),
     }
 }
 
@@ -66,4 +67,14 @@ fn answer<T: DeserializeOwned>(
     handler: fn(&mut Connected, T) -> Answer,
 ) -> Result<Answer, Error> {
     Ok(handler(client, typed(params)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_requests_are_known_by_their_names() {
+        assert!(protocol::methods::REQUESTS.iter().all(|request| request.method.starts_with(OURS)));
+    }
 }

@@ -20,7 +20,7 @@ use futures_util::FutureExt;
 use protocol::session::Mode;
 
 pub use self::complete::{Known, Token, TokenKind};
-pub use self::parse::{Invocation, Parsed, Words};
+pub use self::parse::{Invocation, Parsed, Words, says_something};
 use crate::tags;
 
 /// A slash command.

@@ -281,8 +281,10 @@ pub type Coming<T> = BoxFuture<'static, Option<T>>;
 /// # Errors
 /// Parameters that do not fit; the message names the field.
 pub fn parse(method: &str, params: Value) -> Option<Result<(Request, Answer), Error>> {
-    let of_router = router::HANDLERS.parse(method, params.clone());
-    of_router.or_else(|| session::HANDLERS.parse(method, params))
+    match router::HANDLERS.has(method) {
+        true => router::HANDLERS.parse(method, params),
+        false => session::HANDLERS.parse(method, params),
+    }
 }
 
 /// A client of this process.

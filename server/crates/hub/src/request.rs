@@ -101,6 +101,11 @@ impl<T: 'static, C: 'static> Handlers<T, C> {
         self
     }
 
+    /// True for a method that is registered.
+    pub fn has(&self, method: &str) -> bool {
+        self.by_method.contains_key(method)
+    }
+
     /// The request of a method with its parameters, and its answer to come. None for a method that is not registered.
     ///
     /// # Errors

@@ -424,9 +424,10 @@ impl Session {
         if self.clients.home().is_none() {
             self.set_home(Some(caller.clone()));
         }
-        if let Some((caller, request)) = self.undo.hold(caller, request) {
-            HANDLERS.handle(self, caller, request);
+        if self.undo.holds(&request) {
+            return self.undo.hold(caller, request);
         }
+        HANDLERS.handle(self, caller, request);
     }
 
     /// Adds an event to the log, and to what the log comes to.

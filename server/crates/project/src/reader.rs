@@ -156,6 +156,18 @@ impl Reader {
         }
     }
 
+    /// The text of [`Reader::base`]; none if there is no file. Blocks where the disk is asked.
+    ///
+    /// # Errors
+    /// As [`Reader::base`], but for a file that is not there.
+    pub fn base_text(&self, path: &Path) -> Result<Option<Arc<str>>, ReadError> {
+        match self.base(path) {
+            Ok(file) => Ok(Some(file.text)),
+            Err(ReadError::File(FileError::NotFound { .. })) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The open documents whose text is not what the disk has, sorted by path. Where the disk's text cannot be told, as
     /// with another encoding than UTF-8 or a file that is too large, a document is one if it changed since it was last
     /// saved, or else since it was opened; of one that was only opened nothing can be told. Blocks.

@@ -168,6 +168,19 @@ pub fn normalise(raw: &str) -> (Cow<'_, str>, LineEnds) {
     }
 }
 
+/// The number of lines at the top that two texts have in common; none if they are the same text.
+pub fn first_difference(old: &str, new: &str) -> Option<usize> {
+    let (mut olds, mut news) = (old.split_inclusive('\n'), new.split_inclusive('\n'));
+    let mut same = 0;
+    loop {
+        match (olds.next(), news.next()) {
+            (None, None) => return None,
+            (one, other) if one == other => same += 1,
+            _ => return Some(same),
+        }
+    }
+}
+
 /// True if there is nothing in a normal text. Some editors end an empty document with a line end, as they do with every
 /// other.
 pub fn is_blank(text: &str) -> bool {
@@ -305,6 +318,21 @@ mod tests {
             if let Ok(read) = Decoded::new(&bytes) {
                 prop_assert_eq!(read.encode(&read.text), bytes);
             }
+        }
+    }
+
+    #[test]
+    fn the_first_line_that_differs_is_counted_from_zero() {
+        for (old, new, line) in [
+            ("a\nb\n", "a\nb\n", None),
+            ("", "", None),
+            ("", "a", Some(0)),
+            ("a", "a\nb", Some(0)),
+            ("a\nb\nc\n", "a\nc\n", Some(1)),
+            ("a\nb\n", "a\nb\nc\n", Some(2)),
+            ("a\nb\n", "a\n", Some(1)),
+        ] {
+            assert_eq!(first_difference(old, new), line, "{old:?} {new:?}");
         }
     }
 }

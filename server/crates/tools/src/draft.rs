@@ -10,7 +10,6 @@ use ports::edit::{EditPlan, FilePlan, TextHash};
 use ports::tool::{Call, Output, ToolError};
 use project::files::FileError;
 use project::reader::ReadError;
-use project::review::to_line_edits;
 use project::text;
 
 use crate::{Services, counted, location, may_quote, read_file, writable};
@@ -124,7 +123,7 @@ impl<'a> Draft<'a> {
             Ok(edited) if edited.pass.leaves_out().is_some() && self.is_kept(&path) => return Err(self.kept(&path)),
             edited => edited.map_err(|error| ToolError::Failed(format!("{name}: {error}")))?,
         };
-        let first = to_line_edits(&text, &edited.text).first().map_or(1, |edit| edit.start_line + 1);
+        let first = text::first_difference(&text, &edited.text).map_or(1, |line| line + 1);
         let mut words = format!("Edit of {name} {what}, from line {first}.");
         if let Some(what) = edited.pass.leaves_out() {
             self.is_lenient = true;
@@ -231,9 +230,8 @@ impl<'a> Draft<'a> {
         let mut files = Vec::new();
         for File { path, read, now, moved_to } in self.files {
             let before = read.as_ref().map(|(_, text)| &**text);
-            let edits = to_line_edits(before.unwrap_or_default(), now.as_deref().unwrap_or_default());
-            let line = edits.first().map_or(1, |edit| edit.start_line + 1);
-            locations.push(location(&path, u64::try_from(line).ok()));
+            let first = text::first_difference(before.unwrap_or_default(), now.as_deref().unwrap_or_default());
+            locations.push(location(&path, u64::try_from(first.map_or(1, |line| line + 1)).ok()));
             let (read, new_text) = (read.map(|(hash, _)| hash), now.map(|text| text.to_string()));
             files.push(FilePlan { path, read, new_text, moved_to });
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use code::edit::symbol::{Change, edit_symbol};
 use code::syntax::{Language, Parsed, languages};
 use ports::tool::{DiffKind, ToolError};
-use project::review::to_line_edits;
+use project::text;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -82,7 +82,7 @@ impl OneEdit for Input {
         let parsed = Parsed::new(language, Arc::clone(&text)).map_err(|error| failed(error.to_string()))?;
         let edited =
             edit_symbol(&parsed, &self.symbol, change, &self.text).map_err(|error| failed(error.to_string()))?;
-        let first = to_line_edits(&text, &edited.text).first().map_or(1, |edit| edit.start_line + 1);
+        let first = text::first_difference(&text, &edited.text).map_or(1, |line| line + 1);
         draft.set(&path, edited.text);
         Ok(format!("{did} {} of {name}, from line {first}.", edited.symbol))
     }

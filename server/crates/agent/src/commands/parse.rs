@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use protocol::PromptBlock;
+
 use super::{Command, Commands, Effects, Flag, Named};
 
 /// A prompt's commands, and what is left for the model.
@@ -52,6 +54,11 @@ impl Invocation {
     pub fn has(&self, effect: impl FnOnce(&Effects) -> bool) -> bool {
         self.effects.as_ref().is_ok_and(effect)
     }
+
+    /// True if its answer goes to the model.
+    pub fn is_for_the_model(&self) -> bool {
+        self.command.does.is_for_the_model()
+    }
 }
 
 impl Words {
@@ -61,7 +68,31 @@ impl Words {
     }
 }
 
+/// True if there is something for a model to do in what is left of a prompt. Mentions alone are no prompt, with nothing
+/// said about them.
+pub fn says_something(rest: &[PromptBlock]) -> bool {
+    rest.iter().any(|block| !matches!(block, PromptBlock::File { .. }))
+}
+
 impl Commands {
+    /// The commands of a prompt, and what is left of it for a model.
+    pub fn split(&self, prompt: Vec<PromptBlock>) -> (Vec<Invocation>, Vec<PromptBlock>) {
+        let (mut invocations, mut rest, mut leads) = (Vec::new(), Vec::new(), true);
+        for block in prompt {
+            let PromptBlock::Text { text } = block else {
+                rest.push(block);
+                continue;
+            };
+            let parsed = self.parse_block(&text, leads);
+            leads &= parsed.remaining.trim().is_empty();
+            invocations.extend(parsed.invocations);
+            if !parsed.remaining.trim().is_empty() {
+                rest.push(PromptBlock::Text { text: parsed.remaining });
+            }
+        }
+        (invocations, rest)
+    }
+
     /// Finds the commands of a prompt.
     ///
     /// A command is `/name` at a line's start or after a blank, with a blank or the end after it, where `name` is one
@@ -106,9 +137,12 @@ impl Commands {
     /// The command whose slash stands at `at`.
     fn command_at(&self, input: &str, at: usize) -> Option<&Named> {
         let (before, slash) = (input.get(..at)?, input.get(at..)?);
+        // A long text without blanks may have thousands of slashes, and only one of them can begin a word.
+        if !before.chars().next_back().is_none_or(char::is_whitespace) {
+            return None;
+        }
         let word = slash.strip_prefix('/')?.split(char::is_whitespace).next()?;
-        let stands_alone = before.chars().next_back().is_none_or(char::is_whitespace);
-        self.iter().find(|named| stands_alone && named.name == word)
+        self.iter().find(|named| named.name == word)
     }
 
     /// The command that would take the word at `start` as its argument.

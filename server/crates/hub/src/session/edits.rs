@@ -32,7 +32,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use self::applying::Applying;
 use self::carry::Carried;
-pub(super) use self::carry::{Carrier, Change, Exactly, base, image, keep, kept_file};
+pub(super) use self::carry::{Carrier, Change, Exactly, image, keep, kept_file};
 use self::formatting::{Answered, Formatting};
 use self::landings::Listing;
 pub(super) use self::landings::{Landing, Landings};
@@ -50,8 +50,8 @@ use crate::config::Config;
 
 /// The messages that come back to the session's task for its edits.
 pub(super) enum Message {
-    /// A turn proposes an edit.
-    Propose(ToolCallId, EditPlan, oneshot::Sender<Result<Proposed, EditRefused>>),
+    /// A turn proposes an edit, with the texts of its files as they were read for it; none for one that is not there.
+    Propose(ToolCallId, EditPlan, Vec<Option<Arc<str>>>, oneshot::Sender<Result<Proposed, EditRefused>>),
     /// A turn asks what a call has proposed already.
     Proposed(ToolCallId, oneshot::Sender<Option<Proposed>>),
     /// A turn asks what stands between the model's picture of the project and the disk.
@@ -60,8 +60,6 @@ pub(super) enum Message {
     AcceptAll(oneshot::Sender<Vec<String>>),
     /// A turn wants documents saved, the user's own text too or not.
     Save { own: bool, done: oneshot::Sender<Vec<String>> },
-    /// The files of a plan were read: their texts, none for one that is not there.
-    PlanRead(ToolCallId, EditPlan, Vec<Option<Arc<str>>>, oneshot::Sender<Result<Proposed, EditRefused>>),
     /// A plan is refused, with the texts of its files as they are now.
     PlanRefused(Vec<(PathBuf, Option<Arc<str>>)>, EditRefused, oneshot::Sender<Result<Proposed, EditRefused>>),
     /// Accepted hunks arrived in their document, or did not.
@@ -239,7 +237,7 @@ impl Edits {
     ) {
         let (reader, own) = (Arc::clone(&reading.reader), self.own.clone());
         tokio::task::spawn_blocking(move || {
-            let texts = paths.into_iter().filter_map(|path| base(&reader, &path).ok().map(|text| (path, text)));
+            let texts = paths.into_iter().filter_map(|path| reader.base_text(&path).ok().map(|text| (path, text)));
             let _ = own.send(Own::Edits(Message::PlanRefused(texts.collect(), error, reply)));
         });
     }
@@ -403,7 +401,7 @@ impl Edits {
             Open::OutOfSync => false,
             Open::No => {
                 let (path, reader, own) = (path.to_path_buf(), Arc::clone(&context.reading.reader), self.own.clone());
-                tokio::task::spawn_blocking(move || match base(&reader, &path) {
+                tokio::task::spawn_blocking(move || match reader.base_text(&path) {
                     Ok(text) => drop(own.send(Own::Edits(Message::BaseRead(path, text)))),
                     Err(error) => tracing::warn!(%error, "a file with pending hunks cannot be read"),
                 });

@@ -363,7 +363,7 @@ impl Session {
         }
         let reader = Arc::clone(&self.reading.reader);
         let restored = tokio::task::spawn_blocking(move || {
-            let read = |path: &Path| edits::base(&reader, path);
+            let read = |path: &Path| reader.base_text(path);
             let cut_off = proposals
                 .iter()
                 .filter_map(|seen| CutOff::of(seen, || paths::from_uri(&seen.uri).ok().and_then(|it| read(&it).ok())));

@@ -31,7 +31,6 @@ use tokio_util::sync::CancellationToken;
 
 use self::preparation::GivenAnswer;
 pub(super) use self::preparation::{Prepared, post_as};
-pub(super) use self::prepare::{says_something, split};
 pub(super) use self::routes::register;
 use self::titles::Titled;
 use self::user_commands::UserEnd;
@@ -88,8 +87,10 @@ struct Running {
     /// The client whose unsaved texts it works on.
     home: Caller,
     cancel: CancellationToken,
-    /// The prompt that it is made of, until it has begun.
+    /// The prompt that it is made of, as it was sent, until it has begun.
     sent: Option<Sent>,
+    /// The same without its slash commands, for the model.
+    rest: Vec<PromptBlock>,
     /// Its task, once it has one.
     task: Option<AbortHandle>,
     /// The prompts that came when it had said its end, and its task was about to end.
@@ -194,8 +195,8 @@ impl Prompts {
         is_option.then_some(given.answer)
     }
 
-    /// A turn is about to be, made of what this client sent.
-    fn begin(&mut self, id: TurnId, caller: Caller) -> CancellationToken {
+    /// A turn is about to be, made of what this client sent: `rest` is that without its slash commands.
+    fn begin(&mut self, id: TurnId, caller: Caller, rest: Vec<PromptBlock>) -> CancellationToken {
         self.last_caller = Some(caller.clone());
         let cancel = CancellationToken::new();
         let running = Running {
@@ -203,6 +204,7 @@ impl Prompts {
             home: caller,
             cancel: cancel.clone(),
             sent: None,
+            rest,
             task: None,
             next: Vec::new(),
             report: None,
@@ -216,6 +218,11 @@ impl Prompts {
         if let Some(turn) = &mut self.turn {
             turn.sent = Some(sent).filter(|sent| sent.queue_id.is_some() || !sent.prompt.is_empty());
         }
+    }
+
+    /// The prompt without its slash commands, of which the turn is about to begin.
+    fn take_rest(&mut self) -> Vec<PromptBlock> {
+        self.turn.as_mut().map(|turn| std::mem::take(&mut turn.rest)).unwrap_or_default()
     }
 
     /// Has the turn that is about to be report its end to this sender.

@@ -69,20 +69,19 @@ impl Undo {
         self.held.take().unwrap_or_default()
     }
 
-    /// Has a request wait that starts a turn, changes files itself, or would be decided on texts that are about to be
-    /// others. Gives one back that need not wait.
-    pub(super) fn hold(&mut self, caller: Caller, request: Request) -> Option<(Caller, Request)> {
+    /// True if a request has to wait: it starts a turn, changes files itself, or would be decided on texts that are
+    /// about to be others.
+    pub(super) fn holds(&self, request: &Request) -> bool {
         let waits = request.is::<methods::TurnStart>()
             || request.is::<methods::ReviewDecide>()
             || request.is::<methods::CheckpointUndo>()
             || request.is::<methods::CheckpointRedo>();
-        match &mut self.held {
-            Some(held) if waits => {
-                held.push(Held::Request(caller, request));
-                None
-            }
-            _ => Some((caller, request)),
-        }
+        self.is_on() && waits
+    }
+
+    /// Has a request wait that [`Undo::holds`].
+    pub(super) fn hold(&mut self, caller: Caller, request: Request) {
+        self.held.get_or_insert_default().push(Held::Request(caller, request));
     }
 
     /// True if one is on: the next prompt of those that wait, which may be a command, starts once it is over.

@@ -10,7 +10,7 @@ use ports::store::{Store, StoreError};
 use project::buffers::{Buffers, Open, Snapshot};
 use project::files::{self, FileError, Whole};
 use project::paths::{self, Roots};
-use project::reader::{OnDisk, ReadError, Reader};
+use project::reader::{OnDisk, Reader};
 use project::review::{Application, Coming, LineEdit, to_line_edits, with_mark};
 use project::text::{hash, hash_bytes, is_blank};
 use protocol::SessionId;
@@ -192,7 +192,7 @@ impl Carrier {
     /// The text of a file, the inner none if there is no file; none if it cannot be read.
     pub(in crate::session) async fn now(&self, path: PathBuf) -> Option<Option<Arc<str>>> {
         let reader = Arc::clone(&self.reader);
-        tokio::task::spawn_blocking(move || base(&reader, &path)).await.ok()?.ok()
+        tokio::task::spawn_blocking(move || reader.base_text(&path)).await.ok()?.ok()
     }
 
     /// Keeps the texts before and after. Gives the hash of the one before.
@@ -215,7 +215,7 @@ impl Carrier {
             // The editor would save it where that leads.
             still_writable(&roots, &path)?;
             let unsaved = reading.unsaved().iter().any(|buffer| buffer.path == path);
-            let now = base(&reading, &path).map_err(|error| error.to_string())?;
+            let now = reading.base_text(&path).map_err(|error| error.to_string())?;
             Ok::<_, String>((now.as_deref().map(hash), unsaved))
         });
         let was_clean = match looked.await {
@@ -496,15 +496,6 @@ pub(in crate::session) fn image(whole: &Whole) -> FileImage {
 pub(in crate::session) fn kept_file(store: &dyn Store, image: &FileImage) -> Result<Exactly, StoreError> {
     let bytes = image.bytes.as_ref().map(|hash| store.blob(hash)).transpose()?;
     Ok(Exactly { bytes: bytes.map(Into::into), executable: image.executable })
-}
-
-/// The file's text as the user has it; none if there is no file. Blocks.
-pub(in crate::session) fn base(reader: &Reader, path: &Path) -> Result<Option<Arc<str>>, ReadError> {
-    match reader.base(path) {
-        Ok(file) => Ok(Some(file.text)),
-        Err(ReadError::File(FileError::NotFound { .. })) => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 /// True if an editor has the file open with a text that the change was not made for.

@@ -19,7 +19,7 @@ use protocol::event::{ApplyOutcome, Severity};
 use protocol::lang::{LangAnswer, LangChange, LangQuery, LangResult, LangStatus};
 use protocol::{Event, TurnId};
 
-use super::carry::{Carried, base};
+use super::carry::Carried;
 use super::saving::NotSaved;
 use super::{Context, Edits, Message};
 use crate::config::FormatEdits;
@@ -275,7 +275,7 @@ impl Edits {
             };
             let looked = Arc::clone(&asked);
             let on_disk = tokio::task::spawn_blocking(move || {
-                looked.document.is_none().then(|| base(&reader, &looked.path).ok().flatten()).flatten()
+                looked.document.is_none().then(|| reader.base_text(&looked.path).ok().flatten()).flatten()
             });
             let on_disk = on_disk.await.ok().flatten();
             let _ = own.send(Own::Edits(Message::FormatAnswered(Box::new(Answered { asked, answer, on_disk }))));

@@ -20,7 +20,7 @@ use protocol::review::{
 use protocol::{Event, ToolCallId, TurnId, methods};
 use tokio::sync::oneshot;
 
-use super::carry::{Carried, Carrier, Change, NewPlace, base};
+use super::carry::{Carried, Carrier, Change, NewPlace};
 use super::formatting::{Answered, Put};
 use super::landings::Landings;
 use super::saving::{NotSavedReason, Saver, unsaved};
@@ -64,12 +64,11 @@ impl Session {
     /// Takes what comes back for the edits.
     pub(in crate::session) fn edits_message(&mut self, message: Message) {
         match message {
-            Message::Propose(call, plan, reply) => self.propose(call, plan, reply),
+            Message::Propose(call, plan, bases, reply) => self.propose(&call, plan, bases, reply),
             Message::Proposed(call, reply) => drop(reply.send(self.edits.proposed(&call))),
             Message::Unsettled(reply) => self.unsettled(reply),
             Message::AcceptAll(done) => self.accept_hunks(self.edits.all_pending(), None, done),
             Message::Save { own, done } => self.save(own, done),
-            Message::PlanRead(call, plan, bases, reply) => self.plan_read(&call, plan, bases, reply),
             Message::PlanRefused(texts, error, reply) => {
                 texts.iter().for_each(|(path, text)| self.base_read(path, text.as_deref()));
                 let _ = reply.send(Err(error));
@@ -95,26 +94,8 @@ impl Session {
         }
     }
 
-    /// Makes a plan a proposal. The files are read first, off this task.
-    fn propose(&mut self, call: ToolCallId, plan: EditPlan, reply: oneshot::Sender<Result<Proposed, EditRefused>>) {
-        let (reader, own) = (Arc::clone(&self.reading.reader), self.work.own.clone());
-        let problems = self.edits.problems().clone();
-        tokio::spawn(async move {
-            problems.before(judged(&plan)).await;
-            let read = tokio::task::spawn_blocking(move || {
-                let bases: Result<Vec<_>, _> = plan.files.iter().map(|file| base(&reader, &file.path)).collect();
-                match bases {
-                    Ok(bases) => drop(own.send(Own::Edits(Message::PlanRead(call, plan, bases, reply)))),
-                    Err(error) => drop(reply.send(Err(EditRefused::Failed(error.to_string())))),
-                }
-            });
-            // Without an answer the edit has failed.
-            let _ = read.await;
-        });
-    }
-
-    /// Takes a plan whose files were read.
-    fn plan_read(
+    /// Makes a plan a proposal.
+    fn propose(
         &mut self,
         call: &ToolCallId,
         plan: EditPlan,
@@ -504,12 +485,4 @@ impl Session {
     fn saver(&self) -> Saver {
         Saver::new(self.clients.editor(), self.reading.reader.buffers(), Arc::clone(&self.reading.roots))
     }
-}
-
-/// The files of a plan whose problems it may change. One that is moved has no text before at its new place, and takes
-/// its problems there.
-fn judged(plan: &EditPlan) -> Vec<PathBuf> {
-    let is_moved_to = |path: &PathBuf| plan.files.iter().any(|file| file.moved_to.as_ref() == Some(path));
-    let stays = plan.files.iter().filter(|file| file.new_text.is_some() && !is_moved_to(&file.path));
-    stays.map(|file| file.path.clone()).collect()
 }

@@ -1,6 +1,7 @@
-//! The turn's way to its session: every call is a message to the session's task, but for the rules, which are read,
-//! long results, which are files of their own, and questions to language servers.
+//! The turn's way to its session: every call is a message to the session's task, but for the rules and the files of an
+//! edit, which are read, long results, which are files of their own, and questions to language servers.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -9,6 +10,7 @@ use ports::children::{Child, ChildEnd, ChildError, Children, StartChild};
 use ports::edit::{EditPlan, EditRefused, Proposed};
 use ports::session::{Answer, GrantScope, Interjection, NewErrors, Unsettled};
 use ports::store::StoreError;
+use project::reader::Reader;
 use project::results::Results;
 use protocol::permission::PermissionRequest;
 use protocol::{Event, PermissionId, SessionId, ToolCallId, TurnId};
@@ -27,6 +29,7 @@ pub(super) struct Port {
     pub(super) turn: TurnId,
     pub(super) own: mpsc::UnboundedSender<Own>,
     pub(super) rules: InForce,
+    pub(super) reader: Arc<Reader>,
     pub(super) results: Results,
     pub(super) problems: Problems,
     /// The workspace, and what the turn's home says of the trust in it.
@@ -42,6 +45,23 @@ impl Port {
         let (reply, answer) = oneshot::channel();
         self.own.send(message(reply)).ok()?;
         answer.await.ok()
+    }
+
+    /// A plan with the texts of its files as the user has them; none for one that is not there. The problems of these
+    /// files are asked for first.
+    async fn with_bases(&self, plan: EditPlan) -> Result<(EditPlan, Vec<Option<Arc<str>>>), EditRefused> {
+        let (reader, problems) = (Arc::clone(&self.reader), self.problems.clone());
+        // In a task of its own: what is asked for is heard also if the turn is cancelled meanwhile.
+        let read = tokio::spawn(async move {
+            problems.before(judged(&plan)).await;
+            let read = tokio::task::spawn_blocking(move || {
+                let bases: Result<_, _> = plan.files.iter().map(|file| reader.base_text(&file.path)).collect();
+                bases.map(|bases| (plan, bases)).map_err(|error| error.to_string())
+            });
+            read.await.unwrap_or_else(|error| Err(format!("its files could not be read: {error}")))
+        });
+        let read = read.await.unwrap_or_else(|error| Err(format!("its problems could not be asked for: {error}")));
+        read.map_err(EditRefused::Failed)
     }
 }
 
@@ -80,7 +100,9 @@ impl ports::session::Session for Port {
     }
 
     async fn propose(&self, call: &ToolCallId, plan: EditPlan) -> Result<Proposed, EditRefused> {
-        let proposed = self.call(|reply| Own::Edits(edits::Message::Propose(call.clone(), plan, reply))).await;
+        let (plan, bases) = self.with_bases(plan).await?;
+        let propose = |reply| Own::Edits(edits::Message::Propose(call.clone(), plan, bases, reply));
+        let proposed = self.call(propose).await;
         proposed.unwrap_or_else(|| Err(EditRefused::Failed(format!("session {} has ended", self.session))))
     }
 
@@ -152,4 +174,12 @@ impl StartChild for Starts {
         self.0.send(Own::Child(Box::new(child), ended)).map_err(|_| ChildError::Gone)?;
         end.await.unwrap_or(Err(ChildError::Gone))
     }
+}
+
+/// The files of a plan whose problems it may change. One that is moved has no text before at its new place, and takes
+/// its problems there.
+fn judged(plan: &EditPlan) -> Vec<PathBuf> {
+    let is_moved_to = |path: &PathBuf| plan.files.iter().any(|file| file.moved_to.as_ref() == Some(path));
+    let stays = plan.files.iter().filter(|file| file.new_text.is_some() && !is_moved_to(&file.path));
+    stays.map(|file| file.path.clone()).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use agent::commands::Commands;
+use agent::commands::{Commands, Invocation};
 use agent::toolset::ToolSet;
 use permission::Rules;
 use ports::edit::EditForm;
@@ -53,7 +53,14 @@ pub(super) struct Preparation {
     /// Cancelled with the turn that it is to become.
     pub(super) cancel: CancellationToken,
     pub(super) turn: TurnId,
-    pub(super) prompt: Vec<PromptBlock>,
+    /// The prompt as it was sent, for hooks.
+    pub(super) sent: Vec<PromptBlock>,
+    /// Its slash commands.
+    pub(super) invocations: Vec<Invocation>,
+    /// The parts of it that mention something.
+    pub(super) mentions: Vec<PromptBlock>,
+    /// True if a model has something to do for what is left of it without the commands.
+    pub(super) says_something: bool,
     pub(super) mode: Option<Mode>,
     pub(super) given: Option<GivenAnswer>,
     pub(super) reply: Option<Reply<TurnStartResult>>,
@@ -79,7 +86,9 @@ pub(in crate::session) struct Prepared {
     pub(super) confirmed: bool,
     /// Where the client should go on.
     pub(super) switch_to: Option<SessionId>,
-    /// The turn; none if the prompt held only commands.
+    /// The texts of its slash commands for the model, which stand before the rest of the prompt.
+    pub(super) texts: Vec<PromptBlock>,
+    /// The turn; none if the prompt held only commands, or leads to another session.
     pub(super) turn: Option<NewTurn>,
     pub(super) given: Option<GivenAnswer>,
     pub(super) reply: Option<Reply<TurnStartResult>>,
@@ -87,10 +96,7 @@ pub(in crate::session) struct Prepared {
 
 /// A turn that is ready to begin.
 pub(super) struct NewTurn {
-    pub(super) prompt: Vec<PromptBlock>,
     pub(super) context: String,
-    /// A title made of the prompt, for a session that has none.
-    pub(super) title: Option<String>,
     pub(super) model: Result<Arc<dyn Model>, Error>,
     pub(super) system: Arc<str>,
     /// The mark of files in the model's answers, where they are taken.

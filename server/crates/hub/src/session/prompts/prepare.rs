@@ -1,11 +1,11 @@
-//! From a prompt as it was sent to one that can become a turn: its slash commands are executed, its mentions are read,
-//! the model is found and the system prompt made. All of it happens beside the session's task.
+//! All that a prompt needs to become a turn: its slash commands are executed, its mentions are read, the model is found
+//! and the system prompt made. It happens beside the session's task, which keeps the prompt itself.
 
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agent::commands::{Commands, Invocation};
+use agent::commands::Invocation;
 use agent::prompt::{Environment, PromptParts, Section};
 use agent::toolset::ToolSet;
 use permission::{Rules, denied_reading};
@@ -15,15 +15,12 @@ use ports::model::{Model, ToolSpec};
 use project::paths::{self, Roots};
 use project::reader::Reader;
 use project::seen::Seen;
+use protocol::PromptBlock;
 use protocol::content::Range;
 use protocol::session::Mode;
-use protocol::turn::TurnQueueParams;
-use protocol::{PromptBlock, methods};
-use tokio::sync::oneshot;
 
-use super::preparation::{NewTurn, Preparation, Prepared, post_as};
+use super::preparation::{NewTurn, Preparation, Prepared};
 use super::{commands as slash, file_mark};
-use crate::Request;
 use crate::feed::blocking;
 use crate::session::{default_model, gate, resolve_model, usable};
 
@@ -41,35 +38,27 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
     // Where a terminal was handed back a moment ago, its folder is known when the user's prompt there is gone.
     preparation.shell.at_prompt_no_more().await;
     let mut done = slash::Done::default();
-    let was_empty = preparation.prompt.is_empty();
-    let sent = std::mem::take(&mut preparation.prompt);
+    let sent = std::mem::take(&mut preparation.sent);
     let (session, turn, hooks) =
         (preparation.info.session_id.clone(), preparation.turn.clone(), preparation.hooks.clone());
     let point = PromptPoint { session: &session, turn: &turn, prompt: &sent };
     let cancel = preparation.cancel.clone();
     let said = cancel.run_until_cancelled(hooks.before_prompt(&point)).await.flatten();
-    let (invocations, rest) = split(&preparation.commands, sent.clone());
-    let (for_model, others) = invocations.into_iter().partition(is_for_the_model);
+    let invocations = std::mem::take(&mut preparation.invocations);
+    let (for_model, others) = invocations.into_iter().partition(Invocation::is_for_the_model);
     for invocation in others {
         if preparation.cancel.is_cancelled() {
             break;
         }
         slash::execute(&preparation, invocation, &mut done).await;
     }
-    let mut prompt = texts(&preparation, for_model, &mut done).await;
-    prompt.extend(rest);
+    let texts = texts(&preparation, for_model, &mut done).await;
     let mode = done.mode.or(preparation.mode).unwrap_or(preparation.info.mode);
-    let is_turn = was_empty || says_something(&prompt);
-    let new = match &done.switch_to {
-        None if is_turn => Some(new_turn(&preparation, prompt, mode, done.model.take(), said).await),
-        // Text next to `/new` is meant for the new conversation.
-        Some(session) if is_turn && !was_empty => {
-            let (reply, _) = oneshot::channel();
-            let params = TurnQueueParams::Add { session_id: session.clone(), prompt };
-            post_as(&preparation.shared, preparation.caller.id, Request::new::<methods::TurnQueue>(params, reply));
-            None
-        }
-        _ => None,
+    let is_turn = sent.is_empty() || preparation.says_something || !texts.is_empty();
+    let turns_here = is_turn && done.switch_to.is_none();
+    let new = match turns_here {
+        true => Some(new_turn(&preparation, mode, done.model.take(), said).await),
+        false => None,
     };
     cancel.run_until_cancelled(hooks.after_prompt(&point)).await;
     Prepared {
@@ -79,6 +68,7 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
         chose_mode: done.mode.or(preparation.mode).is_some(),
         confirmed: done.confirmed,
         switch_to: done.switch_to,
+        texts,
         turn: new,
         given: preparation.given,
         reply: preparation.reply,
@@ -101,37 +91,8 @@ async fn texts(preparation: &Preparation, for_model: Vec<Invocation>, done: &mut
     texts
 }
 
-/// True for a command whose answer goes to the model.
-pub(super) fn is_for_the_model(invocation: &Invocation) -> bool {
-    invocation.command.does.is_for_the_model()
-}
-
-/// The slash commands of a prompt, and what is left of it for a model.
-pub(in crate::session) fn split(commands: &Commands, prompt: Vec<PromptBlock>) -> (Vec<Invocation>, Vec<PromptBlock>) {
-    let (mut invocations, mut rest, mut leads) = (Vec::new(), Vec::new(), true);
-    for block in prompt {
-        let PromptBlock::Text { text } = block else {
-            rest.push(block);
-            continue;
-        };
-        let parsed = commands.parse_block(&text, leads);
-        leads &= parsed.remaining.trim().is_empty();
-        invocations.extend(parsed.invocations);
-        if !parsed.remaining.trim().is_empty() {
-            rest.push(PromptBlock::Text { text: parsed.remaining });
-        }
-    }
-    (invocations, rest)
-}
-
-/// True if there is something for a model to do. Mentions alone are no prompt, with nothing said about them.
-pub(in crate::session) fn says_something(prompt: &[PromptBlock]) -> bool {
-    prompt.iter().any(|block| !matches!(block, PromptBlock::File { .. }))
-}
-
 async fn new_turn(
     preparation: &Preparation,
-    prompt: Vec<PromptBlock>,
     mode: Mode,
     chosen: Option<Arc<dyn Model>>,
     said: Option<String>,
@@ -143,8 +104,8 @@ async fn new_turn(
         (None, None) => default_model(shared, &preparation.config).await,
     };
     let model = model.and_then(|model| usable(model, &preparation.config));
-    let title = agent::title::from_prompt(&prompt);
-    let mut context = expand(reader, roots, &preparation.rules, &preparation.seen, &prompt).await;
+    let mentions = preparation.mentions.clone();
+    let mut context = expand(reader, roots, &preparation.rules, &preparation.seen, mentions).await;
     if let Some(said) = said {
         let _ = writeln!(context, "{said}");
     }
@@ -178,7 +139,7 @@ async fn new_turn(
     let parts = PromptParts { tools: &offered, mode, environment: &environment, file_blocks, sections: &sections };
     let system = agent::prompt::system(&parts);
     let rules_left_out = rules.problems;
-    NewTurn { prompt, context, title, model, system, file_mark, form, offered, kept, rules_left_out }
+    NewTurn { context, model, system, file_mark, form, offered, kept, rules_left_out }
 }
 
 /// The tools that a model is told of: those of its mode, and of those that edit the ones of its form.
@@ -187,31 +148,37 @@ fn offered(tools: &ToolSet, mode: Mode, form: EditForm, also: &[String]) -> Arc<
     tools.offered(mode).into_iter().filter(|tool| is_shown(&tool.name)).collect()
 }
 
-/// Returns the text of a prompt's mentions, as the model reads it. Empty if it mentions nothing.
+/// The parts of a prompt that mention something.
+pub(super) fn mentions(prompt: &[PromptBlock]) -> Vec<PromptBlock> {
+    let is_said = |block: &&PromptBlock| matches!(block, PromptBlock::Text { .. } | PromptBlock::Image { .. });
+    prompt.iter().filter(|block| !is_said(block)).cloned().collect()
+}
+
+/// Returns the text of what a prompt mentions, as the model reads it. Empty if it mentions nothing.
 pub(super) async fn expand(
     reader: &Arc<Reader>,
     roots: &Arc<Roots>,
     rules: &Arc<Rules>,
     seen: &Seen,
-    prompt: &[PromptBlock],
+    mentions: Vec<PromptBlock>,
 ) -> String {
-    if prompt.iter().all(|block| matches!(block, PromptBlock::Text { .. } | PromptBlock::Image { .. })) {
+    if mentions.is_empty() {
         return String::new();
     }
-    let (reader, roots, rules, prompt) = (Arc::clone(reader), Arc::clone(roots), Arc::clone(rules), prompt.to_vec());
+    let (reader, roots, rules) = (Arc::clone(reader), Arc::clone(roots), Arc::clone(rules));
     let seen = seen.clone();
     let expanded = tokio::task::spawn_blocking(move || {
         let context = String::new();
-        let mut mentions = Mentions { reader: &reader, roots: &roots, rules: &rules, seen: &seen, context };
-        for block in &prompt {
+        let mut read = Mentions { reader: &reader, roots: &roots, rules: &rules, seen: &seen, context };
+        for block in &mentions {
             match block {
-                PromptBlock::File { uri } => mentions.file(uri),
-                PromptBlock::Range { uri, range } => mentions.part(uri, *range),
-                PromptBlock::Selection { uri, range, text } => mentions.selection(uri, *range, text),
+                PromptBlock::File { uri } => read.file(uri),
+                PromptBlock::Range { uri, range } => read.part(uri, *range),
+                PromptBlock::Selection { uri, range, text } => read.selection(uri, *range, text),
                 PromptBlock::Text { .. } | PromptBlock::Image { .. } => {}
             }
         }
-        mentions.context
+        read.context
     });
     expanded.await.unwrap_or_default()
 }

@@ -6,8 +6,7 @@ use agent::user_command;
 use ports::session::{Answer, Interjection};
 use protocol::terminal::Done;
 use protocol::turn::{
-    StopReason, TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnStartParams, TurnStartResult,
-    TurnSteerParams,
+    StopReason, TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnSteerParams,
 };
 use protocol::{ErrorCode, Event, QueueId, ToolCallId, TurnId, methods};
 
@@ -57,24 +56,6 @@ impl Session {
         }
     }
 
-    /// Makes a turn of a prompt, or runs it if it is a command of the user's own.
-    fn start_turn(&mut self, caller: Caller, params: TurnStartParams, reply: Reply<TurnStartResult>) {
-        if let Some(command) = user_command::parse(&params.prompt) {
-            return self.start_user_command(caller, command, reply);
-        }
-        let has_said_its_end = self.state.open_turn.is_none();
-        let start = self.prompts.while_running((caller, params, reply), has_said_its_end);
-        let Some((caller, params, reply)) = start else { return };
-        // A prompt alone confirms nothing.
-        if let Some(mode) = params.mode
-            && let Some(error) = gate::refused(&self.config, mode, self.state.mode.needs_confirmation())
-        {
-            return drop(reply.send(Err(error)));
-        }
-        self.prepare_turn(caller, params.prompt.clone(), params.mode, None, Some(reply));
-        self.prompts.made_of(Sent { queue_id: None, prompt: params.prompt, mode: params.mode });
-    }
-
     /// Goes on with a turn that ended while it asked, now that there is an answer.
     pub(in crate::session) fn resume_turn(&mut self, caller: Caller, call: Option<ToolCallId>, answer: Answer) {
         if self.prompts.turn().is_none() {
@@ -106,7 +87,7 @@ impl Session {
         let (rules, seen) = (self.gate.rules().get(), self.reading.seen.clone());
         self.work.begin();
         tokio::spawn(async move {
-            let context = prepare::expand(&reader, &roots, &rules, &seen, &params.prompt).await;
+            let context = prepare::expand(&reader, &roots, &rules, &seen, prepare::mentions(&params.prompt)).await;
             let steer = Interjection::Steer { prompt: params.prompt, context };
             let _ = own.send(Own::Prompts(Message::Steered(params.expected_turn_id, queue_id, steer, reply)));
         });

@@ -26,7 +26,7 @@ fn start(words: &str) -> (Start, oneshot::Receiver<Result<TurnStartResult, Error
 /// Prompts of which a turn runs in a task, made of what waited as `q`.
 fn running() -> Prompts {
     let mut prompts = Prompts::new();
-    prompts.begin("t".into(), caller());
+    prompts.begin("t".into(), caller(), text("go"));
     prompts.made_of(Sent { queue_id: Some("q".into()), prompt: text("go"), mode: None });
     prompts.runs_as(tokio::spawn(std::future::pending::<()>()).abort_handle());
     prompts

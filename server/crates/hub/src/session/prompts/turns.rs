@@ -5,28 +5,47 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use agent::commands::Commands;
+use agent::commands::{Commands, says_something};
 use agent::turn::{Limits, TurnContext};
 use agent::user_command;
 use futures_util::FutureExt;
 use ports::edit::EditForm;
 use protocol::event::Severity;
 use protocol::session::{Budget, Mode};
-use protocol::turn::{StopReason, TurnStartResult};
-use protocol::{ErrorCode, Event, PromptBlock, TurnId};
-use tokio::sync::mpsc;
+use protocol::turn::{StopReason, TurnQueueParams, TurnStartParams, TurnStartResult};
+use protocol::{ErrorCode, Event, PromptBlock, SessionId, TurnId, methods};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
 use super::port::Port;
-use super::preparation::{GivenAnswer, NewTurn, Preparation, Prepared};
+use super::preparation::{GivenAnswer, NewTurn, Preparation, Prepared, post_as};
+use super::waiting::Sent;
 use super::{Message, TurnEnd, prepare};
 use crate::post::Report;
 use crate::session::gate::{self, Asking};
 use crate::session::{Caller, Own, Session};
 use crate::trust::Word;
-use crate::{Error, Reply};
+use crate::{Error, Reply, Request};
 
 impl Session {
+    /// Makes a turn of a prompt, or runs it if it is a command of the user's own.
+    pub(super) fn start_turn(&mut self, caller: Caller, params: TurnStartParams, reply: Reply<TurnStartResult>) {
+        if let Some(command) = user_command::parse(&params.prompt) {
+            return self.start_user_command(caller, command, reply);
+        }
+        let has_said_its_end = self.state.open_turn.is_none();
+        let start = self.prompts.while_running((caller, params, reply), has_said_its_end);
+        let Some((caller, params, reply)) = start else { return };
+        // A prompt alone confirms nothing.
+        if let Some(mode) = params.mode
+            && let Some(error) = gate::refused(&self.config, mode, self.state.mode.needs_confirmation())
+        {
+            return drop(reply.send(Err(error)));
+        }
+        self.prepare_turn(caller, params.prompt.clone(), params.mode, None, Some(reply));
+        self.prompts.made_of(Sent { queue_id: None, prompt: params.prompt, mode: params.mode });
+    }
+
     /// Begins to make a turn of a prompt; it comes back as [`Message::Prepared`].
     pub(super) fn prepare_turn(
         &mut self,
@@ -58,7 +77,10 @@ impl Session {
     ) {
         self.set_home(Some(caller.clone()));
         let id = TurnId::new(self.ids.next("turn"));
-        let cancel = self.prompts.begin(id.clone(), caller.clone());
+        let sent = prompt.clone();
+        let (invocations, rest) = commands.split(prompt);
+        let (mentions, says_something) = (prepare::mentions(&rest), says_something(&rest));
+        let cancel = self.prompts.begin(id.clone(), caller.clone(), rest);
         let preparation = Preparation {
             shared: self.shared.clone(),
             config: Arc::clone(&self.config),
@@ -78,7 +100,10 @@ impl Session {
             caller,
             cancel,
             turn: id,
-            prompt,
+            sent,
+            invocations,
+            mentions,
+            says_something,
             mode,
             given,
             reply,
@@ -97,7 +122,8 @@ impl Session {
         if self.prompts.turn() != Some(&prepared.id) {
             return self.prepared_in_vain(prepared);
         }
-        let Prepared { id, events, mode, chose_mode, confirmed, switch_to, turn, given, reply } = prepared;
+        let Prepared { id, events, mode, chose_mode, confirmed, switch_to, texts, turn, given, reply } = prepared;
+        let prompt = [texts, self.prompts.take_rest()].concat();
         self.record_all(events);
         // `bypass` may have been left, or forbidden, while the prompt was made ready.
         let is_confirmed = confirmed || self.state.mode.needs_confirmation();
@@ -107,6 +133,7 @@ impl Session {
             self.enter(mode);
         }
         let Some(mut turn) = turn else {
+            self.hand_on(switch_to.clone(), prompt);
             self.dequeue_begun();
             self.prompts.end(&id);
             let answer = Ok(TurnStartResult { turn_id: None, switch_to });
@@ -116,7 +143,7 @@ impl Session {
             }
             return self.next_in_queue();
         };
-        self.record_beginning(&id, mode, &mut turn, given.is_none());
+        self.record_beginning(&id, mode, prompt, &mut turn, given.is_none());
         self.gate.turn_began(mode);
         self.dequeue_begun();
         self.edits.problems().begin();
@@ -128,8 +155,25 @@ impl Session {
         }
     }
 
+    /// Text next to `/new` is meant for the new conversation.
+    fn hand_on(&self, switch_to: Option<SessionId>, prompt: Vec<PromptBlock>) {
+        if let Some((session_id, home)) = switch_to.zip(self.prompts.home())
+            && says_something(&prompt)
+        {
+            let add = TurnQueueParams::Add { session_id, prompt };
+            post_as(&self.shared, home.id, Request::new::<methods::TurnQueue>(add, oneshot::channel().0));
+        }
+    }
+
     /// Puts on record that a turn begins, and with what. One that is new closes the questions that stand.
-    fn record_beginning(&mut self, id: &TurnId, mode: Mode, turn: &mut NewTurn, is_new: bool) {
+    fn record_beginning(
+        &mut self,
+        id: &TurnId,
+        mode: Mode,
+        prompt: Vec<PromptBlock>,
+        turn: &mut NewTurn,
+        is_new: bool,
+    ) {
         if let Some((kept, changes)) = turn.kept.take() {
             let news = self.gate.kept_read(kept, changes, &self.config, self.state.mode, self.state.accept_edits);
             self.record_all(news);
@@ -139,14 +183,14 @@ impl Session {
             self.record_closed(closed);
         }
         if self.state.title.is_empty()
-            && let Some(title) = turn.title.take()
+            && let Some(title) = agent::title::from_prompt(&prompt)
         {
             self.record(Event::TitleChanged { title });
             // A session that another one started is found by that one.
             if self.state.parent.is_none()
                 && let Ok(model) = &turn.model
             {
-                self.ask_for_title(&turn.prompt, model.info());
+                self.ask_for_title(&prompt, model.info());
             }
         }
         let info = turn.model.as_ref().ok().map(|model| model.info().clone());
@@ -154,7 +198,7 @@ impl Session {
         if let Some(info) = info.filter(|info| self.state.model.as_deref() != Some(info.id.as_str())) {
             self.record(Event::ModelChanged { model: info.id, scripted: info.scripted });
         }
-        let (prompt, context) = (std::mem::take(&mut turn.prompt), std::mem::take(&mut turn.context));
+        let context = std::mem::take(&mut turn.context);
         self.record(Event::TurnStarted { turn_id: id.clone(), prompt, context, model, mode });
         self.tell_of_rules(std::mem::take(&mut turn.rules_left_out));
     }
@@ -227,6 +271,7 @@ impl Session {
             turn,
             own: self.work.own.clone(),
             rules: self.gate.rules().clone(),
+            reader: Arc::clone(&self.reading.reader),
             results: self.reading.results.clone(),
             problems: self.edits.problems().clone(),
             trust: (self.gate.trust().clone(), word),

@@ -1,14 +1,13 @@
 //! Prompts that wait: those that were queued, what was said to a turn that did not come to hear it, and those that were
 //! sent and did not become a turn.
 
-use agent::commands::Commands;
+use agent::commands::{Commands, Invocation, says_something};
 use agent::user_command;
 use ports::session::Interjection;
 use protocol::event::Severity;
 use protocol::session::Mode;
 use protocol::{Event, PromptBlock, QueueId, TurnId};
 
-use super::prepare::{is_for_the_model, says_something, split};
 use super::{Caller, Prompts};
 use crate::Error;
 use crate::session::ids::Ids;
@@ -99,9 +98,10 @@ impl Prompts {
     /// has no title.
     pub(super) fn keep_waiting(&mut self, sent: Sent, commands: &Commands, ids: &mut Ids, is_untitled: bool) -> Kept {
         let Sent { queue_id, prompt, mode } = sent;
-        let (invocations, left) = split(commands, prompt.clone());
+        let (invocations, left) = commands.split(prompt.clone());
         // Those that are only text for the model can be tried again.
-        let (for_model, invocations): (Vec<_>, Vec<_>) = invocations.into_iter().partition(is_for_the_model);
+        let (for_model, invocations): (Vec<_>, Vec<_>) =
+            invocations.into_iter().partition(Invocation::is_for_the_model);
         let for_model = for_model.into_iter().map(|it| PromptBlock::Text { text: it.text });
         let mut rest: Vec<_> = for_model.chain(left).collect();
         let mut kept = Kept { mode, ..Kept::default() };

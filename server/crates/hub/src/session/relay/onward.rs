@@ -2,7 +2,7 @@
 //! conversation, and is sent there from here: were it left to the host, the turn would have its home at the link of
 //! this session, and end with it once the client has gone on.
 
-use agent::commands::Commands;
+use agent::commands::{Commands, says_something};
 use agent::user_command;
 use protocol::turn::{TurnQueueParams, TurnStartParams, TurnStartResult};
 use protocol::{PromptBlock, methods};
@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::link;
 use crate::post::Shared;
-use crate::session::prompts::{post_as, says_something, split};
+use crate::session::prompts::post_as;
 use crate::{ClientId, Error, Reply, Request};
 
 /// Takes out of a prompt that leads away what is for the conversation that it leads to. None if nothing is.
@@ -19,7 +19,7 @@ pub(super) fn take_rest(prompt: &mut Vec<PromptBlock>) -> Option<Vec<PromptBlock
         return None;
     }
     // Commands that others bring lead nowhere, and only the session's host knows them.
-    let (invocations, rest) = split(Commands::built_in(), prompt.clone());
+    let (invocations, rest) = Commands::built_in().split(prompt.clone());
     if !invocations.iter().any(|it| it.has(|effects| effects.leads_away)) || !says_something(&rest) {
         return None;
     }

@@ -159,17 +159,19 @@ fn what_starts_a_turn_or_decides_waits_until_the_files_are_as_they_are_to_be() {
         Request::new::<methods::TurnStart>(params, oneshot::channel().0)
     };
     let mut undo = Undo::default();
-    assert!(undo.hold(caller(), prompt()).is_some());
+    assert!(!undo.holds(&prompt()));
     let params =
         CheckpointRestoreParams { session_id: session_id(), turn_id: None, and_later: false, confirmed: Vec::new() };
     undo.take_up(Restoring { direction: Direction::Undo, params, reply: oneshot::channel().0 });
     assert!(undo.is_on() && undo.begin().is_some() && undo.begin().is_none());
     let (decision, targets, message) = (Decision::Accept, Vec::new(), None);
     let decide = ReviewDecideParams { session_id: session_id(), decision, targets, message };
-    assert!(undo.hold(caller(), prompt()).is_none());
-    assert!(undo.hold(caller(), Request::new::<methods::ReviewDecide>(decide, oneshot::channel().0)).is_none());
+    for request in [prompt(), Request::new::<methods::ReviewDecide>(decide, oneshot::channel().0)] {
+        assert!(undo.holds(&request));
+        undo.hold(caller(), request);
+    }
     let cancel = TurnCancelParams { session_id: session_id(), turn_id: None };
-    assert!(undo.hold(caller(), Request::new::<methods::TurnCancel>(cancel, oneshot::channel().0)).is_some());
+    assert!(!undo.holds(&Request::new::<methods::TurnCancel>(cancel, oneshot::channel().0)));
     let held = undo.end();
     assert!(matches!(
         held.as_slice(),

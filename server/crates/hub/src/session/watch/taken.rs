@@ -14,7 +14,6 @@ use tokio::sync::oneshot;
 
 use super::look::{SAVED_TOO, TOO_LATE};
 use super::{COMPARING, Following, Found, Look, Message};
-use crate::session::edits::base;
 use crate::session::{Own, Session};
 
 /// The most that a command waits until the files have been looked at, and that a look takes if nobody waits.
@@ -120,7 +119,7 @@ impl Session {
         // The look finds what becomes of what others changed.
         let paths = self.edits.undecided_files(look.is_none());
         let reader = Arc::clone(&self.reading.reader);
-        let read = move |path: PathBuf| match base(&reader, &path) {
+        let read = move |path: PathBuf| match reader.base_text(&path) {
             Ok(text) => Some((path, text)),
             Err(error) => {
                 tracing::warn!(%error, "a file with pending hunks cannot be read");
