@@ -13,17 +13,18 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("spent", &[]),
     ("bash", &[]),
     ("protocol", &[]),
+    ("platform", &[]),
     ("permission", &["protocol"]),
     ("ports", &["protocol", "permission"]),
     ("agent", CORE),
     ("net", &[]),
-    ("providers", &["protocol", "ports", "net"]),
-    ("project", &["protocol", "permission", "ports", "spent"]),
+    ("providers", &["protocol", "platform", "ports", "net"]),
+    ("project", &["protocol", "platform", "permission", "ports", "spent"]),
     ("code", &["protocol", "bash", "project", "spent"]),
-    ("process", &["protocol", "project", "spent"]),
-    ("shell", &["protocol", "bash", "permission", "ports", "project", "process", "spent"]),
+    ("process", &["protocol", "platform", "project", "spent"]),
+    ("shell", &["protocol", "platform", "bash", "permission", "ports", "project", "process", "spent"]),
     ("lang", &["protocol", "ports", "project", "code", "process", "spent"]),
-    ("store", &["protocol", "ports"]),
+    ("store", &["protocol", "platform", "ports"]),
     ("tools", &["protocol", "permission", "ports", "project", "code", "process", "shell", "lang"]),
     ("extend", &["protocol", "ports", "project"]),
     ("hub", BELOW_HUB),
@@ -37,6 +38,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 const CORE: &[&str] = &["protocol", "permission", "ports"];
 const BELOW_HUB: &[&str] = &[
     "protocol",
+    "platform",
     "permission",
     "ports",
     "agent",
@@ -52,6 +54,7 @@ const BELOW_HUB: &[&str] = &[
 ];
 const BELOW_FRONTS: &[&str] = &[
     "protocol",
+    "platform",
     "permission",
     "ports",
     "agent",
@@ -68,6 +71,7 @@ const BELOW_FRONTS: &[&str] = &[
 ];
 const BELOW_STORIES: &[&str] = &[
     "protocol",
+    "platform",
     "permission",
     "ports",
     "agent",
@@ -89,9 +93,19 @@ const BELOW_STORIES: &[&str] = &[
 /// for the user, and a shell nothing but what the disk may never answer.
 const PARTS_OF_PROJECT: &[(&str, &[&str])] = &[
     ("code", &["search", "text"]),
-    ("process", &["answers", "files", "paths"]),
+    ("process", &["answers", "paths"]),
     ("shell", &["answers"]),
     ("lang", &["buffers", "files", "paths", "reader", "review", "search", "text"]),
+];
+
+/// Which parts of the crate `platform` each crate names, so that not everybody opens files past the crate `project`.
+const PARTS_OF_PLATFORM: &[(&str, &[&str])] = &[
+    ("project", &["listing", "mounts", "names", "open", "rights", "scratch", "stamp"]),
+    ("process", &["mounts", "open"]),
+    ("shell", &["rights"]),
+    ("providers", &["rights"]),
+    ("store", &["disk", "processes", "rights", "stamp"]),
+    ("hub", &["rights"]),
 ];
 
 /// Third parties that live in one place, and where that is. A name that ends in `*` stands for all that begin with it.
@@ -110,6 +124,11 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tree-sitter*", &["code"]),
     ("ast-grep-core", &["code"]),
 ];
+
+/// The crates that name no operating system: what programs and terminals stand on, and what stands beside them. What
+/// systems differ in they have from `platform`.
+const ON_ANY_SYSTEM: &[&str] =
+    &["agent", "bash", "code", "extend", "net", "permission", "ports", "project", "protocol", "providers", "store"];
 
 /// Modules that the source of the pure core does not mention, because it has no way to the world but its ports.
 const UNKNOWN_TO_CORE: &[&str] = &["std::fs", "std::process", "std::net", "tokio::fs", "tokio::process", "tokio::net"];
@@ -169,19 +188,56 @@ fn the_core_knows_no_file_process_or_network() {
 }
 
 #[test]
-fn what_stands_on_the_project_names_no_other_part_of_it() {
-    let part = Regex::new(r"\bproject::(\w+|\{[^;]*)").unwrap();
+fn below_programs_and_terminals_only_the_platform_names_a_system() {
+    let system = Regex::new(
+        r#"std::os::|\bos::(unix|linux|windows|fd)\b|\brustix\b|\blibc\b|(new|from|join|format!|read\w*|write|open)\("/proc|cfg(_attr)?!?\(.*\b(unix|windows|target_os|target_family)\b"#,
+    )
+    .unwrap();
+    for line in [
+        "use std::os::fd::AsRawFd;",
+        "use std::{fs, os::unix::fs::MetadataExt};",
+        "#[cfg(not(target_os = \"linux\"))]",
+        "#[cfg_attr(unix, expect(unused))]",
+        "if cfg!(windows) {",
+        "Path::new(\"/proc\")",
+        "format!(\"/proc/self/fd/{number}\")",
+    ] {
+        assert!(system.is_match(line), "{line}");
+    }
+    for line in ["/// As the files of /proc say.", "    \"/proc\",", "let unix_time = now();", "use std::os_str;"] {
+        assert!(!system.is_match(line), "{line}");
+    }
+    let (mut offences, mut looked_at) = (Vec::new(), 0);
+    for package in ON_ANY_SYSTEM {
+        let sources = project_root().join(format!("server/crates/{package}/src"));
+        for path in rust_files(&sources).iter().filter(|path| !is_test_module(&sources, path)) {
+            let text = fs::read_to_string(path).unwrap();
+            let code = text.split("\n#[cfg(test)]\nmod tests {\n").next().unwrap_or_default();
+            let named = code.lines().enumerate().filter(|(_, line)| system.is_match(line));
+            offences.extend(named.map(|(at, line)| format!("{}:{}: {}", path.display(), at + 1, line.trim())));
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 100, "only {looked_at} files were looked at");
+    assert!(offences.is_empty(), "what systems differ in belongs into the crate platform:\n{}", offences.join("\n"));
+}
+
+#[test]
+fn what_stands_on_the_project_or_the_platform_names_no_other_part_of_it() {
     let mut offences = Vec::new();
-    for (package, allowed) in PARTS_OF_PROJECT {
-        for path in rust_files(&project_root().join(format!("server/crates/{package}/src"))) {
-            let text = fs::read_to_string(&path).unwrap();
-            let named = part.captures_iter(&text).flat_map(|found| match found[1].strip_prefix('{') {
-                Some(list) => list.trim_end_matches('}').split(',').map(|item| item.trim().to_owned()).collect(),
-                None => vec![found[1].to_owned()],
-            });
-            let first = |name: &String| name.split("::").next().unwrap_or_default().to_owned();
-            let more = named.filter(|name| !name.is_empty() && !allowed.contains(&first(name).as_str()));
-            offences.extend(more.map(|name| format!("{}: project::{name}", path.display())));
+    for (crate_name, all) in [("project", PARTS_OF_PROJECT), ("platform", PARTS_OF_PLATFORM)] {
+        let part = Regex::new(&format!(r"\b{crate_name}::(\w+|\{{[^;]*)")).unwrap();
+        for (package, allowed) in all {
+            for path in rust_files(&project_root().join(format!("server/crates/{package}/src"))) {
+                let text = fs::read_to_string(&path).unwrap();
+                let named = part.captures_iter(&text).flat_map(|found| match found[1].strip_prefix('{') {
+                    Some(list) => list.trim_end_matches('}').split(',').map(|item| item.trim().to_owned()).collect(),
+                    None => vec![found[1].to_owned()],
+                });
+                let first = |name: &String| name.split("::").next().unwrap_or_default().to_owned();
+                let more = named.filter(|name| !name.is_empty() && !allowed.contains(&first(name).as_str()));
+                offences.extend(more.map(|name| format!("{}: {crate_name}::{name}", path.display())));
+            }
         }
     }
     assert!(offences.is_empty(), "docs/architecture.md, \"Layers\":\n{}", offences.join("\n"));
@@ -265,6 +321,15 @@ fn offences(dependencies: &BTreeMap<String, Vec<String>>) -> Vec<String> {
         }
     }
     offences
+}
+
+/// True if a source among these is only there for tests: the one above it says so, or it lies in a folder of tests.
+fn is_test_module(sources: &Path, path: &Path) -> bool {
+    let (folder, name) = (path.parent().unwrap(), path.file_stem().unwrap().display());
+    let above = [folder.with_extension("rs"), folder.join("lib.rs")];
+    let declared = format!("#[cfg(test)]\nmod {name};");
+    above.iter().any(|file| fs::read_to_string(file).is_ok_and(|text| text.contains(&declared)))
+        || path.strip_prefix(sources).unwrap().components().any(|part| part.as_os_str() == "tests")
 }
 
 fn names(pattern: &str, name: &str) -> bool {

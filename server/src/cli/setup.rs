@@ -1,8 +1,6 @@
 //! The beginning of every command: the log, the configuration, the store and the hub.
 
-use std::fs::DirBuilder;
 use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -77,7 +75,7 @@ impl Private {
         let data_folder = dirs::data_folder(&environment).map_err(|error| error.to_string())?;
         let failed = |error: io::Error| format!("no folder can be made in {}: {error}", data_folder.display());
         let made = (!data_folder.exists()).then(|| Made(data_folder.clone()));
-        DirBuilder::new().recursive(true).mode(0o700).create(&data_folder).map_err(failed)?;
+        platform::rights::private_folders().create(&data_folder).map_err(failed)?;
         let folder = tempfile::Builder::new().prefix(name).tempdir_in(&data_folder).map_err(failed)?;
         Ok(Self { folder, _made: made })
     }

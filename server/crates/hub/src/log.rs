@@ -53,9 +53,7 @@ pub fn start(data_folder: &Path, fixed: Option<&str>, configured: Option<&str>) 
     let _ = std::fs::create_dir_all(data_folder);
     let mut options = std::fs::OpenOptions::new();
     options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    if let Ok(file) = options.open(path) {
+    if let Ok(file) = platform::rights::private(&mut options).open(path) {
         let lines = fmt::layer().with_ansi(false).with_writer(Arc::new(file));
         // A second one in the same process (tests) keeps the first.
         if tracing_subscriber::registry().with(filter).with(lines).try_init().is_ok() && fixed.is_none() {

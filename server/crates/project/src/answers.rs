@@ -3,8 +3,6 @@
 //! Who is asked so cannot be interrupted: a look that nobody waits for any longer keeps its thread until the disk
 //! answers after all. So looks have threads of their own, none of the runtime's, and those that are stuck are counted.
 
-mod mounts;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -15,10 +13,9 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use platform::mounts;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-
-pub use self::mounts::mounted;
 
 /// How many looks may be stuck at a time. Hardly anybody has more than two or three machines that can go away, and a
 /// look or two at each are under way when they do; whatever comes after sixteen is most likely for the same ones. So
@@ -203,7 +200,7 @@ pub fn resolved(folders: impl IntoIterator<Item = PathBuf>, resolve: fn(&Path) -
     const LONGEST: Duration = Duration::from_secs(2);
     static LOOKS: LazyLock<Looks> = LazyLock::new(Looks::default);
     static STUCK: Mutex<BTreeMap<PathBuf, Look>> = Mutex::new(BTreeMap::new());
-    let mounts = mounted();
+    let mounts = mounts::mounted();
     let mount_of = |folder: &Path| mounts.iter().rfind(|mount| folder.starts_with(mount)).cloned();
     // A folder that is stuck by a link, in no such file system, stands for itself alone.
     let place_of = |folder: &Path| mount_of(folder).unwrap_or_else(|| folder.to_owned());

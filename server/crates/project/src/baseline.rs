@@ -5,20 +5,22 @@
 //! changed since the last time is read again. [`Baseline::advance`] returns what differs since then, too. Both are
 //! bounded: by the number of files, by what is copied, by time, since a command waits for it, and they hold one file
 //! at a time in memory. Of files that are nobody's to keep, and of usual key files, it is only seen that they change.
-#![expect(clippy::disallowed_methods, reason = "its copy is the session's own")]
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, TryLockError, mpsc};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
+use platform::open;
+use platform::rights::is_executable;
+use platform::scratch::Scratch;
+use platform::stamp::Stamp;
 use tokio_util::sync::CancellationToken;
 
-use crate::files::{Whole, open};
+use crate::files::Whole;
 use crate::paths;
 use crate::search::{Scope, Search, SearchError, Shows};
 
@@ -45,7 +47,7 @@ pub struct Baseline {
 struct State {
     files: HashMap<PathBuf, Seen>,
     /// The copy; none before the first time.
-    copy: Option<File>,
+    copy: Option<Scratch>,
     /// How long the copy is, in bytes, and how much of it is in use.
     length: u64,
     used: u64,
@@ -68,16 +70,6 @@ struct Seen {
 struct Copied {
     offset: u64,
     length: usize,
-}
-
-/// The properties of a file that differ if it may have changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
-    size: u64,
-    inode: u64,
-    /// Seconds and nanoseconds.
-    modified: (i64, i64),
-    changed: (i64, i64),
 }
 
 /// Why the files could not be remembered, so that what a command changes cannot be undone. The words are for people.
@@ -204,7 +196,9 @@ impl Baseline {
             None => T::default(),
         };
         if state.copy.is_none() || state.length > state.used + MAX_GARBAGE {
-            *state = State { copy: Some(private(&self.path)?), ..State::default() };
+            // The old copy goes first, since it may still have the name.
+            *state = State::default();
+            state.copy = Some(Scratch::new(&self.path)?);
         }
         state.remember(found, since, may_keep, until)?;
         state.since = Some(since);
@@ -240,7 +234,7 @@ impl State {
         let may_differ = |(path, stamp, _): &&Met| match self.files.get(path) {
             Some(seen) => seen.stamp != *stamp || seen.fresh,
             // One that was touched before was there, but not for us: it was ignored until now.
-            None => !stamp.is_before(since) && self.files.len() < MAX_FILES,
+            None => !is_older(stamp, since) && self.files.len() < MAX_FILES,
         };
         let found = found
             .iter()
@@ -284,7 +278,7 @@ impl State {
         for (path, stamp, executable) in new {
             in_time(until)?;
             let copied = if is_private(&path) { Err(PRIVATE) } else { self.copy(&path, stamp.size)? };
-            self.insert(path, Seen { stamp, fresh: !stamp.is_before(since), executable, copied });
+            self.insert(path, Seen { stamp, fresh: !is_older(&stamp, since), executable, copied });
         }
         Ok(())
     }
@@ -333,7 +327,7 @@ impl State {
             return Ok(Err(NOT_TEXT));
         }
         let Some(copy) = &self.copy else { return Ok(Err(UNREADABLE)) };
-        copy.write_all_at(&bytes, self.length)?;
+        copy.write(&bytes, self.length)?;
         let copied = Copied { offset: self.length, length: bytes.len() };
         self.length += bytes.len() as u64;
         Ok(Ok(copied))
@@ -371,7 +365,7 @@ impl State {
         };
         let same = match (&before, &after) {
             (Side::Is(a), Side::Is(b)) => (&a.decoded, &a.bytes) == (&b.decoded, &b.bytes),
-            (Side::Unknown(_), _) => seen.fresh && Stamp::at(path) == Some(seen.stamp),
+            (Side::Unknown(_), _) => seen.fresh && stamp_of(path) == Some(seen.stamp),
             (before, after) => before == after,
         };
         (!same).then(|| Changed { path: path.to_owned(), before, after, touched: touched(path, now) })
@@ -379,7 +373,7 @@ impl State {
 
     fn copied(&self, copied: Copied, executable: bool) -> Side {
         let mut bytes = vec![0; copied.length];
-        match self.copy.as_ref().map(|copy| copy.read_exact_at(&mut bytes, copied.offset)) {
+        match self.copy.as_ref().map(|copy| copy.read(&mut bytes, copied.offset)) {
             Some(Ok(())) => whole(bytes, executable),
             _ => Side::Unknown("its copy cannot be read"),
         }
@@ -392,37 +386,18 @@ impl Seen {
     }
 }
 
-impl Stamp {
-    fn at(path: &Path) -> Option<Self> {
-        fs::symlink_metadata(path).ok().as_ref().map(Self::of)
-    }
+fn stamp_of(path: &Path) -> Option<Stamp> {
+    fs::symlink_metadata(path).ok().as_ref().map(Stamp::of)
+}
 
-    fn of(metadata: &Metadata) -> Self {
-        Self {
-            size: metadata.len(),
-            inode: metadata.ino(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-        }
-    }
-
-    /// When the file was last touched.
-    fn touched(self) -> SystemTime {
-        let (seconds, nanoseconds) = self.changed;
-        let whole = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
-        UNIX_EPOCH + whole + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0))
-    }
-
-    /// True if the file has surely not been touched since.
-    fn is_before(&self, since: SystemTime) -> bool {
-        let since = since.checked_sub(CLOCK).and_then(|since| since.duration_since(UNIX_EPOCH).ok());
-        since.is_some_and(|since| self.changed.0 < i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
-    }
+/// True if the file has surely not been touched since.
+fn is_older(stamp: &Stamp, since: SystemTime) -> bool {
+    since.checked_sub(CLOCK).is_some_and(|since| stamp.was_touched_before(since))
 }
 
 /// When a file was last touched, which the walk met so, or did not meet.
 fn touched(path: &Path, now: Option<Stamp>) -> Option<SystemTime> {
-    now.or_else(|| path.ancestors().find_map(Stamp::at)).map(Stamp::touched)
+    now.or_else(|| path.ancestors().find_map(stamp_of)).map(|stamp| stamp.touched())
 }
 
 /// A file that the walk met: its path, and whether it is a program.
@@ -485,24 +460,14 @@ fn whole(bytes: Vec<u8>, executable: bool) -> Side {
     Whole::new(bytes, executable).map_or(Side::Unknown(NOT_TEXT), Side::Is)
 }
 
-fn is_executable(metadata: &Metadata) -> bool {
-    metadata.mode() & 0o100 != 0
-}
-
 fn says_what_is_ignored(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == ".gitignore" || name == ".ignore")
 }
 
-/// An empty file that only the user can read, and that has no name any more, so that it goes with this process however
-/// that ends.
-fn private(path: &Path) -> io::Result<File> {
-    let file = File::options().read(true).write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    fs::remove_file(path)?;
-    Ok(file)
-}
-
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "these tests change files as commands do")]
+
     use std::sync::Arc;
 
     use super::*;
@@ -596,7 +561,7 @@ mod tests {
         world.remember();
         fs::remove_file(world.path("folder/a")).unwrap();
         fs::remove_dir_all(world.path("other")).unwrap();
-        let at = |name: &str| Stamp::at(&world.path(name)).unwrap().touched();
+        let at = |name: &str| stamp_of(&world.path(name)).unwrap().touched();
         let gone = world.baseline.advance(&world.search, &may_keep, LONG, 10, Some).unwrap().taken;
         let touched: Vec<_> = gone.iter().map(|changed| changed.touched).collect();
         assert_eq!(touched, [Some(at("folder")), Some(at(""))]);
@@ -708,11 +673,25 @@ mod tests {
     }
 
     #[test]
-    fn the_copy_is_the_users_own_and_has_no_name_to_stay_under() {
+    fn a_file_that_came_while_the_clock_of_its_disk_was_behind_is_no_old_one() {
+        let world = World::new(&[("a", b"one\n")]);
+        world.remember();
+        world.write("b", b"two\n");
+        // As if the files had been looked at a moment after that.
+        let came = stamp_of(&world.path("b")).unwrap().touched();
+        world.baseline.state.lock().unwrap().since = Some(came + CLOCK);
+        assert_eq!(world.changes(), [change("b", "absent", "\"two\\n\"")]);
+        // One that was there long before was ignored until now.
+        world.write("c", b"three\n");
+        let came = stamp_of(&world.path("c")).unwrap().touched();
+        world.baseline.state.lock().unwrap().since = Some(came + 3 * CLOCK);
+        assert_eq!(world.changes(), []);
+    }
+
+    #[test]
+    fn the_copy_has_no_name_to_stay_under() {
         let world = World::new(&[("a", b"one\n")]);
         world.remember();
         assert!(!world.folder.path().join("own/baseline").exists());
-        let state = world.baseline.state.lock().unwrap();
-        assert_eq!(state.copy.as_ref().unwrap().metadata().unwrap().mode() & 0o777, 0o600);
     }
 }

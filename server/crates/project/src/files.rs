@@ -9,20 +9,18 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
+use platform::listing::{self, Kind, Listing};
+use platform::open::{self, Links, Way};
+use platform::rights;
 use ports::edit::TextHash;
-use rustix::fs::{Dir, FileType};
 
 use crate::text::{self, Decoded, Format, NotText};
 
-mod kept;
-pub mod open;
 mod place;
 
-pub(crate) use self::place::is_link_error;
-use self::place::{Links, Place, Way};
+use self::place::Place;
 
 /// The largest file that is read as a whole, in bytes: 16 MiB. What is larger is not source that a model could use,
 /// and texts are held in memory. Searching has no such limit.
@@ -142,16 +140,13 @@ pub fn read_without_links(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>>
 /// # Errors
 /// The system's error, also if a link is on the way.
 pub fn names(folder: &Path, most: usize) -> io::Result<Vec<(OsString, bool)>> {
-    let entries = Dir::new(open::folder(folder)?)?.flatten().map(|entry| {
-        let name = OsString::from_vec(entry.file_name().to_bytes().to_vec());
-        let is_folder = match entry.file_type() {
-            FileType::Directory => true,
-            FileType::Unknown => folder.join(&name).symlink_metadata().is_ok_and(|it| it.is_dir()),
-            _ => false,
-        };
-        (name, is_folder)
-    });
-    Ok(entries.filter(|(name, _)| name != "." && name != "..").take(most).collect())
+    let is_folder = |name: &OsString, kind| match kind {
+        Kind::Unknown => listing::kind_of(&folder.join(name)) == Kind::Folder,
+        kind => kind == Kind::Folder,
+    };
+    let entries = Listing::open(folder)?.flatten().map(|(name, kind)| (is_folder(&name, kind), name));
+    let entries = entries.map(|(is_folder, name)| (name, is_folder));
+    Ok(entries.take(most).collect())
 }
 
 /// Reads a file that a project brings along in one of its folders as text, also by a link that leads to another file
@@ -161,12 +156,20 @@ pub fn names(folder: &Path, most: usize) -> io::Result<Vec<(OsString, bool)>> {
 /// As [`read`]; [`FileError::Link`] where a link leads out of the folder.
 pub fn read_beneath(folder: &Path, path: &Path) -> Result<Decoded, FileError> {
     match read(path) {
-        Err(FileError::Link { path }) => match open::leads_beneath(&[folder], &path) {
+        Err(FileError::Link { path }) => match leads_beneath(&[folder], &path) {
             Some(real) => read(&real),
             None => Err(FileError::Link { path }),
         },
         read => read,
     }
+}
+
+/// Where a path leads by links, if that is beneath one of the folders. What is there then is opened without following
+/// another one.
+pub(crate) fn leads_beneath(folders: &[&Path], path: &Path) -> Option<PathBuf> {
+    let real = path.canonicalize().ok()?;
+    let is_above = |folder: &&Path| folder.canonicalize().is_ok_and(|folder| real.starts_with(folder));
+    folders.iter().any(is_above).then_some(real)
 }
 
 /// A file as it is, byte for byte.
@@ -203,7 +206,7 @@ impl Whole {
 pub fn read_whole(path: &Path) -> Result<Whole, FileError> {
     let (bytes, metadata) = read_regular(path)?;
     let not_text = |reason| FileError::NotText { path: path.to_owned(), reason };
-    Whole::new(bytes, is_executable(&metadata)).map_err(not_text)
+    Whole::new(bytes, rights::is_executable(&metadata)).map_err(not_text)
 }
 
 /// Writes a new text into a file whose text has the hash `expected`, in the file's own encoding and with its own line
@@ -306,7 +309,7 @@ impl<'p> Prepared<'p> {
         }
         open_to_write(&place)?;
         let bytes = bytes(&old);
-        let replacement = match kept::can_be_replaced(&place.at, &metadata) {
+        let replacement = match rights::can_be_replaced(&place.at, &metadata) {
             false => None,
             true => match temporary(&place, &bytes, Mode::Like(&metadata)) {
                 // In a folder that takes no new files the file itself can still be written.
@@ -358,9 +361,9 @@ fn write_into(file: &mut File, bytes: &[u8]) -> io::Result<()> {
 /// Opens a file that is there to write into it, without changing it.
 fn open_to_write(place: &Place<'_>) -> Result<File, FileError> {
     let path = place.path.to_owned();
-    place::open(&place.at, Way::Write, Links::Refuse).map_err(|error| match error.kind() {
+    open::existing(&place.at, Way::Write, Links::Refuse).map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => FileError::WriteProtected { path },
-        _ if is_link_error(&error) => FileError::Link { path },
+        _ if open::is_link_error(&error) => FileError::Link { path },
         _ => io_error(&path, "written", error),
     })
 }
@@ -385,7 +388,7 @@ fn read_at(place: &Place<'_>) -> Result<Vec<u8>, FileError> {
 /// The bytes of a regular file that no link leads to, and what else it is.
 fn read_regular(path: &Path) -> Result<(Vec<u8>, fs::Metadata), FileError> {
     let (file, metadata) = open::regular(path).map_err(|error| match error.kind() {
-        _ if is_link_error(&error) => FileError::Link { path: path.to_owned() },
+        _ if open::is_link_error(&error) => FileError::Link { path: path.to_owned() },
         io::ErrorKind::InvalidInput => not_a_file(path, path.is_dir()),
         _ => io_error(path, "read", error),
     })?;
@@ -400,7 +403,7 @@ fn read_bytes(path: &Path, at: &Path, links: Links) -> Result<Vec<u8>, FileError
     };
     // To open a device may do something, so it is asked first; what was opened is what counts.
     is_file(&fs::metadata(at).map_err(failed)?)?;
-    let file = place::open(at, Way::Read, links).map_err(failed)?;
+    let file = open::existing(at, Way::Read, links).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     is_file(&metadata)?;
     bounded(path, file, &metadata)
@@ -430,23 +433,18 @@ enum Mode<'m> {
 /// A file beside a place with these bytes, safe on disk, and with its mode, owner and group. It removes itself unless
 /// it is put in place. Nobody else can read it before it has its mode.
 fn temporary(place: &Place<'_>, bytes: &[u8], mode: Mode<'_>) -> io::Result<tempfile::NamedTempFile> {
-    let mut temporary = tempfile::Builder::new().prefix(".azimuth-").make_in(&place.folder, |path| {
+    let mut temporary = tempfile::Builder::new().prefix(".azimuth-").make_in(place.folder(), |path| {
         let mut options = File::options();
         options.read(true).write(true).create_new(true);
         // A new file gets all that the umask allows.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(
-            &mut options,
-            match mode {
-                Mode::New => 0o666,
-                Mode::Program => 0o777,
-                Mode::Like(_) => 0o600,
-            },
-        );
-        options.open(path)
+        match mode {
+            Mode::New => options.open(path),
+            Mode::Program => rights::program(&mut options).open(path),
+            Mode::Like(_) => rights::private(&mut options).open(path),
+        }
     })?;
     if let Mode::Like(like) = mode {
-        kept::take(temporary.as_file(), like)?;
+        rights::take(temporary.as_file(), like)?;
     }
     temporary.as_file_mut().write_all(bytes)?;
     if let Mode::Like(like) = mode {
@@ -457,19 +455,9 @@ fn temporary(place: &Place<'_>, bytes: &[u8], mode: Mode<'_>) -> io::Result<temp
     Ok(temporary)
 }
 
-#[cfg(unix)]
-fn is_executable(metadata: &fs::Metadata) -> bool {
-    std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o100 != 0
-}
-
-#[cfg(not(unix))]
-fn is_executable(_: &fs::Metadata) -> bool {
-    false
-}
-
 /// Makes a change of the file's folder safe on disk. Where that cannot be done the file is still whole, old or new.
 fn sync(place: &Place<'_>) {
-    let synced = File::open(&place.folder).and_then(|folder| folder.sync_all());
+    let synced = File::open(place.folder()).and_then(|folder| folder.sync_all());
     if let Err(error) = synced {
         tracing::debug!(file = %place.path.display(), %error, "the folder could not be synced");
     }
@@ -536,7 +524,7 @@ mod tests {
         let latin1 = folder.with("latin1.txt", b"caf\xE9");
         let binary = folder.with("a.out", b"\x7fELF\0\0");
         let pipe = folder.path("pipe");
-        rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, 0o600.into(), 0).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
         let words = |path: &Path| read(path).unwrap_err().to_string();
         assert!(
             words(&latin1).ends_with("latin1.txt cannot be read as text: it is not UTF-8 text (byte 3 does not fit)")

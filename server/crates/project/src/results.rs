@@ -2,12 +2,12 @@
 
 #![expect(clippy::disallowed_methods, reason = "these files are the session's own; they are no files of the project")]
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use platform::rights;
 use sha2::{Digest, Sha256};
 
 /// So many bytes are kept for a session; of more, those that were kept last.
@@ -52,7 +52,7 @@ impl Results {
     /// # Errors
     /// A folder that cannot be written to.
     pub fn keeper(&self) -> io::Result<Keeper> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        rights::private_folders().create(&self.folder)?;
         let file = tempfile::NamedTempFile::new_in(&self.folder)?;
         Ok(Keeper { results: self.clone(), file: BufWriter::new(file), hash: Sha256::new() })
     }

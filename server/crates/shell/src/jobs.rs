@@ -256,11 +256,7 @@ impl Drop for Place<'_> {
 }
 
 pub(super) fn make_private(folder: &Path) -> io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    platform::rights::private_folders().create(folder)
 }
 
 #[cfg(test)]

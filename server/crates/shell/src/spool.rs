@@ -171,9 +171,7 @@ impl Kept {
             let start = self.segments.back().copied().unwrap_or(self.end);
             let mut options = OpenOptions::new();
             options.create(true).append(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            self.file = Some(options.open(path_of(&self.folder, start))?);
+            self.file = Some(platform::rights::private(&mut options).open(path_of(&self.folder, start))?);
         }
         match &mut self.file {
             Some(file) => file.write_all(bytes),

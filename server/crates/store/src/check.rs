@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use platform::{disk, rights};
 use ports::store::StoreError;
 use rusqlite::Connection;
 use serde::de::IgnoredAny;
@@ -37,12 +38,9 @@ impl SqliteStore {
             return Vec::new();
         }
         let mut findings = Vec::new();
-        #[cfg(unix)]
-        {
-            findings.extend(unwritable(folder));
-            findings.extend(open_to_others(&layout));
-            findings.extend(file_system(folder));
-        }
+        findings.extend(unwritable(folder));
+        findings.extend(open_to_others(&layout));
+        findings.extend(file_system(folder));
         if layout.database().exists() {
             findings.extend(database(&layout));
         }
@@ -137,11 +135,8 @@ fn contradiction(connection: &Connection) -> Result<Option<String>, Error> {
     Ok(None)
 }
 
-#[cfg(unix)]
 fn unwritable(folder: &Path) -> Option<Finding> {
-    use rustix::fs::Access;
-
-    let refused = rustix::fs::access(folder, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK).err()?;
+    let refused = rights::may_use(folder).err()?;
     let text = format!(
         "{0} cannot be written ({refused}), so no session can be stored. Make it yours: `chown -R \"$USER\" {0:?}` and \
          `chmod 700 {0:?}`.",
@@ -150,11 +145,8 @@ fn unwritable(folder: &Path) -> Option<Finding> {
     Some(Finding { grave: true, place: folder.to_owned(), text })
 }
 
-#[cfg(unix)]
 fn open_to_others(layout: &Layout) -> Vec<Finding> {
-    use std::os::unix::fs::PermissionsExt;
-
-    let is_open = |path: &Path| path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0);
+    let is_open = |path: &Path| path.metadata().is_ok_and(|metadata| rights::is_open_to_others(&metadata));
     let folder = (layout.folder().to_owned(), "700");
     let files = ["", "-wal", "-shm"].map(|suffix| (layout.beside_database(suffix), "600"));
     let finding = |(place, mode): (PathBuf, &str)| {
@@ -166,13 +158,9 @@ fn open_to_others(layout: &Layout) -> Vec<Finding> {
     std::iter::once(folder).chain(files).filter(|(path, _)| is_open(path)).map(finding).collect()
 }
 
-#[cfg(unix)]
 fn file_system(folder: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
-    #[cfg(target_os = "linux")]
-    if let Ok(stat) = rustix::fs::statfs(folder)
-        && let Some(name) = remote_file_system(stat.f_type)
-    {
+    if let Some(name) = disk::shared(folder) {
         let text = format!(
             "{} lies on {name}, where the database can be damaged when two machines use it at once. Move it to a local \
              disk: set XDG_DATA_HOME to a folder on one.",
@@ -180,33 +168,15 @@ fn file_system(folder: &Path) -> Vec<Finding> {
         );
         findings.push(Finding { grave: false, place: folder.to_owned(), text });
     }
-    if let Ok(stat) = rustix::fs::statvfs(folder) {
-        let free = stat.f_bavail.saturating_mul(stat.f_frsize);
-        if free < SPACE_LOW {
-            let text = format!(
-                "Only {} MiB are free where {} lies. Free some space, or new events cannot be stored.",
-                free >> 20,
-                folder.display()
-            );
-            findings.push(Finding { grave: free < SPACE_NONE, place: folder.to_owned(), text });
-        }
+    if let Some(free) = disk::free(folder).filter(|free| *free < SPACE_LOW) {
+        let text = format!(
+            "Only {} MiB are free where {} lies. Free some space, or new events cannot be stored.",
+            free >> 20,
+            folder.display()
+        );
+        findings.push(Finding { grave: free < SPACE_NONE, place: folder.to_owned(), text });
     }
     findings
-}
-
-/// The name of a file system that other machines may write to, by its magic number (statfs(2)).
-#[cfg(target_os = "linux")]
-fn remote_file_system(magic: rustix::fs::FsWord) -> Option<&'static str> {
-    // The word is signed on some machines, and the numbers have 32 bits.
-    match magic as u32 {
-        0x6969 => Some("a network file system (NFS)"),
-        0x517b | 0xff53_4d42 | 0xfe53_4d42 => Some("a Windows share (SMB)"),
-        0x5346_414f | 0x6b41_4653 => Some("a network file system (AFS)"),
-        0x00c3_6400 => Some("a network file system (Ceph)"),
-        0x0102_1997 => Some("a share of the host (9P)"),
-        0x6573_5546 => Some("a FUSE file system, which may be a network one"),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
-//! Private folders and files: mode 0700 and 0600 whatever the umask.
+//! Private folders and files: their owner's alone, whatever the umask.
 #![expect(clippy::disallowed_methods, reason = "this is the home of the store's own files")]
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use platform::rights;
 
 use crate::error::Error;
 use crate::layout::with_suffix;
@@ -15,12 +17,10 @@ pub(crate) fn private_folder(path: &Path) -> Result<(), Error> {
         tighten(path);
         return Ok(());
     }
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(Error::io(path, "cannot be made, but Azimuth keeps its sessions there"))?;
-    set_mode(path, 0o700);
+    let failed = Error::io(path, "cannot be made, but Azimuth keeps its sessions there");
+    rights::private_folders().create(path).map_err(failed)?;
+    // A umask may have taken rights from what we made.
+    let _ = rights::make_folder_private(path);
     Ok(())
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn private_file(path: &Path) -> Result<File, Error> {
     let is_new = !path.exists();
     let file = options().create(true).truncate(false).open(path).map_err(Error::io(path, "cannot be opened"))?;
     if is_new {
-        set_mode(path, 0o600);
+        let _ = rights::make_file_private(path);
     } else {
         tighten(path);
     }
@@ -38,25 +38,7 @@ pub(crate) fn private_file(path: &Path) -> Result<File, Error> {
 
 /// Takes from a file or folder that is there the rights which others have on it. `check` speaks of it where that fails.
 pub(crate) fn tighten(path: &Path) {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        if let Ok(metadata) = fs::metadata(path)
-            && metadata.permissions().mode() & 0o077 != 0
-        {
-            set_mode(path, metadata.permissions().mode() & 0o700);
-        }
-    }
-    #[cfg(not(unix))]
-    let _ = path;
-}
-
-/// A umask may have taken rights from what we made; this gives it exactly those it is to have.
-fn set_mode(path: &Path, mode: u32) {
-    #[cfg(unix)]
-    let _ = fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode));
-    #[cfg(not(unix))]
-    let _ = (path, mode);
+    let _ = rights::take_from_others(path);
 }
 
 /// Writes a private file in one step: it is there whole or not at all, even after power loss.
@@ -65,7 +47,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let unique = format!(".{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let temporary = with_suffix(path, &unique);
     let written = options().create(true).truncate(true).open(&temporary).and_then(|mut file| {
-        set_mode(&temporary, 0o600);
+        let _ = rights::make_file_private(&temporary);
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&temporary, path)
@@ -112,12 +94,9 @@ pub(crate) fn remove_folder_if_there(path: &Path) -> Result<(), Error> {
 
 /// Makes what was done in a file's folder last through power loss, where the system can.
 pub(crate) fn sync_parent(path: &Path) {
-    #[cfg(unix)]
     if let Some(folder) = path.parent().and_then(|parent| File::open(parent).ok()) {
         let _ = folder.sync_all();
     }
-    #[cfg(not(unix))]
-    let _ = path;
 }
 
 /// The whole of a file.
@@ -127,9 +106,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.read(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    rights::private(options.read(true).write(true));
     options
 }
 

@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use platform::processes;
+use platform::stamp::is_still;
 use ports::store::{SessionLock, StoreError};
 use protocol::SessionId;
 
@@ -93,8 +95,7 @@ fn lock_file(layout: &Layout, session: &SessionId) -> Result<File, Error> {
 /// True if the process that a lock's file names is there no more. It was killed, then, and what keeps its lock is a
 /// copy of the file in a process that it was just starting, which lets go as soon as that runs a program.
 fn is_gone(path: &Path) -> bool {
-    let number = holder(path).strip_prefix("process ").and_then(|rest| rest.split(',').next().map(str::to_owned));
-    number.is_some_and(|number| Path::new("/proc/self").exists() && !Path::new("/proc").join(number).exists())
+    process_of(&holder(path)).is_some_and(processes::is_gone)
 }
 
 /// Says that a process has the database open, for as long as the file is.
@@ -159,16 +160,4 @@ fn holder(path: &Path) -> String {
         // It has just been locked, or this system keeps others from reading a locked file.
         _ => "an unknown one".into(),
     }
-}
-
-#[cfg(unix)]
-fn is_still(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let (Ok(ours), Ok(there)) = (file.metadata(), path.metadata()) else { return false };
-    (ours.dev(), ours.ino()) == (there.dev(), there.ino())
-}
-
-#[cfg(not(unix))]
-fn is_still(_: &File, _: &Path) -> bool {
-    true // A file that is open cannot be removed there.
 }

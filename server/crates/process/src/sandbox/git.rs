@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use project::files::open;
+use platform::open;
 use sha2::{Digest, Sha256};
 
 use self::text::{Item, in_settings, of_condition, parsed};

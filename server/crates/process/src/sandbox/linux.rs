@@ -11,7 +11,7 @@ use landlock::{
     ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
     RulesetCreatedAttr, Scope,
 };
-use project::files::open;
+use platform::open;
 use rustix::thread::CapabilitySet;
 use seccompiler::TargetArch;
 

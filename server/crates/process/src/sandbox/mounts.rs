@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
+use platform::mounts;
 use project::answers;
 
 use super::Policy;
@@ -16,7 +17,7 @@ impl Policy {
     /// The same without what lies in file systems that do not answer by now. Expects links to be resolved. Blocks.
     #[must_use]
     pub fn answering(mut self) -> Self {
-        let mounts = answers::mounted();
+        let mounts = mounts::mounted();
         let links = self.links(&mounts);
         let asked = mounts.into_iter().filter(|mount| self.looks_at(mount, &links));
         self.silent = answers::silent(asked, PATIENCE).into_iter().collect();

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use project::files::open;
+use platform::open;
 
 /// A repository's settings are hardly ever larger than this, in bytes.
 const MOST_BYTES: u64 = 1 << 20;

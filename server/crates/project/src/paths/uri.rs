@@ -60,19 +60,7 @@ pub fn from_uri(uri: &str) -> Result<PathBuf, PathError> {
     if bytes.contains(&0) {
         return Err(malformed("it has a NUL in it"));
     }
-    to_path(bytes).ok_or_else(|| malformed("it is not UTF-8"))
-}
-
-/// Any bytes are a path here.
-#[cfg(unix)]
-fn to_path(bytes: Vec<u8>) -> Option<PathBuf> {
-    Some(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(bytes).into())
-}
-
-/// Untested: only paths that are UTF-8, as the platform's own are by and large.
-#[cfg(not(unix))]
-fn to_path(bytes: Vec<u8>) -> Option<PathBuf> {
-    String::from_utf8(bytes).ok().map(PathBuf::from)
+    platform::names::from_bytes(bytes).map(PathBuf::from).ok_or_else(|| malformed("it is not UTF-8"))
 }
 
 fn hex(digit: u8) -> Option<u8> {
@@ -115,7 +103,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_path_comes_back_from_its_uri(bytes in prop::collection::vec(1..=255_u8, 0..20)) {
-            let path = to_path([b"/", bytes.as_slice()].concat()).unwrap();
+            let path = PathBuf::from(platform::names::from_bytes([b"/", bytes.as_slice()].concat()).unwrap());
             let uri = to_uri(&path);
             prop_assert!(uri.is_ascii());
             prop_assert_eq!(from_uri(&uri).unwrap().into_os_string(), path.into_os_string());

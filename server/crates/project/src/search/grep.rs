@@ -12,10 +12,10 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{
     BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch,
 };
+use platform::open;
 use tokio_util::sync::CancellationToken;
 
 use super::{Resolved, Scope, SearchError, Verdict, walk};
-use crate::files::open;
 use crate::reader::OverDisk;
 
 /// How much of a line is given, in bytes. Of a longer one, such as minified code has, it is what stands around the

@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
+use platform::open;
 
-use crate::files::{self, open};
+use crate::files;
 
 /// How large an ignore file may be to be heeded, in bytes. Long ones have some 10 KiB.
 const MOST_BYTES: u64 = 256 << 10;
@@ -101,9 +102,9 @@ impl Ignored {
     /// Reads a file's rules for what is below a folder; nothing if it is not there.
     fn read(&self, folder: &Path, file: &Path) -> Result<Gitignore, String> {
         let bytes = match open::bytes(file, MOST_BYTES) {
-            Err(error) if files::is_link_error(&error) => {
+            Err(error) if open::is_link_error(&error) => {
                 // Above the workspace the user's own files may lie in any folder there.
-                match open::leads_beneath(&[&self.top, folder], file) {
+                match files::leads_beneath(&[&self.top, folder], file) {
                     Some(real) => open::bytes(&real, MOST_BYTES),
                     // A link to nothing says nothing.
                     None if !file.exists() => return Ok(Gitignore::empty()),

@@ -1,22 +1,20 @@
 //! Walking the project's folders with several threads.
 //!
-//! Every folder is opened as what it is, without following a link ([`crate::files::open`]): one that is put in the
+//! Every folder is opened as what it is, without following a link ([`platform::open`]): one that is put in the
 //! place of a folder while it is walked leads nowhere.
 
 use std::collections::{HashMap, VecDeque};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use rustix::fs::{AtFlags, Dir, FileType, statat};
+use platform::listing::{self, Kind, Listing};
 use tokio_util::sync::CancellationToken;
 
 use super::SearchError;
 use super::ignored::{Has, Ignored};
-use crate::files::open;
 
 /// Names of folders that are never searched, even where no ignore file names them: what version control keeps, and what
 /// package managers and interpreters put beside the sources. Other usual names of built things (`build`,
@@ -101,7 +99,8 @@ pub fn folders(top: &Path, depth: usize, most: usize) -> Vec<PathBuf> {
         }
         let mut inner = Vec::new();
         if at < depth && list(&folder, &[], &cancel, &mut inner, |_| ()).is_ok() {
-            inner.retain(|folder| !folder.path.file_name().is_some_and(|name| name.as_bytes().starts_with(b".")));
+            let is_hidden = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
+            inner.retain(|folder| !folder.path.file_name().is_some_and(is_hidden));
             inner.sort_by(|a, b| a.path.cmp(&b.path));
             waiting.extend(inner.into_iter().map(|folder| (at + 1, folder)));
         }
@@ -169,26 +168,24 @@ fn list(
     inner: &mut Vec<Folder>,
     mut visit: impl FnMut(PathBuf),
 ) -> io::Result<usize> {
-    let held = Dir::new(open::folder(&folder.path)?)?;
-    if !tops.contains(&folder.path) && is_kernels(&held) {
+    let listing = Listing::open(&folder.path)?;
+    if !tops.contains(&folder.path) && listing.is_kernels() {
         return Ok(0);
     }
     let (mut entries, mut has, mut unreadable) = (Vec::new(), Has::default(), 0);
-    for entry in held {
-        let Ok(entry) = entry else {
+    for entry in listing {
+        let Ok((name, kind)) = entry else {
             unreadable += 1;
             continue;
         };
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        match name.as_bytes() {
-            b"." | b".." => continue,
+        match name.as_encoded_bytes() {
             b".ignore" => has.ignore = true,
             b".gitignore" => has.git_ignore = true,
             b".git" => has.git = true,
             _ => {}
         }
-        if !is_always_ignored(name) {
-            entries.push((OsString::from(name), entry.file_type()));
+        if !is_always_ignored(&name) {
+            entries.push((name, kind));
         }
     }
     let mut ignored = folder.ignored.clone();
@@ -198,36 +195,17 @@ fn list(
             break;
         }
         let path = folder.path.join(&name);
-        let kind = if kind == FileType::Unknown { kind_of(&path) } else { kind };
+        let kind = if kind == Kind::Unknown { listing::kind_of(&path) } else { kind };
         match kind {
-            FileType::RegularFile if !ignored.is(&path, false) => visit(path),
+            Kind::File if !ignored.is(&path, false) => visit(path),
             // One that lies in another is walked on its own, with its own ignore files, and not twice.
-            FileType::Directory if !ignored.is(&path, true) && !tops.contains(&path) => {
+            Kind::Folder if !ignored.is(&path, true) && !tops.contains(&path) => {
                 inner.push(Folder { path, ignored: ignored.clone() });
             }
             _ => {}
         }
     }
     Ok(unreadable)
-}
-
-/// True if a folder shows what the kernel tells, as `/proc` and `/sys` do: they are no files of a project, there is no
-/// end to them, and some wait for whoever reads them.
-#[cfg(target_os = "linux")]
-fn is_kernels(folder: &Dir) -> bool {
-    // The numbers by which the kernel names these file systems; their type is another one on other processors.
-    folder.statfs().is_ok_and(|about| matches!(about.f_type, 0x9fa0 | 0x6265_6572))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_kernels(_: &Dir) -> bool {
-    false
-}
-
-/// Returns the kind of a file, if the folder does not tell it.
-fn kind_of(path: &Path) -> FileType {
-    let found = statat(rustix::fs::CWD, path, AtFlags::SYMLINK_NOFOLLOW);
-    found.map_or(FileType::Unknown, |found| FileType::from_raw_mode(found.st_mode))
 }
 
 /// The state that the threads share.

@@ -45,9 +45,7 @@ impl Recorder {
         let failed = |problem: io::Error| ScriptError::File { path: path.to_owned(), problem: problem.to_string() };
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = BufWriter::new(options.open(path).map_err(failed)?);
+        let file = BufWriter::new(platform::rights::private(&mut options).open(path).map_err(failed)?);
         let mut tape = Tape { file, path: path.to_owned(), requests: 0, failed: false };
         tape.try_write(&Line::HEAD).and_then(|()| tape.file.flush()).map_err(failed)?;
         Ok(Self { tape: Arc::new(Mutex::new(tape)) })

@@ -87,14 +87,3 @@ fn what_the_store_cannot_have_written_is_damage() {
         assert!(found.contains(words), "{found}");
     }
 }
-
-#[cfg(target_os = "linux")]
-#[test]
-fn network_file_systems_are_known_by_their_numbers() {
-    assert!(remote_file_system(0x6969).unwrap().contains("NFS"));
-    assert!(remote_file_system(0xff53_4d42).unwrap().contains("SMB"));
-    let (ext4, tmpfs, btrfs) = (0xef53, 0x0102_1994, 0x9123_683e);
-    for local in [ext4, tmpfs, btrfs] {
-        assert_eq!(remote_file_system(local), None);
-    }
-}

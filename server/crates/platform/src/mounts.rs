@@ -1,9 +1,9 @@
 //! The mounted file systems that may not answer.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+
+use crate::names;
 
 /// Kinds of file systems that are this machine's own: they answer, or nothing else would either.
 const LOCAL: &[&str] = &[
@@ -63,7 +63,7 @@ fn mount_points(list: &[u8]) -> BTreeSet<PathBuf> {
         let kind = fields.get(dash + 1)?;
         let is_asked = *kind != AUTOMOUNTER.as_bytes() && !LOCAL.iter().any(|local| *kind == local.as_bytes());
         let point = fields.get(4).filter(|_| is_asked)?;
-        Some(PathBuf::from(OsString::from_vec(unescaped(point))))
+        names::from_bytes(unescaped(point)).map(PathBuf::from)
     });
     points.filter(|path| path.parent().is_some()).collect()
 }
