@@ -37,7 +37,7 @@ export class Problems implements vscode.Disposable {
       }),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => {
         this.changes.delete(uri.toString());
-        this.reports.forget(uri.toString());
+        this.reports.closed(uri.toString());
       }),
       vscode.languages.onDidChangeDiagnostics(({ uris }) => {
         this.reportedLast = Date.now();
@@ -88,8 +88,7 @@ export class Problems implements vscode.Disposable {
   private take(uri: vscode.Uri, problems: readonly vscode.Diagnostic[]): void {
     const key = uri.toString();
     const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === key);
-    // Of what is not open the language is not known; that it was reported on matters once it is open, and then anew.
-    if (document !== undefined) this.reports.take(key, document.languageId, problems, Date.now());
+    this.reports.take(key, document?.languageId, problems, Date.now());
   }
 
   private change({ uri }: vscode.TextDocument, isEdit = false): void {

@@ -35,22 +35,26 @@ export class Reports {
   /** The languages of the documents on which a source has reported. */
   private readonly languages = new Map<string, Set<string>>();
 
-  /** Somebody has reported on a document: these are all its problems now. Problems of ours are none. */
-  take(uri: string, languageId: string, problems: readonly Reported[], now: number): void {
+  /**
+   * Somebody has reported on a document: these are all its problems now. Problems of ours are none. The language of one that is not
+   * open is not known.
+   */
+  take(uri: string, languageId: string | undefined, problems: readonly Reported[], now: number): void {
     const document: Document = this.documents.get(uri) ?? { problems: new Map(), by: new Map(), silent: 0, last: 0 };
     const before = document.problems;
     const after = bySource(problems);
     const changed = [...new Set([...before.keys(), ...after.keys()])].filter((source) => !isSame(before.get(source), after.get(source)));
     for (const source of changed) {
       document.by.set(source, now);
-      this.languages.set(source, (this.languages.get(source) ?? new Set()).add(languageId));
+      if (languageId !== undefined) this.languages.set(source, (this.languages.get(source) ?? new Set()).add(languageId));
     }
     if (changed.length === 0) document.silent = now;
     this.documents.set(uri, { ...document, problems: after, last: now });
   }
 
-  forget(uri: string): void {
-    this.documents.delete(uri);
+  /** A document was closed. Its problems stand on, and are no new report when it is opened again and somebody else reports on it. */
+  closed(uri: string): void {
+    if (this.documents.get(uri)?.problems.size === 0) this.documents.delete(uri);
   }
 
   /** When somebody, whoever it was, reported last on a document; 0 where nobody has. */

@@ -98,9 +98,10 @@ function isOpen({ state }: Placed['hunk']): boolean {
   return state === 'pending' || state === 'applying' || state === 'conflicted';
 }
 
-/** A file that was to be made is there if any of it was accepted. One that was to be deleted is not shown: it is gone, or nothing came of it. */
+/** A file that was to be made is there if any of it was accepted, and one that was to be deleted unless that was. */
 function hasFile({ change, hunks }: Proposal): boolean {
-  return change === 'modify' || (change === 'create' && hunks.some(({ state }) => state === 'accepted'));
+  const isAccepted = hunks.some(({ state }) => state === 'accepted' || state === 'unverified');
+  return change === 'modify' || isAccepted === (change === 'create');
 }
 
 function label(proposal: Proposal): string {

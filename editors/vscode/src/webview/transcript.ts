@@ -39,6 +39,7 @@ export class Transcript {
   open(chat: Chat): void {
     this.chat = chat;
     this.views.clear();
+    this.printed.clear();
     this.askedBefore = undefined;
     chat.takeChanged();
     this.list.replaceChildren(...chat.entries.map((entry) => this.make(entry)));

@@ -84,7 +84,7 @@ export async function openChat(world) {
   return keyboardInPrompt(world);
 }
 
-/** Begins a conversation. The chat takes the keyboard for it, from whatever else in it has got it meanwhile. */
+/** Begins a conversation. The prompt takes the keyboard for it, from whatever in the chat has got it by then. */
 export async function newSession(world) {
   await azimuth(world, 'New Session');
   await (await chatFrame(world)).locator('.header', { hasText: 'New conversation' }).waitFor();
@@ -101,8 +101,7 @@ async function keyboardInPrompt(world) {
 }
 
 /** Opens a file of the project in an editor. */
-export async function openFile(world, name) {
-  const { page } = world;
+export async function openFile({ page }, name) {
   const input = page.locator('.quick-input-widget:visible input.input');
   const row = page.locator('.quick-input-list .monaco-list-row').filter({ hasText: path.basename(name) }).first();
   await until(`the file ${name} in the list`, async () => {
@@ -120,7 +119,7 @@ export async function openFile(world, name) {
   });
   await page.locator(`.tab[data-resource-name="${path.basename(name)}"].active`).waitFor();
   const group = page.locator('.editor-group-container.active', { has: page.locator(`.tab[data-resource-name="${path.basename(name)}"].active`) });
-  await until(`the keyboard in ${name}`, async () => (await group.locator('.monaco-editor.focused').count()) > 0, 30_000, async () => `it is at ${await keyboardAt(world.page)}`);
+  await until(`the keyboard in ${name}`, async () => (await group.locator('.monaco-editor.focused').count()) > 0, 30_000, async () => `it is at ${await keyboardAt(page)}`);
 }
 
 /** Puts text at the very start of the editor that has the keyboard. */

@@ -52,11 +52,31 @@ test('a server whose problems are called otherwise counts as long as it looks at
   assert.deepEqual(reports.sourcesOf('slow'), ['compiler']);
 });
 
-test('what Azimuth itself puts there is nobody\'s report of the language, and what is closed is forgotten', () => {
+test('what Azimuth itself puts there is nobody\'s report of the language', () => {
   const reports = new Reports();
   reports.take('a.slow', 'slow', [problem('azimuth')], 1);
   assert.deepEqual(reports.sourcesOf('slow'), []);
-  reports.take('a.slow', 'slow', [problem('slow')], 2);
-  reports.forget('a.slow');
-  assert.deepEqual([reports.since('a.slow', slow, 0), reports.last('a.slow')], ['nobody', 0]);
+});
+
+test('a problem that stood there when a document was closed is no report of it when it is opened again', () => {
+  const reports = new Reports();
+  const wrong = problem('slow');
+  reports.take('a.slow', 'slow', [wrong], 1);
+  reports.closed('a.slow');
+  // It is opened at 2, and a spell checker is quicker.
+  reports.take('a.slow', 'slow', [wrong, problem('spell')], 3);
+  assert.equal(reports.since('a.slow', { ...slow, names: ['Slow'] }, 2), 'likely', 'somebody has reported');
+  reports.take('notes', 'plaintext', [problem('spell')], 3);
+  assert.equal(reports.since('a.slow', slow, 2), 'nobody', 'who is not the server');
+  // A report while it is closed is known, but not as a report on an open document.
+  reports.closed('a.slow');
+  const other = problem('slow');
+  reports.take('a.slow', undefined, [other], 4);
+  reports.take('a.slow', 'slow', [other, problem('spell')], 6);
+  assert.equal(reports.since('a.slow', slow, 5), 'nobody');
+  reports.take('b.slow', undefined, [problem('other')], 7);
+  assert.deepEqual(reports.sourcesOf('slow'), ['slow', 'spell'], 'its language is not known');
+  reports.take('a.slow', 'slow', [], 8);
+  reports.closed('a.slow');
+  assert.deepEqual([reports.since('a.slow', slow, 0), reports.last('a.slow')], ['nobody', 0], 'with nothing left there is nothing to remember');
 });
