@@ -424,7 +424,7 @@ mod tests {
             std::fs::write(at(work_tree).join("b.txt"), "two\n").unwrap();
             // Git takes a file of the same size for unchanged that was written in the second in which it was added.
             let file = std::fs::File::options().write(true).open(at(work_tree).join("b.txt")).unwrap();
-            file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(3_600)).unwrap();
+            file.set_modified(std::time::SystemTime::now() - Duration::from_secs(3_600)).unwrap();
         }
     }
 
