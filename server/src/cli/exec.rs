@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agent::commands::Commands;
-use agent::user_command;
+use agent::commands::{self, Commands};
 use async_trait::async_trait;
 use hub::visible;
 use hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub};
@@ -176,7 +175,7 @@ impl Job {
             prompt: self.blocks(connection).await,
             mode: self.mode,
         };
-        let is_command = user_command::parse(&params.prompt).is_some();
+        let is_command = commands::user_command(&params.prompt).is_some();
         match ask::<methods::TurnStart>(connection, params).await?.turn_id {
             _ if is_command => turn.only_a_command(),
             None => turn.only_commands(),
@@ -214,7 +213,7 @@ impl Job {
     async fn blocks(&self, connection: &Connection) -> Vec<PromptBlock> {
         let text = self.prompt.text.clone();
         let typed = vec![PromptBlock::Text { text: text.clone() }];
-        if user_command::parse(&typed).is_some() {
+        if commands::user_command(&typed).is_some() {
             return typed;
         }
         let (folder, buffers, piped) = (self.folder.clone(), Arc::clone(connection.buffers()), self.prompt.piped);

@@ -31,6 +31,9 @@ use super::messages::typed;
 use super::stdio::Answers;
 use super::{error, methods};
 
+/// The beginning of the names of our own methods.
+const OURS: &str = "azimuth/";
+
 /// The service in front of the framework's.
 pub(super) struct Ingress {
     framework: LspService<Backend>,
@@ -86,7 +89,7 @@ impl Ingress {
                 self.framework(Request::build("exit"))
             }
 
-            // The table's, and the hub's.
+            // The table's.
             (method, None) => {
                 if let Stage::Connected(client) = &mut self.stage {
                     methods::notification(client, method, params.unwrap_or_default());
@@ -186,9 +189,9 @@ impl Service<Request> for Ingress {
     }
 }
 
-/// Takes a request. One of our own goes to the hub from here, with no handler on its way.
+/// Takes a request: LSP's by the table, and one of our own goes to the hub from here.
 fn request_of(client: &mut Connected, method: &str, params: Value) -> Result<Answer, Error> {
-    if !method.starts_with(methods::OURS) {
+    if !method.starts_with(OURS) {
         return methods::request(client, method, params);
     }
     let (request, answer) = hub::parse(method, params).unwrap_or_else(|| Err(error::no_method(method)))?;
@@ -242,6 +245,11 @@ impl Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn our_own_requests_are_known_by_their_names() {
+        assert!(protocol::methods::REQUESTS.iter().all(|request| request.method.starts_with(OURS)));
+    }
 
     #[tokio::test]
     async fn a_panic_while_an_answer_is_made_is_an_error() {

@@ -10,9 +10,6 @@ use super::connected::Connected;
 use super::error;
 use super::messages::typed;
 
-/// The beginning of the names of our own methods.
-pub(super) const OURS: &str = "azimuth/";
-
 /// Takes a notification. One that we do not have, or that does not fit, is passed over, as LSP has it.
 pub(super) fn notification(client: &mut Connected, method: &str, params: Value) {
     let taken = match method {
@@ -67,14 +64,4 @@ fn answer<T: DeserializeOwned>(
     handler: fn(&mut Connected, T) -> Answer,
 ) -> Result<Answer, Error> {
     Ok(handler(client, typed(params)?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn our_own_requests_are_known_by_their_names() {
-        assert!(protocol::methods::REQUESTS.iter().all(|request| request.method.starts_with(OURS)));
-    }
 }

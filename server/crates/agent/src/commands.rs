@@ -1,4 +1,5 @@
-//! Slash commands: those of a session, by who brings them; finding them in a prompt, and completing them.
+//! The commands in a prompt: a session's slash commands, by who brings them, with finding and completing them; and the
+//! user's own commands.
 //!
 //! Reading order: [`Command`] is the definition of one, [`CommandSet`] has those of a session, [`Commands`] are those
 //! of one moment by the names that people type, with `parse` and `complete` for what a prompt has of them. [`built_in`]
@@ -20,7 +21,7 @@ use futures_util::FutureExt;
 use protocol::session::Mode;
 
 pub use self::complete::{Known, Token, TokenKind};
-pub use self::parse::{Invocation, Parsed, Words, says_something};
+pub use self::parse::{Invocation, Parsed, UserCommand, Words, escape, says_something, unescape, user_command};
 use crate::tags;
 
 /// A slash command.

@@ -5,9 +5,8 @@
 //!
 //! Reading order: [`turn`] (the loop), [`dispatch`] (the one gate to every effect, where [`permission`] judges),
 //! [`toolset`] (tools that come and go), [`history`] (what the model sees, a fold of the session's events), [`prompt`]
-//! (what it is told first), [`file_blocks`] (files in an answer's text), [`commands`] and [`user_command`] (what of a
-//! prompt is for us), [`workflow`] (prompts that begin at a place in the code), [`side`] (a model asked outside a
-//! turn), [`title`].
+//! (what it is told first), [`file_blocks`] (files in an answer's text), [`commands`] (what of a prompt is for us),
+//! [`workflow`] (prompts that begin at a place in the code), [`side`] (a model asked outside a turn), [`title`].
 
 pub mod commands;
 pub mod dispatch;
@@ -19,7 +18,6 @@ mod tags;
 pub mod title;
 pub mod toolset;
 pub mod turn;
-pub mod user_command;
 pub mod workflow;
 
 mod uri;

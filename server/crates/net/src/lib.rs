@@ -1,4 +1,4 @@
-//! The one way to the network: HTTP clients with the platform's certificates and proxies, bounded bodies, and
+//! The one way to the network: HTTP clients with the system's certificates and proxies, bounded bodies, and
 //! server-sent events.
 //!
 //! The clients are made at first use, so that the start costs nothing. They follow no redirections, since these would
@@ -49,7 +49,7 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Clients that trust, besides the platform's, the certificate authorities of this PEM file.
+    /// Clients that trust, besides the system's, the certificate authorities of this PEM file.
     pub fn new(ca_file: Option<PathBuf>) -> Self {
         Self { ca_file, ..Self::default() }
     }

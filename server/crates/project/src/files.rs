@@ -140,12 +140,10 @@ pub fn read_without_links(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>>
 /// # Errors
 /// The system's error, also if a link is on the way.
 pub fn names(folder: &Path, most: usize) -> io::Result<Vec<(OsString, bool)>> {
-    let is_folder = |name: &OsString, kind| match kind {
-        Kind::Unknown => listing::kind_of(&folder.join(name)) == Kind::Folder,
-        kind => kind == Kind::Folder,
-    };
-    let entries = Listing::open(folder)?.flatten().map(|(name, kind)| (is_folder(&name, kind), name));
-    let entries = entries.map(|(is_folder, name)| (name, is_folder));
+    let entries = Listing::open(folder)?.flatten().map(|(name, kind)| {
+        let kind = if kind == Kind::Unknown { listing::kind_of(&folder.join(&name)) } else { kind };
+        (name, kind == Kind::Folder)
+    });
     Ok(entries.take(most).collect())
 }
 

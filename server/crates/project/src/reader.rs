@@ -413,4 +413,14 @@ mod tests {
         world.open("a.rs", "");
         assert_eq!(&*world.reader(&[]).base(&world.path("a.rs")).unwrap().text, "");
     }
+
+    #[test]
+    fn a_file_that_is_not_there_has_no_base_and_one_that_is_no_text_is_an_error() {
+        let world = World::new();
+        std::fs::File::create_new(world.path("b.bin")).unwrap().set_len(9).unwrap();
+        let base = |name: &str| world.reader(&[]).base_text(&world.path(name));
+        assert_eq!(base("a.rs").unwrap().as_deref(), Some("disk\n"));
+        assert_eq!(base("gone.rs").unwrap(), None);
+        assert!(base("b.bin").is_err());
+    }
 }

@@ -1,4 +1,9 @@
-//! Finding commands in a prompt.
+//! Finding commands in a prompt: slash commands, and the user's own.
+//!
+//! A prompt that begins with `!` is a command line for the session's shell. With one `!` the model reads its result,
+//! with two it does not. It is the user's own hand: no permission is asked, in any mode. So only what was typed as a
+//! prompt may become one, by its very first character. `\!`, or a blank before it, makes it a prompt for the model, and
+//! so does an image of Markdown's.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -42,6 +47,15 @@ pub struct Words {
     pub flags: Vec<(String, Option<String>)>,
 }
 
+/// A command of the user's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserCommand {
+    /// The command line. It may have several lines.
+    pub command: String,
+    /// True if the model reads it and what came of it.
+    pub in_context: bool,
+}
+
 /// A word of a line.
 struct Word {
     span: Range<usize>,
@@ -65,6 +79,44 @@ impl Words {
     /// The first word, if it is there and not empty.
     pub fn first(&self) -> Option<&str> {
         self.positionals.first().map(String::as_str).filter(|first| !first.is_empty())
+    }
+}
+
+/// The command that a prompt is; none if it is a prompt for the model.
+///
+/// # Errors
+/// It begins like one and is none; says why.
+pub fn user_command(prompt: &[PromptBlock]) -> Option<Result<UserCommand, String>> {
+    let [PromptBlock::Text { text }, rest @ ..] = prompt else { return None };
+    let line = text.strip_prefix('!').filter(|line| !is_image(line))?;
+    let (line, in_context) = line.strip_prefix('!').map_or((line, true), |line| (line, false));
+    let command = line.trim();
+    Some(if command.is_empty() {
+        Err("say what to run after the `!`, such as `!git status`".to_owned())
+    } else if rest.iter().any(is_more) {
+        Err("a command of your own is text alone: name files in it by their paths, or begin the prompt with `\\!` to \
+             send it to the model"
+            .to_owned())
+    } else {
+        Ok(UserCommand { command: command.to_owned(), in_context })
+    })
+}
+
+/// Takes the `\` away that keeps a prompt from being a command.
+pub fn unescape(prompt: &mut [PromptBlock]) {
+    if let Some(PromptBlock::Text { text }) = prompt.first_mut()
+        && text.starts_with("\\!")
+    {
+        text.remove(0);
+    }
+}
+
+/// Keeps a prompt from being a command that was not sent as one, such as a word to a running turn.
+pub fn escape(prompt: &mut [PromptBlock]) {
+    if let Some(PromptBlock::Text { text }) = prompt.first_mut()
+        && text.starts_with('!')
+    {
+        text.insert(0, '\\');
     }
 }
 
@@ -121,10 +173,10 @@ impl Commands {
             let (text, command) = (input.get(start..end).unwrap_or_default().to_owned(), Arc::clone(&named.command));
             invocations.push(Invocation { text, span: start..end, command, words, effects });
         }
-        let mut remaining = input.to_owned();
-        for invocation in invocations.iter().rev() {
-            remaining.replace_range(invocation.span.clone(), "");
-        }
+        let ends = invocations.iter().map(|invocation| invocation.span.end);
+        let starts = invocations.iter().map(|invocation| invocation.span.start).chain([input.len()]);
+        let between = [0].into_iter().chain(ends).zip(starts).filter_map(|(end, start)| input.get(end..start));
+        let remaining = between.collect();
         Parsed { invocations, remaining }
     }
 
@@ -198,17 +250,17 @@ impl Commands {
 
 /// The next word of the line, if there is one.
 fn next_word(input: &str, from: usize) -> Option<Word> {
-    let line = input.get(from..)?.split(['\n', '\r']).next()?;
-    let start = line.find(|c: char| !c.is_whitespace())?;
-    let text = line.get(start..)?;
+    const LINE_ENDS: [char; 2] = ['\n', '\r'];
+    let rest = input.get(from..)?;
+    let start = rest.find(|c: char| !c.is_whitespace() || LINE_ENDS.contains(&c))?;
+    let text = rest.get(start..).filter(|text| !text.starts_with(LINE_ENDS))?;
     let quote = text.chars().next().filter(|first| matches!(first, '"' | '\''));
     let (value, length) = match quote {
         Some(quote) => {
             let inner = text.get(1..)?;
-            match inner.find(quote) {
-                Some(end) => (inner.get(..end)?, end + 2),
-                None => (inner, text.len()),
-            }
+            let end = inner.find([quote, '\n', '\r']).unwrap_or(inner.len());
+            let closed = inner.get(end..)?.starts_with(quote);
+            (inner.get(..end)?, 1 + end + usize::from(closed))
         }
         None => {
             let end = text.find(char::is_whitespace).unwrap_or(text.len());
@@ -221,4 +273,13 @@ fn next_word(input: &str, from: usize) -> Option<Word> {
 
 fn is_short(word: &str, flag: &Flag) -> bool {
     word.strip_prefix('-').is_some_and(|short| flag.short.is_some_and(|c| short.chars().eq([c])))
+}
+
+/// True if what stands behind a `!` makes it an image of Markdown's.
+fn is_image(line: &str) -> bool {
+    line.starts_with('[') && line.lines().next().is_some_and(|line| line.contains("]("))
+}
+
+fn is_more(block: &PromptBlock) -> bool {
+    !matches!(block, PromptBlock::Text { text } if text.trim().is_empty())
 }

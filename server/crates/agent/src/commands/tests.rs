@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use protocol::PromptBlock;
 use protocol::review::AutoScope;
 
 use super::built_in::{Auto, BuiltIn, ChooseMode, ChooseModel, Permissions, Trust};
@@ -396,4 +397,79 @@ proptest! {
         let (token, _) = Commands::built_in().complete(&input, cursor, &Known::default());
         prop_assert!(input.get(token.span).is_some());
     }
+}
+
+fn text(text: &str) -> PromptBlock {
+    PromptBlock::Text { text: text.to_owned() }
+}
+
+fn own(line: &str) -> Option<(String, bool)> {
+    user_command(&[text(line)]).map(|parsed| parsed.map(|it| (it.command, it.in_context)).unwrap())
+}
+
+#[test]
+fn the_very_first_character_makes_a_command() {
+    assert_eq!(own("!git status"), Some(("git status".to_owned(), true)));
+    assert_eq!(own("!!make"), Some(("make".to_owned(), false)));
+    assert_eq!(own("! cd src\nls\n"), Some(("cd src\nls".to_owned(), true)));
+    assert_eq!(own("![ -f a ] && ls"), Some(("[ -f a ] && ls".to_owned(), true)));
+    assert_eq!(own("!/help"), Some(("/help".to_owned(), true)), "it is no slash command");
+    for prompt in [" !ls", "\n!ls", "\\!ls", "Run !ls", "", "![a picture](a.png) is wrong"] {
+        assert_eq!(own(prompt), None, "{prompt:?}");
+    }
+    assert_eq!(user_command(&[PromptBlock::File { uri: "file:///a".into() }, text("!ls")]), None);
+}
+
+#[test]
+fn what_only_begins_like_a_command_says_why_it_is_none() {
+    for prompt in ["!", "!!", "! \n"] {
+        assert!(user_command(&[text(prompt)]).unwrap().unwrap_err().contains("after the `!`"), "{prompt:?}");
+    }
+    let file = PromptBlock::File { uri: "file:///a".into() };
+    assert!(user_command(&[text("!ls"), file]).unwrap().unwrap_err().contains("text alone"));
+    assert!(user_command(&[text("!ls"), text(" ")]).unwrap().is_ok());
+}
+
+#[test]
+fn what_is_kept_from_being_a_command_reads_the_same_in_the_end() {
+    for (words, read) in [("!important", "!important"), ("\\!important", "!important"), ("words", "words"), ("", "")] {
+        let mut prompt = [text(words)];
+        escape(&mut prompt);
+        assert_eq!(user_command(&prompt), None, "{words}");
+        unescape(&mut prompt);
+        assert_eq!(prompt, [text(read)]);
+    }
+}
+
+/// A guard against hanging, and no measure of speed: a search whose time grew with the square of the length would take
+/// hours.
+#[test]
+fn a_long_text_with_many_slashes_or_commands_is_searched_at_once() {
+    let (slashes, commands) = ("/".repeat(1 << 20), "/help ".repeat(1 << 14));
+    let began = std::time::Instant::now();
+    assert!(parse(&slashes).invocations.is_empty());
+    let parsed = parse(&commands);
+    assert_eq!((parsed.invocations.len(), parsed.remaining.trim()), (1 << 14, ""));
+    assert!(began.elapsed() < Duration::from_secs(60), "it took {:?}", began.elapsed());
+}
+
+#[test]
+fn a_prompt_of_several_parts_is_split_into_its_commands_and_the_rest() {
+    let split = |prompt: Vec<PromptBlock>| {
+        let (invocations, rest) = Commands::built_in().split(prompt);
+        let invocations: Vec<_> = invocations.into_iter().map(|invocation| invocation.text).collect();
+        (invocations, says_something(&rest), rest)
+    };
+    let file = PromptBlock::File { uri: "file:///a".into() };
+    let help = || vec!["/help".to_owned()];
+    assert_eq!(split(vec![text("/help")]), (help(), false, Vec::new()));
+    assert_eq!(
+        split(vec![file.clone(), text("/help")]),
+        (help(), false, vec![file.clone()]),
+        "a mention alone is no prompt"
+    );
+    assert_eq!(split(vec![text("/help"), text("Look.")]), (help(), true, vec![text("Look.")]));
+    // One that has to lead counts only if no other text stands before it.
+    assert_eq!(split(vec![text("look"), text("/auto on")]), (Vec::new(), true, vec![text("look"), text("/auto on")]));
+    assert_eq!(split(vec![file.clone(), text("/auto on")]), (vec!["/auto on".to_owned()], false, vec![file]));
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// The user's configuration file: `$AZIMUTH_CONFIG`, else `azimuth/config.toml` in the platform's configuration folder.
+/// The user's configuration file: `$AZIMUTH_CONFIG`, else `azimuth/config.toml` in the system's configuration folder.
 ///
 /// # Errors
 /// No home folder is known.
@@ -13,7 +13,7 @@ pub fn config_file(environment: &dyn Fn(&str) -> Option<String>) -> Result<PathB
     base(environment, "XDG_CONFIG_HOME", CONFIG).map(|base| base.join("azimuth").join("config.toml"))
 }
 
-/// The folder of the sessions' database, its blobs and the log: `$AZIMUTH_DATA_DIR`, else `azimuth` in the platform's
+/// The folder of the sessions' database, its blobs and the log: `$AZIMUTH_DATA_DIR`, else `azimuth` in the system's
 /// data folder.
 ///
 /// # Errors

@@ -51,7 +51,7 @@ use crate::config::Config;
 /// The messages that come back to the session's task for its edits.
 pub(super) enum Message {
     /// A turn proposes an edit, with the texts of its files as they were read for it; none for one that is not there.
-    Propose(ToolCallId, EditPlan, Vec<Option<Arc<str>>>, oneshot::Sender<Result<Proposed, EditRefused>>),
+    Propose(TurnId, ToolCallId, EditPlan, Vec<Option<Arc<str>>>, oneshot::Sender<Result<Proposed, EditRefused>>),
     /// A turn asks what a call has proposed already.
     Proposed(ToolCallId, oneshot::Sender<Option<Proposed>>),
     /// A turn asks what stands between the model's picture of the project and the disk.

@@ -20,6 +20,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use lang::Source;
 use lang::delta::Delta;
+use ports::edit::EditPlan;
 use ports::session::NewErrors;
 use project::paths::Roots;
 use project::reader::{FileText, Overlay, Pending, ReadError, Reader};
@@ -148,9 +149,10 @@ impl Problems {
         self.state().edits += 1;
     }
 
-    /// Has the problems of files asked for that are about to be edited, if they are not known. Waits a moment for the
-    /// editor's servers, which will not see the text as it is now any more.
-    pub(super) async fn before(&self, files: Vec<PathBuf>) {
+    /// Has the problems of the files of a plan asked for, if they are not known. Waits a moment for the editor's
+    /// servers, which will not see the texts as they are now any more.
+    pub(super) async fn before(&self, plan: &EditPlan) {
+        let files = judged(plan);
         let (files, is_first) = {
             let state = self.state();
             let is_new = |path: &PathBuf| {
@@ -509,4 +511,12 @@ impl State {
             }
         }
     }
+}
+
+/// The files of a plan whose problems it may change. One that is moved has no text before at its new place, and takes
+/// its problems there.
+fn judged(plan: &EditPlan) -> Vec<PathBuf> {
+    let is_moved_to = |path: &PathBuf| plan.files.iter().any(|file| file.moved_to.as_ref() == Some(path));
+    let stays = plan.files.iter().filter(|file| file.new_text.is_some() && !is_moved_to(&file.path));
+    stays.map(|file| file.path.clone()).collect()
 }

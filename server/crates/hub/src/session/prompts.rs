@@ -2,7 +2,7 @@
 //! commands.
 //!
 //! [`Prompts`] owns the turn, the command and what waits, and says what follows on what; `routes` is what the session
-//! does with that, and `turns` makes a turn of a prompt that is ready.
+//! does with that, and `turns` makes a turn of a prompt.
 
 mod commands;
 mod complete;

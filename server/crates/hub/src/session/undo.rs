@@ -79,9 +79,11 @@ impl Undo {
         self.is_on() && waits
     }
 
-    /// Has a request wait that [`Undo::holds`].
+    /// Has a request wait that [`Undo::holds`]. While no undo is on, it is answered with an internal error.
     pub(super) fn hold(&mut self, caller: Caller, request: Request) {
-        self.held.get_or_insert_default().push(Held::Request(caller, request));
+        if let Some(held) = &mut self.held {
+            held.push(Held::Request(caller, request));
+        }
     }
 
     /// True if one is on: the next prompt of those that wait, which may be a command, starts once it is over.

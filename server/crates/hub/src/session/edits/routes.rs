@@ -64,7 +64,11 @@ impl Session {
     /// Takes what comes back for the edits.
     pub(in crate::session) fn edits_message(&mut self, message: Message) {
         match message {
-            Message::Propose(call, plan, bases, reply) => self.propose(&call, plan, bases, reply),
+            // One of a turn that was broken off comes to nothing: its end is in the log.
+            Message::Propose(turn, call, plan, bases, reply) if self.prompts.turn() == Some(&turn) => {
+                self.propose(&call, plan, bases, reply);
+            }
+            Message::Propose(..) => {}
             Message::Proposed(call, reply) => drop(reply.send(self.edits.proposed(&call))),
             Message::Unsettled(reply) => self.unsettled(reply),
             Message::AcceptAll(done) => self.accept_hunks(self.edits.all_pending(), None, done),

@@ -1,7 +1,6 @@
 //! The turn's way to its session: every call is a message to the session's task, but for the rules and the files of an
 //! edit, which are read, long results, which are files of their own, and questions to language servers.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -46,23 +45,6 @@ impl Port {
         self.own.send(message(reply)).ok()?;
         answer.await.ok()
     }
-
-    /// A plan with the texts of its files as the user has them; none for one that is not there. The problems of these
-    /// files are asked for first.
-    async fn with_bases(&self, plan: EditPlan) -> Result<(EditPlan, Vec<Option<Arc<str>>>), EditRefused> {
-        let (reader, problems) = (Arc::clone(&self.reader), self.problems.clone());
-        // In a task of its own: what is asked for is heard also if the turn is cancelled meanwhile.
-        let read = tokio::spawn(async move {
-            problems.before(judged(&plan)).await;
-            let read = tokio::task::spawn_blocking(move || {
-                let bases: Result<_, _> = plan.files.iter().map(|file| reader.base_text(&file.path)).collect();
-                bases.map(|bases| (plan, bases)).map_err(|error| error.to_string())
-            });
-            read.await.unwrap_or_else(|error| Err(format!("its files could not be read: {error}")))
-        });
-        let read = read.await.unwrap_or_else(|error| Err(format!("its problems could not be asked for: {error}")));
-        read.map_err(EditRefused::Failed)
-    }
 }
 
 #[async_trait]
@@ -100,10 +82,27 @@ impl ports::session::Session for Port {
     }
 
     async fn propose(&self, call: &ToolCallId, plan: EditPlan) -> Result<Proposed, EditRefused> {
-        let (plan, bases) = self.with_bases(plan).await?;
-        let propose = |reply| Own::Edits(edits::Message::Propose(call.clone(), plan, bases, reply));
-        let proposed = self.call(propose).await;
-        proposed.unwrap_or_else(|| Err(EditRefused::Failed(format!("session {} has ended", self.session))))
+        let (reply, proposed) = oneshot::channel();
+        let (reader, problems, own) = (Arc::clone(&self.reader), self.problems.clone(), self.own.clone());
+        let (turn, call) = (self.turn.clone(), call.clone());
+        // In a task of its own: language servers are asked for the files' problems once, and their answers are taken
+        // even if the turn is cancelled before they come.
+        tokio::spawn(async move {
+            problems.before(&plan).await;
+            // Sent from where the files are read, so that little can change in between.
+            let read = tokio::task::spawn_blocking(move || {
+                let bases: Result<Vec<_>, _> = plan.files.iter().map(|file| reader.base_text(&file.path)).collect();
+                match bases {
+                    Ok(bases) => {
+                        drop(own.send(Own::Edits(edits::Message::Propose(turn, call, plan, bases, reply))));
+                    }
+                    Err(error) => drop(reply.send(Err(EditRefused::Failed(error.to_string())))),
+                }
+            });
+            // Without an answer the edit has failed.
+            let _ = read.await;
+        });
+        proposed.await.unwrap_or_else(|_| Err(EditRefused::Failed(format!("session {} has ended", self.session))))
     }
 
     async fn proposed(&self, call: &ToolCallId) -> Option<Proposed> {
@@ -174,12 +173,4 @@ impl StartChild for Starts {
         self.0.send(Own::Child(Box::new(child), ended)).map_err(|_| ChildError::Gone)?;
         end.await.unwrap_or(Err(ChildError::Gone))
     }
-}
-
-/// The files of a plan whose problems it may change. One that is moved has no text before at its new place, and takes
-/// its problems there.
-fn judged(plan: &EditPlan) -> Vec<PathBuf> {
-    let is_moved_to = |path: &PathBuf| plan.files.iter().any(|file| file.moved_to.as_ref() == Some(path));
-    let stays = plan.files.iter().filter(|file| file.new_text.is_some() && !is_moved_to(&file.path));
-    stays.map(|file| file.path.clone()).collect()
 }

@@ -53,14 +53,14 @@ pub(super) struct Preparation {
     /// Cancelled with the turn that it is to become.
     pub(super) cancel: CancellationToken,
     pub(super) turn: TurnId,
-    /// The prompt as it was sent, for hooks.
-    pub(super) sent: Vec<PromptBlock>,
+    /// All of the prompt, for hooks.
+    pub(super) whole: Vec<PromptBlock>,
     /// Its slash commands.
     pub(super) invocations: Vec<Invocation>,
     /// The parts of it that mention something.
     pub(super) mentions: Vec<PromptBlock>,
     /// True if a model has something to do for what is left of it without the commands.
-    pub(super) says_something: bool,
+    pub(super) asks_model: bool,
     pub(super) mode: Option<Mode>,
     pub(super) given: Option<GivenAnswer>,
     pub(super) reply: Option<Reply<TurnStartResult>>,

@@ -1,5 +1,6 @@
 //! All that a prompt needs to become a turn: its slash commands are executed, its mentions are read, the model is found
-//! and the system prompt made. It happens beside the session's task, which keeps the prompt itself.
+//! and the system prompt made. It happens beside the session's task, which keeps the prompt;
+//! only hooks are shown a copy of it.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -38,10 +39,10 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
     // Where a terminal was handed back a moment ago, its folder is known when the user's prompt there is gone.
     preparation.shell.at_prompt_no_more().await;
     let mut done = slash::Done::default();
-    let sent = std::mem::take(&mut preparation.sent);
+    let whole = std::mem::take(&mut preparation.whole);
     let (session, turn, hooks) =
         (preparation.info.session_id.clone(), preparation.turn.clone(), preparation.hooks.clone());
-    let point = PromptPoint { session: &session, turn: &turn, prompt: &sent };
+    let point = PromptPoint { session: &session, turn: &turn, prompt: &whole };
     let cancel = preparation.cancel.clone();
     let said = cancel.run_until_cancelled(hooks.before_prompt(&point)).await.flatten();
     let invocations = std::mem::take(&mut preparation.invocations);
@@ -54,10 +55,10 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
     }
     let texts = texts(&preparation, for_model, &mut done).await;
     let mode = done.mode.or(preparation.mode).unwrap_or(preparation.info.mode);
-    let is_turn = sent.is_empty() || preparation.says_something || !texts.is_empty();
+    let is_turn = whole.is_empty() || preparation.asks_model || !texts.is_empty();
     let turns_here = is_turn && done.switch_to.is_none();
     let new = match turns_here {
-        true => Some(new_turn(&preparation, mode, done.model.take(), said).await),
+        true => Some(new_turn(&mut preparation, mode, done.model.take(), said).await),
         false => None,
     };
     cancel.run_until_cancelled(hooks.after_prompt(&point)).await;
@@ -92,11 +93,13 @@ async fn texts(preparation: &Preparation, for_model: Vec<Invocation>, done: &mut
 }
 
 async fn new_turn(
-    preparation: &Preparation,
+    preparation: &mut Preparation,
     mode: Mode,
     chosen: Option<Arc<dyn Model>>,
     said: Option<String>,
 ) -> NewTurn {
+    let mentions = std::mem::take(&mut preparation.mentions);
+    let preparation = &*preparation;
     let Preparation { shared, roots, reader, tools, info, .. } = preparation;
     let model = match (chosen, &info.model) {
         (Some(model), _) => Ok(model),
@@ -104,7 +107,6 @@ async fn new_turn(
         (None, None) => default_model(shared, &preparation.config).await,
     };
     let model = model.and_then(|model| usable(model, &preparation.config));
-    let mentions = preparation.mentions.clone();
     let mut context = expand(reader, roots, &preparation.rules, &preparation.seen, mentions).await;
     if let Some(said) = said {
         let _ = writeln!(context, "{said}");

@@ -1,8 +1,8 @@
 //! The session's handling of the requests and messages about prompts and turns.
 
+use agent::commands;
 use std::sync::Arc;
 
-use agent::user_command;
 use ports::session::{Answer, Interjection};
 use protocol::terminal::Done;
 use protocol::turn::{
@@ -79,9 +79,9 @@ impl Session {
         // It is kept as a waiting prompt until the turn has heard it, so that a crash does not lose it.
         let queue_id = QueueId::new(self.ids.next("queue"));
         // A prompt that is said to the model is no command, wherever it comes to wait.
-        user_command::escape(&mut params.prompt);
+        commands::escape(&mut params.prompt);
         self.record(Event::PromptQueued { queue_id: queue_id.clone(), prompt: params.prompt.clone() });
-        user_command::unescape(&mut params.prompt);
+        commands::unescape(&mut params.prompt);
         let (own, reader, roots) =
             (self.work.own.clone(), Arc::clone(&self.reading.reader), Arc::clone(&self.reading.roots));
         let (rules, seen) = (self.gate.rules().get(), self.reading.seen.clone());
@@ -132,7 +132,7 @@ impl Session {
             return;
         }
         while let Some((caller, queue_id, prompt)) = self.prompts.take_next() {
-            if let Some(command) = user_command::parse(&prompt) {
+            if let Some(command) = commands::user_command(&prompt) {
                 self.run_queued(caller, command);
                 self.record(Event::PromptDequeued { queue_id });
                 continue;

@@ -1,8 +1,7 @@
 use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind};
 use protocol::session::Mode;
 
-use agent::commands::Commands;
-use agent::user_command;
+use agent::commands::{self, Commands};
 
 use super::waiting::Kept;
 use super::*;
@@ -103,7 +102,7 @@ async fn what_is_said_to_a_turn_is_heard_or_waits_before_all_else() {
     assert!(prompts.wait_again() && !prompts.wait_again());
     assert_eq!(ids(&prompts), ["q3", "q4", "q2"]);
     // A prompt that was meant for the model is no command of the user's own.
-    assert!(user_command::parse(&prompts.queue[1].1).is_none());
+    assert!(commands::user_command(&prompts.queue[1].1).is_none());
     assert!(!prompts.steered(&"t".into(), "q5".into(), steer("five")), "it runs no more");
     assert!(prompts.remove("q5".into()).is_ok() && prompts.remove("q5".into()).is_err());
 }

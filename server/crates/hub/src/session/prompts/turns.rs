@@ -1,13 +1,12 @@
-//! From a prompt that was sent to a turn that runs: it is made ready beside the session's task, begins in the log, and
-//! then runs in a task of its own.
+//! From a prompt that was sent to a turn that runs: what it needs is made ready beside the session's task, which keeps
+//! the text; the turn begins in the log, and then runs in a task of its own.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use agent::commands::{Commands, says_something};
+use agent::commands::{self, Commands, says_something};
 use agent::turn::{Limits, TurnContext};
-use agent::user_command;
 use futures_util::FutureExt;
 use ports::edit::EditForm;
 use protocol::event::Severity;
@@ -30,7 +29,7 @@ use crate::{Error, Reply, Request};
 impl Session {
     /// Makes a turn of a prompt, or runs it if it is a command of the user's own.
     pub(super) fn start_turn(&mut self, caller: Caller, params: TurnStartParams, reply: Reply<TurnStartResult>) {
-        if let Some(command) = user_command::parse(&params.prompt) {
+        if let Some(command) = commands::user_command(&params.prompt) {
             return self.start_user_command(caller, command, reply);
         }
         let has_said_its_end = self.state.open_turn.is_none();
@@ -55,7 +54,7 @@ impl Session {
         given: Option<GivenAnswer>,
         reply: Option<Reply<TurnStartResult>>,
     ) {
-        user_command::unescape(&mut prompt);
+        commands::unescape(&mut prompt);
         let commands = self.reading.commands.now();
         self.prepare(caller, prompt, mode, given, reply, commands);
     }
@@ -77,9 +76,9 @@ impl Session {
     ) {
         self.set_home(Some(caller.clone()));
         let id = TurnId::new(self.ids.next("turn"));
-        let sent = prompt.clone();
+        let whole = prompt.clone();
         let (invocations, rest) = commands.split(prompt);
-        let (mentions, says_something) = (prepare::mentions(&rest), says_something(&rest));
+        let (mentions, asks_model) = (prepare::mentions(&rest), says_something(&rest));
         let cancel = self.prompts.begin(id.clone(), caller.clone(), rest);
         let preparation = Preparation {
             shared: self.shared.clone(),
@@ -100,10 +99,10 @@ impl Session {
             caller,
             cancel,
             turn: id,
-            sent,
+            whole,
             invocations,
             mentions,
-            says_something,
+            asks_model,
             mode,
             given,
             reply,
@@ -123,7 +122,8 @@ impl Session {
             return self.prepared_in_vain(prepared);
         }
         let Prepared { id, events, mode, chose_mode, confirmed, switch_to, texts, turn, given, reply } = prepared;
-        let prompt = [texts, self.prompts.take_rest()].concat();
+        let mut prompt = texts;
+        prompt.extend(self.prompts.take_rest());
         self.record_all(events);
         // `bypass` may have been left, or forbidden, while the prompt was made ready.
         let is_confirmed = confirmed || self.state.mode.needs_confirmation();

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agent::user_command::UserCommand;
+use agent::commands::UserCommand;
 use project::results::Results;
 use protocol::event::Severity;
 use protocol::terminal::Typist;

@@ -1,8 +1,7 @@
 //! Prompts that wait: those that were queued, what was said to a turn that did not come to hear it, and those that were
 //! sent and did not become a turn.
 
-use agent::commands::{Commands, Invocation, says_something};
-use agent::user_command;
+use agent::commands::{self, Commands, Invocation, says_something};
 use ports::session::Interjection;
 use protocol::event::Severity;
 use protocol::session::Mode;
@@ -134,7 +133,7 @@ impl Prompts {
         let title = is_untitled.then(|| agent::title::from_prompt(&rest)).flatten();
         kept.then.extend(title.map(|title| Event::TitleChanged { title }));
         // Text that stood behind a command is none of the user's own.
-        user_command::escape(&mut rest);
+        commands::escape(&mut rest);
         let queue_id = QueueId::new(ids.next("queue"));
         kept.then.push(Event::PromptQueued { queue_id: queue_id.clone(), prompt: rest.clone() });
         if !has_waited {
@@ -152,7 +151,7 @@ impl Prompts {
 
     fn wait_first(&mut self, queue_id: QueueId, interjection: Interjection) {
         if let Interjection::Steer { mut prompt, .. } = interjection {
-            user_command::escape(&mut prompt);
+            commands::escape(&mut prompt);
             self.queue.push_front((queue_id, prompt));
         }
     }

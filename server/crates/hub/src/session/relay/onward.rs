@@ -2,8 +2,7 @@
 //! conversation, and is sent there from here: were it left to the host, the turn would have its home at the link of
 //! this session, and end with it once the client has gone on.
 
-use agent::commands::{Commands, says_something};
-use agent::user_command;
+use agent::commands::{self, Commands, says_something};
 use protocol::turn::{TurnQueueParams, TurnStartParams, TurnStartResult};
 use protocol::{PromptBlock, methods};
 use tokio::sync::oneshot;
@@ -15,7 +14,7 @@ use crate::{ClientId, Error, Reply, Request};
 
 /// Takes out of a prompt that leads away what is for the conversation that it leads to. None if nothing is.
 pub(super) fn take_rest(prompt: &mut Vec<PromptBlock>) -> Option<Vec<PromptBlock>> {
-    if user_command::parse(prompt).is_some() {
+    if commands::user_command(prompt).is_some() {
         return None;
     }
     // Commands that others bring lead nowhere, and only the session's host knows them.
