@@ -113,6 +113,7 @@ impl Held {
             if make {
                 std::fs::create_dir_all(parent)?;
             }
+            folder(parent)?;
             Ok(Self { path: parent.to_owned() })
         }
     }
