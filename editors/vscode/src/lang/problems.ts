@@ -71,9 +71,9 @@ export class Problems implements vscode.Disposable {
   }
 
   /** True if one for its language was seen to report on a document as it is, or on what it became since. */
-  isCurrent({ uri }: vscode.TextDocument, language: Judged): boolean {
+  isCurrent({ uri, isClosed }: vscode.TextDocument, language: Judged): boolean {
     const key = uri.toString();
-    return this.reports.since(key, language, this.changes.get(key) ?? 0) !== 'nobody';
+    return !isClosed && this.reports.since(key, language, this.changes.get(key) ?? 0) !== 'nobody';
   }
 
   /** True if any source but this one reports on documents of a language. */

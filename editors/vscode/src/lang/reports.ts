@@ -28,6 +28,8 @@ interface Document {
   /** When somebody reported last of whom nothing was there before or after. */
   silent: number;
   last: number;
+  /** The problems that stood there when the document was closed last. That they go away later is no report. */
+  stood: ReadonlySet<Reported>;
 }
 
 export class Reports {
@@ -40,21 +42,29 @@ export class Reports {
    * open is not known.
    */
   take(uri: string, languageId: string | undefined, problems: readonly Reported[], now: number): void {
-    const document: Document = this.documents.get(uri) ?? { problems: new Map(), by: new Map(), silent: 0, last: 0 };
+    const document: Document = this.documents.get(uri) ?? { problems: new Map(), by: new Map(), silent: 0, last: 0, stood: new Set() };
     const before = document.problems;
     const after = bySource(problems);
     const changed = [...new Set([...before.keys(), ...after.keys()])].filter((source) => !isSame(before.get(source), after.get(source)));
-    for (const source of changed) {
+    const isLeftover = (source: string): boolean => !after.has(source) && [...(before.get(source) ?? [])].every((problem) => document.stood.has(problem));
+    for (const source of changed.filter((one) => !isLeftover(one))) {
       document.by.set(source, now);
       if (languageId !== undefined) this.languages.set(source, (this.languages.get(source) ?? new Set()).add(languageId));
     }
     if (changed.length === 0) document.silent = now;
-    this.documents.set(uri, { ...document, problems: after, last: now });
+    if (languageId === undefined && after.size === 0) this.documents.delete(uri);
+    else this.documents.set(uri, { ...document, problems: after, last: now });
   }
 
-  /** A document was closed. Its problems stand on, and are no new report when it is opened again and somebody else reports on it. */
+  /**
+   * A document was closed. Its problems may stand on: they are no new report when it is opened again and somebody else reports on it,
+   * nor is it one when they are cleared, which comes late if it is opened at once in another language.
+   */
   closed(uri: string): void {
-    if (this.documents.get(uri)?.problems.size === 0) this.documents.delete(uri);
+    const document = this.documents.get(uri);
+    if (document === undefined) return;
+    if (document.problems.size === 0) this.documents.delete(uri);
+    else document.stood = new Set([...document.problems.values()].flatMap((of) => [...of]));
   }
 
   /** When somebody, whoever it was, reported last on a document; 0 where nobody has. */

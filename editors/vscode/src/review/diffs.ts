@@ -77,31 +77,23 @@ export class Diffs implements vscode.Disposable {
       // The unsaved text in it is the user's text of the proposal, or the document itself, which stays open beside it.
       if (tab.isDirty && !(proposal.landed === true && looked)) continue;
       // The file is shown before the diff goes: an editor that closes under the keyboard leaves it nowhere.
-      if (looked && (tab.isDirty || hasFile(proposal))) await this.showFile(proposal, !tab.isDirty);
+      if (looked) await this.showFile(proposal, !tab.isDirty);
       // The user may have closed it meanwhile, or the file has taken its place.
       await vscode.window.tabGroups.close(tab, true).then(undefined, () => false);
     }
   }
 
-  /** Shows the file of a proposal. Whoever decides in the chat keeps the keyboard there. */
+  /** Shows the file of a proposal, if there is one by now. Whoever decides in the chat keeps the keyboard there. */
   private async showFile({ uri }: Proposal, preview: boolean): Promise<void> {
-    try {
-      await vscode.window.showTextDocument(await this.held.open(vscode.Uri.parse(uri)), { preview, preserveFocus: this.chat.hasKeyboard });
-    } catch {
-      // A file that was deleted meanwhile cannot be shown.
-    }
+    const file = vscode.Uri.parse(uri);
+    const isThere = await vscode.workspace.fs.stat(file).then(() => true, () => false);
+    if (isThere) await vscode.window.showTextDocument(await this.held.open(file), { preview, preserveFocus: this.chat.hasKeyboard }).then(undefined, () => undefined);
   }
 }
 
 /** Where an accepted hunk is still on its way, the diff stays. */
 function isOpen({ state }: Placed['hunk']): boolean {
   return state === 'pending' || state === 'applying' || state === 'conflicted';
-}
-
-/** A file that was to be made is there if any of it was accepted, and one that was to be deleted unless that was. */
-function hasFile({ change, hunks }: Proposal): boolean {
-  const isAccepted = hunks.some(({ state }) => state === 'accepted' || state === 'unverified');
-  return change === 'modify' || isAccepted === (change === 'create');
 }
 
 function label(proposal: Proposal): string {

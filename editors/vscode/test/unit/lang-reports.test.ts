@@ -76,7 +76,21 @@ test('a problem that stood there when a document was closed is no report of it w
   assert.equal(reports.since('a.slow', slow, 5), 'nobody');
   reports.take('b.slow', undefined, [problem('other')], 7);
   assert.deepEqual(reports.sourcesOf('slow'), ['slow', 'spell'], 'its language is not known');
-  reports.take('a.slow', 'slow', [], 8);
-  reports.closed('a.slow');
+  reports.take('a.slow', undefined, [], 8);
   assert.deepEqual([reports.since('a.slow', slow, 0), reports.last('a.slow')], ['nobody', 0], 'with nothing left there is nothing to remember');
+});
+
+test('a server that clears what it said of a document that was closed has not reported on the one that is opened', () => {
+  const reports = new Reports();
+  const fast = { id: 'fast', names: ['test.fast'] };
+  reports.take('a.x', 'slow', [problem('slow'), problem('compiler')], 1);
+  // The user chooses another language for it: it is closed and opened, and then the old servers clear theirs.
+  reports.closed('a.x');
+  reports.take('a.x', 'fast', [], 3);
+  assert.equal(reports.since('a.x', fast, 2), 'nobody');
+  assert.deepEqual(reports.sourcesOf('fast'), [], 'they do not look at that language');
+  reports.take('a.x', 'fast', [problem('fast')], 4);
+  assert.equal(reports.since('a.x', fast, 2), 'known');
+  reports.take('a.x', 'fast', [], 5);
+  assert.equal(reports.since('a.x', fast, 4), 'known', 'this one has found nothing more');
 });
