@@ -215,7 +215,8 @@ fn below_programs_and_terminals_only_the_platform_names_a_system() {
         for path in rust_files(&sources).iter().filter(|path| !is_test_module(&sources, path)) {
             let text = fs::read_to_string(path).unwrap();
             let code = text.split("\n#[cfg(test)]\nmod tests {\n").next().unwrap_or_default();
-            let named = system.find_iter(code).map(|found| (code[..found.start()].lines().count(), found.as_str()));
+            let named =
+                system.find_iter(code).map(|found| (code[..found.start()].matches('\n').count() + 1, found.as_str()));
             offences.extend(named.map(|(line, what)| format!("{}:{line}: {what}", path.display())));
             looked_at += 1;
         }

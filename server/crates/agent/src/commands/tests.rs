@@ -442,7 +442,7 @@ fn what_is_kept_from_being_a_command_reads_the_same_in_the_end() {
 }
 
 /// A guard against hanging, and no measure of speed: a search whose time grew with the square of the length would take
-/// hours.
+/// an hour for the slashes alone.
 #[test]
 fn a_long_text_with_many_slashes_or_commands_is_searched_at_once() {
     let (slashes, commands) = ("/".repeat(1 << 20), "/help ".repeat(1 << 14));

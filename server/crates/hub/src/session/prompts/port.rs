@@ -102,7 +102,8 @@ impl ports::session::Session for Port {
             // Without an answer the edit has failed.
             let _ = read.await;
         });
-        proposed.await.unwrap_or_else(|_| Err(EditRefused::Failed(format!("session {} has ended", self.session))))
+        let failed = || format!("it could not be proposed in session {}; the log says why", self.session);
+        proposed.await.unwrap_or_else(|_| Err(EditRefused::Failed(failed())))
     }
 
     async fn proposed(&self, call: &ToolCallId) -> Option<Proposed> {

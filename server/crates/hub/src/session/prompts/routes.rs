@@ -1,8 +1,8 @@
 //! The session's handling of the requests and messages about prompts and turns.
 
-use agent::commands;
 use std::sync::Arc;
 
+use agent::commands;
 use ports::session::{Answer, Interjection};
 use protocol::terminal::Done;
 use protocol::turn::{
