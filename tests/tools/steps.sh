@@ -316,13 +316,25 @@ tell() {
   fi
   if [ "$bad" != 0 ]; then
     printf '\nFailed, or not run:\n'
-    awk -F '\t' '$1 == "failed" || $1 == "not run" { printf "  %s: %s\n      %s\n", $1, $3, $4 }' "$AZIMUTH_STEPS/outcomes"
+    tell_failures
     printf '\n%s: failed or not run: %d, in %d min %d s\n' "$steps_name" "$bad" $((seconds / 60)) $((seconds % 60))
   else
     printf '\nAll tests passed, in %d min %d s' $((seconds / 60)) $((seconds % 60))
     [ -z "$flaky" ] || printf '; flaky: %d' "$(grep -c $'^flaky\t' "$AZIMUTH_STEPS/outcomes")"
     printf '\n'
   fi
+}
+
+# Each with the last lines of its last log, since whoever reads this may have nothing else of a run.
+tell_failures() {
+  local result name known log
+  # The name may begin with a blank and what is known be empty, so a tab alone must not be blank space here.
+  while IFS=$'\x1f' read -r result name known; do
+    printf '  %s: %s\n      %s\n' "$result" "$name" "$known"
+    log=$(grep -oE '[^ ,;]+\.log' <<<"$known" | tail -n 1 || true)
+    [ -f "$log" ] || continue
+    tail -n 20 -- "$log" | cut -c -300 | sed 's/^/        | /'
+  done < <(awk -F '\t' -v OFS='\x1f' '$1 == "failed" || $1 == "not run" { print $1, $3, $4 }' "$AZIMUTH_STEPS/outcomes")
 }
 
 # For `--each`: which tests failed, of `cargo nextest run` with its report in $CARGO_TARGET_DIR, or target. It ends with

@@ -313,7 +313,7 @@ mod tests {
    ]
   }
  ],
- "metadata": {"big": 12345678901234567890123, "f": 1.0e2},
+ "metadata": {"big": 12345678901234567890123, "f": 1.0e2, "past every type": 1e999},
  "nbformat": 4,
  "nbformat_minor": 5
 }
