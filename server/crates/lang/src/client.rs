@@ -6,10 +6,11 @@
 //!
 //! Reading order: `wire` (the shapes of messages), `transport` (the pipes, and who waits for an answer), `capabilities`
 //! (what we say that we can), `incoming` (what the server says and asks by itself), `documents` (the texts it was
-//! sent).
+//! sent), `hold` (that they stay as long as one waits for what it says of them).
 
 mod capabilities;
 mod documents;
+mod hold;
 mod incoming;
 mod transport;
 pub(super) mod wire;
@@ -31,6 +32,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 pub(super) use self::documents::{LATE, Sent, Stamp, Synced, Text, View};
+pub(super) use self::hold::Hold;
 pub(super) use self::incoming::Published;
 pub(super) use self::transport::RequestError;
 use self::transport::Transport;
@@ -79,15 +81,6 @@ pub(super) struct Start<'s> {
     pub(super) path: Option<&'s OsStr>,
     /// Names of variables that it gets although they look like secrets.
     pub(super) pass: &'s [String],
-}
-
-/// Texts that a server was sent, while one waits for what it says of them. Dropped, others may be sent.
-pub(super) struct Hold<'c> {
-    client: &'c Client,
-    world: u64,
-    path: Option<PathBuf>,
-    /// The texts that were sent.
-    pub(super) sent: Sent,
 }
 
 /// Tells when there is something new of a server, since it was last asked.
@@ -265,7 +258,8 @@ impl Client {
     }
 
     /// Sends the texts that it has to know for a question, and then the question: nothing comes between them. Gives
-    /// with it what it was sent. None if what the session sees has to be looked up anew, since another session has
+    /// with it what it was sent, and keeps it from being sent other texts until it has answered, as far as that can be:
+    /// some answer by what they see then, and not by what they saw when they were asked. None if what the session sees has to be looked up anew, since another session has
     /// sent it other texts meanwhile.
     ///
     /// # Errors
@@ -276,7 +270,7 @@ impl Client {
         asked: Option<(&Path, &Arc<str>)>,
         method: &'static str,
         params: &Value,
-    ) -> Result<Option<(Waiting, Sent)>, RequestError> {
+    ) -> Result<Option<(Waiting, Hold<'_>)>, RequestError> {
         // Held until the question is queued, so that no other session's texts come between.
         let mut documents = self.documents();
         if !documents.fits(view, asked) {
@@ -284,7 +278,7 @@ impl Client {
         }
         documents.sync(view, &self.transport)?;
         let waiting = self.transport.request(method, params)?;
-        Ok(Some((waiting, documents.sent(asked.map(|(path, _)| path)))))
+        Ok(Some((waiting, Hold::of(self, &mut documents, asked.map(|(path, _)| path)))))
     }
 
     /// Sends texts that it has to know. None as in [`Client::ask_of`].
@@ -319,9 +313,7 @@ impl Client {
         if let Some(path) = path {
             documents.send_again(path, &self.transport)?;
         }
-        documents.wait(path);
-        let (world, sent) = (documents.world(), documents.sent(path));
-        Ok(Some(Hold { client: self, world, path: path.map(Path::to_owned), sent }))
+        Ok(Some(Hold::of(self, &mut documents, path)))
     }
 
     /// True if somebody waits for what it says of other texts than these.
@@ -541,24 +533,6 @@ impl Alone {
             }
         });
         run.await.unwrap_or_else(|error| Err(RequestError::Malformed(error.to_string())))
-    }
-}
-
-impl Hold<'_> {
-    /// True if the server still sees these texts. Where it does not, what it says may be of others.
-    pub(super) fn stands(&self) -> bool {
-        let documents = self.client.documents();
-        let text = self.path.as_deref().map(|path| documents.get(path).map(|synced| synced.version));
-        documents.world() == self.world
-            && text.is_none_or(|version| version == self.sent.text.as_ref().map(|it| it.version))
-    }
-}
-
-impl Drop for Hold<'_> {
-    fn drop(&mut self) {
-        self.client.documents().release(self.world, self.path.as_deref());
-        // Others may wait for that.
-        self.client.transport.announce();
     }
 }
 

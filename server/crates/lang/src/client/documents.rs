@@ -82,6 +82,8 @@ pub(crate) struct Sent {
     pub(crate) open: HashMap<PathBuf, Synced>,
     /// When that was, by the clock that files are dated by.
     pub(crate) at: Option<SystemTime>,
+    /// True if it was sent other texts before it had answered: it may have answered of these.
+    pub(crate) is_disturbed: bool,
 }
 
 impl Sent {
@@ -240,7 +242,12 @@ impl Documents {
     /// Returns what the server sees, when it is asked about this file.
     pub(super) fn sent(&self, asked: Option<&Path>) -> Sent {
         let open = self.open.iter().map(|(path, document)| (path.clone(), document.synced.clone()));
-        Sent { text: asked.and_then(|path| self.get(path)), open: open.collect(), at: Some(file_time()) }
+        Sent {
+            text: asked.and_then(|path| self.get(path)),
+            open: open.collect(),
+            at: Some(file_time()),
+            is_disturbed: false,
+        }
     }
 
     pub(super) fn mirrored(&self) -> HashMap<PathBuf, Stamp> {

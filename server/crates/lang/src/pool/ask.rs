@@ -25,14 +25,17 @@ use super::{blocking, view};
 
 /// How long it takes until a question that a server took back is asked again.
 const AGAIN: Duration = Duration::from_millis(100);
-/// How long a question waits for another session's that is about other texts, and waits for what the server says by
-/// itself.
+/// How long a question waits for another that is about other texts; twice as long each time that it is asked again.
 const GIVE_WAY: Duration = Duration::from_secs(2);
+/// How often a question is asked, where the server was sent other texts before it answered.
+const MOST_TIMES: u32 = 4;
 /// So many items of a hierarchy are followed. There is more than one only where a name means several things.
 const MAX_ITEMS: usize = 10;
 
 const LACKS_PROBLEMS: &str = "it has not told in time of all problems there, so that quick fixes may lack";
 
+const DISTURBED: &str = "the texts that it sees changed before it answered, each time that it was asked: it may have \
+                         answered of other ones";
 pub(super) const UNTOLD: &str = "it has not yet said that it has found the project's files";
 const BUSY_WITH_COMMAND: &str = "a command that it was given before has not ended yet, and it does one at a time; if it \
                                  never does, the user can have it started anew";
@@ -120,6 +123,10 @@ impl Asker<'_> {
         let asked = self.ask_until_whole(query).await;
         let sent = std::mem::take(&mut *self.sent());
         match asked {
+            Ok((answer, LangStatus::Ready, _)) if sent.is_disturbed => {
+                let message = Some(DISTURBED.to_owned());
+                Outcome { status: LangStatus::Partial, message, sent, answer, ranges_in }
+            }
             Ok((answer, status, message)) => Outcome { status, message, sent, answer, ranges_in },
             Err(failure) => Outcome {
                 sent,
@@ -302,18 +309,21 @@ impl Asker<'_> {
         self.send(method, params).await
     }
 
-    /// Sends the texts of the session and a question, and waits for the answer; again where the server took it back.
+    /// Sends the texts of the session and a question, and waits for the answer; again where the server took it back, or
+    /// was sent other texts before it answered: pyright, for one, looks only then.
     pub(super) async fn send(
         &self,
         method: &'static str,
         params: impl Fn(&str) -> Value,
     ) -> Result<Box<RawValue>, Failure> {
+        let mut times = 1;
         loop {
-            let (waiting, sent) = self.queue(method, &params).await?;
+            let (waiting, hold) = self.queue(method, &params, GIVE_WAY * (1 << (times - 1))).await?;
             match tokio::time::timeout_at(self.until, waiting.answer()).await {
                 Err(_) => return Err(Failure::TimedOut),
+                Ok(Ok(_)) if !hold.stands() && times < MOST_TIMES && Instant::now() < self.until => times += 1,
                 Ok(Ok(answer)) => {
-                    *self.sent() = sent;
+                    *self.sent() = Sent { is_disturbed: !hold.stands(), ..hold.sent.clone() };
                     return Ok(answer);
                 }
                 Ok(Err(RequestError::Rpc(error))) if error.is_passing() && Instant::now() + AGAIN < self.until => {
@@ -324,12 +334,17 @@ impl Asker<'_> {
         }
     }
 
-    /// Sends the texts of the session and a question. Gives with it what the server was sent.
-    async fn queue(&self, method: &'static str, params: impl Fn(&str) -> Value) -> Result<(Waiting, Sent), Failure> {
+    /// Sends the texts of the session and a question. Waits for others so long.
+    async fn queue(
+        &self,
+        method: &'static str,
+        params: impl Fn(&str) -> Value,
+        give_way: Duration,
+    ) -> Result<(Waiting, Hold<'_>), Failure> {
         let ask = |view: &View, text: &Arc<str>| {
             self.client.ask_of(view, self.path.map(|path| (path, text)), method, &params(text))
         };
-        self.with_view(Some(GIVE_WAY), ask).await
+        self.with_view(Some(give_way), ask).await
     }
 
     /// Sends the texts of the session.
@@ -494,8 +509,8 @@ impl Asker<'_> {
         let alone = tokio::time::timeout_at(self.until, self.client.alone()).await;
         let alone = alone.map_err(|_| Failure::Failed(BUSY_WITH_COMMAND.to_owned()))?;
         let params = json!({ "command": command.command, "arguments": command.arguments });
-        let (waiting, sent) = self.queue("workspace/executeCommand", |_| params.clone()).await?;
-        *self.sent() = sent;
+        let (waiting, hold) = self.queue("workspace/executeCommand", |_| params.clone(), GIVE_WAY).await?;
+        self.sent().clone_from(&hold.sent);
         Ok(tokio::time::timeout_at(self.until, alone.edits(waiting)).await.map_err(timed_out)??)
     }
 

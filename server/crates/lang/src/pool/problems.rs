@@ -184,7 +184,7 @@ impl Asker<'_> {
                 }
                 let told = self.client.published(path);
                 let published = told.clone().filter(is_of_it);
-                let stands = hold.stands();
+                let stands = hold.stands_with_version();
                 let whole_at = published.as_ref().map(|published| self.whole_at(&hold, published));
                 if stands
                     && let (Some(published), Some(whole_at)) = (&published, whole_at)
@@ -295,7 +295,7 @@ impl Asker<'_> {
         let hold = self.hold(until).await?;
         self.wait_for_changed(&hold, until).await?;
         let (all, overflowed) = self.client.all_published();
-        let stands = hold.stands();
+        let stands = hold.stands_with_version();
         let (open, closed): (Vec<_>, Vec<_>) = all.into_iter().partition(|(path, _)| hold.sent.open.contains_key(path));
         let is_current = |(path, published): &(PathBuf, Published)| {
             stands && hold.sent.open.get(path).is_some_and(|synced| synced.is_told_of(published))
@@ -328,7 +328,7 @@ impl Asker<'_> {
     /// Waits until the server has told of all texts that are open and have become otherwise, or this time.
     async fn wait_for_changed(&self, hold: &Hold<'_>, until: Instant) -> Result<(), Failure> {
         let mut news = self.client.news();
-        while hold.stands() && Instant::now() < until {
+        while hold.stands_with_version() && Instant::now() < until {
             if let Some(why) = self.client.ended() {
                 return Err(RequestError::Ended(why).into());
             }

@@ -406,7 +406,12 @@ async fn problems_are_of_the_text_as_it_is_now_or_none_are_told() {
 
 #[tokio::test]
 async fn two_sessions_each_hear_of_the_problems_of_their_own_text() {
-    let world = World::new("late-problems");
+    for behaviour in ["late-problems", "answers-of-later"] {
+        each_hears_of_its_own_text(World::new(behaviour)).await;
+    }
+}
+
+async fn each_hears_of_its_own_text(world: World) {
     world.write("b.nasty", "beside\n");
     let within = Duration::from_secs(10);
     let proposes = |text| world.source_with(Arc::new(Proposes(world.path("a.nasty"), text)));

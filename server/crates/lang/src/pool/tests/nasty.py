@@ -105,7 +105,7 @@ def changed(document, text):
         publish(uri, version - 1, "an earlier text")
         time.sleep(0.5)
         publish(uri, version, text)
-    elif behaviour != "no-problems":
+    elif behaviour not in ("no-problems", "answers-of-later"):
         publish(uri, version, text)
 
 
@@ -195,6 +195,10 @@ def request(message):
         return answer(message, [{"uri": uri, "range": {"start": place, "end": place}}] if answers.get("found") else [])
     if method == "textDocument/diagnostic" and behaviour == "pulls-and-publishes":
         return answer(message, {"kind": "full", "items": [problem("asked, it says " + texts[uri].split("\n")[0])]})
+    if method == "textDocument/diagnostic" and behaviour == "answers-of-later":
+        def of_later():
+            answer(message, {"kind": "full", "items": [problem("it says " + texts.get(uri, "nothing").split("\n")[0])]})
+        return threading.Timer(0.5, of_later).start()
     if method == "textDocument/diagnostic":
         return write({"id": message["id"], "error": {"code": -32603, "message": "no problems today"}})
     if method == "textDocument/codeAction" and params["context"].get("only") == ["source.sort"]:
@@ -254,7 +258,7 @@ def capabilities():
     can["codeActionProvider"] = True
     if behaviour.startswith("finds-files"):
         can["referencesProvider"] = True
-    if behaviour in ("pull-fails", "pulls-and-publishes"):
+    if behaviour in ("pull-fails", "pulls-and-publishes", "answers-of-later"):
         can["diagnosticProvider"] = {"interFileDependencies": True, "workspaceDiagnostics": False}
     can["textDocumentSync"] = {"openClose": True, "change": 1, "save": True}
     if behaviour.startswith("formats"):
