@@ -67,6 +67,8 @@ pub(crate) struct Synced {
     pub(crate) sent: Instant,
     /// The version by which, and when, this same text was sent first.
     first: (i32, Instant),
+    /// The versions from this one on were sent at once, with nothing between them.
+    at_once_since: i32,
     /// When the text of the same file before it was replaced or closed, if there was one.
     replaced: Option<Instant>,
     /// Since when it is on disk like this, as far as is known; none if it is not.
@@ -109,7 +111,7 @@ impl Synced {
     /// True if what a server told of the file is of this text, as far as it says.
     pub(crate) fn is_told_of(&self, published: &Published) -> bool {
         match published.version {
-            Some(version) => version == self.version,
+            Some(version) => (self.at_once_since..=self.version).contains(&version),
             None => published.at >= self.sent,
         }
     }
@@ -338,19 +340,30 @@ impl Documents {
         let saved = text.is_saved.then_some(now);
         let Some(document) = self.open.get_mut(&text.path) else {
             self.last_version += 1;
-            let (version, language) = (self.last_version, &*text.language);
+            let (first, language) = (self.last_version, &*text.language);
             transport.notify(
                 "textDocument/didOpen",
-                &json!({ "textDocument": { "uri": uri, "languageId": language, "version": version, "text": text.text } }),
+                &json!({ "textDocument": { "uri": uri, "languageId": language, "version": first, "text": text.text } }),
             )?;
             self.first_open.get_or_insert(now);
             self.last_change = Some(now);
             if !text.is_saved {
+                // Editors open what is on disk, and change it then. Of one that is opened as it is not on disk, pyright
+                // looks at the files that import it only after a change.
+                self.last_version += 1;
+                change(&uri, self.last_version, &text.text, Map::new(), transport)?;
                 self.is_another_world(now);
             }
-            let replaced = self.replaced.get(&text.path).copied();
-            let (editors, first) = (text.version, (version, now));
-            let synced = Synced { version, editors, text: text.text.clone(), sent: now, first, replaced, saved };
+            let synced = Synced {
+                version: self.last_version,
+                editors: text.version,
+                text: text.text.clone(),
+                sent: now,
+                first: (first, now),
+                at_once_since: first,
+                replaced: self.replaced.get(&text.path).copied(),
+                saved,
+            };
             let document = Document { synced, stamp: text.stamp, last_use: uses, waiting: 0 };
             self.open.insert(text.path.clone(), document);
             return Ok(());
@@ -359,16 +372,17 @@ impl Documents {
         if is_new {
             self.last_version += 1;
             let (version, replaced) = (self.last_version, Some(now));
-            let (editors, first) = (text.version, (version, now));
-            document.synced = Synced { version, editors, text: text.text.clone(), sent: now, first, replaced, saved };
-            // The whole text is a change that every server understands, whatever it counts in.
-            transport.notify(
-                "textDocument/didChange",
-                &json!({
-                    "textDocument": { "uri": uri, "version": version },
-                    "contentChanges": [{ "text": text.text }],
-                }),
-            )?;
+            document.synced = Synced {
+                version,
+                editors: text.version,
+                text: text.text.clone(),
+                sent: now,
+                first: (version, now),
+                at_once_since: version,
+                replaced,
+                saved,
+            };
+            change(&uri, version, &text.text, Map::new(), transport)?;
         }
         if self.wants_saves && text.is_saved && (is_new || !was_saved) {
             transport.notify("textDocument/didSave", &json!({ "textDocument": { "uri": uri }, "text": text.text }))?;
@@ -393,12 +407,10 @@ impl Documents {
         }
         self.last_version += 1;
         let synced = &mut document.synced;
-        (synced.version, synced.sent, synced.replaced) = (self.last_version, now, Some(now));
-        let mut params = self.resend_options.clone();
-        params.insert("textDocument".to_owned(), json!({ "uri": paths::to_uri(path), "version": synced.version }));
-        params.insert("contentChanges".to_owned(), json!([{ "text": synced.text }]));
+        (synced.version, synced.at_once_since) = (self.last_version, self.last_version);
+        (synced.sent, synced.replaced) = (now, Some(now));
         self.last_change = Some(now);
-        transport.notify("textDocument/didChange", &params)
+        change(&paths::to_uri(path), self.last_version, &synced.text, self.resend_options.clone(), transport)
     }
 
     /// Closes those of the disk that were not asked about for long.
@@ -434,6 +446,20 @@ impl Documents {
         self.world += 1;
         self.last_new_text = Some(now);
     }
+}
+
+/// Queues a text by a version of it, with what else a server wants to hear of that. The whole text is a change that every
+/// server understands, whatever it counts in.
+fn change(
+    uri: &str,
+    version: i32,
+    text: &str,
+    mut params: Map<String, Value>,
+    transport: &Transport,
+) -> Result<(), RequestError> {
+    params.insert("textDocument".to_owned(), json!({ "uri": uri, "version": version }));
+    params.insert("contentChanges".to_owned(), json!([{ "text": text }]));
+    transport.notify("textDocument/didChange", &params)
 }
 
 #[cfg(test)]

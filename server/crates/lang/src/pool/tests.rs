@@ -433,6 +433,19 @@ async fn each_hears_of_its_own_text(world: World) {
 }
 
 #[tokio::test]
+async fn what_is_proposed_for_another_file_counts_for_one_that_looks_at_others_only_when_they_change() {
+    let world = World::new("hears-changes");
+    world.write("b.nasty", "old\n");
+    let proposes = world.source_with(Arc::new(Proposes(world.path("b.nasty"), "new\n")));
+    for (source, said) in [(world.source(), "old"), (proposes, "new")] {
+        let result = source.ask(&world.problems(), Duration::from_secs(10)).await;
+        let LangAnswer::Diagnostics { documents } = &result.answer else { panic!("{result:?}") };
+        let messages: Vec<_> = documents[0].diagnostics.iter().map(|found| &*found.message).collect();
+        assert_eq!(messages, [format!("beside it says {said}")]);
+    }
+}
+
+#[tokio::test]
 async fn a_document_that_is_waited_for_is_not_closed_by_another_session() {
     let world = World::new("late-problems");
     world.write("b.nasty", "beside\n");

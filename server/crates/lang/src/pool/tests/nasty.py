@@ -14,6 +14,7 @@ out = sys.stdout.buffer
 log = []
 texts = {}
 versions = {}
+heard = {}
 answers = {}
 held = []
 
@@ -105,7 +106,7 @@ def changed(document, text):
         publish(uri, version - 1, "an earlier text")
         time.sleep(0.5)
         publish(uri, version, text)
-    elif behaviour not in ("no-problems", "answers-of-later"):
+    elif behaviour not in ("no-problems", "answers-of-later", "hears-changes"):
         publish(uri, version, text)
 
 
@@ -199,6 +200,10 @@ def request(message):
         def of_later():
             answer(message, {"kind": "full", "items": [problem("it says " + texts.get(uri, "nothing").split("\n")[0])]})
         return threading.Timer(0.5, of_later).start()
+    if method == "textDocument/diagnostic" and behaviour == "hears-changes":
+        beside = uri.replace("a.nasty", "b.nasty")
+        words = heard.get(beside) or open(beside.removeprefix("file://")).read()
+        return answer(message, {"kind": "full", "items": [problem("beside it says " + words.split("\n")[0])]})
     if method == "textDocument/diagnostic":
         return write({"id": message["id"], "error": {"code": -32603, "message": "no problems today"}})
     if method == "textDocument/codeAction" and params["context"].get("only") == ["source.sort"]:
@@ -258,7 +263,7 @@ def capabilities():
     can["codeActionProvider"] = True
     if behaviour.startswith("finds-files"):
         can["referencesProvider"] = True
-    if behaviour in ("pull-fails", "pulls-and-publishes", "answers-of-later"):
+    if behaviour in ("pull-fails", "pulls-and-publishes", "answers-of-later", "hears-changes"):
         can["diagnosticProvider"] = {"interFileDependencies": True, "workspaceDiagnostics": False}
     can["textDocumentSync"] = {"openClose": True, "change": 1, "save": True}
     if behaviour.startswith("formats"):
@@ -303,6 +308,7 @@ def handle(message):
         changed(document, document["text"])
     elif method == "textDocument/didChange":
         log.append("change: " + params["contentChanges"][0]["text"])
+        heard[document["uri"]] = params["contentChanges"][0]["text"]
         changed(document, params["contentChanges"][0]["text"])
         if behaviour == "empty-while-reading":
             pass
