@@ -7,6 +7,8 @@ import { Reports, type Judged } from './reports';
 const QUIET_MS = 1_000;
 /** Who reports at all has done so this long after the last change, in milliseconds. */
 const SETTLED_MS = 4_000;
+/** VS Code collects for 50 ms what it tells of reports. What it has heard of is told after this time, in milliseconds. */
+const TOLD_MS = 100;
 /** How often it is looked whether it is quiet, in milliseconds. */
 const LOOK_MS = 50;
 
@@ -87,8 +89,9 @@ export class Problems implements vscode.Disposable {
 
   private take(uri: vscode.Uri, problems: readonly vscode.Diagnostic[]): void {
     const key = uri.toString();
-    const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === key);
-    this.reports.take(key, document?.languageId, problems, Date.now());
+    const document = (): vscode.TextDocument | undefined => vscode.workspace.textDocuments.find((one) => one.uri.toString() === key);
+    if (!this.reports.take(key, document()?.languageId, problems, Date.now())) return;
+    void windowAnswered().then(() => this.reports.answered(key, document() !== undefined));
   }
 
   private change({ uri }: vscode.TextDocument, isEdit = false): void {
@@ -98,6 +101,13 @@ export class Problems implements vscode.Disposable {
     this.changes.set(uri.toString(), this.changed);
     if (isEdit) this.edited = this.changed;
   }
+}
+
+/** Waits until what VS Code's window says to what it was sent before has been told to those that listen. */
+async function windowAnswered(): Promise<void> {
+  // Messages keep their order. The window has begun to answer reports after the first, and has done so after the second.
+  for (let time = 0; time < 2; time += 1) await vscode.commands.executeCommand('setContext', 'azimuth.answered', true);
+  await new Promise((resolve) => setTimeout(resolve, TOLD_MS));
 }
 
 async function quiet(isQuiet: (now: number) => boolean, until: number): Promise<boolean> {

@@ -3,6 +3,10 @@
 // VS Code says of which document problems were reported, and not by whom or for which text. A problem names its source, and a
 // report puts other objects in the place of its own and leaves those of others: so it is seen whose they are. A report with
 // nothing in it, of somebody who had nothing before, is nobody's that could be told.
+//
+// Newer versions tell of each report a second time: its window answers each with what stands there by others than this extension
+// host, and `ExtHostDiagnostics` tells of that answer even where it is nothing. It looks like such a report of nothing, so one is not
+// taken for that until all answers are known to have come.
 
 import { isCalledAs } from './manifest';
 
@@ -20,9 +24,14 @@ export interface Judged {
 /** Who has reported: surely one for the language; by all that is known one for it; none of these, or nobody. */
 export type Reporter = 'known' | 'likely' | 'nobody';
 
+/** The source of our own problems. */
+const OURS = 'azimuth';
+
 interface Document {
   /** The problems that stand there now, by source. */
   problems: ReadonlyMap<string, ReadonlySet<Reported>>;
+  /** Of so many reports the window may not have answered yet. */
+  unanswered: number;
   /** When each source reported last. */
   by: Map<string, number>;
   /** When somebody reported last of whom nothing was there before or after. */
@@ -38,22 +47,35 @@ export class Reports {
   private readonly languages = new Map<string, Set<string>>();
 
   /**
-   * Somebody has reported on a document: these are all its problems now. Problems of ours are none. The language of one that is not
-   * open is not known.
+   * Somebody has reported on a document: these are all its problems now. What we say of it is no report. The language of one that is
+   * not open is not known. Returns true if something is otherwise than before; then `answered` has to be called.
    */
-  take(uri: string, languageId: string | undefined, problems: readonly Reported[], now: number): void {
-    const document: Document = this.documents.get(uri) ?? { problems: new Map(), by: new Map(), silent: 0, last: 0, stood: new Set() };
+  take(uri: string, languageId: string | undefined, problems: readonly Reported[], now: number): boolean {
+    const document: Document = this.documents.get(uri) ?? { problems: new Map(), unanswered: 0, by: new Map(), silent: 0, last: 0, stood: new Set() };
     const before = document.problems;
     const after = bySource(problems);
     const changed = [...new Set([...before.keys(), ...after.keys()])].filter((source) => !isSame(before.get(source), after.get(source)));
+    if (changed.length === 0 && document.unanswered > 0) return false;
     const isLeftover = (source: string): boolean => !after.has(source) && [...(before.get(source) ?? [])].every((problem) => document.stood.has(problem));
-    for (const source of changed.filter((one) => !isLeftover(one))) {
+    for (const source of changed.filter((one) => one !== OURS && !isLeftover(one))) {
       document.by.set(source, now);
       if (languageId !== undefined) this.languages.set(source, (this.languages.get(source) ?? new Set()).add(languageId));
     }
     if (changed.length === 0) document.silent = now;
-    if (languageId === undefined && after.size === 0) this.documents.delete(uri);
-    else this.documents.set(uri, { ...document, problems: after, last: now });
+    if (changed.length > 0) document.unanswered += 1;
+    document.last = now;
+    document.problems = after;
+    if (languageId === undefined && after.size === 0 && document.unanswered === 0) this.documents.delete(uri);
+    else this.documents.set(uri, document);
+    return changed.length > 0;
+  }
+
+  /** The answer of the window to a report on a document has been told, if there was one. */
+  answered(uri: string, isOpen: boolean): void {
+    const document = this.documents.get(uri);
+    if (document === undefined) return;
+    document.unanswered -= 1;
+    if (!isOpen && document.problems.size === 0 && document.unanswered === 0) this.documents.delete(uri);
   }
 
   /**
@@ -63,7 +85,7 @@ export class Reports {
   closed(uri: string): void {
     const document = this.documents.get(uri);
     if (document === undefined) return;
-    if (document.problems.size === 0) this.documents.delete(uri);
+    if (document.problems.size === 0 && document.unanswered === 0) this.documents.delete(uri);
     else document.stood = new Set([...document.problems.values()].flatMap((of) => [...of]));
   }
 
@@ -104,7 +126,7 @@ function bySource(problems: readonly Reported[]): Map<string, Set<Reported>> {
   const found = new Map<string, Set<Reported>>();
   for (const problem of problems) {
     const source = problem.source ?? '';
-    if (source !== 'azimuth') found.set(source, (found.get(source) ?? new Set()).add(problem));
+    found.set(source, (found.get(source) ?? new Set()).add(problem));
   }
   return found;
 }

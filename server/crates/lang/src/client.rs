@@ -259,8 +259,8 @@ impl Client {
 
     /// Sends the texts that it has to know for a question, and then the question: nothing comes between them. Gives
     /// with it what it was sent, and keeps it from being sent other texts until it has answered, as far as that can be:
-    /// some answer by what they see then, and not by what they saw when they were asked. None if what the session sees has to be looked up anew, since another session has
-    /// sent it other texts meanwhile.
+    /// some answer by what they see then, and not by what they saw when they were asked. None if what the session sees
+    /// has to be looked up anew, since another session has sent it other texts meanwhile.
     ///
     /// # Errors
     /// It has ended, or takes nothing in any more.

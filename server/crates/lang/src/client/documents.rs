@@ -448,8 +448,8 @@ impl Documents {
     }
 }
 
-/// Queues a text by a version of it, with what else a server wants to hear of that. The whole text is a change that every
-/// server understands, whatever it counts in.
+/// Queues a text by a version of it, with what else a server wants to hear of that. The whole text is a change that
+/// every server understands, whatever it counts in.
 fn change(
     uri: &str,
     version: i32,
