@@ -116,8 +116,8 @@ impl World {
         Ok(())
     }
 
-    /// Has these turns, with what happens between them, in a folder and a session of their own.
-    async fn trouble(&self, folder: &str, turns: &[Trouble]) -> Result<(), TestCaseError> {
+    /// Has these turns, with what happens between them, in a folder and a session of their own. Gives the events of it.
+    async fn trouble(&self, folder: &str, turns: &[Trouble]) -> Result<Vec<Event>, TestCaseError> {
         for (number, name) in [(0, "a.txt"), (1, "b.txt")] {
             self.project.write(&format!("{folder}/{name}"), &text(number));
         }
@@ -140,7 +140,7 @@ impl World {
         log.extend(self.client.until_end(&session, StopReason::EndTurn).await);
         match untold(&log) {
             Some(untold) => Err(TestCaseError::fail(format!("{untold}\nafter {turns:#?}\n{log:#?}"))),
-            None => Ok(()),
+            None => Ok(log),
         }
     }
 
@@ -434,7 +434,9 @@ async fn no_call_ends_half_made_untold_whatever_is_rejected_and_whoever_else_wri
         3 => decision.prop_map(|(which, accepts)| Step::Decision { which, accepts }),
     ];
     let trouble = (prop::bool::weighted(0.25), prop::collection::vec(call, 1..=3), prop::collection::vec(step, 1..=5));
-    run(&world, &prop::collection::vec(trouble, 1..=3), async |folder, turns| world.trouble(&folder, &turns).await);
+    run(&world, &prop::collection::vec(trouble, 1..=3), async |folder, turns| {
+        world.trouble(&folder, &turns).await.map(drop)
+    });
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -446,7 +448,10 @@ async fn a_missing_part_need_not_be_told_of_again_when_another_one_is_deleted() 
     let accepted = |which| Step::Decision { which, accepts: true };
     let first = (false, vec![vec![857, 0, 0]], vec![stranger, accepted(0b110)]);
     let second = (true, vec![vec![526]], vec![accepted(0b101)]);
-    world.trouble("case", &[first, second]).await.unwrap();
+    let log = world.trouble("case", &[first, second]).await.unwrap();
+    let is_failure = |event: &Event| matches!(event, Event::EditApplied { outcome: ApplyOutcome::Failed { .. }, .. });
+    assert!(log.iter().any(is_failure), "the deletion did not fail: {log:#?}");
+    assert!(log.iter().any(|event| matches!(event, Event::Notice { text, .. } if text.contains("made only in part"))));
     world.client.waive("azimuth/event");
 }
 

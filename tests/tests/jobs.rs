@@ -173,6 +173,11 @@ async fn a_job_that_ends_by_itself_says_how_and_what_it_printed_stays() {
     let command = "echo the first; read -r x; echo the second; sh -c 'exit 3'";
     let (_, told) = world.turn("shell_start", json!({ "command": command, "wait_seconds": 0 })).await;
     assert!(told.contains("[job-1 runs]"), "{told}");
+    // The terminal shows what is typed, so that comes after the first line only if it is typed after it.
+    let first = async {
+        while !world.turn("shell_read", json!({ "terminal": "job-1", "since": 0 })).await.1.contains("the first") {}
+    };
+    patiently("the first line", first).await;
     world.type_in("job-1", "\n").await;
     let ended = world.until_changed("its end", |info| !info.alive).await;
     assert_eq!((ended.exit_code, ended.terminal_id.as_str()), (Some(3), "job-1"));

@@ -45,12 +45,17 @@ function T.a_session_of_5000_entries_opens_and_streams_quickly()
   local took = child:lua(session .. [[
     local client = require("azimuth.client")
     client.state = function() return state end
+    -- Time of the processor, in milliseconds: what else this machine does beside is not counted.
+    local function spent()
+      local usage = vim.uv.getrusage()
+      return (usage.utime.sec + usage.stime.sec) * 1e3 + (usage.utime.usec + usage.stime.usec) / 1e3
+    end
     local function timed(action)
       collectgarbage()
-      local began = vim.uv.hrtime()
+      local began = spent()
       action()
       vim.cmd("redraw!")
-      return (vim.uv.hrtime() - began) / 1e6
+      return spent() - began
     end
     local chat = require("azimuth.chat")
     local took = {}

@@ -218,7 +218,7 @@ impl Fold {
             // These are for the model, or for undo.
             | Event::SessionStarted { .. }
             | Event::Noted { .. }
-            | Event::FileSeen { .. } => return None,
+            | protocol::unseen!() => return None,
         })
     }
 

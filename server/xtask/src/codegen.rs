@@ -26,6 +26,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use model::Protocol;
+use protocol::Event;
 use protocol::settings::SETTINGS;
 use protocol::turn::StopReason;
 use settings::{document, vscode};
@@ -84,6 +85,18 @@ pub enum Error {
     /// Two types would get the same name.
     #[error("two types are called {0}")]
     SameName(String),
+}
+
+/// The text for clients about [`unseen_kinds`].
+const UNSEEN: &str = "The events that people see nothing of.";
+
+/// The names of [`Event::UNSEEN`], as clients call them.
+fn unseen_kinds() -> impl Iterator<Item = String> {
+    let camel_case = |kind: &&str| {
+        let mut letters = kind.chars();
+        letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
+    };
+    Event::UNSEEN.iter().map(camel_case)
 }
 
 /// The names of [`StopReason::SAID_BY_ERROR`].

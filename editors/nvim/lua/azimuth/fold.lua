@@ -207,13 +207,9 @@ local function complete(state, at, kind, event, text)
   entry.done = true
 end
 
---- The handlers of events, by kind. A kind neither here nor in `silent` is passed over: a later server may have more.
+--- The handlers of events, by kind. Others are passed over: those that nobody sees, and those that a later server may have.
 ---@type table<string, fun(state: azimuth.State, event: any, at: integer)>
 M.on = vim.tbl_extend("error", {}, files.on, terminals.on)
-
---- The kinds of events that show nothing.
----@type table<string, true>
-M.silent = { fileSeen = true }
 
 local on = M.on
 

@@ -6,7 +6,7 @@ import type {
   AutoScope, Direction, Event, FileImage, Hunk, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal,
   QueueId, RestoreStep, SequencedEvent, StopReason, TerminalInfo, ToolCallId, TurnId, Usage,
 } from '../generated/protocol';
-import { type AcceptEdits, begin, fold, type Groups, later, openProposals, type SessionState } from '../session/fold';
+import { type AcceptEdits, begin, fold, type Groups, openProposals, type SessionState, unseen } from '../session/fold';
 import { corrected, waitingInWords, type Terminals } from '../terminal/state';
 import { autoInWords, changedFiles, formattedInWords, restoredFiles, type FileNews } from './news';
 import { Commands, fresh, type OwnEntry, type ToolEntry } from './ran';
@@ -400,10 +400,9 @@ export class Chat {
       case 'reviewDecided':
       case 'noted':
       case 'contextTrimmed':
-      case 'fileSeen':
         break;
       default:
-        later(event);
+        unseen(event);
     }
   }
 

@@ -301,6 +301,9 @@ export const errorCodes = {
 /** The name of an error. */
 export type ErrorName = keyof typeof errorCodes;
 
+/** The events that people see nothing of. */
+export type UnseenEvent = Extract<Event, { type: 'fileSeen' }>;
+
 /** The reasons that `turnEnded` says as a whole in its `error`, so that no words are added. */
 export const saidByError: readonly StopReason[] = ['max_tokens', 'refusal'];
 

@@ -42,12 +42,12 @@ export class Problems implements vscode.Disposable {
         this.reports.closed(uri.toString());
       }),
       vscode.languages.onDidChangeDiagnostics(({ uris }) => {
-        this.reportedLast = Date.now();
-        for (const uri of uris) this.take(uri, vscode.languages.getDiagnostics(uri));
+        this.take(uris.map((uri) => [uri, vscode.languages.getDiagnostics(uri)]));
       }),
     ];
     // Problems that stand there already tell who reports on what.
-    for (const [uri, problems] of vscode.languages.getDiagnostics()) this.take(uri, problems);
+    this.take(vscode.languages.getDiagnostics());
+    this.reportedLast = 0;
   }
 
   /**
@@ -87,11 +87,19 @@ export class Problems implements vscode.Disposable {
     vscode.Disposable.from(...this.subscriptions).dispose();
   }
 
-  private take(uri: vscode.Uri, problems: readonly vscode.Diagnostic[]): void {
-    const key = uri.toString();
-    const document = (): vscode.TextDocument | undefined => vscode.workspace.textDocuments.find((one) => one.uri.toString() === key);
-    if (!this.reports.take(key, document()?.languageId, problems, Date.now())) return;
-    void windowAnswered().then(() => this.reports.answered(key, document() !== undefined));
+  private take(reported: readonly (readonly [vscode.Uri, readonly vscode.Diagnostic[]])[]): void {
+    const now = Date.now();
+    const changed: string[] = [];
+    for (const [uri, problems] of reported) {
+      const key = uri.toString();
+      const taken = this.reports.take(key, documentOf(key)?.languageId, problems, now);
+      if (taken !== 'answer') this.reportedLast = now;
+      if (taken === 'change') changed.push(key);
+    }
+    if (changed.length === 0) return;
+    void windowAnswered().then(() => {
+      for (const key of changed) this.reports.answered(key, documentOf(key) !== undefined);
+    });
   }
 
   private change({ uri }: vscode.TextDocument, isEdit = false): void {
@@ -103,10 +111,18 @@ export class Problems implements vscode.Disposable {
   }
 }
 
+function documentOf(key: string): vscode.TextDocument | undefined {
+  return vscode.workspace.textDocuments.find((one) => one.uri.toString() === key);
+}
+
 /** Waits until what VS Code's window says to what it was sent before has been told to those that listen. */
 async function windowAnswered(): Promise<void> {
   // Messages keep their order. The window has begun to answer reports after the first, and has done so after the second.
-  for (let time = 0; time < 2; time += 1) await vscode.commands.executeCommand('setContext', 'azimuth.answered', true);
+  try {
+    for (let time = 0; time < 2; time += 1) await vscode.commands.executeCommand('setContext', 'azimuth.answered', true);
+  } catch {
+    // The window is going away.
+  }
   await new Promise((resolve) => setTimeout(resolve, TOLD_MS));
 }
 

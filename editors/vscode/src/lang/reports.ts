@@ -24,6 +24,9 @@ export interface Judged {
 /** Who has reported: surely one for the language; by all that is known one for it; none of these, or nobody. */
 export type Reporter = 'known' | 'likely' | 'nobody';
 
+/** The kind of a report: a change, one of nothing by whoever it was, or only the window's answer to another. */
+export type Taken = 'change' | 'silence' | 'answer';
+
 /** The source of our own problems. */
 const OURS = 'azimuth';
 
@@ -48,14 +51,14 @@ export class Reports {
 
   /**
    * Somebody has reported on a document: these are all its problems now. What we say of it is no report. The language of one that is
-   * not open is not known. Returns true if something is otherwise than before; then `answered` has to be called.
+   * not open is not known. After a change `answered` has to be called.
    */
-  take(uri: string, languageId: string | undefined, problems: readonly Reported[], now: number): boolean {
+  take(uri: string, languageId: string | undefined, problems: readonly Reported[], now: number): Taken {
     const document: Document = this.documents.get(uri) ?? { problems: new Map(), unanswered: 0, by: new Map(), silent: 0, last: 0, stood: new Set() };
     const before = document.problems;
     const after = bySource(problems);
     const changed = [...new Set([...before.keys(), ...after.keys()])].filter((source) => !isSame(before.get(source), after.get(source)));
-    if (changed.length === 0 && document.unanswered > 0) return false;
+    if (changed.length === 0 && document.unanswered > 0) return 'answer';
     const isLeftover = (source: string): boolean => !after.has(source) && [...(before.get(source) ?? [])].every((problem) => document.stood.has(problem));
     for (const source of changed.filter((one) => one !== OURS && !isLeftover(one))) {
       document.by.set(source, now);
@@ -67,7 +70,7 @@ export class Reports {
     document.problems = after;
     if (languageId === undefined && after.size === 0 && document.unanswered === 0) this.documents.delete(uri);
     else this.documents.set(uri, document);
-    return changed.length > 0;
+    return changed.length > 0 ? 'change' : 'silence';
   }
 
   /** The answer of the window to a report on a document has been told, if there was one. */

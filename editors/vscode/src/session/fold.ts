@@ -2,7 +2,7 @@
 // Pure; the chat builds on it, and adds what was said.
 
 import type {
-  AutoScope, Event, Hunk, Mode, PermissionId, PermissionRequest, Proposal, ProposalId, SequencedEvent, SessionInfo, TurnId,
+  AutoScope, Event, Hunk, Mode, PermissionId, PermissionRequest, Proposal, ProposalId, SequencedEvent, SessionInfo, TurnId, UnseenEvent,
 } from '../generated/protocol';
 import { foldTerminals, type Terminals } from '../terminal/state';
 
@@ -164,18 +164,17 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
     case 'userCommandStarted':
     case 'userCommandEnded':
     case 'filesChanged':
-    case 'fileSeen':
     case 'checkpointRestored':
     case 'notice':
     case 'contextTrimmed':
       return {};
     default:
-      return later(event);
+      return unseen(event);
   }
 }
 
-/** Passes over a kind of event that only a later server knows. The compiler lets none that this version knows come here. */
-export const later: (event: never) => Record<string, never> = () => ({});
+/** Passes over an event that nobody sees, and a kind that only a later server knows. The compiler lets no other come here. */
+export const unseen: (event: UnseenEvent) => Record<string, never> = () => ({});
 
 function accepting({ on, scope }: Extract<Event, { type: 'acceptEditsChanged' }>, before: AcceptEdits | undefined): AcceptEdits {
   return { on, scope, project: scope === 'project' ? on : (before?.project ?? false) };

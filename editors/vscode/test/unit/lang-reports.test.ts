@@ -5,7 +5,7 @@ import { Reports, type Reported } from '../../src/lang/reports';
 const slow = { id: 'slow', names: ['test.slow', 'Slow'] };
 /** Somebody reports, and the window has answered before anybody else does. */
 function report(reports: Reports, uri: string, languageId: string | undefined, problems: readonly Reported[], now: number): void {
-  if (reports.take(uri, languageId, problems, now)) reports.answered(uri, languageId !== undefined);
+  if (reports.take(uri, languageId, problems, now) === 'change') reports.answered(uri, languageId !== undefined);
 }
 const problem = (source?: string): Reported => ({ source });
 
@@ -103,23 +103,23 @@ test('what VS Code tells a second time of a report is not the report of a server
   const reports = new Reports();
   const word = problem('spell');
   report(reports, 'notes', 'plaintext', [problem('spell')], 1);
-  assert.ok(reports.take('a.slow', 'slow', [word], 2));
-  assert.ok(!reports.take('a.slow', 'slow', [word], 3), 'the answer of the window');
+  assert.equal(reports.take('a.slow', 'slow', [word], 2), 'change');
+  assert.equal(reports.take('a.slow', 'slow', [word], 3), 'answer');
   assert.equal(reports.since('a.slow', slow, 1), 'nobody');
   // The spell checker looks once more before the window has answered to its report before.
   const again = problem('spell');
-  assert.ok(reports.take('a.slow', 'slow', [again], 4));
+  assert.equal(reports.take('a.slow', 'slow', [again], 4), 'change');
   reports.answered('a.slow', true);
   reports.take('a.slow', 'slow', [again], 5);
   assert.equal(reports.since('a.slow', slow, 1), 'nobody');
   reports.answered('a.slow', true);
-  reports.take('a.slow', 'slow', [again], 6);
+  assert.equal(reports.take('a.slow', 'slow', [again], 6), 'silence');
   assert.equal(reports.since('a.slow', slow, 5), 'likely', 'after all answers it is a server');
 });
 
 test('that our own problems come and go is no report of a server, nor is what VS Code tells of that', () => {
   const reports = new Reports();
-  assert.ok(reports.take('a.slow', 'slow', [problem('azimuth')], 1));
+  assert.equal(reports.take('a.slow', 'slow', [problem('azimuth')], 1), 'change');
   reports.take('a.slow', 'slow', [], 2);
   reports.take('a.slow', 'slow', [], 3);
   assert.equal(reports.since('a.slow', slow, 0), 'nobody');

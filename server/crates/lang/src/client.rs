@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-pub(super) use self::documents::{LATE, Sent, Stamp, Synced, Text, View};
+pub(super) use self::documents::{LATE, Sent, Stamp, Synced, Text, View, Waits};
 pub(super) use self::hold::Hold;
 pub(super) use self::incoming::Published;
 pub(super) use self::transport::RequestError;
@@ -278,7 +278,7 @@ impl Client {
         }
         documents.sync(view, &self.transport)?;
         let waiting = self.transport.request(method, params)?;
-        Ok(Some((waiting, Hold::of(self, &mut documents, asked.map(|(path, _)| path)))))
+        Ok(Some((waiting, Hold::of(self, &mut documents, Waits::ForAnswer, asked.map(|(path, _)| path)))))
     }
 
     /// Sends texts that it has to know. None as in [`Client::ask_of`].
@@ -313,11 +313,11 @@ impl Client {
         if let Some(path) = path {
             documents.send_again(path, &self.transport)?;
         }
-        Ok(Some(Hold::of(self, &mut documents, path)))
+        Ok(Some(Hold::of(self, &mut documents, Waits::ForWord, path)))
     }
 
-    /// True if somebody waits for what it says of other texts than these.
-    pub(super) fn is_held_from(&self, view: &View) -> bool {
+    /// Returns what somebody waits for that it is to say of other texts than these.
+    pub(super) fn is_held_from(&self, view: &View) -> Option<Waits> {
         self.documents().disturbs(view)
     }
 

@@ -4,6 +4,7 @@
 mod ask;
 mod late;
 mod problems;
+mod send;
 mod slot;
 mod source;
 mod typescript;

@@ -474,6 +474,26 @@ pub enum Event {
     },
 }
 
+/// Defines [`Event::UNSEEN`] and [`unseen!`](crate::unseen).
+macro_rules! unseen_kinds {
+    ($($kind:ident),+ $(,)?) => {
+        impl Event {
+            /// The kinds that people see nothing of, as the enum calls them: they are for undo, for the model, or for
+            /// whoever reads the log. No fold of what a session shows names one of them, in the server or in a panel,
+            /// so a new kind of this sort only needs its name here.
+            pub const UNSEEN: &[&str] = &[$(stringify!($kind)),+];
+        }
+
+        /// A pattern for the events of [the kinds that people see nothing of](crate::Event::UNSEEN).
+        #[macro_export]
+        macro_rules! unseen {
+            () => { $($crate::Event::$kind { .. })|+ };
+        }
+    };
+}
+
+unseen_kinds!(FileSeen);
+
 /// The severity of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

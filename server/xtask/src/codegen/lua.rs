@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use protocol::ErrorCode;
 
 use super::model::{Definition, Field, Method, Protocol, Shape, Type, Variant, pascal_case};
-use super::{COMMAND, SAID_BY_ERROR, said_by_error};
+use super::{COMMAND, SAID_BY_ERROR, UNSEEN, said_by_error, unseen_kinds};
 
 /// The file's text.
 pub fn render(protocol: &Protocol) -> String {
@@ -44,6 +44,11 @@ fn write_file(out: &mut String, protocol: &Protocol) -> fmt::Result {
         writeln!(out, "  \"{kind}\",")?;
     }
     writeln!(out, "}}\n")?;
+
+    comment(out, "", UNSEEN)?;
+    writeln!(out, "---@type table<string, true>")?;
+    let unseen: Vec<_> = unseen_kinds().map(|kind| format!("{kind} = true")).collect();
+    writeln!(out, "M.unseen_events = {{ {} }}\n", unseen.join(", "))?;
 
     comment(out, "", SAID_BY_ERROR)?;
     writeln!(out, "---@type table<azimuth.StopReason, true>")?;

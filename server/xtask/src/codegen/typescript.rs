@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use protocol::ErrorCode;
 
 use super::model::{Definition, Field, Method, Protocol, Shape, Type, Variant, pascal_case};
-use super::{COMMAND, SAID_BY_ERROR, said_by_error};
+use super::{COMMAND, SAID_BY_ERROR, UNSEEN, said_by_error, unseen_kinds};
 
 /// The file's text.
 pub fn render(protocol: &Protocol) -> String {
@@ -34,6 +34,10 @@ fn write_file(out: &mut String, protocol: &Protocol) -> fmt::Result {
     writeln!(out, "}} as const;\n")?;
     doc(out, "", "The name of an error.")?;
     writeln!(out, "export type ErrorName = keyof typeof errorCodes;\n")?;
+
+    doc(out, "", UNSEEN)?;
+    let unseen: Vec<_> = unseen_kinds().map(|kind| format!("'{kind}'")).collect();
+    writeln!(out, "export type UnseenEvent = Extract<Event, {{ type: {} }}>;\n", unseen.join(" | "))?;
 
     doc(out, "", SAID_BY_ERROR)?;
     let reasons: Vec<_> = said_by_error().iter().map(|reason| format!("'{reason}'")).collect();

@@ -1822,6 +1822,10 @@ M.event_kinds = {
   "turnEnded",
 }
 
+---The events that people see nothing of.
+---@type table<string, true>
+M.unseen_events = { fileSeen = true }
+
 ---The reasons that `turnEnded` says as a whole in its `error`, so that no words are added.
 ---@type table<azimuth.StopReason, true>
 M.said_by_error = { max_tokens = true, refusal = true }

@@ -84,8 +84,6 @@ pub(crate) struct Sent {
     pub(crate) open: HashMap<PathBuf, Synced>,
     /// When that was, by the clock that files are dated by.
     pub(crate) at: Option<SystemTime>,
-    /// True if it was sent other texts before it had answered: it may have answered of these.
-    pub(crate) is_disturbed: bool,
 }
 
 impl Sent {
@@ -111,9 +109,14 @@ impl Synced {
     /// True if what a server told of the file is of this text, as far as it says.
     pub(crate) fn is_told_of(&self, published: &Published) -> bool {
         match published.version {
-            Some(version) => (self.at_once_since..=self.version).contains(&version),
+            Some(version) => self.is_sent_by(version),
             None => published.at >= self.sent,
         }
+    }
+
+    /// True if it was sent by this version, of which nothing that the server sees was changed since.
+    pub(crate) fn is_sent_by(&self, version: i32) -> bool {
+        (self.at_once_since..=self.version).contains(&version)
     }
 
     /// True if it is of this text, whatever the server saw of others then.
@@ -125,9 +128,9 @@ impl Synced {
         }
     }
 
-    /// True if the server was sent the same text before.
+    /// True if the server was sent the same text before, when it saw something else otherwise.
     pub(crate) fn is_sent_again(&self) -> bool {
-        self.first.0 != self.version
+        self.first.0 != self.at_once_since
     }
 
     /// True if it may as well be of the text before: no version is said, and that one was replaced only a moment
@@ -149,11 +152,21 @@ pub(super) struct Documents {
     /// Another number whenever what the server sees becomes otherwise: by another text, not by one that is as on disk
     /// and is only opened or closed.
     world: u64,
-    /// How many wait for what the server says of this world.
-    waiting: usize,
+    /// How many wait for an answer to a question about this world, and how many for what the server says of it by
+    /// itself.
+    waiting: (usize, usize),
     wants_text: bool,
     wants_saves: bool,
     resend_options: Map<String, Value>,
+}
+
+/// The thing that is waited for by who wants a server to go on seeing the same texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// The answer to a question.
+    ForAnswer,
+    /// The server's word on the texts, which it says by itself.
+    ForWord,
 }
 
 struct Document {
@@ -209,7 +222,7 @@ impl Documents {
             last_new_text: None,
             replaced: HashMap::new(),
             world: 0,
-            waiting: 0,
+            waiting: (0, 0),
             wants_text,
             wants_saves,
             resend_options: resend_options.clone(),
@@ -244,12 +257,7 @@ impl Documents {
     /// Returns what the server sees, when it is asked about this file.
     pub(super) fn sent(&self, asked: Option<&Path>) -> Sent {
         let open = self.open.iter().map(|(path, document)| (path.clone(), document.synced.clone()));
-        Sent {
-            text: asked.and_then(|path| self.get(path)),
-            open: open.collect(),
-            at: Some(file_time()),
-            is_disturbed: false,
-        }
+        Sent { text: asked.and_then(|path| self.get(path)), open: open.collect(), at: Some(file_time()) }
     }
 
     pub(super) fn mirrored(&self) -> HashMap<PathBuf, Stamp> {
@@ -262,21 +270,29 @@ impl Documents {
     }
 
     /// Somebody waits for what the server says of what it sees now, and of this file in it.
-    pub(super) fn wait(&mut self, path: Option<&Path>) {
-        self.waiting += 1;
+    pub(super) fn wait(&mut self, waits: Waits, path: Option<&Path>) {
+        *self.count(waits) += 1;
         if let Some(document) = path.and_then(|path| self.open.get_mut(path)) {
             document.waiting += 1;
         }
     }
 
     /// One who [waited](Self::wait) in this world does not any more.
-    pub(super) fn release(&mut self, world: u64, path: Option<&Path>) {
+    pub(super) fn release(&mut self, world: u64, waits: Waits, path: Option<&Path>) {
         // In another one nobody waited yet.
         if self.world == world {
-            self.waiting = self.waiting.saturating_sub(1);
+            let count = self.count(waits);
+            *count = count.saturating_sub(1);
             if let Some(document) = path.and_then(|path| self.open.get_mut(path)) {
                 document.waiting = document.waiting.saturating_sub(1);
             }
+        }
+    }
+
+    fn count(&mut self, waits: Waits) -> &mut usize {
+        match waits {
+            Waits::ForAnswer => &mut self.waiting.0,
+            Waits::ForWord => &mut self.waiting.1,
         }
     }
 
@@ -291,9 +307,14 @@ impl Documents {
         !self.wants_text || (view.unchanged.iter().all(is_of_disk) && asked.is_none_or(is_asked))
     }
 
-    /// True if somebody waits for what the server says, and it would see something else if it were sent what this
-    /// session sees. A text that changed on disk is better sent.
-    pub(super) fn disturbs(&self, view: &View) -> bool {
+    /// Returns what somebody waits for of the server, if it would see something else if it were sent what this session
+    /// sees. A text that changed on disk is better sent.
+    pub(super) fn disturbs(&self, view: &View) -> Option<Waits> {
+        let waits = match self.waiting {
+            (0, 0) => return None,
+            (_, 0) => Waits::ForAnswer,
+            (_, _) => Waits::ForWord,
+        };
         let differs = |text: &Text| match self.open.get(&text.path) {
             Some(document) => document.synced.text != text.text && !(document.synced.saved.is_some() && text.is_saved),
             None => !text.is_saved,
@@ -301,7 +322,8 @@ impl Documents {
         let goes = |(path, document): (&PathBuf, &Document)| {
             document.synced.saved.is_none() && !view.texts.iter().any(|text| text.path == *path)
         };
-        self.wants_text && self.waiting > 0 && (view.texts.iter().any(differs) || self.open.iter().any(goes))
+        let disturbs = self.wants_text && (view.texts.iter().any(differs) || self.open.iter().any(goes));
+        disturbs.then_some(waits)
     }
 
     /// Queues what the server has to be told, so that it sees what the session sees.
@@ -327,7 +349,7 @@ impl Documents {
         self.close_unused(transport)?;
         if self.world != before {
             // Who waited for what it says of the world before has to begin anew.
-            self.waiting = 0;
+            self.waiting = (0, 0);
             self.open.values_mut().for_each(|document| document.waiting = 0);
             transport.announce();
         }

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::Client;
-use super::documents::{Documents, Sent};
+use super::documents::{Documents, Sent, Waits};
 
 /// Texts that a server was sent, while one waits for what it says of them. Dropped, others may be sent.
 pub(crate) struct Hold<'c> {
     client: &'c Client,
     world: u64,
+    waits: Waits,
     path: Option<PathBuf>,
     /// The texts that were sent.
     pub(crate) sent: Sent,
@@ -16,9 +17,9 @@ pub(crate) struct Hold<'c> {
 
 impl<'c> Hold<'c> {
     /// Of what the server has just been sent, for a question about this file.
-    pub(super) fn of(client: &'c Client, documents: &mut Documents, path: Option<&Path>) -> Self {
-        documents.wait(path);
-        Self { client, world: documents.world(), path: path.map(Path::to_owned), sent: documents.sent(path) }
+    pub(super) fn of(client: &'c Client, documents: &mut Documents, waits: Waits, path: Option<&Path>) -> Self {
+        documents.wait(waits, path);
+        Self { client, world: documents.world(), waits, path: path.map(Path::to_owned), sent: documents.sent(path) }
     }
 
     /// True if the server still sees these texts. Where it does not, what it says may be of others.
@@ -37,7 +38,7 @@ impl<'c> Hold<'c> {
 
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
-        self.client.documents().release(self.world, self.path.as_deref());
+        self.client.documents().release(self.world, self.waits, self.path.as_deref());
         // Others may wait for that.
         self.client.transport.announce();
     }

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
 
 use globset::GlobBuilder;
 use project::paths;
@@ -18,24 +17,16 @@ use tokio::time::Instant;
 
 use super::super::answer;
 use super::super::client::wire::{self, Action};
-use super::super::client::{Client, Hold, Readiness, RequestError, Sent, View, Waiting};
+use super::super::client::{Client, Readiness, RequestError, Sent};
 use super::super::detect::Detected;
 use super::super::table::Table;
-use super::{blocking, view};
 
-/// How long it takes until a question that a server took back is asked again.
-const AGAIN: Duration = Duration::from_millis(100);
-/// How long a question waits for another that is about other texts; twice as long each time that it is asked again.
-const GIVE_WAY: Duration = Duration::from_secs(2);
-/// How often a question is asked, where the server was sent other texts before it answered.
-const MOST_TIMES: u32 = 4;
 /// So many items of a hierarchy are followed. There is more than one only where a name means several things.
 const MAX_ITEMS: usize = 10;
 
 const LACKS_PROBLEMS: &str = "it has not told in time of all problems there, so that quick fixes may lack";
 
-const DISTURBED: &str = "the texts that it sees changed before it answered, each time that it was asked: it may have \
-                         answered of other ones";
+const DISTURBED: &str = "the texts that it sees changed before it answered, so that it may have answered of other ones";
 pub(super) const UNTOLD: &str = "it has not yet said that it has found the project's files";
 const BUSY_WITH_COMMAND: &str = "a command that it was given before has not ended yet, and it does one at a time; if it \
                                  never does, the user can have it started anew";
@@ -54,6 +45,8 @@ pub(super) struct Asker<'a> {
     pub(super) patience: Instant,
     /// The texts that the server was sent with the last question.
     pub(super) sent: Mutex<Sent>,
+    /// True if it was sent other texts before it answered, and may have answered of these.
+    pub(super) is_disturbed: AtomicBool,
     /// True if it was asked for actions without all problems, so that quick fixes may be missing.
     pub(super) lacks_problems: AtomicBool,
     /// The problems that it is asked for.
@@ -120,13 +113,17 @@ impl Asker<'_> {
             LangQuery::OutgoingCalls { uri, .. } => Some(answer::own_uri(uri.clone())),
             _ => None,
         };
-        let asked = self.ask_until_whole(query).await;
+        let mut asked = self.ask_until_whole(query).await;
+        if self.is_disturbed.load(Ordering::Relaxed) {
+            asked = match asked {
+                // It would be made in texts that it is not of.
+                Ok((LangAnswer::Edit { .. }, ..)) => Err(Failure::Failed(format!("{DISTURBED}; ask again"))),
+                Ok((answer, LangStatus::Ready, _)) => Ok((answer, LangStatus::Partial, Some(DISTURBED.to_owned()))),
+                asked => asked,
+            };
+        }
         let sent = std::mem::take(&mut *self.sent());
         match asked {
-            Ok((answer, LangStatus::Ready, _)) if sent.is_disturbed => {
-                let message = Some(DISTURBED.to_owned());
-                Outcome { status: LangStatus::Partial, message, sent, answer, ranges_in }
-            }
             Ok((answer, status, message)) => Outcome { status, message, sent, answer, ranges_in },
             Err(failure) => Outcome {
                 sent,
@@ -161,6 +158,7 @@ impl Asker<'_> {
         }
         loop {
             let before = self.client.readiness(is_wide);
+            self.is_disturbed.store(false, Ordering::Relaxed);
             let answer = self.ask_now(query).await?;
             // A server knows what stands in front of it before it knows all.
             if before == Readiness::Ready || (!is_wide && !answer::is_empty(&answer)) {
@@ -309,100 +307,6 @@ impl Asker<'_> {
         self.send(method, params).await
     }
 
-    /// Sends the texts of the session and a question, and waits for the answer; again where the server took it back, or
-    /// was sent other texts before it answered: pyright, for one, looks only then.
-    pub(super) async fn send(
-        &self,
-        method: &'static str,
-        params: impl Fn(&str) -> Value,
-    ) -> Result<Box<RawValue>, Failure> {
-        let mut times = 1;
-        loop {
-            let (waiting, hold) = self.queue(method, &params, GIVE_WAY * (1 << (times - 1))).await?;
-            match tokio::time::timeout_at(self.until, waiting.answer()).await {
-                Err(_) => return Err(Failure::TimedOut),
-                Ok(Ok(_)) if !hold.stands() && times < MOST_TIMES && Instant::now() < self.until => times += 1,
-                Ok(Ok(answer)) => {
-                    *self.sent() = Sent { is_disturbed: !hold.stands(), ..hold.sent.clone() };
-                    return Ok(answer);
-                }
-                Ok(Err(RequestError::Rpc(error))) if error.is_passing() && Instant::now() + AGAIN < self.until => {
-                    tokio::time::sleep(AGAIN).await;
-                }
-                Ok(Err(error)) => return Err(error.into()),
-            }
-        }
-    }
-
-    /// Sends the texts of the session and a question. Waits for others so long.
-    async fn queue(
-        &self,
-        method: &'static str,
-        params: impl Fn(&str) -> Value,
-        give_way: Duration,
-    ) -> Result<(Waiting, Hold<'_>), Failure> {
-        let ask = |view: &View, text: &Arc<str>| {
-            self.client.ask_of(view, self.path.map(|path| (path, text)), method, &params(text))
-        };
-        self.with_view(Some(give_way), ask).await
-    }
-
-    /// Sends the texts of the session.
-    pub(super) async fn sync(&self) -> Result<(), Failure> {
-        let sync = |view: &View, text: &_| self.client.sync(view, self.path.map(|path| (path, text)));
-        self.with_view(Some(GIVE_WAY), sync).await
-    }
-
-    /// Sends the texts of the session, and keeps them, as long as what is given is there. Waits until this time for
-    /// others to let go of theirs.
-    pub(super) async fn hold(&self, until: Instant) -> Result<Hold<'_>, Failure> {
-        let hold = |view: &View, text: &_| self.client.hold(view, self.path.map(|path| (path, text)));
-        let hold = tokio::time::timeout_at(until, self.with_view(None, hold)).await;
-        let hold = hold.map_err(|_| Failure::TimedOut)??;
-        self.sent().clone_from(&hold.sent);
-        Ok(hold)
-    }
-
-    /// Returns the texts that the server was sent with the last question.
-    pub(super) fn sent(&self) -> MutexGuard<'_, Sent> {
-        self.sent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Does something with what the session sees, and the text that is asked about. It is looked up anew where another
-    /// session came between. One that waits for what the server says of other texts is waited for, so long; then it has
-    /// to begin anew.
-    async fn with_view<T>(
-        &self,
-        give_way: Option<Duration>,
-        what: impl Fn(&View, &Arc<str>) -> Result<Option<T>, RequestError>,
-    ) -> Result<T, Failure> {
-        let until = give_way.map(|time| self.until.min(Instant::now() + time));
-        let mut news = self.client.news();
-        loop {
-            let (view, text) = self.view().await?;
-            if until.is_none_or(|until| Instant::now() < until) && self.client.is_held_from(&view) {
-                news.next(until.unwrap_or(self.until)).await;
-            } else if let Some(done) = what(&view, &text)? {
-                return Ok(done);
-            }
-            if self.until <= Instant::now() {
-                return Err(Failure::TimedOut);
-            }
-        }
-    }
-
-    /// Returns what the session sees, and the text that is asked about.
-    async fn view(&self) -> Result<(View, Arc<str>), Failure> {
-        let (reader, table, server) = (self.reader.clone(), self.table.clone(), self.server.clone());
-        let (asked, mirrored) = (self.path.map(Path::to_owned), self.client.mirrored());
-        let seen = blocking(move || view::view(&reader, &table, &server, asked.as_deref(), &mirrored)).await;
-        let view = seen.ok_or_else(|| Failure::Failed("the files could not be read".to_owned()))??;
-        let shown = view.texts.iter().find(|text| Some(&*text.path) == self.path).map(|text| text.text.clone());
-        let known = || self.path.and_then(|path| self.client.synced(path)).map(|synced| synced.text);
-        let text = shown.or_else(known).unwrap_or_default();
-        Ok((view, text))
-    }
-
     pub(super) async fn wait_for_readiness(&self, is_wide: bool) {
         // The caller looks again if it is ready by then.
         let _ = tokio::time::timeout_at(self.patience, self.client.ready(is_wide)).await;
@@ -509,16 +413,18 @@ impl Asker<'_> {
         let alone = tokio::time::timeout_at(self.until, self.client.alone()).await;
         let alone = alone.map_err(|_| Failure::Failed(BUSY_WITH_COMMAND.to_owned()))?;
         let params = json!({ "command": command.command, "arguments": command.arguments });
-        let (waiting, hold) = self.queue("workspace/executeCommand", |_| params.clone(), GIVE_WAY).await?;
+        let (waiting, hold) = self.ask_once("workspace/executeCommand", |_| params.clone()).await?;
         self.sent().clone_from(&hold.sent);
-        Ok(tokio::time::timeout_at(self.until, alone.edits(waiting)).await.map_err(timed_out)??)
+        let edits = tokio::time::timeout_at(self.until, alone.edits(waiting)).await.map_err(timed_out)??;
+        self.is_disturbed.fetch_or(!hold.stands(), Ordering::Relaxed);
+        Ok(edits)
     }
 
     /// Makes sure that the texts are those of an earlier question, to which the last one belongs.
     pub(super) fn stays_with(&self, before: &Sent) -> Result<(), Failure> {
         let mut sent = self.sent();
         sent.at = before.at;
-        if sent.is_same_as(before) {
+        if sent.is_same_as(before) && !self.is_disturbed.load(Ordering::Relaxed) {
             return Ok(());
         }
         Err(Failure::Failed("the text changed while it was asked; ask again".to_owned()))

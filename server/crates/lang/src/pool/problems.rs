@@ -5,6 +5,7 @@
 //! if they are; then the answer is not called whole.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use project::paths;
@@ -105,6 +106,7 @@ impl Asker<'_> {
         let problems = match self.lists(self.patience.min(Instant::now() + A_WHILE)).await {
             Ok(Problems { currency: Currency::Missing, .. })
             | Err(Failure::TimedOut | Failure::Request(RequestError::Rpc(_) | RequestError::Malformed(_))) => {
+                self.is_disturbed.store(false, Ordering::Relaxed);
                 return Ok(None);
             }
             // There are none for which there could be quick fixes.
@@ -132,6 +134,7 @@ impl Asker<'_> {
             if let Some(list) = asked.map_err(|_| Failure::TimedOut)?? {
                 return Ok(Problems { lists: vec![list], currency: Currency::Known });
             }
+            self.is_disturbed.store(false, Ordering::Relaxed);
             return self.wait_for_published(path, until).await;
         }
         let answered = match self.part {
@@ -271,7 +274,7 @@ impl Asker<'_> {
         let mut left_out = 0;
         for of_document in report.items {
             let Ok(path) = paths::from_uri(&of_document.uri) else { continue };
-            let is_of_another = |version| sent.open.get(&path).is_some_and(|synced| synced.version != version);
+            let is_of_another = |version| sent.open.get(&path).is_some_and(|synced| !synced.is_sent_by(version));
             match of_document.items {
                 Some(items) if !of_document.version.is_some_and(is_of_another) => {
                     let diagnostics = answer::diagnostics(&items)?;

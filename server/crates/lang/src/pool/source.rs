@@ -437,6 +437,7 @@ impl Own {
             until,
             patience: until - within / 5,
             sent: Mutex::default(),
+            is_disturbed: AtomicBool::new(false),
             lacks_problems: AtomicBool::new(false),
             part,
         };

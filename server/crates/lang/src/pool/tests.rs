@@ -406,14 +406,13 @@ async fn problems_are_of_the_text_as_it_is_now_or_none_are_told() {
 
 #[tokio::test]
 async fn two_sessions_each_hear_of_the_problems_of_their_own_text() {
-    for behaviour in ["late-problems", "answers-of-later"] {
-        each_hears_of_its_own_text(World::new(behaviour)).await;
+    for (behaviour, within) in [("late-problems", 10), ("answers-of-later", 10), ("answers-slowly-of-later", 30)] {
+        each_hears_of_its_own_text(World::new(behaviour), Duration::from_secs(within)).await;
     }
 }
 
-async fn each_hears_of_its_own_text(world: World) {
+async fn each_hears_of_its_own_text(world: World, within: Duration) {
     world.write("b.nasty", "beside\n");
-    let within = Duration::from_secs(10);
     let proposes = |text| world.source_with(Arc::new(Proposes(world.path("a.nasty"), text)));
     let (one, other, without) = (proposes("mine\n"), proposes("yours\n"), world.source());
     let (query, beside) = (world.problems(), LangQuery::Hover { uri: world.uri("b.nasty"), position: at(0, 0) });
@@ -443,6 +442,52 @@ async fn what_is_proposed_for_another_file_counts_for_one_that_looks_at_others_o
         let messages: Vec<_> = documents[0].diagnostics.iter().map(|found| &*found.message).collect();
         assert_eq!(messages, [format!("beside it says {said}")]);
     }
+}
+
+#[tokio::test]
+async fn the_problems_of_a_proposed_text_are_told_by_those_that_say_nothing_twice_and_by_the_slowest() {
+    for behaviour in ["says-once", "very-late-problems"] {
+        let world = World::new(behaviour);
+        let proposes = world.source_with(Arc::new(Proposes(world.path("a.nasty"), "mine\n")));
+        let result = proposes.ask(&world.problems(), Duration::from_secs(20)).await;
+        assert_eq!(result.status, LangStatus::Ready, "{behaviour}: {result:?}");
+        assert!(format!("{:?}", result.answer).contains("it says mine"), "{behaviour}: {result:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_edit_that_may_be_of_the_text_of_another_session_is_refused() {
+    let world = World::new("renames-slowly");
+    world.log().await;
+    let proposes = |text| world.source_with(Arc::new(Proposes(world.path("a.nasty"), text)));
+    let (one, other) = (proposes("mine\n"), proposes("yours\n"));
+    let rename = LangQuery::Rename { uri: world.uri("a.nasty"), position: at(0, 0), new_name: "ten".into() };
+    let later = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        other.ask(&world.definition(), Duration::from_secs(20)).await
+    };
+    // It is answered once, after the other has waited long enough, and there is no time to ask again.
+    let (renamed, found) = tokio::join!(one.ask(&rename, Duration::from_secs(7)), later);
+    assert_eq!((renamed.status, renamed.answer.clone()), (LangStatus::Failed, LangAnswer::Nothing), "{renamed:?}");
+    assert!(why(&renamed).contains("may have answered of other ones; ask again"), "{renamed:?}");
+    assert_eq!(found.status, LangStatus::Ready, "{found:?}");
+}
+
+#[tokio::test]
+async fn one_that_never_answers_a_session_does_not_keep_another_from_its_problems() {
+    let world = World::new("never-hovers");
+    let proposes = |text| world.source_with(Arc::new(Proposes(world.path("a.nasty"), text)));
+    let (one, other) = (proposes("mine\n"), proposes("yours\n"));
+    let hover = LangQuery::Hover { uri: world.uri("a.nasty"), position: at(0, 0) };
+    one.ask(&world.definition(), Duration::from_secs(10)).await;
+    let later = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        other.ask(&world.problems(), Duration::from_secs(15)).await
+    };
+    let (hovered, problems) = tokio::join!(one.ask(&hover, Duration::from_secs(20)), later);
+    assert_eq!(problems.status, LangStatus::Ready, "{problems:?}");
+    assert!(format!("{:?}", problems.answer).contains("it says yours"), "{problems:?}");
+    assert_eq!(hovered.status, LangStatus::TimedOut, "{hovered:?}");
 }
 
 #[tokio::test]

@@ -1,6 +1,8 @@
 //! TypeScript's language servers beyond LSP. They publish problems in several parts, and never of which version of the
 //! text they are; but TypeScript itself, behind them, can be asked for those of the text as it was sent last.
 
+use std::sync::atomic::Ordering;
+
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -60,6 +62,7 @@ impl Asker<'_> {
 
     async fn parts_of_typescript(&self) -> Result<Parts, Failure> {
         let (mut all, mut before) = (Vec::new(), None);
+        self.is_disturbed.store(false, Ordering::Relaxed);
         for part in PARTS {
             let params = json!({ "command": COMMAND, "arguments": [part, { "file": self.document()["uri"] }] });
             let answer = match self.send("workspace/executeCommand", |_| params.clone()).await {

@@ -66,10 +66,11 @@ fn an_id_that_is_a_path_makes_no_session() {
 #[test]
 fn sessions_are_listed_with_the_last_used_first() {
     let (_folder, store) = store();
-    for (id, at) in [("old", 10), ("newest", 30), ("newer", 20)] {
+    let now = crate::clock::now();
+    for (id, seconds) in [("old", 1_000), ("newest", 3_000), ("newer", 2_000)] {
         let id = SessionId::from(id);
         store.create(&id, &[], None).unwrap();
-        let far = crate::clock::now() + at;
+        let far = now + seconds * 1_000;
         store.append(&id, vec![(far, crate::testing::delta("a"))], false).unwrap();
     }
     let list = |limit| {

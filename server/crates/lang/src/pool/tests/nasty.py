@@ -100,13 +100,13 @@ def changed(document, text):
         publish(uri, None, text if before is None else before)
     elif behaviour == "old-first-without-version":
         publish(uri, None, text)
-    elif behaviour == "late-problems":
-        threading.Timer(0.7, publish, (uri, version, text)).start()
+    elif behaviour in ("late-problems", "very-late-problems"):
+        threading.Timer(0.7 if behaviour == "late-problems" else 5.5, publish, (uri, version, text)).start()
     elif behaviour == "slow-problems":
         publish(uri, version - 1, "an earlier text")
         time.sleep(0.5)
         publish(uri, version, text)
-    elif behaviour not in ("no-problems", "answers-of-later", "hears-changes"):
+    elif behaviour not in ("no-problems", "answers-of-later", "answers-slowly-of-later", "hears-changes"):
         publish(uri, version, text)
 
 
@@ -189,6 +189,8 @@ def request(message):
         end = {"line": start["line"], "character": start["character"] + 4}
         place = {"uri": uri, "range": {"start": start, "end": end}}
         return answer(message, [place] * (100000 if behaviour == "huge" else 1))
+    if method == "textDocument/hover" and behaviour == "never-hovers":
+        return
     if method == "textDocument/hover":
         return answer(message, {"contents": {"kind": "markdown", "value": "\n".join(log)}})
     if method == "textDocument/references":
@@ -196,10 +198,11 @@ def request(message):
         return answer(message, [{"uri": uri, "range": {"start": place, "end": place}}] if answers.get("found") else [])
     if method == "textDocument/diagnostic" and behaviour == "pulls-and-publishes":
         return answer(message, {"kind": "full", "items": [problem("asked, it says " + texts[uri].split("\n")[0])]})
-    if method == "textDocument/diagnostic" and behaviour == "answers-of-later":
+    if method == "textDocument/diagnostic" and behaviour in ("answers-of-later", "answers-slowly-of-later"):
         def of_later():
             answer(message, {"kind": "full", "items": [problem("it says " + texts.get(uri, "nothing").split("\n")[0])]})
-        return threading.Timer(0.5, of_later).start()
+        # The slow one takes longer than another session waits for the answer.
+        return threading.Timer(0.5 if behaviour == "answers-of-later" else 3, of_later).start()
     if method == "textDocument/diagnostic" and behaviour == "hears-changes":
         beside = uri.replace("a.nasty", "b.nasty")
         words = heard.get(beside) or open(beside.removeprefix("file://")).read()
@@ -246,6 +249,8 @@ def request(message):
             {"kind": "full", "uri": of, "version": versions[of] - late, "items": [problem("asked, it says " + text.split("\n")[0])]}
             for of, text in texts.items()
         ] + [{"kind": "full", "uri": answers["root"] + "/c.nasty", "version": None, "items": [problem("never opened")]}]})
+    if method == "textDocument/rename" and behaviour == "renames-slowly":
+        return threading.Timer(4, answer, (message, edit(uri, params["newName"]))).start()
     if method == "textDocument/rename" and behaviour == "slow":
         return answer(message, edit(answers["root"] + "/c.nasty", params["newName"]))
     if method == "textDocument/rename":
@@ -263,7 +268,7 @@ def capabilities():
     can["codeActionProvider"] = True
     if behaviour.startswith("finds-files"):
         can["referencesProvider"] = True
-    if behaviour in ("pull-fails", "pulls-and-publishes", "answers-of-later", "hears-changes"):
+    if behaviour in ("pull-fails", "pulls-and-publishes", "answers-of-later", "answers-slowly-of-later", "hears-changes"):
         can["diagnosticProvider"] = {"interFileDependencies": True, "workspaceDiagnostics": False}
     can["textDocumentSync"] = {"openClose": True, "change": 1, "save": True}
     if behaviour.startswith("formats"):
