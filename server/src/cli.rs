@@ -68,7 +68,7 @@ struct Exec {
     /// The model: an id such as `anthropic/claude-sonnet-5-5`, or an alias.
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// The mode: what the agent may do. There is no bypass here: use `--yes` to be asked nothing.
+    /// The mode: what the agent may do. `bypass` is not available here; use `--yes` to run without questions.
     #[arg(long, value_parser = modes())]
     mode: Option<Mode>,
     /// A permission rule for this run, such as `Shell(cargo test:*)` or `Edit`. It can be given several times.

@@ -421,11 +421,14 @@ async fn an_answer_that_was_cut_off_is_there_after_a_restart_and_goes_on_without
     world.until("second line", |text| text.contains("Second line.\n")).await;
     let world = world.restart().await;
     let text = world.until_end().await;
-    assert!(text.contains("Second line.\n\n*the turn was interrupted; an empty prompt goes on with it*\n"), "{text}");
+    assert!(
+        text.contains("Second line.\n\n*the turn was interrupted; send an empty prompt to continue it*\n"),
+        "{text}"
+    );
     assert_eq!(text.matches("First line.").count(), 1, "{text}");
     world.send().await;
     let text = world.until("rest", |text| text.ends_with("Third line.\n\n## You\n\n")).await;
-    assert!(text.contains("goes on with it*\n\n## You\n\n\n## Azimuth\n"), "{text}");
+    assert!(text.contains("to continue it*\n\n## You\n\n\n## Azimuth\n"), "{text}");
     // With nothing broken off there is nothing to go on with.
     let said = world.choose(&world.chat, 0, "Send to Azimuth").await.unwrap_err();
     assert!(said.contains("there is nothing to send"), "{said}");

@@ -286,7 +286,7 @@ async fn in_mode_accept_edits_edits_and_plain_file_commands_are_not_asked_and_ot
 async fn bypass_is_entered_only_by_who_was_told_what_it_means_and_deny_rules_hold_in_it() {
     let world = World::new("", "[permissions]\ndeny = ['Shell(git push:*)']\nask = ['Shell(touch asked)']").await;
     let told = world.mode("bypass", false).await.unwrap_err();
-    assert!(told.contains("has to be confirmed") && told.contains("nothing is asked"), "{told}");
+    assert!(told.contains("has to be confirmed") && told.contains("you are not asked"), "{told}");
     let begun = json!({ "sessionId": world.session, "prompt": [{ "type": "text", "text": "Go." }], "mode": "bypass" });
     let told = world.client.request("azimuth/turn/start", begun).await.unwrap_err();
     assert!(told.message.contains("has to be confirmed"), "{}", told.message);
@@ -295,7 +295,7 @@ async fn bypass_is_entered_only_by_who_was_told_what_it_means_and_deny_rules_hol
     assert!(new.is_err_and(|error| error.message.contains("azimuth/session/mode")));
 
     let told = world.says("/mode bypass").await;
-    assert!(told.contains("`/mode bypass yes`") && told.contains("nothing is asked"), "{told}");
+    assert!(told.contains("`/mode bypass yes`") && told.contains("you are not asked"), "{told}");
     assert!(judged(&world.runs("cat a.txt").await)[0].1.contains("only to read"), "it is not entered yet");
     assert!(world.says("/mode bypass yes").await.starts_with("mode bypass"));
     world.begin(&["touch made", "git push", "rm -rf /", "touch asked"]).await;

@@ -416,7 +416,7 @@ async fn a_mentioned_file_that_a_rule_keeps_from_being_read_is_left_out_and_name
     client.until_end(&session, StopReason::EndTurn).await;
     let text = model.asked()[0].user_text();
     assert!(!text.contains("never-sent"), "{text}");
-    assert_eq!(text.matches("may not be read: ").count(), 2, "{text}");
+    assert_eq!(text.matches("reading it is not allowed: ").count(), 2, "{text}");
     assert!(text.contains("plans.txt") && text.contains("Read(plans.txt)"), "{text}");
     assert!(text.contains("the-users-own-word"), "a key file that the user mentions is read: {text}");
     assert_eq!(client.finish().await, 0);

@@ -481,8 +481,8 @@ async fn a_made_file_that_changed_on_disk_under_the_editor_is_not_deleted() {
     let world = World::new(Profile::panel()).await;
     let (_, uri) = made_and_open(&world).await;
     world.project.write("new.txt", "another program's\n");
-    let failed =
-        "new.txt: failed, on disk it is other than in the editor; save it there or load it again, and look at it";
+    let failed = "new.txt: failed, its text on disk differs from the text in the editor; save or reload it in the \
+                  editor, then look at the edit again";
     assert_eq!(outcomes(&world.undo(json!({})).await), [failed]);
     assert_eq!(world.project.read("new.txt"), "another program's\n");
     assert!(world.client.is_open(&uri));

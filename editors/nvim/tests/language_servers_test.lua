@@ -172,7 +172,7 @@ function T.one_of_ours_is_restarted_and_one_of_neovims_is_not()
     press("pyright", "pyright was ended, and starts again with the next question.")
     -- On the lines below its name, too.
     press("it ended with exit code 101", "rust-analyzer was ended, and starts again with the next question.")
-    press("gopls", "gopls does not run; it starts with the first question.")
+    press("gopls", "gopls is not running; it starts with the first question.")
     press("lua_ls", "lua_ls is run by Neovim, and is not Azimuth's to restart.")
     support.equal(child:lua("return _G.restarted"), { "pyright", "rust-analyzer", "gopls" })
     -- A heading is no server.

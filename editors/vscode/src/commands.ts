@@ -173,7 +173,7 @@ async function commentOnHunk({ review, threads }: Parts, given: Given): Promise<
   const { proposal, hunk } = resolveHunk(review, threads, given);
   const text = wordOf(given) ?? (await vscode.window.showInputBox({
     title: `Azimuth: Comment on Hunk in ${visible(proposal.path)}`,
-    prompt: 'What the model is told of it. Nothing is decided by this.',
+    prompt: 'Your comment for the model. It does not decide the hunk.',
     ignoreFocusOut: true,
   }));
   if (text === undefined || text.trim() === '') return;
@@ -197,8 +197,8 @@ function wordOf(given: Given): string | undefined {
 }
 
 const undecided: Record<Kind, string> = {
-  proposed: 'that waits for a decision. What commands changed is for "Keep" and "Take Back"',
-  landed: 'of what a command changed that is not decided. What is proposed is for "Accept" and "Reject"',
+  proposed: 'that waits for a decision. For what commands changed, use "Keep" and "Take Back"',
+  landed: 'from a command that you could still keep or take back. For proposed hunks, use "Accept" and "Reject"',
 };
 
 /** As `resolve`, where a command is about one hunk. */

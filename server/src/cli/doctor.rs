@@ -90,16 +90,15 @@ fn sandbox(report: &mut Report, config: &Config, policy: Option<&Policy>) -> Res
         }
         Support { by: Some(by), missing } => {
             let missing = missing.join("; ");
-            report.warn("sandbox", &format!("{mode}, {network}, by {by}; not kept on this system: {missing}"))
+            report.warn("sandbox", &format!("{mode}, {network}, by {by}; gaps on this system: {missing}"))
         }
         Support { by: None, .. } if cfg!(target_os = "linux") => report.warn(
             "sandbox",
-            "none: this kernel has no Landlock (Linux 5.13, not switched off by the boot option `lsm=`), so commands can \
-             do whatever you can",
+            "none: this kernel has no Landlock (Linux 5.13, not switched off by the boot option `lsm=`), so commands \
+             can do whatever you can",
         ),
-        Support { by: None, .. } => {
-            report.warn("sandbox", "none: this system has none that Azimuth can use, so commands can do whatever you can")
-        }
+        Support { by: None, .. } => report
+            .warn("sandbox", "none: this system has none that Azimuth can use, so commands can do whatever you can"),
     }?;
     match policy.and_then(Policy::told_of_credentials) {
         Some(told) => report.note("settings", &told),
@@ -117,8 +116,8 @@ async fn surroundings(report: &mut Report, config: &Config) -> Result<(), Failur
     let entries: Vec<String> = entries.iter().map(named).collect();
     if !entries.is_empty() {
         let text = format!(
-            "{} left out: such an entry means another folder wherever you stand, and a project could put its programs there; \
-             name folders from the root on",
+            "{} left out: such an entry names a different folder depending on where you are, and a project could put \
+             its programs there; name folders from the root on",
             entries.join(", ")
         );
         report.warn("PATH", &text)?;

@@ -553,8 +553,8 @@ fn left_where_they_are(blocks: &[PromptBlock], folder: &Path) -> Option<String> 
         first => (format!("{} and {last}", first.join(", ")), "are"),
     };
     Some(format!(
-        "{all} {are} not put before the model: a prompt from standard input may come from anywhere; name files in a prompt \
-         that is an argument"
+        "{all} {are} not put before the model: a prompt from standard input may come from anywhere; name files in a \
+         prompt that is an argument"
     ))
 }
 
@@ -571,7 +571,9 @@ fn prompt(argument: Option<&str>) -> Result<Prompt, Failure> {
         Some(text) => text,
         None => {
             let mut text = String::new();
-            io::stdin().read_to_string(&mut text).map_err(|error| Failure::Said(format!("standard input: {error}")))?;
+            io::stdin()
+                .read_to_string(&mut text)
+                .map_err(|error| Failure::Said(format!("standard input cannot be read: {error}")))?;
             // The user's own hand is on the command line; what is read may come from anywhere.
             if text.starts_with('!') {
                 let words = "a prompt from standard input runs no command: give `!command` as an argument";

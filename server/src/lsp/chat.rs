@@ -545,8 +545,8 @@ impl Chat {
         let more = if words.chars().nth(SHOWN).is_some() { " ..." } else { "" };
         let shown: String = words.chars().take(SHOWN).collect();
         let text = format!(
-            "not sent: a prompt stood in this document already when it was opened. If all of this is yours, send it once \
-             more: {shown}{more}"
+            "not sent: this document already contained a prompt when it was opened. If you wrote all of it, send it \
+             once more: {shown}{more}"
         );
         Err(Error::new(ErrorCode::InvalidParams, text))
     }

@@ -399,8 +399,10 @@ impl State {
         for (session, events) in events {
             unseen.extend(events.iter().map(|event| format!("event in {session}: {event:?}")));
         }
-        // A language server becomes ready, or not, at times of its own.
-        let notifications = self.notifications.iter().filter(|(method, _)| method != ServersChanged::METHOD);
+        // A language server becomes ready, or not, at times of its own; and a plain client that waits is sent a word
+        // that says nothing.
+        let own_time = [ServersChanged::METHOD, "$/azimuth/waiting"];
+        let notifications = self.notifications.iter().filter(|(method, _)| !own_time.contains(&&**method));
         unseen.extend(notifications.map(|(method, params)| format!("{method}: {params}")));
         unseen.extend(self.asked.iter().map(|(method, _, params)| format!("{method}: {params}")));
         unseen.extend(self.stray.iter().map(|error| format!("{error:?}")));

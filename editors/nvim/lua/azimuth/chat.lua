@@ -303,7 +303,7 @@ local function toggle_taken()
     ---@cast info azimuth.TerminalInfo
     vim.cmd.Azimuth({ args = { "takeover", info.terminalId } })
   else
-    vim.notify("Azimuth: no command runs here. :Azimuth takeover takes the shell over.")
+    vim.notify("Azimuth: no command is running here. :Azimuth takeover takes the shell over.")
   end
 end
 
@@ -313,7 +313,7 @@ local function end_command()
     ---@cast info azimuth.TerminalInfo
     require("azimuth.terminal.act").kill(client.session() --[[@as string]], info.terminalId)
   else
-    vim.notify("Azimuth: no command runs here.")
+    vim.notify("Azimuth: no command is running here.")
   end
 end
 

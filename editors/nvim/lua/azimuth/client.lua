@@ -405,7 +405,7 @@ function M.ensure_session(callback)
         tell_session(nil, session_id)
         return
       end
-      say(open_err.message .. " A new session is made.", vim.log.levels.WARN)
+      say((open_err.message:gsub("%.$", "")) .. ". Starting a new session instead.", vim.log.levels.WARN)
       M.new_session(nil, tell_session)
     end)
   end)
@@ -758,7 +758,7 @@ function M.restart()
     if not vim.lsp.get_client_by_id(id) then
       return
     end
-    say("the server does not end, and is killed.", vim.log.levels.WARN)
+    say("the server did not exit, so it is killed.", vim.log.levels.WARN)
     -- Neovim's own way asks again, by a signal that a server that hangs does not hear.
     if processes[id] then
       vim.uv.kill(processes[id], "sigkill")

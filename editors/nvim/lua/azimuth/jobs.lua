@@ -125,7 +125,7 @@ local function keys(session_id)
     if info.alive and (info.kind == "job" or info.running) then
       act.kill(session_id, info.terminalId)
     else
-      say(("nothing runs in %s."):format(act.name(info)))
+      say(("nothing is running in %s."):format(act.name(info)))
     end
   end
   return {

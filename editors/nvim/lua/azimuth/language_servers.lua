@@ -177,7 +177,7 @@ local function restart(server, renew)
     if err then
       vim.notify(("Azimuth: %s could not be restarted: %s"):format(server.name, err.message), vim.log.levels.ERROR)
     elseif result.restarted == 0 then
-      vim.notify(("Azimuth: %s does not run; it starts with the first question."):format(server.name))
+      vim.notify(("Azimuth: %s is not running; it starts with the first question."):format(server.name))
     else
       vim.notify(("Azimuth: %s was ended, and starts again with the next question."):format(server.name))
     end
@@ -277,7 +277,7 @@ function M.check()
   end
   vim.tbl_map(vim.health.warn, servers.problems)
   if not client.lsp_client() then
-    vim.health.info("Which ones Azimuth would run itself it says once it runs.")
+    vim.health.info("Once Azimuth is running, it says which language servers it would run itself.")
   elseif not answer then
     vim.health.warn("Azimuth did not say in time which ones it runs itself.")
   elseif #servers.neovims + #servers.own == 0 then

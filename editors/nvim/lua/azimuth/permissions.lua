@@ -63,7 +63,7 @@ function M.drawn(rules, width)
     end
   end
   if #rules == 0 then
-    blocks.put(block, "There is no rule. By default you are asked before a command runs, unless it is known only to read.", "AzimuthDim")
+    blocks.put(block, "There is no rule. By default you are asked before a command runs, unless it is known to be read-only.", "AzimuthDim")
   end
   return block, items
 end
@@ -133,7 +133,7 @@ local function open(session_id)
       list:close()
     end
     list = lists.open({
-      title = "Permission rules, the weightiest first",
+      title = "Permission rules, highest precedence first",
       footer = { "x or dd takes a grant back", "q closes" },
       draw = function(width)
         return M.drawn(rules, width)

@@ -80,7 +80,7 @@ local draw = {}
 function draw.user(entry)
   local into = block()
   if entry.how == "continue" then
-    header(into, "Goes on" .. changes(entry), "AzimuthAgent")
+    header(into, "Continued" .. changes(entry), "AzimuthAgent")
     return into
   end
   local who = entry.how == "steer" and "You, to the running turn" or asks_as[entry.mode] or "You"

@@ -266,7 +266,7 @@ local function hunks_meant(words, landed)
   end
   local meant = hunks.one_kind(found)
   if #meant < #found then
-    say("what is proposed here is meant. What is in the file already is decided by :Azimuth keep and :Azimuth back.")
+    say("only what is proposed here is meant. For what is already in the file, use :Azimuth keep and :Azimuth back.")
   end
   return meant
 end
@@ -275,10 +275,10 @@ end
 ---@param landed boolean Which kind there is none of.
 ---@param others azimuth.Proposal[]
 local function say_nothing_waits(landed, others)
-  local words = landed and "nothing there is in its file already." or "no hunk there waits for review."
+  local words = landed and "there is nothing to keep or take back there." or "there is no hunk to accept or reject there."
   if #others > 0 then
     words = words
-      .. (landed and " :Azimuth accept and :Azimuth reject decide what is proposed." or " What is in its file already is decided by :Azimuth keep and :Azimuth back.")
+      .. (landed and " For what is proposed, use :Azimuth accept and :Azimuth reject." or " For what is already in its file, use :Azimuth keep and :Azimuth back.")
   end
   say(words)
 end

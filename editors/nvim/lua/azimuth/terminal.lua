@@ -182,11 +182,11 @@ function commands.kill(session_id, word)
     if runs(info) then
       act.kill(session_id, info.terminalId)
     else
-      say(("nothing runs in %s."):format(act.name(info)))
+      say(("nothing is running in %s."):format(act.name(info)))
     end
   end)
   if not found then
-    say("nothing runs in a terminal.")
+    say("nothing is running in a terminal.")
   end
 end
 
@@ -195,7 +195,7 @@ function commands.signal(session_id, word)
     act.signal(session_id, info)
   end)
   if not found then
-    say("nothing runs in a terminal.")
+    say("nothing is running in a terminal.")
   end
 end
 

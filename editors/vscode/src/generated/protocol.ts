@@ -1670,7 +1670,7 @@ export type MessageId = string;
 export type Mode =
   /** Look and answer; nothing is changed or run. */
   | 'ask'
-  /** Look, also with commands that are known only to read, and plan; nothing is changed. */
+  /** Look, also with commands that are known to be read-only, and plan; nothing is changed. */
   | 'plan'
   /** Everything within the permissions: edits are reviewed, commands are allowed or asked about. */
   | 'agent'

@@ -41,7 +41,7 @@ async function choose(server: Asked, request: Request): Promise<Row | undefined>
   let [shown, isListed] = ['', false];
   const fill = (list: ServersListResult): void => {
     const rows = rowsOf(list);
-    pick.placeholder = rows.length === 0 ? 'There is none for this workspace; your extensions are asked' : 'Those of your extensions are asked first. Enter: what can be done';
+    pick.placeholder = rows.length === 0 ? 'There is none for this workspace; your extensions are asked' : 'Your extensions are asked first. Enter: show actions';
     // A list that is set anew loses the row that is marked.
     const now = JSON.stringify(rows.map(({ label, description, detail }) => [label, description, detail]));
     if (now === shown) return;

@@ -109,7 +109,7 @@ export class Review implements vscode.Disposable {
   async decide(decision: Decision, targets: DecisionTarget[], message?: string): Promise<void> {
     const unsaved = decision === 'accept' ? targets.map(({ proposalId }) => this.proposal(proposalId)).find((one) => one !== undefined && isUnsaved(one)) : undefined;
     if (unsaved !== undefined) {
-      throw new Error(`You have changed what is proposed for ${unsaved.path}, and not saved that. Save it in the diff to accept it as you wrote it, or revert it ("File: Revert File").`);
+      throw new Error(`You have changed what is proposed for ${unsaved.path}, but not saved it. Save it in the diff to accept your version, or revert it ("File: Revert File").`);
     }
     if (decision === 'reject' && !(await this.agreesToTakeBack(targets))) return;
     await this.session.decide(decision, targets, message);

@@ -78,7 +78,7 @@ export class Server implements vscode.Disposable {
   /** Sends a request. Where the server could not be started, it says why, and does not try again. */
   async request<M extends Method>(method: M, params: Requests[M]['params']): Promise<Requests[M]['result']> {
     if (this.starting !== undefined || this.current.state === 'starting') await this.start();
-    if (this.client === undefined) throw new Error(this.current.state === 'stopped' ? this.current.message : 'The server does not run.');
+    if (this.client === undefined) throw new Error(this.current.state === 'stopped' ? this.current.message : 'The server is not running.');
     return this.client.sendRequest<Requests[M]['result']>(method, params);
   }
 

@@ -87,5 +87,5 @@ const words: Partial<Record<StopReason, string>> = {
   max_turn_requests: 'it stopped after many rounds, and asks if it should continue.',
   refusal: 'the model would not answer.',
   error: 'the turn failed.',
-  interrupted: 'the turn was interrupted, and can be gone on with.',
+  interrupted: 'the turn was interrupted, and can be continued.',
 };

@@ -51,7 +51,7 @@ function itemOf(rule: RuleInfo): RuleItem {
   };
 }
 
-const revokeButton: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon('trash'), tooltip: 'Take Back' };
+const revokeButton: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon('trash'), tooltip: 'Revoke' };
 
 const effects: Record<RuleEffect, { icon: string; word: string }> = {
   deny: { icon: '$(circle-slash)', word: 'never' },

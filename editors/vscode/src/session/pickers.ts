@@ -124,8 +124,8 @@ export async function pickAcceptEdits(session: Session): Promise<void> {
   const project = session.state?.acceptEdits?.project ?? false;
   const items = [
     { on: false, scope: 'session' as const, label: '$(eye) Review edits', detail: project ? 'They wait for your decision, in this session. In others of this project they are accepted automatically.' : 'They wait for your decision.' },
-    { on: true, scope: 'session' as const, label: '$(check-all) Accept edits in this session', detail: 'As they come, until the server ends. They stay listed and can be undone.' },
-    { on: true, scope: 'project' as const, label: '$(check-all) Accept edits in this project', detail: 'As they come, in every session of it, for good. It is kept in your own data; protected paths are not covered.' },
+    { on: true, scope: 'session' as const, label: '$(check-all) Accept edits in this session', detail: 'Automatically, until the server ends. They stay listed and can be undone.' },
+    { on: true, scope: 'project' as const, label: '$(check-all) Accept edits in this project', detail: 'Automatically, in every session of the project, permanently. The choice is kept in your own data; protected paths are not covered.' },
     ...(project ? [{ on: false, scope: 'project' as const, label: '$(eye) Review edits in this project again', detail: 'They wait for your decision, in every session of it.' }] : []),
   ].map((item) => ({ ...item, description: (item.on ? item.scope === accepts : accepts === undefined && item.scope === 'session') ? 'current' : '' }));
   const picked = await vscode.window.showQuickPick(items, { title: 'Azimuth: how edits are taken' });

@@ -91,7 +91,7 @@ export class Status implements vscode.Disposable {
 
   private doing(questions: number, waits: number): { icon: string; word: string } {
     if (this.server.state.state === 'starting') return { icon: '$(loading~spin)', word: 'Azimuth starts' };
-    if (this.server.state.state === 'stopped') return { icon: '$(error)', word: 'Azimuth does not run' };
+    if (this.server.state.state === 'stopped') return { icon: '$(error)', word: 'Azimuth is not running' };
     if (questions > 0) return { icon: '$(question)', word: 'asks you' };
     if (waits > 0) return { icon: '$(keyboard)', word: 'a command waits for input' };
     if (this.session.state?.runningTurn !== undefined) return { icon: '$(loading~spin)', word: 'works' };

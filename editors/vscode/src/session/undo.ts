@@ -19,7 +19,7 @@ export async function restore(direction: Direction, meant: Meant, session: Sessi
   const sessionId = session.id;
   if (sessionId === undefined) throw new Error('No session is open.');
   if (session.state?.runningTurn !== undefined) {
-    throw new Error(`A turn runs, and may change these files. ${direction === 'undo' ? 'Undo' : 'Redo'} when it has ended, or cancel it ("Azimuth: Cancel Turn").`);
+    throw new Error(`A turn is running and may change these files. ${direction === 'undo' ? 'Undo' : 'Redo'} when it has ended, or cancel it ("Azimuth: Cancel Turn").`);
   }
   const look = (which: Meant): Promise<CheckpointPreviewResult> => request('azimuth/checkpoint/preview', { sessionId, direction, ...which });
   const list = new List(direction, session);

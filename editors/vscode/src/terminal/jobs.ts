@@ -47,7 +47,7 @@ async function choose(session: Session): Promise<Chosen | undefined> {
   const fill = (): void => {
     const active = pick.activeItems[0]?.terminal.terminalId;
     const all = [...session.terminals.values()].sort((a, b) => rank(a) - rank(b));
-    pick.placeholder = all.length === 0 ? 'Nothing has run yet' : 'Enter: what can be done';
+    pick.placeholder = all.length === 0 ? 'Nothing has run yet' : 'Enter: show actions';
     const items = all.map(itemOf);
     // A list that is set anew closes the tips of its buttons.
     const now = JSON.stringify(items.map(({ label, description, detail, buttons }) => [label, description, detail, buttons?.length]));

@@ -115,7 +115,7 @@ export class Terminals implements vscode.Disposable {
     // One that is looked at by chance is not meant where there is nothing to do to it.
     if (view?.id !== undefined && (given !== undefined || shown === undefined || fits(shown))) return { sessionId: view.sessionId, terminalId: view.id };
     const all = [...this.session.terminals.values()].filter((terminal) => terminal.alive && fits(terminal));
-    if (sessionId === undefined || all.length === 0) throw new Error('No command of this session is there to do that to.');
+    if (sessionId === undefined || all.length === 0) throw new Error('This session has no terminal or command that this applies to.');
     const items = all.map((terminal) => ({
       label: iconless(shortCommand(terminal.running?.command ?? terminal.title)), description: stateInWords(terminal), terminalId: terminal.terminalId,
     }));

@@ -41,7 +41,7 @@ export class Beginnings {
   }
 
   private fact({ about, state, text }: SetupFact): HTMLElement {
-    const [mark, look, words] = ({ inOrder: ['✓', 'done', 'in order'], lacks: ['!', 'lacks', 'to see to'], neutral: ['·', 'dim', 'to know'] } as const)[state];
+    const [mark, look, words] = ({ inOrder: ['✓', 'done', 'in order'], lacks: ['!', 'lacks', 'needs attention'], neutral: ['·', 'dim', 'note'] } as const)[state];
     return h('li', { class: 'fact' },
       h('span', { class: `mark ${look}`, 'aria-hidden': true }, mark), h('span', { class: 'sr' }, `${words}: `),
       h('span', {}, visible(text), ...(state === 'lacks' ? this.remedies(about) : [])));

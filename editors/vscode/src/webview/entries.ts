@@ -260,7 +260,7 @@ export class EntryView {
       }, { class: option.kind === 'allow_once' ? 'primary' : 'secondary', 'data-option': option.optionId });
       return answer;
     });
-    const reason = h('input', { type: 'text', class: 'reason', placeholder: 'A word to Azimuth (optional)', 'aria-label': 'A word to Azimuth with your answer' });
+    const reason = h('input', { type: 'text', class: 'reason', placeholder: 'Message to Azimuth (optional)', 'aria-label': 'Message to Azimuth with your answer' });
     refill(element,
       h('div', { class: 'question-title' }, badgeOf(request), visible(request.title)),
       ...detailOf(request),
@@ -296,7 +296,7 @@ export class EntryView {
       ...[
         reason !== undefined && !saysItself && h('span', { class: 'end-reason' }, reason),
         entry.error !== undefined && h('span', {}, visible(entry.error)),
-        goesOn && button('Go on', () => this.post({ type: 'continue' })),
+        goesOn && button('Continue', () => this.post({ type: 'continue' })),
         h('span', { class: 'dim cost' }, costInWords(entry)),
       ].filter((child) => child !== false),
     );

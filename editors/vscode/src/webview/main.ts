@@ -130,7 +130,7 @@ function drawBanner(): void {
 function bannerOf({ server, models, folder, trusted, mode }: Facts): Child[] {
   const usable = server.state !== 'running' || models.length === 0 || models.some((model) => model.available);
   return [
-    server.state === 'starting' && 'Azimuth starts…',
+    server.state === 'starting' && 'Azimuth is starting…',
     ...(server.state !== 'stopped' ? [] : [
       h('p', {}, visible(server.message)),
       button('Start again', () => post({ type: 'restartServer' }), { class: 'primary' }),

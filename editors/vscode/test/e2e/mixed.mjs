@@ -70,7 +70,7 @@ try {
   await page.keyboard.press('Control+Home');
   for (let line = 0; line < 3; line += 1) await page.keyboard.press('ArrowDown');
   await steps.azimuth(world, 'Take Hunk Back');
-  await message('no hunk of what a command changed');
+  await message('no hunk from a command that you could still keep');
   await steps.pendingHunks(world, 1);
   await byCommand('2 changes by commands in 2 files');
   await shot('both');
@@ -141,9 +141,9 @@ try {
   await steps.ask(world, 'Think.');
   await steps.status(world, /works/);
   await undo.click();
-  await page.locator('.notification-toast', { hasText: 'A turn runs, and may change these files.' }).waitFor();
+  await page.locator('.notification-toast', { hasText: 'A turn is running and may change these files.' }).waitFor();
   assert.equal(await pick.count(), 0, 'no list is shown');
-  await message('A turn runs');
+  await message('A turn is running');
   goOn();
   await steps.status(world, /ready/);
   told('while a turn runs, an undo is refused with the reason');

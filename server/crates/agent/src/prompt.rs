@@ -146,7 +146,7 @@ fn role(active: &Active<'_>) -> Lines {
         (
             planning,
             "You are in mode `plan`: you look and make a plan. You cannot change files in this mode, and commands \
-             run only if they are known only to read. Look until you know what has to be done, then present the plan: what \
+             run only if they are known to be read-only. Look until you know what has to be done, then present the plan: what \
              changes where (`path:line`) and why, in which order, how to verify it, and what you need to know from the \
              user. End with the note that the user can have it carried out in mode `agent` (`/mode agent`).",
         ),
@@ -313,7 +313,7 @@ fn commands(active: &Active<'_>) -> Lines {
     lines([
         (
             runs && active.mode.runs() == Runs::OnlyReading,
-            "- In this mode a command runs only if it is known only to read (`ls`, `git log`, `rg`); others are refused.",
+            "- In this mode a command runs only if it is known to be read-only (`ls`, `git log`, `rg`); others are refused.",
         ),
         (
             runs,
@@ -405,7 +405,7 @@ mod tests {
         }
         assert!(reading.contains("mode `ask`") && !all.contains("mode `ask`"));
         let planning = prompt_with(&["read_file", "shell_run"], Mode::Plan, "");
-        assert!(planning.contains("present the plan") && planning.contains("known only to read"));
+        assert!(planning.contains("present the plan") && planning.contains("known to be read-only"));
         assert!(!planning.contains("you carry a task through") && !all.contains("present the plan"));
         assert!(!prompt_with(&ALL[..6], Mode::Agent, "").contains("<commands>"));
         assert!(!prompt_with(&["shell_run"], Mode::Agent, "").contains("finding_your_way"));

@@ -41,7 +41,7 @@ pub async fn of(
     let made = tokio::spawn(async { LOOKS.answer(PATIENCE, move || plan.carried_out()).await }).await;
     let (policy, mut told, silent) = match made {
         Ok(Some(made)) => made,
-        Ok(None) => failed("a folder that it is made of does not answer, as one of a machine that is gone"),
+        Ok(None) => failed("one of its folders does not answer, like a network folder whose server cannot be reached"),
         Err(error) => failed(&error.to_string()),
     };
     confinement.policy = policy.map(Arc::new);

@@ -31,8 +31,8 @@ const RESTRICTED: &str = "restricted";
 const MEANING: &str = "Trust it only if you trust those who wrote what is in it.\n\
                        Until you do, nothing that it supplies runs: its hooks, MCP servers and language servers,\n\
                        its environment files, and programs that its git configuration names.\n\
-                       Its rules that allow something do not count, and commands that would run its code are asked each \
-                       time.\n\
+                       Its rules that allow something do not count, and you are asked before a command runs its \
+                       code, each time.\n\
                        Azimuth can read it, and propose edits for your review, either way.";
 
 /// An editor's trust in its workspace. It may change at any time; clones see it.
@@ -220,8 +220,8 @@ impl Workspace {
             let what =
                 if home == Some(folder.as_path()) { "your home folder" } else { "a folder of the whole machine" };
             detail.push_str(&format!(
-                "Warning: {} is {what}.\nEverything in it would count as trusted here, downloads too. Better open the folder \
-                 of one project.\n",
+                "Warning: {} is {what}.\nEverything in it would count as trusted here, downloads too. Better open \
+                 the folder of one project.\n",
                 named(folder)
             ));
         }

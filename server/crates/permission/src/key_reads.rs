@@ -164,7 +164,7 @@ fn below(name: &str, arguments: &[&str], places: &Places<'_>, keys: &KeyFiles) -
     }
     let met = keys.found.iter().find(|(path, ignored)| meets(path, **ignored)).map(|(path, _)| shown(path, places));
     let unknown = keys.is_cut_short && search.filter.is_open();
-    met.or_else(|| unknown.then(|| "one of the files that there are too many of to look at".to_owned()))
+    met.or_else(|| unknown.then(|| "an unchecked file (there are too many to check)".to_owned()))
 }
 
 /// The part of a path before its first glob.

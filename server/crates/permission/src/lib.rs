@@ -315,7 +315,7 @@ pub enum Verdict {
 /// 6. `allow` rules, as far as they count ([`SourcedRule::void`]). Outside the sandbox only those for `ShellOutside`
 ///    do, and none of the project's own;
 /// 7. the tool's default: reading is allowed; edits are allowed, since review is their gate; of commands those are
-///    allowed that are known only to read, in a sandbox of a trusted workspace those that are the project's own (its
+///    allowed that are known to be read-only, in a sandbox of a trusted workspace those that are the project's own (its
 ///    tests, its build), in mode `accept_edits` plain ones on files of the workspace (`mkdir`, `mv`). All others are
 ///    asked.
 pub fn judge(rules: &Rules, case: &Case<'_>) -> Verdict {
@@ -344,7 +344,7 @@ pub fn judge(rules: &Rules, case: &Case<'_>) -> Verdict {
 pub fn only(mode: Mode) -> &'static str {
     match mode.runs() {
         Runs::OnlyReading => {
-            "mode `plan` only looks and plans; nothing is changed in it, and only commands that are known only to read run"
+            "mode `plan` only looks and plans; nothing is changed in it, and only commands that are known to be read-only run"
         }
         Runs::Nothing | Runs::Anything => "mode `ask` only looks; nothing is changed or run in it",
     }

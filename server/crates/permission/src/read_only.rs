@@ -140,7 +140,7 @@ const ASKABLE: &[&str] = &[
     "perl", "php", "pip", "pip3", "python", "python3", "rg", "ruby", "tsc", "uv", "zig",
 ];
 
-/// True if a command is known only to read, and that within the workspace.
+/// True if a command is known to be read-only within the workspace.
 pub(super) fn only_reads(words: &[Word], places: &Places<'_>) -> bool {
     let Some((Word::Known(name), rest)) = words.split_first() else { return false };
     // A whole test is one word that is not known; the parser lists what it runs and refuses what it evaluates.

@@ -187,7 +187,7 @@ impl Line<'_> {
         let mut detail = format!("{}\nin {}", self.text, self.cwd.display());
         let title = match self.outside {
             Some(why) => {
-                detail.push_str(&format!("\nsince, as the model says: {why}"));
+                detail.push_str(&format!("\nthe model's reason: {why}"));
                 "Run a command outside the sandbox?"
             }
             None => "Run a command?",
@@ -204,7 +204,7 @@ impl Line<'_> {
                 redirect.or_else(|| forms.find_map(|words| destructive::command(&words, &self.places)))
             })
         })?;
-        Some(format!("built in: {reason}; if it is meant, it must be run by hand"))
+        Some(format!("built-in protection: {reason}; if you really want this, run it yourself"))
     }
 
     /// The first rule that is about any part of the line, in any form: for rules that deny and ask.
@@ -364,7 +364,7 @@ impl Line<'_> {
             }
             (None, None) if self.reads(command) => match self.restricts_reading() {
                 Some(rule) if !read_only::only_names(&command.words) => Fate::Asked {
-                    reason: format!("{rule} is about reading, and this may read what it is about"),
+                    reason: format!("{rule} is about reading, and this command may read what the rule covers"),
                     always: None,
                 },
                 _ => match key_reads::shown_by(command, &self.places, self.keys) {
@@ -372,7 +372,7 @@ impl Line<'_> {
                         reason: format!("`{}` may show {file}, which usually holds keys", written(command)),
                         always: None,
                     },
-                    None => Fate::Allowed("it is known only to read".to_owned()),
+                    None => Fate::Allowed("it is known to be read-only".to_owned()),
                 },
             },
             (None, None) => match self.allowed_here(command) {

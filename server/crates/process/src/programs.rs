@@ -136,8 +136,8 @@ pub fn told_of_silent(folders: &[PathBuf]) -> Option<String> {
     let names = names.join(", ");
     (!folders.is_empty()).then(|| {
         format!(
-            "{names} {does} not answer, as a folder of a machine that is gone, and {is} left out of PATH: no program is \
-             looked for there until {it} answers again and a new session is opened"
+            "{names} {does} not answer, like a network folder whose server cannot be reached, and {is} left out of \
+             PATH: no program is looked for there until {it} answers again and a new session is opened"
         )
     })
 }
@@ -179,8 +179,8 @@ pub async fn answered<T: Send + 'static>(
     static LOOKS: LazyLock<Looks> = LazyLock::new(Looks::default);
     let looked = LOOKS.answer(patience, look).await;
     looked.ok_or_else(|| {
-        "your home folder, or another in which programs and caches are looked for, does not answer, as one of a machine \
-         that is gone"
+        "your home folder, or another in which programs and caches are looked for, does not answer, like one on a \
+         machine that is gone"
             .to_owned()
     })
 }

@@ -85,8 +85,8 @@ pub enum FileError {
     },
     /// It was written in part, and its old text could not be put back.
     #[error(
-        "{} was written only in part, and now holds neither its old text nor the new one: {reason}; to put the old text \
-         back failed too: {back}. Look at it before you go on, and have it restored",
+        "{} was written only in part, and now holds neither its old text nor the new one: {reason}; putting the old \
+         text back failed too: {back}. Check the file before you go on, and restore it from a backup or from git",
         path.display()
     )]
     Torn {

@@ -99,7 +99,8 @@ pub enum ReadError {
         path: PathBuf,
     },
     /// It is open in an editor, but what it says there is not known ([`crate::buffers::BufferError::OutOfSync`]).
-    #[error("the text of {} in the editor is not known: a change of it did not fit; open it there again", path.display())]
+    #[error("the editor's text of {} is not known, because a change did not fit it; close the file in the editor and \
+             open it again", path.display())]
     OutOfSync {
         /// The file.
         path: PathBuf,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub enum Mode {
     /// Look and answer; nothing is changed or run.
     Ask,
-    /// Look, also with commands that are known only to read, and plan; nothing is changed.
+    /// Look, also with commands that are known to be read-only, and plan; nothing is changed.
     Plan,
     /// Everything within the permissions: edits are reviewed, commands are allowed or asked about.
     #[default]
@@ -49,7 +49,7 @@ pub struct ModeInfo {
 pub enum Runs {
     /// None: it only looks.
     Nothing,
-    /// Those that are known only to read: it plans.
+    /// Those that are known to be read-only: it plans.
     OnlyReading,
     /// All, within the permissions.
     Anything,

@@ -93,8 +93,8 @@ impl Whose {
             Fault::TooLong { limit } => error(
                 ModelErrorKind::Rejected,
                 format!(
-                    "the answer of {provider} was broken off, since it grew beyond {} MiB. Is the server in order? Try \
-                     again, or choose another model",
+                    "the answer from {provider} was cut off because it grew beyond {} MiB. Is the server working \
+                     properly? Try again, or choose another model",
                     limit >> 20
                 ),
             ),
@@ -118,7 +118,8 @@ impl Whose {
             let place = headers.get("location").and_then(|place| place.to_str().ok()).and_then(public_part);
             let place = place.unwrap_or_else(|| "another place".to_owned());
             failure.message = format!(
-                "{} answers with a redirection to {}. Keys are not sent on; if that is right, set it as the base URL",
+                "{} answered with a redirection to {}. Your key is not sent there; if that address is right, set it \
+                 as the base URL",
                 self.place(),
                 self.quote(&place)
             );
@@ -186,7 +187,7 @@ impl Whose {
                 format!("{provider} does not accept the key, or it has no right to {model}{said}. Check {key_source}")
             }
             ModelErrorKind::RateLimited { .. } => format!("{provider} got too many requests{said}"),
-            ModelErrorKind::Transient => format!("{provider} is overloaded or out of order{status_words}{said}"),
+            ModelErrorKind::Transient => format!("{provider} is overloaded or not working{status_words}{said}"),
             ModelErrorKind::ContextOverflow => format!("the request is too long for {model}{said}"),
             ModelErrorKind::OrphanedToolCalls => format!("{provider} misses results of tool calls{said}"),
             ModelErrorKind::UnreadableCall => format!("{provider} could not read a tool call of {model}{said}"),

@@ -70,7 +70,8 @@ impl Model for Remote {
             Body::Events => streaming.response = Some(response),
             Body::Whole => streaming.whole(response).await?,
             Body::Page => {
-                let problem = "a web page. Is the base URL right, and no proxy in between?".to_owned();
+                let problem =
+                    "a web page. Check that the base URL is right and that no proxy answers instead".to_owned();
                 return Err(self.whose.fault(Fault::Garbage(problem)));
             }
         }

@@ -126,8 +126,8 @@ pub enum ShellError {
     },
     /// One of the user's own runs.
     #[error(
-        "the shell is busy with the user's own command `{command}`, which only they may stop; wait for its end, or do what \
-         needs no shell meanwhile"
+        "the shell is busy with the user's own command `{command}`, which only they may stop; wait for its end, or \
+         do what needs no shell meanwhile"
     )]
     Users {
         /// Its beginning.
@@ -140,7 +140,10 @@ pub enum ShellError {
     #[error("{} is no folder that can be entered", .0.display())]
     NoSuchFolder(PathBuf),
     /// The folder to run it in, or the shell's own, does not say in time whether it is there.
-    #[error("{} does not answer, as a folder of a machine that is gone; run it in another folder", .0.display())]
+    #[error(
+        "{} does not answer, like a network folder whose server cannot be reached; run it in another folder",
+        .0.display()
+    )]
     Silent(PathBuf),
     /// The shell is not in the folder any longer that the command was judged for.
     #[error(
@@ -171,8 +174,8 @@ pub enum ShellError {
     Taken,
     /// The model's keys were for something else.
     #[error(
-        "what runs in the terminal, or what it asks, has changed since this call was made, so nothing was typed; look with \
-         shell_read and call again"
+        "what runs in the terminal, or what it asks, has changed since this call was made, so nothing was typed; \
+         look with shell_read and call again"
     )]
     Another,
     /// The input is hidden, so it is a secret, which only the user may type.

@@ -46,8 +46,8 @@ impl SqliteStore {
         }
         for place in recover::kept(&layout).unwrap_or_default() {
             let text = format!(
-                "A database that was damaged is kept as {}. Delete it when nothing is missing; until then nothing is \
-                 removed from the folder of blobs.",
+                "A database that was damaged is kept as {}. Delete it once you are sure that nothing is missing; \
+                 until then nothing is removed from the folder of blobs.",
                 place.display()
             );
             findings.push(Finding { grave: false, place, text });

@@ -36,9 +36,13 @@ impl fmt::Display for Recovery {
         write!(f, "The session database was damaged. {sessions} sessions with {events} events were recovered")?;
         if !cut.is_empty() {
             let ids: Vec<_> = cut.iter().map(SessionId::as_str).collect();
-            write!(f, ", of which these miss their last events: {}", ids.join(", "))?;
+            write!(f, ", but these sessions lost their last events: {}", ids.join(", "))?;
         }
-        write!(f, ". The damaged one is kept as {}; delete it when nothing is missing.", damaged.display())
+        write!(
+            f,
+            ". The damaged database is kept as {}; delete it once you are sure that nothing is missing.",
+            damaged.display()
+        )
     }
 }
 

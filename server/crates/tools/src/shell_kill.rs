@@ -113,16 +113,28 @@ impl Typed for ShellKill {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serde_json::json;
 
+    use super::Services;
     use crate::fixture::{World, call};
+
+    /// Before that it may not have set its traps.
+    async fn until_up(services: &Services) {
+        let read = || call(services, "shell_read", json!({ "terminal": "job-1" }));
+        while !read().await.unwrap().text.contains("up") {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
 
     #[tokio::test]
     async fn a_job_is_ended_with_its_last_words_and_to_end_it_again_is_harmless() {
         let world = World::new(&[]);
         let services = world.services();
         let command = "trap 'echo goodbye; exit 0' INT; echo up; while :; do sleep 0.05; done";
-        call(&services, "shell_start", json!({ "command": command, "wait_seconds": 1 })).await.unwrap();
+        call(&services, "shell_start", json!({ "command": command, "wait_seconds": 0 })).await.unwrap();
+        until_up(&services).await;
         let signal = json!({ "terminal": "job-1", "signal": "hangup" });
         let output = call(&services, "shell_kill", json!({ "terminal": "job-1" })).await.unwrap();
         assert!(output.text.contains("goodbye\n[job-1 was stopped]"), "{}", output.text);
@@ -137,7 +149,8 @@ mod tests {
         let world = World::new(&[]);
         let services = world.services();
         let command = "trap 'echo again' HUP; echo up; while :; do sleep 0.05; done";
-        call(&services, "shell_start", json!({ "command": command, "wait_seconds": 1 })).await.unwrap();
+        call(&services, "shell_start", json!({ "command": command, "wait_seconds": 0 })).await.unwrap();
+        until_up(&services).await;
         let input = json!({ "terminal": "job-1", "signal": "hangup" });
         let output = call(&services, "shell_kill", input).await.unwrap();
         assert_eq!((output.text.as_str(), output.summary.as_str()), ("again\n[job-1 runs]", "runs"));

@@ -99,8 +99,8 @@ impl<T: Typed> Tool for Erased<T> {
         let (tool, input) = (Arc::clone(&self.tool), parse(input)?);
         let described = self.looks.answer(PATIENCE, move || tool.describe(&input)).await;
         described.unwrap_or_else(|| {
-            let words = "the disk does not answer, as where a folder lies on a machine that is gone; nothing was done. Use \
-                         other files and folders, and tell the user";
+            let words = "the disk does not answer, like a network folder whose server cannot be reached; nothing was \
+                         done. Use other files and folders, and tell the user";
             Err(ToolError::Failed(words.to_owned()))
         })
     }

@@ -900,7 +900,7 @@
 ---The mode of a turn: what the agent may do in it.
 ---@alias azimuth.Mode
 ---| "ask" # Look and answer; nothing is changed or run.
----| "plan" # Look, also with commands that are known only to read, and plan; nothing is changed.
+---| "plan" # Look, also with commands that are known to be read-only, and plan; nothing is changed.
 ---| "agent" # Everything within the permissions: edits are reviewed, commands are allowed or asked about.
 ---| "accept_edits" # Like `agent`, and edits are accepted automatically.
 ---| "bypass" # Nothing is asked, except by `ask` rules; `deny` rules still deny. It has to be confirmed.

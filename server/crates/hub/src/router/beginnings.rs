@@ -94,7 +94,7 @@ impl Start {
         for server in listed.servers {
             let what = match server.state {
                 ServerState::Crashed => "crashed",
-                ServerState::NotAllowed => "may not start",
+                ServerState::NotAllowed => "is not allowed to start",
                 _ => continue,
             };
             let why = server.why.map(|why| format!(": {why}")).unwrap_or_default();

@@ -115,7 +115,7 @@ impl OpenTurn {
 
     /// The end of a turn whose process or home went away.
     pub(super) fn interrupted(&self) -> Event {
-        self.broken_off(StopReason::Interrupted, "the turn was interrupted; an empty prompt goes on with it")
+        self.broken_off(StopReason::Interrupted, "the turn was interrupted; send an empty prompt to continue it")
     }
 }
 

@@ -24,12 +24,12 @@ use super::super::table::Table;
 /// So many items of a hierarchy are followed. There is more than one only where a name means several things.
 const MAX_ITEMS: usize = 10;
 
-const LACKS_PROBLEMS: &str = "it has not told in time of all problems there, so that quick fixes may lack";
+const LACKS_PROBLEMS: &str = "it did not report all problems there in time, so some quick fixes may be missing";
 
-const DISTURBED: &str = "the texts that it sees changed before it answered, so that it may have answered of other ones";
+const DISTURBED: &str = "the texts that it sees changed before it answered, so its answer may be about other versions";
 pub(super) const UNTOLD: &str = "it has not yet said that it has found the project's files";
-const BUSY_WITH_COMMAND: &str = "a command that it was given before has not ended yet, and it does one at a time; if it \
-                                 never does, the user can have it started anew";
+const BUSY_WITH_COMMAND: &str = "a command that it was given before has not ended yet, and it does one at a time; if \
+                                 it never does, the user can have it started anew";
 
 /// A server that is asked something.
 pub(super) struct Asker<'a> {

@@ -462,8 +462,8 @@ impl Crash {
     fn to_words(&self) -> String {
         let left = self.rest().saturating_sub(self.at.elapsed()).as_secs() + 1;
         match self.times {
-            1 => format!("{}; it is started anew in {left} s", self.why),
-            times => format!("{}; that was the {times}. time in a row, and it is started anew in {left} s", self.why),
+            1 => format!("{}; it starts again in {left} s", self.why),
+            times => format!("{}; that happened {times} times in a row, and it starts again in {left} s", self.why),
         }
     }
 }

@@ -359,11 +359,11 @@ async fn one_that_does_not_even_start_is_said_to_have_crashed_and_left_alone_for
     assert!(began.elapsed() < Duration::from_millis(500), "it is not tried at once again");
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     let result = world.ask(world.definition(), 5).await;
-    assert!(why(&result).contains("that was the 2. time in a row"), "{result:?}");
+    assert!(why(&result).contains("that happened 2 times in a row"), "{result:?}");
     // The user says that it is to be tried.
     assert_eq!(world.servers.restart(None, Some("nasty")).await, 1);
     let result = world.ask(world.definition(), 5).await;
-    assert!(!why(&result).contains("time in a row"), "{result:?}");
+    assert!(!why(&result).contains("in a row"), "{result:?}");
 }
 
 #[tokio::test]
@@ -469,7 +469,7 @@ async fn an_edit_that_may_be_of_the_text_of_another_session_is_refused() {
     // It is answered once, after the other has waited long enough, and there is no time to ask again.
     let (renamed, found) = tokio::join!(one.ask(&rename, Duration::from_secs(7)), later);
     assert_eq!((renamed.status, renamed.answer.clone()), (LangStatus::Failed, LangAnswer::Nothing), "{renamed:?}");
-    assert!(why(&renamed).contains("may have answered of other ones; ask again"), "{renamed:?}");
+    assert!(why(&renamed).contains("may be about other versions; ask again"), "{renamed:?}");
     assert_eq!(found.status, LangStatus::Ready, "{found:?}");
 }
 
@@ -648,7 +648,7 @@ async fn actions_are_listed_where_the_problems_are_not_known_and_found_by_their_
     let whole = Range { start: at(0, 0), end: at(1, 0) };
     let listed = world.ask(LangQuery::CodeActions { uri: world.uri("a.nasty"), range: whole, kind: None }, 10).await;
     assert_eq!(listed.status, LangStatus::Partial, "{listed:?}");
-    assert!(why(&listed).contains("quick fixes may lack"), "{listed:?}");
+    assert!(why(&listed).contains("quick fixes may be missing"), "{listed:?}");
     assert!(matches!(&listed.answer, LangAnswer::Actions { actions } if actions.len() == 4), "{listed:?}");
 
     let sorted = world.ask(action(&world, "Sort", Some("source.sort")), 5).await;

@@ -87,7 +87,7 @@ fn outside_the_sandbox_only_a_rule_that_says_so_allows() {
     match judged(&Rules::default(), "cargo test", outside) {
         Verdict::Ask { title, detail, always, .. } => {
             assert!(title.contains("outside the sandbox") && always.is_empty(), "{title} {always:?}");
-            assert!(detail.ends_with("as the model says: the sandbox refused the socket"), "{detail}");
+            assert!(detail.ends_with("the model's reason: the sandbox refused the socket"), "{detail}");
         }
         other => panic!("{other:?}"),
     }
@@ -137,7 +137,7 @@ fn a_reason_names_the_rule_and_its_place_or_what_is_known_of_the_command() {
     let rules = rules(&["Shell(make:*)"], &["Shell(git commit:*)"], &["Shell(git push:*)"]);
     for (line, expected) in [
         ("make CC=x", "allowed by rule `Shell(make:*)` from your config.toml"),
-        ("ls", "it is known only to read"),
+        ("ls", "it is known to be read-only"),
         ("cargo test", "runs in the sandbox: `cargo test` is one of the project's own commands"),
         ("npm run build", "runs in the sandbox: `npm run` is one of the project's own commands"),
         ("git push", "rule `Shell(git push:*)` from your config.toml"),

@@ -302,7 +302,9 @@ impl Carrier {
         let (reader, path) = (Arc::clone(&self.reader), document.path.clone());
         let on_disk = tokio::task::spawn_blocking(move || reader.on_disk(&path));
         if let Ok(Some((_, OnDisk::Other(_)))) = on_disk.await {
-            return Err("on disk it is other than in the editor; save it there or load it again, and look at it".into());
+            return Err("its text on disk differs from the text in the editor; save or reload it in the editor, then \
+                        look at the edit again"
+                .into());
         }
         let deleted = self.keep_file(&document.path).await?;
         if deleted.is_none() && document.is_as_saved() && self.reader.buffers().set_gone(document, true) {

@@ -39,7 +39,7 @@ pub(in crate::session) enum NotSavedReason {
     /// The editor would write where it must not, in words.
     #[error("{0}")]
     NotWritable(String),
-    #[error("the editor could not")]
+    #[error("the editor could not save it")]
     Failed,
     #[error(transparent)]
     Editor(#[from] EditorError),

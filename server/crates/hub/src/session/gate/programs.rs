@@ -71,7 +71,7 @@ impl Gate for Programs {
         let _ = self.own.send(Own::Gate(Message::ProgramWanted(reply)));
         let Ok(stand) = stand.await else { return Err("the session has ended".to_owned()) };
         if stand.plans {
-            return Err("it belongs to the project, of which nothing is started in mode `plan`".to_owned());
+            return Err("it belongs to the project, from which nothing is started in mode `plan`".to_owned());
         }
         match self.said(program).await? {
             Some(true) => return Ok(()),
@@ -136,11 +136,12 @@ fn question(program: &Brought, permission_id: PermissionId) -> PermissionRequest
         about: PermissionAbout::Program,
         title: format!("Start the project's own language server {}?", paths::shown(Path::new(&program.name))),
         detail,
-        reason: "it is part of a project or runs what lies there, and you have not allowed it as it is now".to_owned(),
+        reason: "it is part of a project or runs files from one, and you have not allowed it in its current form"
+            .to_owned(),
         options: vec![
             option(ALLOW, "Start it, until it changes", PermissionOptionKind::AllowAlways),
             option(NOT_NOW, "Not in this session", PermissionOptionKind::RejectOnce),
-            option(NEVER, "Never as it is now", PermissionOptionKind::RejectAlways),
+            option(NEVER, "Never start it in this form", PermissionOptionKind::RejectAlways),
         ],
     }
 }

@@ -16,10 +16,11 @@ use crate::Error;
 use crate::config::Config;
 
 /// The meaning of mode `bypass`, for whoever is to confirm it.
-pub(in crate::session) const BYPASS: &str = "In mode `bypass` nothing is asked: every command runs as it comes, edits are accepted as \
-     they come, and the sandbox is the only thing that holds commands back, where there is one. Only what `deny` rules and the \
-     built-in list forbid is refused, and what `ask` rules want asked is asked. A wrong or misled model can delete or send away \
-     what you can. It holds for this session until you leave it or Azimuth ends";
+pub(in crate::session) const BYPASS: &str = "In mode `bypass` you are not asked: every command runs at once, edits \
+     are accepted automatically, and only the sandbox, if there is one, limits what commands can do. Only what \
+     `deny` rules and the built-in list forbid is refused, and you are still asked about what `ask` rules name. A \
+     mistaken or misled model can delete or send out anything that you can. This lasts in this session until you \
+     leave the mode or Azimuth ends";
 
 /// The rules in force, to be read at any time and on any thread. Clones share them.
 #[derive(Clone, Default)]

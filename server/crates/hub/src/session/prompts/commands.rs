@@ -246,7 +246,7 @@ fn rules_in_words(rules: &[RuleInfo]) -> String {
         let _ = writeln!(text, "{}. {effect} `{rule}`: {covers}, from {source}{void}", at + 1);
     }
     if text.is_empty() {
-        return "there are no permission rules; commands that are known only to read run, and you are asked about everything else".to_owned();
+        return "there are no permission rules; commands that are known to be read-only run, and you are asked about everything else".to_owned();
     }
     if rules.iter().any(|rule| rule.revocable) {
         let _ = writeln!(text, "\n`/permissions revoke <number>` revokes what you allowed with an answer.");

@@ -239,7 +239,7 @@ impl Mentions<'_> {
         let path = self.roots.check(&named).map_err(|error| error.to_string())?;
         let folders: Vec<_> = self.roots.iter().map(|root| root.path.clone()).collect();
         if let Some(rule) = denied_reading(self.rules, &folders, &[&named, &path]) {
-            return Err(format!("it may not be read: {rule}"));
+            return Err(format!("reading it is not allowed: {rule}"));
         }
         self.context.extend(tools::compare_with_disk(self.reader, self.roots, self.seen, &path, true));
         self.reader.read(&path).map(|file| file.text.to_string()).map_err(|error| error.to_string())

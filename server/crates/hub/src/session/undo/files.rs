@@ -85,7 +85,8 @@ fn judge(carrier: &Carrier, way: &Way) -> (Option<Now>, Verdict) {
     let target = match target(&*carrier.store, way.to()) {
         Ok(target) => target,
         Err(StoreError::NotFound { .. }) => {
-            let reason = "what it was is no longer kept; the setting `checkpoint_days` says for how long it is";
+            let reason =
+                "its earlier text is no longer kept; the setting `checkpoint_days` says for how long texts are kept";
             return (Some(now), Verdict::NotKept(reason.into()));
         }
         Err(error) => return (Some(now), Verdict::NotKept(error.to_string())),

@@ -1,4 +1,4 @@
-//! The commands that are known only to read, held against the real programs: no program of `awk` or `jq` that runs
+//! The commands that are known to be read-only, held against the real programs: no program of `awk` or `jq` that runs
 //! unasked writes, runs another or tells of the environment, and a loop's words are those that bash gives.
 
 use std::io::Write;
