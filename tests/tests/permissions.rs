@@ -296,7 +296,7 @@ async fn bypass_is_entered_only_by_who_was_told_what_it_means_and_deny_rules_hol
 
     let told = world.says("/mode bypass").await;
     assert!(told.contains("`/mode bypass yes`") && told.contains("you are not asked"), "{told}");
-    assert!(judged(&world.runs("cat a.txt").await)[0].1.contains("only to read"), "it is not entered yet");
+    assert!(judged(&world.runs("cat a.txt").await)[0].1.contains("read-only"), "it is not entered yet");
     assert!(world.says("/mode bypass yes").await.starts_with("mode bypass"));
     world.begin(&["touch made", "git push", "rm -rf /", "touch asked"]).await;
     let (events, question) = world.client.until_asked(&world.session).await;

@@ -68,7 +68,7 @@ async fn the_first_turn_in_a_folder_asks_whether_it_is_trusted_and_no_later_one_
     assert_eq!(trust(&client, json!({})).await, (false, false));
     let (session, question) = asked(&client).await;
     assert!(question.detail.contains(project.folder().to_str().unwrap()), "{}", question.detail);
-    for word in ["hooks", "MCP servers", "environment files", "asked each time"] {
+    for word in ["hooks", "MCP servers", "environment files", "asked before a command runs its code, each time"] {
         assert!(question.detail.contains(word), "{word}: {}", question.detail);
     }
     let names: Vec<_> = question.options.iter().map(|option| option.name.as_str()).collect();

@@ -122,7 +122,7 @@ mod tests {
 
     /// Before that it may not have set its traps.
     async fn until_up(services: &Services) {
-        let read = || call(services, "shell_read", json!({ "terminal": "job-1" }));
+        let read = || call(services, "shell_read", json!({ "terminal": "job-1", "since": 0 }));
         while !read().await.unwrap().text.contains("up") {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
