@@ -45,17 +45,18 @@ function T.a_session_of_5000_entries_opens_and_streams_quickly()
   local took = child:lua(session .. [[
     local client = require("azimuth.client")
     client.state = function() return state end
-    -- Time of the processor, in milliseconds: what else this machine does beside is not counted.
+    -- The time of the processor, in milliseconds, in which the machine's other work does not count.
     local function spent()
       local usage = vim.uv.getrusage()
       return (usage.utime.sec + usage.stime.sec) * 1e3 + (usage.utime.usec + usage.stime.usec) / 1e3
     end
+    -- The time by the clock, and that of the processor.
     local function timed(action)
       collectgarbage()
-      local began = spent()
+      local began, before = vim.uv.hrtime(), spent()
       action()
       vim.cmd("redraw!")
-      return spent() - began
+      return (vim.uv.hrtime() - began) / 1e6, spent() - before
     end
     local chat = require("azimuth.chat")
     local took = {}
@@ -68,11 +69,16 @@ function T.a_session_of_5000_entries_opens_and_streams_quickly()
     took.memory = (collectgarbage("count") - before) / 1024
     took.lines = vim.api.nvim_buf_line_count(vim.fn.bufnr("azimuth://chat"))
     took.worst = 0
+    local frames = {}
     apply({ type = "turnStarted", turnId = "last", prompt = { { type = "text", text = "x" } }, context = "", model = "m", mode = "agent" })
     for piece = 1, 100 do
       apply({ type = "messageDelta", messageId = "streamed", text = "More `text` of an answer. " .. (piece % 5 == 0 and "\n" or "") })
-      took.worst = math.max(took.worst, timed(chat.draw_now))
+      local frame, of_processor = timed(chat.draw_now)
+      table.insert(frames, frame)
+      took.worst = math.max(took.worst, of_processor)
     end
+    table.sort(frames)
+    took.most = frames[90]
     return took
   ]])
   io.stdout:write(("     %d entries, %d lines: opened in %.0f ms, +%.1f MB of Lua; worst frame while streaming %.1f ms\n"):format(
@@ -84,7 +90,8 @@ function T.a_session_of_5000_entries_opens_and_streams_quickly()
   ))
   support.equal(took.entries, 5000)
   assert(took.open < 3000, "opening took " .. took.open)
-  assert(took.worst < 300, "a frame took " .. took.worst)
+  assert(took.worst < 300, "a frame took " .. took.worst .. " of the processor")
+  assert(took.most < 300, "one frame of ten took " .. took.most .. " or more")
   child:stop()
 end
 

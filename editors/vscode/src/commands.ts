@@ -198,7 +198,7 @@ function wordOf(given: Given): string | undefined {
 
 const undecided: Record<Kind, string> = {
   proposed: 'that waits for a decision. For what commands changed, use "Keep" and "Take Back"',
-  landed: 'from a command that you could still keep or take back. For proposed hunks, use "Accept" and "Reject"',
+  landed: 'from a command to keep or take back. For proposed hunks, use "Accept" and "Reject"',
 };
 
 /** As `resolve`, where a command is about one hunk. */

@@ -191,6 +191,10 @@ impl Client {
 
     /// Says `initialize` and `initialized`. `more` is added to the parameters.
     pub async fn initialize(&mut self, folder: Option<&Path>, profile: Profile, more: Value) {
+        if profile.capabilities["experimental"].is_null() {
+            // One without a panel that waits long is sent a word that says nothing.
+            self.waive("$/azimuth/waiting");
+        }
         let folders: Vec<_> =
             folder.iter().map(|folder| json!({ "uri": project::uri(folder), "name": "project" })).collect();
         let mut params = json!({
@@ -399,10 +403,8 @@ impl State {
         for (session, events) in events {
             unseen.extend(events.iter().map(|event| format!("event in {session}: {event:?}")));
         }
-        // A language server becomes ready, or not, at times of its own; and a plain client that waits is sent a word
-        // that says nothing.
-        let own_time = [ServersChanged::METHOD, "$/azimuth/waiting"];
-        let notifications = self.notifications.iter().filter(|(method, _)| !own_time.contains(&&**method));
+        // A language server becomes ready, or not, at times of its own.
+        let notifications = self.notifications.iter().filter(|(method, _)| method != ServersChanged::METHOD);
         unseen.extend(notifications.map(|(method, params)| format!("{method}: {params}")));
         unseen.extend(self.asked.iter().map(|(method, _, params)| format!("{method}: {params}")));
         unseen.extend(self.stray.iter().map(|error| format!("{error:?}")));

@@ -7,8 +7,8 @@ import { EntryView, type Post } from './entries';
 
 /** So near to the end counts as there, in pixels. */
 const NEAR = 40;
-/** A scroll so long after the last one by hand, or what begins one, is by hand too, in milliseconds. */
-const BY_HAND_MS = 1_000;
+/** So long after a move to the end a place near it that is farther up is not the user's doing, in milliseconds. */
+const MOVED_MS = 250;
 /** So near to the beginning the earlier entries are asked for, in heights of the view. */
 const AHEAD = 2;
 
@@ -19,8 +19,8 @@ export class Transcript {
   private readonly views = new Map<Entry, EntryView>();
   private follows = true;
   private lastTop = 0;
-  /** When the user last scrolled, or did what may scroll. */
-  private byHand = 0;
+  /** When it was last moved to the end. */
+  private moved = 0;
   /** The number of the entry before which earlier ones were asked for; undefined while none are on their way. */
   private askedBefore: number | undefined;
   private readonly soon = eachFrame(() => this.draw());
@@ -33,9 +33,6 @@ export class Transcript {
 
   constructor(private readonly post: Post) {
     this.element.addEventListener('scroll', () => this.scrolled(), { passive: true });
-    for (const input of ['wheel', 'touchmove', 'keydown', 'pointerdown']) {
-      this.element.addEventListener(input, () => (this.byHand = performance.now()), { passive: true });
-    }
     // Whatever changes a height, such as a text that grows or another pane that opens, the end stays in view.
     const resized = new ResizeObserver(() => (this.follows ? this.toEnd() : undefined));
     resized.observe(this.element);
@@ -69,6 +66,7 @@ export class Transcript {
 
   toEnd(): void {
     this.follows = true;
+    this.moved = performance.now();
     this.endHeight = this.element.scrollHeight;
     this.element.scrollTop = this.endHeight;
     this.settle();
@@ -92,15 +90,17 @@ export class Transcript {
 
   private scrolled(): void {
     const { scrollTop, scrollHeight, clientHeight } = this.element;
-    const isByHand = performance.now() - this.byHand < BY_HAND_MS;
-    if (isByHand) this.byHand = performance.now();
     const isUp = scrollTop < this.lastTop;
     this.lastTop = scrollTop;
     // Only to scroll up leaves the end: it also gets farther away when something grows. An entry that was shorter for a moment, while it
-    // was drawn, leaves the end near, and no size changes by that.
+    // was drawn after a move to the end, takes the place up a little, and no size has changed by that.
+    const { moved } = this;
     if (scrollHeight - scrollTop - clientHeight >= NEAR) this.follows &&= !isUp;
-    else if (this.follows && isUp && !isByHand) this.toEnd();
-    else this.follows = true;
+    else if (this.follows && isUp && performance.now() - moved < MOVED_MS) {
+      this.toEnd();
+      // Not again and again, should each move take it up.
+      this.moved = moved;
+    } else this.follows = true;
     const before = this.chat?.earlier ?? 0;
     if (before === 0 || before === this.askedBefore || scrollTop > AHEAD * clientHeight) return;
     this.askedBefore = before;

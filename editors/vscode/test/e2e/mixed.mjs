@@ -70,7 +70,7 @@ try {
   await page.keyboard.press('Control+Home');
   for (let line = 0; line < 3; line += 1) await page.keyboard.press('ArrowDown');
   await steps.azimuth(world, 'Take Hunk Back');
-  await message('no hunk from a command that you could still keep');
+  await message('no hunk from a command to keep or take back');
   await steps.pendingHunks(world, 1);
   await byCommand('2 changes by commands in 2 files');
   await shot('both');

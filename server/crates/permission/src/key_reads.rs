@@ -52,7 +52,7 @@ pub(super) fn shown_by(command: &SimpleCommand, places: &Places<'_>, keys: &KeyF
     let inputs = command.redirects.iter().filter(|redirect| !redirect.writes).filter_map(|it| argument(&it.target));
     let input = inputs.filter(|text| is_named(text, places)).map(str::to_owned).next();
     if input.is_some() {
-        return input;
+        return input.map(usually_holds_keys);
     }
     let (Some(Word::Known(name)), Some(rest)) = (command.words.first(), command.words.get(1..)) else { return None };
     if read_only::only_names(&command.words) || SHOW_NAMES.contains(&name.as_str()) {
@@ -64,7 +64,12 @@ pub(super) fn shown_by(command: &SimpleCommand, places: &Places<'_>, keys: &KeyF
     by_name
         .map(|text| (*text).to_owned())
         .or_else(|| by_glob(&looked_at, places, keys))
+        .map(usually_holds_keys)
         .or_else(|| below(name, &arguments, places, keys))
+}
+
+fn usually_holds_keys(file: String) -> String {
+    format!("{file}, which usually holds keys")
 }
 
 /// The arguments that can name files: not what a search looks for, nor what it leaves out.
@@ -160,11 +165,12 @@ fn below(name: &str, arguments: &[&str], places: &Places<'_>, keys: &KeyFiles) -
     if search.follows
         && let Some((link, _)) = links.find(|(_, led_to)| is_shown(led_to))
     {
-        return Some(format!("what {} leads to", shown(link, places)));
+        return Some(usually_holds_keys(format!("what {} leads to", shown(link, places))));
     }
     let met = keys.found.iter().find(|(path, ignored)| meets(path, **ignored)).map(|(path, _)| shown(path, places));
     let unknown = keys.is_cut_short && search.filter.is_open();
-    met.or_else(|| unknown.then(|| "an unchecked file (there are too many to check)".to_owned()))
+    met.map(usually_holds_keys)
+        .or_else(|| unknown.then(|| "a file that holds keys: there are too many files to check them all".to_owned()))
 }
 
 /// The part of a path before its first glob.

@@ -368,10 +368,9 @@ impl Line<'_> {
                     always: None,
                 },
                 _ => match key_reads::shown_by(command, &self.places, self.keys) {
-                    Some(file) => Fate::Asked {
-                        reason: format!("`{}` may show {file}, which usually holds keys", written(command)),
-                        always: None,
-                    },
+                    Some(file) => {
+                        Fate::Asked { reason: format!("`{}` may show {file}", written(command)), always: None }
+                    }
                     None => Fate::Allowed("it is known to be read-only".to_owned()),
                 },
             },

@@ -123,9 +123,12 @@ mod tests {
     /// Before that it may not have set its traps.
     async fn until_up(services: &Services) {
         let read = || call(services, "shell_read", json!({ "terminal": "job-1", "since": 0 }));
-        while !read().await.unwrap().text.contains("up") {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        let is_up = async {
+            while !read().await.unwrap().text.contains("up") {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), is_up).await.unwrap();
     }
 
     #[tokio::test]
