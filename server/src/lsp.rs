@@ -16,6 +16,8 @@ mod convert;
 mod error;
 mod frames;
 mod ingress;
+mod inline;
+mod message_box;
 mod messages;
 mod methods;
 mod outbox;
@@ -23,6 +25,7 @@ mod process;
 mod progress;
 mod review;
 mod stdio;
+mod suggesting;
 mod workflows;
 
 use std::path::PathBuf;

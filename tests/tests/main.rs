@@ -21,6 +21,7 @@ mod folders;
 mod foreign;
 mod formatting;
 mod generated;
+mod ghost_text;
 mod halves;
 mod homes;
 mod host;

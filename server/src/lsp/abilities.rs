@@ -26,6 +26,10 @@ pub(super) struct Abilities {
     pub(super) register_configuration: bool,
     /// `workspace/didChangeWatchedFiles` can be registered with it.
     pub(super) register_watched_files: bool,
+    /// It takes suggestions where the user types (`textDocument/inlineCompletion`, 3.18).
+    pub(super) inline_completion: bool,
+    /// They can be registered with it once there is a model for them.
+    pub(super) register_inline_completion: bool,
     /// Code actions may be more than commands.
     pub(super) code_action_literals: bool,
     /// Code actions may say that a model made them (3.18).
@@ -63,6 +67,8 @@ impl Abilities {
             configuration: is("/workspace/configuration"),
             register_configuration: is("/workspace/didChangeConfiguration/dynamicRegistration"),
             register_watched_files: is("/workspace/didChangeWatchedFiles/dynamicRegistration"),
+            inline_completion: has("/textDocument/inlineCompletion"),
+            register_inline_completion: is("/textDocument/inlineCompletion/dynamicRegistration"),
             code_action_literals: has("/textDocument/codeAction/codeActionLiteralSupport"),
             llm_generated_tag: list("/textDocument/codeAction/tagSupport/valueSet")
                 .is_some_and(|tags| tags.contains(&LLM_GENERATED.into())),

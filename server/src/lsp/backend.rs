@@ -96,6 +96,9 @@ fn capabilities(abilities: &Abilities) -> ServerCapabilities {
         } else {
             CodeActionProviderCapability::Simple(true)
         }),
+        // Else it is registered once there is a model for it.
+        inline_completion_provider: (abilities.inline_completion && !abilities.register_inline_completion)
+            .then_some(OneOf::Left(true)),
         // A panel shows hunks itself.
         code_lens_provider: (!abilities.azimuth.panel).then_some(CodeLensOptions { resolve_provider: Some(false) }),
         execute_command_provider: Some(ExecuteCommandOptions {

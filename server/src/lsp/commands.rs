@@ -2,6 +2,7 @@
 
 use hub::{self, Answer, Error, Request};
 use lsp_types::{Command, Diagnostic};
+use protocol::inline::{InlineEvent, InlineFeedbackParams};
 use protocol::methods::{self, Request as _};
 use protocol::review::{Decision, DecisionTarget, Hunk, Proposal, ReviewDecideParams};
 use protocol::{HunkId, ProposalId, SessionId};
@@ -37,11 +38,13 @@ pub(super) const CHAT_SEND: &str = "azimuth.chat.send";
 pub(super) const CHAT_OPEN: &str = "azimuth.chat.open";
 /// Begins a workflow in the chat. Takes a [`Start`].
 pub(super) const WORKFLOW_START: &str = "azimuth.workflow.start";
+/// Tells that a suggestion at the cursor was accepted; the client runs this by itself. Takes the suggestion's name.
+pub(super) const INLINE_ACCEPTED: &str = "azimuth.inline.accepted";
 /// Shows the log. Takes nothing.
 pub(super) const OPEN_LOG: &str = "azimuth.openLog";
 
 /// All commands, for the server's capabilities.
-pub(super) const ALL: [&str; 13] = [
+pub(super) const ALL: [&str; 14] = [
     ACCEPT,
     REJECT,
     ACCEPT_ALL,
@@ -54,6 +57,7 @@ pub(super) const ALL: [&str; 13] = [
     CHAT_SEND,
     CHAT_OPEN,
     WORKFLOW_START,
+    INLINE_ACCEPTED,
     OPEN_LOG,
 ];
 
@@ -120,6 +124,11 @@ pub(super) fn read(params: ExecuteCommand) -> Result<Action, Error> {
         CHAT_SEND => typed::<Document>(argument).map(|document| Action::SendChat(document.uri)),
         CHAT_OPEN => Ok(Action::OpenChat),
         WORKFLOW_START => typed(argument).map(Action::StartWorkflow),
+        INLINE_ACCEPTED => {
+            let feedback = InlineFeedbackParams { id: typed(argument)?, event: InlineEvent::Accepted, length: None };
+            let (request, answer) = hub::request_of::<methods::InlineFeedback>(feedback);
+            Ok(Action::Post(request, answer))
+        }
         OPEN_LOG => Ok(Action::OpenLog),
         other => Err(Error::new(protocol::ErrorCode::InvalidParams, format!("there is no command `{other}`"))),
     }

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use hub::chat_name::is_chat;
-use hub::request::write;
+use hub::request::{read, write};
 use hub::{Answer, Board, Connection, Error, Input};
 use project::paths;
 use protocol::event::Severity;
+use protocol::inline::InlineEvent;
 use protocol::methods;
 use protocol::session::PromptPutParams;
 use protocol::turn::TurnCancelParams;
@@ -20,6 +21,7 @@ use super::SECTION;
 use super::abilities::Abilities;
 use super::chat::{self, Chats};
 use super::commands::{self, Action, QUICK_FIX};
+use super::inline::{self, InlineCompletion, OfItem};
 use super::messages::{
     CodeActions, DidChange, DidChangeConfiguration, DidChangeWatchedFiles, DidChangeWorkspaceFolders, DidOpen, DidSave,
     ExecuteCommand, OfDocument, ProgressCancel,
@@ -137,6 +139,20 @@ impl Connected {
         settings::reload(&self.settings, &self.connection, self.outbox.speaker());
     }
 
+    pub(super) fn did_show_completion(&mut self, params: OfItem) {
+        self.tell_of_suggestion(params, InlineEvent::Shown);
+    }
+
+    pub(super) fn did_partially_accept_completion(&mut self, params: OfItem) {
+        self.tell_of_suggestion(params, InlineEvent::Partly);
+    }
+
+    fn tell_of_suggestion(&self, params: OfItem, event: InlineEvent) {
+        if let Some(feedback) = params.feedback(event) {
+            self.connection.tell::<methods::InlineFeedback>(feedback);
+        }
+    }
+
     pub(super) fn progress_cancel(&mut self, params: ProgressCancel) {
         if let Some((session, turn)) = progress::turn_of(&params.token) {
             let params = TurnCancelParams { session_id: session, turn_id: Some(turn) };
@@ -188,6 +204,12 @@ impl Connected {
             file.map(|file| review::lenses(&board.watch().borrow(), &file)).unwrap_or_default()
         };
         file.map(move |file| write(&lenses(file))).boxed()
+    }
+
+    pub(super) fn inline_completion(&mut self, params: InlineCompletion) -> Answer {
+        let (request, answer) = hub::request_of::<methods::InlineComplete>(params.into());
+        self.connection.post(Input::Request(request));
+        async move { write(&inline::answer(&read(&answer.await?)?)) }.boxed()
     }
 
     pub(super) fn execute_command(&mut self, params: ExecuteCommand) -> Result<Answer, Error> {

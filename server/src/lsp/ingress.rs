@@ -92,7 +92,7 @@ impl Ingress {
             // The table's.
             (method, None) => {
                 if let Stage::Connected(client) = &mut self.stage {
-                    methods::notification(client, method, params.unwrap_or_default());
+                    notification_of(client, method, params.unwrap_or_default());
                 }
                 now(None)
             }
@@ -198,6 +198,17 @@ fn request_of(client: &mut Connected, method: &str, params: Value) -> Result<Ans
     client.outbox.speaks();
     client.connection.post(Input::Request(request));
     Ok(answer)
+}
+
+/// Takes a notification: LSP's by the table. A request of our own may be sent as one, if its answer is not needed.
+fn notification_of(client: &mut Connected, method: &str, params: Value) {
+    if !method.starts_with(OURS) {
+        return methods::notification(client, method, params);
+    }
+    match request_of(client, method, params) {
+        Ok(_) => {}
+        Err(error) => tracing::warn!(method, %error, "a notification does not fit"),
+    }
 }
 
 fn now(response: Option<Response>) -> Reply {

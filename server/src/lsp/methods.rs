@@ -21,6 +21,8 @@ pub(super) fn notification(client: &mut Connected, method: &str, params: Value) 
         "workspace/didChangeWatchedFiles" => tell(client, params, Connected::did_change_watched_files),
         "workspace/didChangeWorkspaceFolders" => tell(client, params, Connected::did_change_workspace_folders),
         "window/workDoneProgress/cancel" => tell(client, params, Connected::progress_cancel),
+        "textDocument/didShowCompletion" => tell(client, params, Connected::did_show_completion),
+        "textDocument/didPartiallyAcceptCompletion" => tell(client, params, Connected::did_partially_accept_completion),
 
         // Told to the outbox too, which asks the client for more.
         "initialized" => tell(client, params, Connected::initialized),
@@ -44,6 +46,7 @@ pub(super) fn request(client: &mut Connected, method: &str, params: Value) -> Re
         "textDocument/codeLens" => answer(client, params, Connected::code_lens),
 
         // Posted to the hub, which answers.
+        "textDocument/inlineCompletion" => answer(client, params, Connected::inline_completion),
         "workspace/executeCommand" => client.execute_command(typed(params)?),
         _ => Err(error::no_method(method)),
     }

@@ -3,6 +3,8 @@
 //! Nobody waits in it. Requests to the client wait side by side, each with a deadline; events come from cursors and are
 //! read on only while the way out is clear. The hub sees it as its port [`Editor`].
 
+mod changes;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +20,7 @@ use hub::board::Reviews;
 use hub::{Connection, DocumentEdit, Editor, EditorError, Feed};
 use protocol::editor::{EditorFormatParams, EditorFormatResult, EditorSaveResult, EditorTextResult};
 use protocol::event::{EventParams, Severity};
+use protocol::inline::InlineStatusParams;
 use protocol::lang::{EditorQueryParams, LangResult};
 use protocol::methods::{self, Notification as _, Request as _};
 use protocol::permission::{PermissionAnswerParams, PermissionRequest};
@@ -37,9 +40,11 @@ use super::SECTION;
 use super::abilities::Abilities;
 use super::chat::Chats;
 use super::convert;
+use super::message_box;
 use super::progress::{Progress, Step};
 use super::review::Shown;
 use super::stdio::Level;
+use super::suggesting::Suggesting;
 use crate::front::cursors::{Cursors, Item};
 use crate::front::names::Names;
 use crate::front::settings::{self, Settings};
@@ -95,6 +100,8 @@ enum Command {
     PullSettings,
     /// The state of a language server of our own has changed.
     ServersChanged,
+    /// The state of suggestions where the user types.
+    Suggests(InlineStatusParams),
     PutPrompt(PromptPutParams),
 }
 
@@ -180,24 +187,6 @@ impl Outbox {
         serde_json::from_value(value).map_err(|error| EditorError::Refused(format!("{method}: {error}")))
     }
 
-    /// Has the client change documents and files.
-    async fn apply_changes(&self, label: &str, changes: Value) -> Result<(), EditorError> {
-        #[derive(serde::Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Applied {
-            applied: bool,
-            #[serde(default)]
-            failure_reason: Option<String>,
-        }
-        let params = json!({ "label": label, "edit": { "documentChanges": changes } });
-        let applied: Applied = self.ask("workspace/applyEdit", params).await?;
-        if applied.applied {
-            return Ok(());
-        }
-        let reason = applied.failure_reason.filter(|reason| !reason.is_empty());
-        Err(EditorError::Refused(reason.unwrap_or_else(|| "it gave no reason".into())))
-    }
-
     /// Waits, and sends a client without a panel [`NUDGE`]s meanwhile.
     async fn nudging<T>(&self, answer: impl Future<Output = T>) -> T {
         let mut answer = std::pin::pin!(answer);
@@ -238,6 +227,10 @@ impl Editor for Outbox {
 
     fn servers_changed(&self) {
         self.send(Command::ServersChanged);
+    }
+
+    fn suggests(&self, status: InlineStatusParams) {
+        self.send(Command::Suggests(status));
     }
 
     async fn apply(&self, edit: DocumentEdit) -> Result<(), EditorError> {
@@ -312,6 +305,7 @@ impl Idle {
             questions: HashMap::new(),
             progress: Progress::default(),
             shown: Shown::default(),
+            suggesting: Suggesting::default(),
         };
         task.run(inbox).await;
     }
@@ -329,6 +323,7 @@ struct Task {
     questions: HashMap<PermissionId, oneshot::Sender<()>>,
     progress: Progress,
     shown: Shown,
+    suggesting: Suggesting,
 }
 
 /// The result of something that was waited for.
@@ -436,6 +431,14 @@ impl Task {
                 self.notify(methods::ServersChanged::METHOD, json!({})).await;
             }
             Command::ServersChanged => {}
+            Command::Suggests(status) => {
+                if let Some((method, params)) = self.suggesting.register(&self.parts.abilities, &status) {
+                    self.request(method, params, |_| Done::Nothing);
+                }
+                if self.outbox.speaks.load(Ordering::Relaxed) {
+                    self.notify(methods::InlineStatus::METHOD, status).await;
+                }
+            }
             Command::PutPrompt(params) => self.notify(methods::PromptPut::METHOD, params).await,
         }
     }
@@ -520,10 +523,7 @@ impl Task {
 
     /// Asks the user by a message box. It has no deadline but the question's own end.
     fn question(&mut self, session: &SessionId, request: &PermissionRequest) {
-        let actions: Vec<_> = request.options.iter().map(|option| json!({ "title": option.name })).collect();
-        let message = format!("{}\n{}\n({})", request.title, request.detail, request.reason);
-        let params = json!({ "type": convert::message_type(Severity::Info), "message": message, "actions": actions });
-        let chosen = self.call("window/showMessageRequest", params);
+        let chosen = self.call("window/showMessageRequest", message_box::params(request));
         let (ended, end) = oneshot::channel();
         self.questions.insert(request.permission_id.clone(), ended);
         let (session_id, request) = (session.clone(), request.clone());
@@ -532,17 +532,7 @@ impl Task {
                 chosen = chosen => chosen.ok(),
                 _ = end => None,
             };
-            let title = chosen.as_ref().and_then(|chosen| chosen.get("title")).and_then(Value::as_str);
-            // A box that was closed answers nothing: the question stands.
-            match request.options.iter().find(|option| Some(option.name.as_str()) == title) {
-                Some(option) => Done::Answered(PermissionAnswerParams {
-                    session_id,
-                    permission_id: request.permission_id,
-                    option_id: option.option_id.clone(),
-                    message: None,
-                }),
-                None => Done::Nothing,
-            }
+            message_box::answer(session_id, &request, chosen.as_ref()).map_or(Done::Nothing, Done::Answered)
         };
         self.waiting.push(answer.boxed());
     }

@@ -6,6 +6,7 @@
 //!   workspace edits to them, and fails the test if the server says something that nobody looks at.
 //! - [`model`]: a model server that speaks the vendors' real formats over HTTP, answers by a script, and checks what
 //!   it is asked.
+//! - [`fill`]: a server that fills in text where the user types.
 //! - [`window`]: the same editor with the server as a process of its own, for tests of several windows.
 //! - [`gone`]: a folder of a machine that is gone.
 //! - [`real`], [`direct`]: real projects, and their language servers asked without us.
@@ -19,6 +20,7 @@ pub mod client;
 pub mod crates;
 pub mod daemon;
 pub mod direct;
+pub mod fill;
 pub mod gone;
 pub mod model;
 pub mod process;
@@ -30,6 +32,7 @@ pub mod vendor;
 pub mod window;
 
 pub use self::client::{Client, Profile};
+pub use self::fill::{FillServer, Filled};
 pub use self::gone::Gone;
 pub use self::model::{Answer, Gate, ModelServer, Wire};
 pub use self::program::binary;

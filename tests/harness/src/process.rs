@@ -113,6 +113,11 @@ impl Process {
         id
     }
 
+    /// Sends a notification.
+    pub fn notify(&mut self, method: &str, params: &Value) {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
     /// The processor time used so far.
     pub fn cpu(&self) -> Duration {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("the process");

@@ -19,6 +19,7 @@ M.vendors = {
   { name = "Groq", variable = "GROQ_API_KEY" },
   { name = "Mistral", variable = "MISTRAL_API_KEY" },
   { name = "xAI", variable = "XAI_API_KEY" },
+  { name = "Inception", variable = "INCEPTION_API_KEY" },
 }
 
 ---@return string

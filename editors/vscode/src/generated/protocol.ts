@@ -238,6 +238,12 @@ export interface Requests {
    * Errors: `operationFailed`.
    */
   'azimuth/prompt/beginnings': { params: PromptBeginningsParams; result: PromptBeginningsResult };
+  /** Returns suggestions of text at the cursor. The answer is empty, with the reason, if there is nothing to show; it is never for another text than the one that the server has when it answers. */
+  'azimuth/inline/complete': { params: InlineCompleteParams; result: InlineCompleteResult };
+  /** Tells what became of a suggestion. It can be sent as a notification too. */
+  'azimuth/inline/feedback': { params: InlineFeedbackParams; result: Done };
+  /** Returns the last decisions on suggestions: the rules that kept them back or changed them. */
+  'azimuth/inline/explain': { params: InlineExplainParams; result: InlineExplainResult };
 }
 
 /** Requests from server to client, by method. */
@@ -262,6 +268,8 @@ export interface Notifications {
   'azimuth/servers/changed': { params: ServersChangedParams };
   /** The user has chosen a code action that starts a workflow; its prompt is for the visible chat. Sent to a client with the capability `panel`; other clients get it in a chat document. */
   'azimuth/prompt/put': { params: PromptPutParams };
+  /** The state of suggestions where the user types; until the first of these it is `off`. Sent when it changes, to a client that has a panel or has used one of Azimuth's methods. */
+  'azimuth/inline/status': { params: InlineStatusParams };
 }
 
 /** The numbers of errors, by name. */
@@ -1222,6 +1230,154 @@ export type HunkState =
   /** Accepted, then undone by the user in the editor. */
   | 'undone';
 
+/** The way in which the editor indents a document. */
+export interface Indentation {
+  /** The width of a tab, in columns. */
+  tabSize: number;
+  /** True if it indents with spaces. */
+  insertSpaces: boolean;
+}
+
+/** Parameters of `azimuth/inline/complete`. */
+export interface InlineCompleteParams {
+  /** The document. */
+  textDocument: InlineDocument;
+  /** The cursor. */
+  position: Position;
+  /** The reason. */
+  trigger?: InlineTrigger;
+  /** The entry that is selected in the completion menu, if it is open. A suggestion extends it. */
+  selected?: SelectedCompletion;
+  /** The way in which the editor indents; without it, the document shows it. */
+  indentation?: Indentation;
+  /** True if something is selected, or there are several cursors. */
+  selecting?: boolean;
+}
+
+/** Result of `azimuth/inline/complete`. */
+export interface InlineCompleteResult {
+  /** The suggestions, the best first: at most one if the user types, at most three if the user asked. */
+  items: InlineItem[];
+  /** The rule that left nothing to show, if there is nothing. */
+  reason?: Reason;
+}
+
+/** The fate of a request for a suggestion. It contains nothing of the text. */
+export interface InlineDecision {
+  /** The document. */
+  uri: string;
+  /** The cursor. */
+  position: Position;
+  /** The reason why it was asked for. */
+  trigger: InlineTrigger;
+  /** The time, in milliseconds since the Unix epoch. */
+  at: number;
+  /** The source of what was shown, or where the search for it ended. */
+  source: InlineSource;
+  /** The milliseconds from the request to its answer. */
+  tookMs: number;
+  /** The rule that left nothing to show, if there was nothing. */
+  reason?: Reason;
+  /** The rules that changed the model's answer. */
+  changedBy?: Rule[];
+  /** The model that was asked, if one was. */
+  model?: string;
+}
+
+/** A document at a version. */
+export interface InlineDocument {
+  /** The document. */
+  uri: string;
+  /** The version that the client shows. If the server has another one by now, the answer is empty. Without it, the document is taken as the server has it when the request comes. */
+  version?: number;
+}
+
+/** The fate of a suggestion. */
+export type InlineEvent =
+  /** It is on the screen. */
+  | 'shown'
+  /** All of it was accepted. */
+  | 'accepted'
+  /** A word or a line of it was accepted. */
+  | 'partly'
+  /** The user dismissed it. The same one is not shown there again. */
+  | 'rejected'
+  /** It went off the screen because the user did something else. */
+  | 'ignored'
+  /** Another one took its place. */
+  | 'replaced';
+
+/** Parameters of `azimuth/inline/explain`. */
+export interface InlineExplainParams {
+  /** The document; without it, all documents. */
+  uri?: string;
+}
+
+/** Result of `azimuth/inline/explain`. */
+export interface InlineExplainResult {
+  /** The last decisions, the newest first; at most 50. */
+  decisions: InlineDecision[];
+}
+
+/** Parameters of `azimuth/inline/feedback`. */
+export interface InlineFeedbackParams {
+  /** The suggestion. */
+  id: string;
+  /** The event. */
+  event: InlineEvent;
+  /** For `partly`: the characters of the suggestion's text that have been accepted so far, from its beginning, in UTF-16. */
+  length?: number;
+}
+
+/** A suggestion at the cursor. */
+export interface InlineItem {
+  /** Its name in `azimuth/inline/feedback`. */
+  id: string;
+  /** The range that it replaces: on the cursor's line, with the cursor in it or at its end. */
+  range: Range;
+  /** The text in its place, plain. It begins with the text from the range's beginning to the cursor. */
+  text: string;
+  /** The version of the document that the range is of. */
+  version: number;
+}
+
+/** The source of a suggestion. */
+export type InlineSource =
+  /** Nothing was looked for. */
+  | 'none'
+  /** An answer that the user has typed into, or that was kept. */
+  | 'kept'
+  /** A request that was running already. */
+  | 'running'
+  /** The model. */
+  | 'model';
+
+/** The state of suggestions where the user types. */
+export type InlineState =
+  /** No model is set or found: nothing is suggested, and asking is of no use. */
+  | 'off'
+  /** Suggestions can be asked for. */
+  | 'ready'
+  /** The model's server has failed several times in a row. It is asked again, less often. */
+  | 'failing';
+
+/** Parameters of the notification `azimuth/inline/status`. */
+export interface InlineStatusParams {
+  /** The state. */
+  state: InlineState;
+  /** The model that suggests, if there is one. */
+  model?: string;
+  /** The reason, if nothing is suggested. */
+  reason?: Reason;
+}
+
+/** The reason why a suggestion is asked for. */
+export type InlineTrigger =
+  /** The user asked for it. Rules that only keep suggestions from being a nuisance do not hold. */
+  | 'invoked'
+  /** The user types. */
+  | 'automatic';
+
 /** An available action. */
 export interface LangAction {
   /** Its title, to be shown; its name in `codeAction`. */
@@ -2046,6 +2202,14 @@ export interface Ready {
   line?: string;
 }
 
+/** A rule that applied, with its meaning. */
+export interface Reason {
+  /** The rule. */
+  rule: Rule;
+  /** Its meaning in a sentence, for the user, with details where there are some. */
+  words: string;
+}
+
 /** How the undo or redo of a file ended. */
 export type RestoreOutcome =
   | RestoreOutcomeDone
@@ -2165,6 +2329,103 @@ export interface ReviewTextParams {
   proposalId: ProposalId;
 }
 
+/** A rule that kept a suggestion from being asked for, changed or withheld it, or took it off the screen. */
+export type Rule =
+  /** Suggestions are switched off, for all or for this language. */
+  | 'off'
+  /** The user paused them. */
+  | 'snoozed'
+  /** No model is set or found for them. */
+  | 'no_model'
+  /** The workspace is not trusted. */
+  | 'untrusted'
+  /** The document is no file of the workspace. */
+  | 'outside'
+  /** The file's name is one for keys and other secrets. */
+  | 'secret_file'
+  /** A rule of the user's denies reading the file. */
+  | 'denied'
+  /** Git ignores the file. */
+  | 'ignored'
+  /** The file is too large. */
+  | 'too_large'
+  /** The line is too long. */
+  | 'long_line'
+  /** The place is a comment or a text in quotes, where suggestions are switched off. */
+  | 'scope'
+  /** The cursor is inside a word. */
+  | 'mid_word'
+  /** The rest of the line is more than closing brackets and quotes. */
+  | 'mid_line'
+  /** There is too little text to go on from. */
+  | 'too_short'
+  /** The completion menu shows an entry that the suggestion cannot extend. */
+  | 'menu'
+  /** The last change was an undo or a redo. */
+  | 'undo'
+  /** The last change only deleted something. */
+  | 'deletion'
+  /** The last change pasted many lines. */
+  | 'paste'
+  /** There are several cursors, or something is selected. */
+  | 'cursors'
+  /** The last change was made by Azimuth. */
+  | 'own_edit'
+  /** Suggestions were rejected, so the next waits. */
+  | 'back_off'
+  /** The day's limit on costs is reached. */
+  | 'cost_limit'
+  /** The text contains what controls the model. */
+  | 'control_tokens'
+  /** There was no answer in time. */
+  | 'late'
+  /** The model's server failed. */
+  | 'failed'
+  /** The answer is empty. */
+  | 'empty'
+  /** The answer is no answer of this model's format. */
+  | 'garbage'
+  /** The answer is too long. */
+  | 'too_long'
+  /** The answer changes nothing. */
+  | 'no_change'
+  /** The answer was in a code fence, which is taken off. */
+  | 'fence'
+  /** The answer contained the model's thoughts, which are taken off. */
+  | 'thoughts'
+  /** The answer contained tokens that control the model, which are taken off. */
+  | 'answer_tokens'
+  /** The answer repeats the text before the cursor. */
+  | 'repeats_before'
+  /** The answer repeats the text after the cursor. */
+  | 'repeats_after'
+  /** The answer repeats itself. */
+  | 'repetition'
+  /** The answer closes what it did not open. */
+  | 'brackets'
+  /** The answer would break the syntax. */
+  | 'syntax'
+  /** The answer leaves the block that the cursor is in. */
+  | 'block'
+  /** The answer's indentation is not the document's. */
+  | 'indentation'
+  /** The last line of the answer is cut off. */
+  | 'cut_off'
+  /** The answer undoes what the user has just done. */
+  | 'reversal'
+  /** The user rejected it before. */
+  | 'rejected'
+  /** The answer contains what looks like a key. */
+  | 'secret_answer'
+  /** The document changed otherwise meanwhile. */
+  | 'stale'
+  /** The user typed something else. */
+  | 'mismatch'
+  /** The cursor left the place. */
+  | 'moved'
+  /** The document was closed. */
+  | 'closed';
+
 /** The effect of a rule. */
 export type RuleEffect =
   /** Matching actions run without a question. */
@@ -2230,6 +2491,14 @@ export type SeenOccasion =
   | 'save'
   /** Another process opened the session, and the file is not as it was left. */
   | 'restart';
+
+/** The entry that is selected in the completion menu. */
+export interface SelectedCompletion {
+  /** The range that the entry would replace. */
+  range: Range;
+  /** The entry's text. */
+  text: string;
+}
 
 /** An event with its number in the session. */
 export interface SequencedEvent {

@@ -3,6 +3,7 @@
 /** The settings that may allow something, or that only the user may change otherwise. */
 export const trusted = [
   'titleModel',
+  'completionModel',
   'acceptEdits',
   'caFile',
   'idleTimeout',
@@ -24,6 +25,9 @@ export const trusted = [
 /** The settings that a workspace may choose, too. */
 export const free = [
   'model',
+  'inlineQuiet',
+  'inlineOffIn',
+  'inlineOffLanguages',
   'log',
   'chatAnswers',
   'codeActions',

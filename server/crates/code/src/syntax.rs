@@ -22,6 +22,7 @@ mod html;
 mod kind;
 mod pattern;
 mod references;
+mod scope;
 mod symbols;
 
 pub use blocks::{Block, BlockKind, CHUNK_LINES, Chunk, blocks, braces, chunks};
@@ -30,6 +31,7 @@ pub use kind::SymbolKind;
 pub(crate) use pattern::metavariable;
 pub use pattern::{Match, Pattern, PatternError, Variable};
 pub use references::{Listed, Reference, References, references};
+pub use scope::Scope;
 pub use symbols::{Lead, Lookup, MAX_SYMBOLS, Outline, Symbol, numbered};
 
 /// How large a text may be to be parsed, in bytes: 2 MiB. What is larger was not written by hand.

@@ -81,6 +81,14 @@ pub struct Settings {
     pub model: Option<String>,
     /// The model that makes titles.
     pub title_model: Option<String>,
+    /// The model that suggests text where the user types; none for no suggestions.
+    pub completion_model: Option<String>,
+    /// The milliseconds since the last key before text is suggested.
+    pub inline_quiet: u32,
+    /// The places in code where nothing is suggested: `comments`, `strings`.
+    pub inline_off_in: Vec<String>,
+    /// The languages in which nothing is suggested.
+    pub inline_off_languages: Vec<String>,
     /// True if mode `bypass` may be entered.
     pub allow_bypass: bool,
     /// True if edits are accepted automatically. They stay listed.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use project::review::LineEdit;
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
+use protocol::inline::InlineStatusParams;
 use protocol::lang::{EditorQueryParams, LangResult};
 use protocol::{SessionId, TerminalId};
 use shell::Spool;
@@ -35,6 +36,9 @@ pub trait Editor: Send + Sync {
 
     /// The state of a language server of our own is other than it was. One that shows none has no use for it.
     fn servers_changed(&self) {}
+
+    /// The state of suggestions where the user types is this from now on. One that shows none has no use for it.
+    fn suggests(&self, _status: InlineStatusParams) {}
 
     /// Changes one open document. An `Ok` proves nothing: the caller waits for the text.
     ///

@@ -17,6 +17,7 @@ pub mod request;
 pub mod sockets;
 pub mod visible;
 
+mod inline;
 mod post;
 mod router;
 mod session;
@@ -42,7 +43,7 @@ pub use self::board::Board;
 pub use self::editor::{DocumentEdit, Editor, EditorError};
 pub use self::error::Error;
 pub use self::feed::Feed;
-pub use self::request::{Answer, Reply, Request};
+pub use self::request::{Answer, Reply, Request, request_of};
 pub use self::trust::is_trusted;
 use crate::config::Config;
 use crate::sockets::Sockets;

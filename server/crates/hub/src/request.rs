@@ -171,8 +171,13 @@ impl<M: Method> Call for Typed<M> {
 }
 
 fn parse<M: Method>(params: Value) -> Result<(Request, Answer), Error> {
+    Ok(request_of::<M>(typed(params)?))
+}
+
+/// A request of a method, and its answer to come as the text of JSON.
+pub fn request_of<M: Method>(params: M::Params) -> (Request, Answer) {
     let (reply, answer) = oneshot::channel();
-    Ok((Request::new::<M>(typed(params)?, reply), written(answer)))
+    (Request::new::<M>(params, reply), written(answer))
 }
 
 /// Reads a message's parameters.

@@ -21,12 +21,14 @@ use project::text::PositionEncoding;
 use protocol::model::{ModelListParams, ModelListResult, ModelSelectParams, ModelSelectResult};
 use protocol::permission::{WorkspaceTrustParams, WorkspaceTrustResult};
 use protocol::session::{Mode, SessionListParams, SessionListResult, SessionNewParams, SessionNewResult};
+use protocol::terminal::Done as Nothing;
 use protocol::{ErrorCode, SessionId, methods};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 use self::begun::Begun;
 use super::feed::blocking;
+use super::inline::Inline;
 use super::post::{Caller, LAST_MODEL, Message, NewSession, Post, Requester, Shared};
 use super::request::Handlers;
 use super::session;
@@ -67,7 +69,16 @@ pub(super) static HANDLERS: LazyLock<Handlers<Router, ClientId>> = LazyLock::new
             let Some(client) = router.clients.get(&id) else { return };
             let start = beginnings::Start { folders: router.folders_of(client), caller: client.caller.clone() };
             drop(tokio::spawn(start.offer(params, reply)));
-        });
+        })
+        .on::<methods::InlineComplete>(|router, id, params, reply| {
+            let Some(client) = router.clients.get(&id) else { return };
+            router.inline.complete(&client.caller, client.encoding, params, reply);
+        })
+        .at_once::<methods::InlineFeedback>(|router, id, params| {
+            router.inline.feedback(id, params);
+            Ok(Nothing {})
+        })
+        .on::<methods::InlineExplain>(|router, id, params, reply| router.inline.explain(id, params, reply));
     handlers
 });
 
@@ -86,8 +97,10 @@ pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
     let shared = Shared { board, trust, servers, router, parts, forget_unused: unused::forget, forgotten };
     tokio::spawn(servers::watch(Arc::clone(&shared.servers), posts.downgrade()));
     let config = Arc::clone(&shared.parts.config);
+    let inline = Inline::start(shared.clone(), Arc::clone(&config));
     let router = Router {
         shared,
+        inline,
         config,
         config_number: 0,
         begun: Begun::default(),
@@ -101,6 +114,7 @@ pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
 
 pub(super) struct Router {
     shared: Shared,
+    inline: Inline,
     config: Arc<Config>,
     /// The number of the work that brought it: what was begun earlier and comes later is old.
     config_number: u64,
@@ -163,6 +177,7 @@ impl Router {
                 Some(id),
             ) => {
                 let caller = Caller { id, is_attached, name, editor, buffers, trust: Word::new(trusted) };
+                self.inline.connected(caller.clone(), folders.clone());
                 self.clients.insert(id, Connected { folders, encoding, caller });
             }
             (Message::Disconnected, Some(id)) => self.disconnected(id),
@@ -175,7 +190,10 @@ impl Router {
             (Message::Always(project, on), _) => {
                 self.tell_all(|| session::Message::Always(Arc::clone(&project), on));
             }
-            (Message::TrustChanged, _) => self.tell_all(|| session::Message::Trust(None)),
+            (Message::TrustChanged, _) => {
+                self.inline.reconsider();
+                self.tell_all(|| session::Message::Trust(None));
+            }
             (Message::ServersChanged, _) => {
                 self.clients.values().for_each(|client| client.caller.editor.servers_changed());
             }
@@ -197,6 +215,7 @@ impl Router {
                 self.config_number = number;
                 self.config = Arc::clone(&config);
                 self.shared.parts.catalog.configure(config.providers.clone());
+                self.inline.configure(Arc::clone(&config));
                 self.tell_all(|| session::Message::Config(Arc::clone(&config)));
             }
         }
@@ -204,6 +223,7 @@ impl Router {
 
     fn disconnected(&mut self, id: ClientId) {
         self.clients.remove(&id);
+        self.inline.gone(id);
         self.tell_all(|| session::Message::Gone(id));
     }
 
@@ -267,18 +287,26 @@ impl Router {
                 let saved = buffers.save(&uri, text.as_deref());
                 if let Ok(snapshot) = &saved {
                     self.shared.tell_servers(vec![snapshot.path.clone()]);
+                    self.inline.file_changed(&snapshot.path);
                 }
                 self.document_changed(id, saved);
             }
             Input::Closed { uri } => match buffers.close(&uri) {
-                Ok(path) => self.files_changed(vec![path]),
+                Ok(path) => {
+                    self.inline.closed(id, &uri);
+                    self.files_changed(vec![path]);
+                }
                 Err(error) => tracing::warn!(%error, "a document was closed that was not open"),
             },
             Input::FilesChanged { paths } => {
+                paths.iter().for_each(|path| self.inline.file_changed(path));
                 self.shared.tell_servers(paths.clone());
                 self.files_changed(paths);
             }
-            Input::FoldersChanged { folders } => client.folders = folders,
+            Input::FoldersChanged { folders } => {
+                self.inline.folders_changed(id, folders.clone());
+                client.folders = folders;
+            }
             Input::ConfigChanged(config) => {
                 self.begun.begin(config.map(|config| config.map(Done::Config)).boxed(), SETTINGS);
             }
@@ -287,12 +315,16 @@ impl Router {
 
     fn document_changed(&mut self, id: ClientId, result: Result<Arc<Snapshot>, BufferError>) {
         match result {
-            Ok(snapshot) => self.tell_all(|| session::Message::TextChanged(id, snapshot.path.clone())),
+            Ok(snapshot) => {
+                self.inline.changed(id, &snapshot);
+                self.tell_all(|| session::Message::TextChanged(id, snapshot.path.clone()));
+            }
             // A document that is no file, such as a terminal of the editor's, is nothing to us.
             Err(BufferError::NotAFile(_)) => {}
             Err(error) => {
                 tracing::warn!(%error, "a document notification did not fit");
-                if let BufferError::OutOfSync { path, .. } = error {
+                if let BufferError::OutOfSync { uri, path, .. } = error {
+                    self.inline.out_of_sync(id, &uri);
                     self.tell_all(|| session::Message::TextChanged(id, path.clone()));
                 }
             }

@@ -1,4 +1,5 @@
-//! The ports of the core to the world, as traits and plain data: a [`model`], [`tool`]s, a [`session`] and a [`store`].
+//! The ports of the core to the world, as traits and plain data: a [`model`], [`tool`]s, a [`session`] and a [`store`];
+//! and for suggestions where the user types, models that [`complete`].
 //!
 //! The core, `agent`, decides with these and touches nothing; the crates above implement them. As well as the ports
 //! there are the data that go through them: [`edit`] (what an edit comes to), [`partial`] (a call that still arrives),
@@ -6,6 +7,7 @@
 //! that were files in an answer's text).
 
 pub mod children;
+pub mod complete;
 pub mod edit;
 pub mod file_block;
 pub mod hooks;

@@ -31,6 +31,7 @@ mod keys;
 mod walk;
 
 pub use grep::{FileMatches, Found, Line, LineKind, MAX_HELD_LINE, MAX_LINE_BYTES, TextQuery};
+pub use ignored::is_ignored;
 pub use index::distance;
 pub use index::{FileIndex, MAX_INDEXED, MAX_SUGGESTIONS};
 pub use keys::key_files;

@@ -15,6 +15,7 @@ pub mod editor;
 pub mod errors;
 pub mod event;
 pub mod ids;
+pub mod inline;
 pub mod lang;
 pub mod methods;
 pub mod mode;

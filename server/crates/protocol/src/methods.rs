@@ -14,6 +14,10 @@ use crate::checkpoint::{
 use crate::editor::{EditorDocumentParams, EditorFormatParams, EditorFormatResult, EditorSaveResult, EditorTextResult};
 use crate::errors::ErrorCode;
 use crate::event::EventParams;
+use crate::inline::{
+    InlineCompleteParams, InlineCompleteResult, InlineExplainParams, InlineExplainResult, InlineFeedbackParams,
+    InlineStatusParams,
+};
 use crate::lang::{EditorQueryParams, LangResult};
 use crate::model::{ModelListParams, ModelListResult, ModelSelectParams, ModelSelectResult};
 use crate::permission::{
@@ -286,6 +290,13 @@ requests! {
     PromptComplete = "azimuth/prompt/complete", session: PromptCompleteParams => PromptCompleteResult, [];
     /// Returns what an empty chat offers: the setup of the client's workspace, and prompts to try for a document.
     PromptBeginnings = "azimuth/prompt/beginnings", global: PromptBeginningsParams => PromptBeginningsResult, [OperationFailed];
+    /// Returns suggestions of text at the cursor. The answer is empty, with the reason, if there is nothing to show;
+    /// it is never for another text than the one that the server has when it answers.
+    InlineComplete = "azimuth/inline/complete", global: InlineCompleteParams => InlineCompleteResult, [];
+    /// Tells what became of a suggestion. It can be sent as a notification too.
+    InlineFeedback = "azimuth/inline/feedback", global: InlineFeedbackParams => Done, [];
+    /// Returns the last decisions on suggestions: the rules that kept them back or changed them.
+    InlineExplain = "azimuth/inline/explain", global: InlineExplainParams => InlineExplainResult, [];
 }
 
 notifications! {
@@ -299,6 +310,9 @@ notifications! {
     /// The user has chosen a code action that starts a workflow; its prompt is for the visible chat. Sent to a client
     /// with the capability `panel`; other clients get it in a chat document.
     PromptPut = "azimuth/prompt/put", PromptPutParams;
+    /// The state of suggestions where the user types; until the first of these it is `off`. Sent when it changes, to a
+    /// client that has a panel or has used one of Azimuth's methods.
+    InlineStatus = "azimuth/inline/status", InlineStatusParams;
 }
 
 requests! {

@@ -147,6 +147,40 @@ pub const SETTINGS: &[Setting] = &[
         more: None,
     },
     Setting {
+        name: "completion_model",
+        kind: Text("text"),
+        default: Unset("nothing is suggested"),
+        who: USER,
+        words: "The model that suggests text where you type: an id such as `ollama/qwen2.5-coder:1.5b-base`, or \
+                `local` for one that is found on this machine (a llama.cpp server, or Ollama). It is asked while you \
+                type, so a model of a vendor costs money all the time.",
+        more: None,
+    },
+    Setting {
+        name: "inline_quiet",
+        kind: Number { unit: "milliseconds", min: 0, max: 5_000 },
+        default: Int(0),
+        who: EDITOR,
+        words: "The time since the last key before text is suggested. Without it, the time follows your typing.",
+        more: None,
+    },
+    Setting {
+        name: "inline_off_in",
+        kind: List("text"),
+        default: Unset("nowhere"),
+        who: EDITOR,
+        words: "The places in code where nothing is suggested: `comments`, `strings`.",
+        more: None,
+    },
+    Setting {
+        name: "inline_off_languages",
+        kind: List("text"),
+        default: Unset("none"),
+        who: EDITOR,
+        words: "The languages in which nothing is suggested, by the editor's names for them, such as `markdown`.",
+        more: None,
+    },
+    Setting {
         name: "log",
         kind: Text("text"),
         default: Unset("`info`"),

@@ -11,13 +11,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use futures_util::future::join_all;
 use net::Clients;
+use ports::complete::{Complete, EditNext};
 use ports::model::Model;
 use protocol::model::ModelInfo;
 
 use self::entry::Entry;
 use self::listing::Listing;
 use crate::keys;
-use crate::scripted::Recorder;
+use crate::scripted::{Recorder, Scripted};
 use crate::settings::{Provider, Settings};
 
 /// The models of all providers.
@@ -28,6 +29,8 @@ use crate::settings::{Provider, Settings};
 pub struct Catalog {
     state: RwLock<Arc<State>>,
     added: RwLock<Vec<Arc<dyn Model>>>,
+    fills: RwLock<Vec<Arc<dyn Complete>>>,
+    edits: RwLock<Vec<Arc<dyn EditNext>>>,
     recorder: RwLock<Option<Recorder>>,
 }
 
@@ -61,6 +64,14 @@ pub enum CatalogError {
         /// Why, and what to do.
         problem: String,
     },
+    /// The model is there, or may be, but cannot do what it is wanted for.
+    #[error("the model `{name}` cannot be used for this: {problem}")]
+    Unfit {
+        /// The name that was asked for.
+        name: String,
+        /// Why not, and what to do.
+        problem: String,
+    },
     /// There is no key and no server on this machine.
     #[error(
         "no model can be used: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start a model server on this machine \
@@ -79,6 +90,8 @@ impl Catalog {
         Self {
             state: RwLock::new(Arc::new(State::new(settings))),
             added: RwLock::default(),
+            fills: RwLock::default(),
+            edits: RwLock::default(),
             recorder: RwLock::default(),
         }
     }
@@ -91,6 +104,25 @@ impl Catalog {
     /// Adds a model, such as a scripted one. It stands before all others of its name.
     pub fn add(&self, model: Arc<dyn Model>) {
         self.added.write().unwrap_or_else(PoisonError::into_inner).push(model);
+    }
+
+    /// Adds a model that fills in text, such as a scripted one. It stands before all others of its name.
+    pub fn add_fill(&self, model: Arc<dyn Complete>) {
+        self.fills.write().unwrap_or_else(PoisonError::into_inner).push(model);
+    }
+
+    /// Adds a model that edits what the user writes next, such as a scripted one. It stands before all others of its
+    /// name.
+    pub fn add_edit(&self, model: Arc<dyn EditNext>) {
+        self.edits.write().unwrap_or_else(PoisonError::into_inner).push(model);
+    }
+
+    /// Adds a scripted model for all that it can do: talk, fill in, and edit next.
+    pub fn add_scripted(&self, model: Scripted) {
+        let model = Arc::new(model);
+        self.add_fill(Arc::clone(&model) as Arc<dyn Complete>);
+        self.add_edit(Arc::clone(&model) as Arc<dyn EditNext>);
+        self.add(model);
     }
 
     /// Records whatever the models that are given out from now on answer.
@@ -197,6 +229,23 @@ impl Catalog {
             }
         }
         Err(CatalogError::NothingUsable)
+    }
+
+    /// The model that fills in text and was added with this id.
+    pub(crate) fn added_fill(&self, id: &str) -> Option<Arc<dyn Complete>> {
+        let fills = self.fills.read().unwrap_or_else(PoisonError::into_inner);
+        fills.iter().rev().find(|model| model.info().id == id).cloned()
+    }
+
+    /// The model that edits next and was added with this id.
+    pub(crate) fn added_edit(&self, id: &str) -> Option<Arc<dyn EditNext>> {
+        let edits = self.edits.read().unwrap_or_else(PoisonError::into_inner);
+        edits.iter().rev().find(|model| model.info().id == id).cloned()
+    }
+
+    /// The HTTP clients, whose connections all models share.
+    pub(crate) fn http(&self) -> Arc<Clients> {
+        Arc::clone(&self.state().http)
     }
 
     fn state(&self) -> Arc<State> {

@@ -93,9 +93,9 @@ impl Whose {
             Fault::TooLong { limit } => error(
                 ModelErrorKind::Rejected,
                 format!(
-                    "the answer from {provider} was cut off because it grew beyond {} MiB. Is the server working \
+                    "the answer from {provider} was cut off because it grew beyond {}. Is the server working \
                      properly? Try again, or choose another model",
-                    limit >> 20
+                    if limit < 1 << 20 { format!("{} KiB", limit >> 10) } else { format!("{} MiB", limit >> 20) }
                 ),
             ),
             Fault::Vendor(words) => self.said(None, &words),
@@ -159,6 +159,11 @@ impl Whose {
         let seconds = waited.as_secs_f64();
         let message = format!("{} sent nothing for {seconds} seconds, so the request was given up", self.place());
         error(ModelErrorKind::Incomplete, message)
+    }
+
+    /// The error of an answer that was not whole in time.
+    pub(crate) fn late(&self, deadline: Duration) -> ModelError {
+        late(&self.place(), deadline)
     }
 
     /// The error of a request that cannot be sent without a key.
@@ -225,6 +230,13 @@ pub(crate) fn error(kind: ModelErrorKind, message: impl Into<String>) -> ModelEr
     ModelError { kind, message: message.into() }
 }
 
+/// The error of an answer that was not whole in time.
+pub(crate) fn late(whose: &str, deadline: Duration) -> ModelError {
+    let seconds = deadline.as_secs_f64();
+    let message = format!("{whose} did not finish its answer within {seconds} seconds, so the request was given up");
+    error(ModelErrorKind::Incomplete, message)
+}
+
 /// There is no client to ask with.
 pub(crate) fn no_client(problem: NetError) -> ModelError {
     let kind = match problem {
@@ -266,6 +278,8 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
         Some(401 | 403) => ModelErrorKind::Unauthorized,
         Some(429) => ModelErrorKind::RateLimited { retry_after: None },
         Some(408 | 409 | 425) => ModelErrorKind::Transient,
+        // The server has no such function, and will have none a moment later.
+        Some(501) => ModelErrorKind::Rejected,
         Some(status) if status >= 500 => ModelErrorKind::Transient,
         Some(_) => ModelErrorKind::Rejected,
         None if says(&["rate_limit", "rate limit", "too many requests", "429"]) => {

@@ -4,14 +4,17 @@
 //! hosts), `data` (what is known of models: limits, prices, abilities; the numbers are in `models.toml`), [`cost`],
 //! `remote` (one model of a vendor: a request out, the stream back), `wire` (the vendors' formats, pure functions of
 //! bytes), `failure` (what went wrong, in words), and [`scripted`] (the model that plays a script or a recording, and
-//! the recorder). Requests go out by the crate [`net`].
+//! the recorder). [`fill`] and [`next_edit`] have the models that write where the user types, behind the ports of
+//! [`ports::complete`]; what is known of them is in `fim.toml`. Requests go out by the crate [`net`].
 //!
 //! Nothing here starts before it is needed: a [`Catalog`] costs no network, no TLS and no thread
 //! until the first request.
 
 pub mod catalog;
 pub mod cost;
+pub mod fill;
 pub mod keys;
+pub mod next_edit;
 pub mod scripted;
 pub mod settings;
 

@@ -1,7 +1,7 @@
 //! Whole requests over real HTTP on this machine: the catalog's models against servers that speak the vendors' formats,
 //! in pieces of any size, and against servers that fail in every way they can.
 
-mod server;
+pub(crate) mod server;
 mod streams;
 
 use std::sync::Arc;

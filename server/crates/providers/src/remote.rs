@@ -131,6 +131,14 @@ pub(crate) fn endpoint(base_url: &str, path: &str) -> Result<Url, String> {
     Ok(url)
 }
 
+/// The address of a place beside a server's `/v1`; the place begins with `/`.
+pub(crate) fn beside(base_url: &str, place: &str) -> Result<Url, String> {
+    let mut url = endpoint(base_url, "models")?;
+    let path = url.path().trim_end_matches("/v1/models").to_owned();
+    url.set_path(&format!("{path}{place}"));
+    Ok(url)
+}
+
 /// The way in which an answer comes.
 enum Body {
     Events,

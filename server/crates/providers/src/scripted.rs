@@ -5,12 +5,16 @@
 //! once. A *script* is a JSON file that a person writes ([`Script`]); it can take values out of tool results and demand
 //! what they hold, so that a tool that does not work makes the turn fail. A *recording* is what a [`Recorder`] wrote
 //! while a real model answered.
+//!
+//! It fills in text and edits next too (`writing`), so that what happens while a user types can be tested without a
+//! model. There is no conversation from which the next answer follows, so what was played in its turn is remembered.
 
 mod play;
 mod recorder;
 mod recording;
 mod script;
 mod template;
+mod writing;
 
 #[cfg(test)]
 mod tests;
@@ -21,19 +25,24 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::stream;
+use ports::complete::{Complete, EditNext, Fill, FillInfo, FillStream, NextEdit, Rewritten, Window};
 use ports::model::{Model, ModelError, ModelEvent, ModelStream, Request};
 use protocol::model::{ModelInfo, Price};
 
 pub use recorder::Recorder;
-pub use script::{Call, Capture, Expect, Script, ScriptedStop, Step};
+pub use script::{
+    Call, Capture, EditStep, Expect, FillStep, Replace, Script, ScriptedFailure, ScriptedKind, ScriptedStop, Step,
+};
 
 use self::play::Compiled;
 use self::recording::Recording;
+use self::writing::Writing;
 
 /// A model that plays a script or a recording.
 pub struct Scripted {
     info: ModelInfo,
     play: Play,
+    writing: Writing,
     strict: bool,
     paced: bool,
 }
@@ -69,9 +78,10 @@ impl Scripted {
     /// A pattern or a text of it cannot be understood.
     pub fn from_script(script: Script) -> Result<Self, ScriptError> {
         let name = script.name.clone();
-        let context = script.context_tokens;
+        let info = info(&name, script.context_tokens);
+        let writing = Writing::new(&info.id, &script);
         let compiled = Compiled::new(script).map_err(ScriptError::Malformed)?;
-        Ok(Self { info: info(&name, context), play: Play::Script(compiled), strict: false, paced: false })
+        Ok(Self { info, play: Play::Script(compiled), writing, strict: false, paced: false })
     }
 
     /// A model that plays a script, given as JSON, or a recording, given as JSON lines.
@@ -81,7 +91,8 @@ impl Scripted {
     pub fn from_json(text: &str) -> Result<Self, ScriptError> {
         if let Some(recording) = Recording::parse(text).map_err(ScriptError::Malformed)? {
             let info = info(&recording.model, None);
-            return Ok(Self { info, play: Play::Recording(recording), strict: false, paced: false });
+            let writing = Writing::nothing(&info.id);
+            return Ok(Self { info, play: Play::Recording(recording), writing, strict: false, paced: false });
         }
         let script = serde_json::from_str(text).map_err(|problem| ScriptError::Malformed(problem.to_string()))?;
         Self::from_script(script)
@@ -135,6 +146,32 @@ impl Model for Scripted {
             Some((event, rest))
         });
         Ok(Box::pin(playing))
+    }
+}
+
+#[async_trait]
+impl Complete for Scripted {
+    fn info(&self) -> &FillInfo {
+        self.writing.info()
+    }
+
+    async fn fill(&self, request: Fill) -> Result<FillStream, ModelError> {
+        self.writing.fill(&request)
+    }
+}
+
+#[async_trait]
+impl EditNext for Scripted {
+    fn info(&self) -> &FillInfo {
+        self.writing.info()
+    }
+
+    fn window(&self) -> Window {
+        Window { before: 10, after: 10 }
+    }
+
+    async fn edit(&self, request: NextEdit) -> Result<Rewritten, ModelError> {
+        self.writing.edit(&request).await
     }
 }
 

@@ -21,6 +21,7 @@ const KNOWN: &[(&str, &str, &str, Wire)] = &[
     ("groq", "GROQ_API_KEY", "https://api.groq.com/openai/v1", Wire::OpenAiChat),
     ("mistral", "MISTRAL_API_KEY", "https://api.mistral.ai/v1", Wire::OpenAiChat),
     ("xai", "XAI_API_KEY", "https://api.x.ai/v1", Wire::OpenAiChat),
+    ("inception", "INCEPTION_API_KEY", "https://api.inceptionlabs.ai/v1", Wire::OpenAiChat),
 ];
 
 /// Servers that run on the user's machine: name, default address.
@@ -268,6 +269,11 @@ impl Provider {
     pub(crate) fn is_home(&self) -> bool {
         KNOWN.iter().any(|(name, _, home, _)| *name == self.name && host(home) == host(&self.base_url))
     }
+}
+
+/// The variable of the key of a provider that is known by name.
+pub(crate) fn key_variable(name: &str) -> Option<&'static str> {
+    KNOWN.iter().find(|(known, ..)| *known == name).map(|(_, variable, ..)| *variable)
 }
 
 /// Scheme, host and port: what a key was given for. Over `http` it would be for all to read, so that is another.

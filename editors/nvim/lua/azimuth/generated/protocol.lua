@@ -595,6 +595,96 @@
 ---| "conflicted" # In conflict: the text that it was made for has changed, and it cannot be accepted.
 ---| "undone" # Accepted, then undone by the user in the editor.
 
+---The way in which the editor indents a document.
+---@class azimuth.Indentation
+---@field tabSize integer The width of a tab, in columns.
+---@field insertSpaces boolean True if it indents with spaces.
+
+---Parameters of `azimuth/inline/complete`.
+---@class azimuth.InlineCompleteParams
+---@field textDocument azimuth.InlineDocument The document.
+---@field position azimuth.Position The cursor.
+---@field trigger? azimuth.InlineTrigger The reason.
+---@field selected? azimuth.SelectedCompletion The entry that is selected in the completion menu, if it is open. A suggestion extends it.
+---@field indentation? azimuth.Indentation The way in which the editor indents; without it, the document shows it.
+---@field selecting? boolean True if something is selected, or there are several cursors.
+
+---Result of `azimuth/inline/complete`.
+---@class azimuth.InlineCompleteResult
+---@field items azimuth.InlineItem[] The suggestions, the best first: at most one if the user types, at most three if the user asked.
+---@field reason? azimuth.Reason The rule that left nothing to show, if there is nothing.
+
+---The fate of a request for a suggestion. It contains nothing of the text.
+---@class azimuth.InlineDecision
+---@field uri string The document.
+---@field position azimuth.Position The cursor.
+---@field trigger azimuth.InlineTrigger The reason why it was asked for.
+---@field at integer The time, in milliseconds since the Unix epoch.
+---@field source azimuth.InlineSource The source of what was shown, or where the search for it ended.
+---@field tookMs integer The milliseconds from the request to its answer.
+---@field reason? azimuth.Reason The rule that left nothing to show, if there was nothing.
+---@field changedBy? azimuth.Rule[] The rules that changed the model's answer.
+---@field model? string The model that was asked, if one was.
+
+---A document at a version.
+---@class azimuth.InlineDocument
+---@field uri string The document.
+---@field version? integer The version that the client shows. If the server has another one by now, the answer is empty. Without it, the document is taken as the server has it when the request comes.
+
+---The fate of a suggestion.
+---@alias azimuth.InlineEvent
+---| "shown" # It is on the screen.
+---| "accepted" # All of it was accepted.
+---| "partly" # A word or a line of it was accepted.
+---| "rejected" # The user dismissed it. The same one is not shown there again.
+---| "ignored" # It went off the screen because the user did something else.
+---| "replaced" # Another one took its place.
+
+---Parameters of `azimuth/inline/explain`.
+---@class azimuth.InlineExplainParams
+---@field uri? string The document; without it, all documents.
+
+---Result of `azimuth/inline/explain`.
+---@class azimuth.InlineExplainResult
+---@field decisions azimuth.InlineDecision[] The last decisions, the newest first; at most 50.
+
+---Parameters of `azimuth/inline/feedback`.
+---@class azimuth.InlineFeedbackParams
+---@field id string The suggestion.
+---@field event azimuth.InlineEvent The event.
+---@field length? integer For `partly`: the characters of the suggestion's text that have been accepted so far, from its beginning, in UTF-16.
+
+---A suggestion at the cursor.
+---@class azimuth.InlineItem
+---@field id string Its name in `azimuth/inline/feedback`.
+---@field range azimuth.Range The range that it replaces: on the cursor's line, with the cursor in it or at its end.
+---@field text string The text in its place, plain. It begins with the text from the range's beginning to the cursor.
+---@field version integer The version of the document that the range is of.
+
+---The source of a suggestion.
+---@alias azimuth.InlineSource
+---| "none" # Nothing was looked for.
+---| "kept" # An answer that the user has typed into, or that was kept.
+---| "running" # A request that was running already.
+---| "model" # The model.
+
+---The state of suggestions where the user types.
+---@alias azimuth.InlineState
+---| "off" # No model is set or found: nothing is suggested, and asking is of no use.
+---| "ready" # Suggestions can be asked for.
+---| "failing" # The model's server has failed several times in a row. It is asked again, less often.
+
+---Parameters of the notification `azimuth/inline/status`.
+---@class azimuth.InlineStatusParams
+---@field state azimuth.InlineState The state.
+---@field model? string The model that suggests, if there is one.
+---@field reason? azimuth.Reason The reason, if nothing is suggested.
+
+---The reason why a suggestion is asked for.
+---@alias azimuth.InlineTrigger
+---| "invoked" # The user asked for it. Rules that only keep suggestions from being a nuisance do not hold.
+---| "automatic" # The user types.
+
 ---An available action.
 ---@class azimuth.LangAction
 ---@field title string Its title, to be shown; its name in `codeAction`.
@@ -1141,6 +1231,11 @@
 ---@field ports integer[] The TCP ports that its processes listen on, sorted.
 ---@field line? string The line that says so, if one did.
 
+---A rule that applied, with its meaning.
+---@class azimuth.Reason
+---@field rule azimuth.Rule The rule.
+---@field words string Its meaning in a sentence, for the user, with details where there are some.
+
 ---Done: the file has the wanted text.
 ---@class azimuth.RestoreOutcome.Done
 ---@field type "done"
@@ -1219,6 +1314,56 @@
 ---@field sessionId azimuth.SessionId The session.
 ---@field proposalId azimuth.ProposalId The proposal.
 
+---A rule that kept a suggestion from being asked for, changed or withheld it, or took it off the screen.
+---@alias azimuth.Rule
+---| "off" # Suggestions are switched off, for all or for this language.
+---| "snoozed" # The user paused them.
+---| "no_model" # No model is set or found for them.
+---| "untrusted" # The workspace is not trusted.
+---| "outside" # The document is no file of the workspace.
+---| "secret_file" # The file's name is one for keys and other secrets.
+---| "denied" # A rule of the user's denies reading the file.
+---| "ignored" # Git ignores the file.
+---| "too_large" # The file is too large.
+---| "long_line" # The line is too long.
+---| "scope" # The place is a comment or a text in quotes, where suggestions are switched off.
+---| "mid_word" # The cursor is inside a word.
+---| "mid_line" # The rest of the line is more than closing brackets and quotes.
+---| "too_short" # There is too little text to go on from.
+---| "menu" # The completion menu shows an entry that the suggestion cannot extend.
+---| "undo" # The last change was an undo or a redo.
+---| "deletion" # The last change only deleted something.
+---| "paste" # The last change pasted many lines.
+---| "cursors" # There are several cursors, or something is selected.
+---| "own_edit" # The last change was made by Azimuth.
+---| "back_off" # Suggestions were rejected, so the next waits.
+---| "cost_limit" # The day's limit on costs is reached.
+---| "control_tokens" # The text contains what controls the model.
+---| "late" # There was no answer in time.
+---| "failed" # The model's server failed.
+---| "empty" # The answer is empty.
+---| "garbage" # The answer is no answer of this model's format.
+---| "too_long" # The answer is too long.
+---| "no_change" # The answer changes nothing.
+---| "fence" # The answer was in a code fence, which is taken off.
+---| "thoughts" # The answer contained the model's thoughts, which are taken off.
+---| "answer_tokens" # The answer contained tokens that control the model, which are taken off.
+---| "repeats_before" # The answer repeats the text before the cursor.
+---| "repeats_after" # The answer repeats the text after the cursor.
+---| "repetition" # The answer repeats itself.
+---| "brackets" # The answer closes what it did not open.
+---| "syntax" # The answer would break the syntax.
+---| "block" # The answer leaves the block that the cursor is in.
+---| "indentation" # The answer's indentation is not the document's.
+---| "cut_off" # The last line of the answer is cut off.
+---| "reversal" # The answer undoes what the user has just done.
+---| "rejected" # The user rejected it before.
+---| "secret_answer" # The answer contains what looks like a key.
+---| "stale" # The document changed otherwise meanwhile.
+---| "mismatch" # The user typed something else.
+---| "moved" # The cursor left the place.
+---| "closed" # The document was closed.
+
 ---The effect of a rule.
 ---@alias azimuth.RuleEffect
 ---| "allow" # Matching actions run without a question.
@@ -1259,6 +1404,11 @@
 ---| "deletion" # An accepted edit is about to delete it.
 ---| "save" # It was saved in the editor, after an edit had created it as the new path of a file that is still to be moved.
 ---| "restart" # Another process opened the session, and the file is not as it was left.
+
+---The entry that is selected in the completion menu.
+---@class azimuth.SelectedCompletion
+---@field range azimuth.Range The range that the entry would replace.
+---@field text string The entry's text.
 
 ---An event with its number in the session.
 ---@class azimuth.SequencedEvent
@@ -1717,6 +1867,12 @@ M.requests = {
   prompt_complete = "azimuth/prompt/complete",
   ---Returns what an empty chat offers: the setup of the client's workspace, and prompts to try for a document. Params: `azimuth.PromptBeginningsParams`. Result: `azimuth.PromptBeginningsResult`.
   prompt_beginnings = "azimuth/prompt/beginnings",
+  ---Returns suggestions of text at the cursor. The answer is empty, with the reason, if there is nothing to show; it is never for another text than the one that the server has when it answers. Params: `azimuth.InlineCompleteParams`. Result: `azimuth.InlineCompleteResult`.
+  inline_complete = "azimuth/inline/complete",
+  ---Tells what became of a suggestion. It can be sent as a notification too. Params: `azimuth.InlineFeedbackParams`. Result: `azimuth.Done`.
+  inline_feedback = "azimuth/inline/feedback",
+  ---Returns the last decisions on suggestions: the rules that kept them back or changed them. Params: `azimuth.InlineExplainParams`. Result: `azimuth.InlineExplainResult`.
+  inline_explain = "azimuth/inline/explain",
 }
 
 ---The names of requests from server to client.
@@ -1741,6 +1897,8 @@ M.notifications = {
   servers_changed = "azimuth/servers/changed",
   ---The user has chosen a code action that starts a workflow; its prompt is for the visible chat. Sent to a client with the capability `panel`; other clients get it in a chat document. Params: `azimuth.PromptPutParams`.
   prompt_put = "azimuth/prompt/put",
+  ---The state of suggestions where the user types; until the first of these it is `off`. Sent when it changes, to a client that has a panel or has used one of Azimuth's methods. Params: `azimuth.InlineStatusParams`.
+  inline_status = "azimuth/inline/status",
 }
 
 ---The numbers of errors, by name.

@@ -122,6 +122,30 @@ impl Ignored {
     }
 }
 
+/// True if git would ignore a file of a workspace folder, or a folder that it is in, the workspace's own included. Both
+/// paths are absolute with their links resolved. Asks the disk.
+pub fn is_ignored(folder: &Path, file: &Path) -> bool {
+    // A workspace may be a folder of a repository, and that may be ignored there.
+    let repository = folder.ancestors().find(|ancestor| ancestor.join(".git").exists());
+    let folder = repository.unwrap_or(folder);
+    let mut ignored = Ignored::above(folder).0;
+    let Ok(inner) = file.strip_prefix(folder) else { return false };
+    ignored = ignored.within(folder);
+    let mut at = folder.to_owned();
+    let mut names = inner.iter().peekable();
+    while let Some(name) = names.next() {
+        at.push(name);
+        let is_folder = names.peek().is_some();
+        if ignored.is(&at, is_folder) {
+            return true;
+        }
+        if is_folder {
+            ignored = ignored.within(&at);
+        }
+    }
+    false
+}
+
 fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }

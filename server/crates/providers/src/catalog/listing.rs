@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 
 use crate::failure::{host, quote, words};
-use crate::remote::endpoint;
+use crate::remote::{beside, endpoint};
 use crate::settings::Provider;
 
 /// How long a server on this machine may take that nobody spoke of. It is there at once, or not at all.
@@ -121,14 +121,6 @@ fn complete(model: &mut Listed, told: &[Listed]) {
         model.context = model.context.or(told.context);
         model.images = model.images.or(told.images);
     }
-}
-
-/// Returns the address of a place beside a local server's `/v1`.
-fn beside(base_url: &str, place: &str) -> Result<Url, String> {
-    let mut url = endpoint(base_url, "models")?;
-    let path = url.path().trim_end_matches("/v1/models").to_owned();
-    url.set_path(&format!("{path}{place}"));
-    Ok(url)
 }
 
 async fn ask_at(url: Url, provider: &Provider, http: &Clients) -> Answer {

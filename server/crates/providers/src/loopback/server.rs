@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::stream::{self, StreamExt};
@@ -19,7 +20,7 @@ use tokio::task::JoinHandle;
 
 /// An answer.
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     status: u16,
     headers: HeaderMap,
     pieces: Vec<Bytes>,
@@ -32,27 +33,29 @@ enum End {
     Whole,
     Dropped,
     Silent,
+    /// There is not even a beginning.
+    Never,
 }
 
 impl Answer {
     /// An event stream.
-    pub(super) fn stream(text: &str) -> Self {
+    pub(crate) fn stream(text: &str) -> Self {
         Self::status(200, text).with_header("content-type", "text/event-stream; charset=utf-8")
     }
 
     /// An answer with a status and a body.
-    pub(super) fn status(status: u16, body: &str) -> Self {
+    pub(crate) fn status(status: u16, body: &str) -> Self {
         let pieces = vec![Bytes::copy_from_slice(body.as_bytes())];
         Self { status, headers: HeaderMap::new(), pieces, end: End::Whole }
     }
 
-    pub(super) fn with_header(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn with_header(mut self, name: &str, value: &str) -> Self {
         self.headers.insert(HeaderName::try_from(name).unwrap(), HeaderValue::try_from(value).unwrap());
         self
     }
 
     /// The same, in pieces of 1 to 40 bytes that follow from a seed.
-    pub(super) fn in_pieces(mut self, seed: u64) -> Self {
+    pub(crate) fn in_pieces(mut self, seed: u64) -> Self {
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         let mut rest = self.pieces.concat();
         self.pieces.clear();
@@ -69,13 +72,18 @@ impl Answer {
     }
 
     /// The connection is dropped after the body's last piece, without its end.
-    pub(super) fn then_dropped(self) -> Self {
+    pub(crate) fn then_dropped(self) -> Self {
         Self { end: End::Dropped, ..self }
     }
 
     /// Nothing comes after the body's last piece, and the connection stays.
-    pub(super) fn then_silent(self) -> Self {
+    pub(crate) fn then_silent(self) -> Self {
         Self { end: End::Silent, ..self }
+    }
+
+    /// No answer at all, while the connection stays.
+    pub(crate) fn never() -> Self {
+        Self { end: End::Never, ..Self::status(200, "") }
     }
 
     fn body(self) -> BoxBody<Bytes, std::io::Error> {
@@ -83,7 +91,7 @@ impl Answer {
         let end = match self.end {
             End::Whole => stream::empty().boxed(),
             End::Dropped => stream::once(async { Err(std::io::Error::other("dropped")) }).boxed(),
-            End::Silent => stream::pending().boxed(),
+            End::Silent | End::Never => stream::pending().boxed(),
         };
         // Between pieces the writer gets its turn, so that each is written by itself.
         let pieces = stream::iter(pieces).then(async |piece| {
@@ -110,32 +118,36 @@ impl<S: futures_util::Stream + Unpin> futures_util::Stream for SyncStream<S> {
 
 /// A request that came in.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
-    pub(super) path: String,
-    pub(super) headers: HeaderMap,
-    pub(super) body: String,
+pub(crate) struct Asked {
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
 }
 
 /// A running server.
-pub(super) struct Server {
+pub(crate) struct Server {
     address: std::net::SocketAddr,
     asked: Arc<Mutex<Vec<Asked>>>,
     connections: watch::Receiver<usize>,
+    accepted: Arc<AtomicUsize>,
     task: JoinHandle<()>,
 }
 
 impl Server {
-    pub(super) async fn start(answers: Vec<Answer>) -> Self {
+    pub(crate) async fn start(answers: Vec<Answer>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let answers = Arc::new(Mutex::new(VecDeque::from(answers)));
         let (count, connections) = watch::channel(0);
+        let accepted = Arc::new(AtomicUsize::new(0));
         let keep = Arc::clone(&asked);
+        let all = Arc::clone(&accepted);
         let task = tokio::spawn(async move {
             let mut open = tokio::task::JoinSet::new();
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
+                all.fetch_add(1, Ordering::Relaxed);
                 let (keep, answers, count) = (Arc::clone(&keep), Arc::clone(&answers), count.clone());
                 open.spawn(async move {
                     count.send_modify(|count| *count += 1);
@@ -146,23 +158,28 @@ impl Server {
                 });
             }
         });
-        Self { address, asked, connections, task }
+        Self { address, asked, connections, accepted, task }
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    pub(super) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
 
+    /// The number of connections that were ever made.
+    pub(crate) fn accepted(&self) -> usize {
+        self.accepted.load(Ordering::Relaxed)
+    }
+
     /// Waits until no client is connected.
-    pub(super) async fn until_left(&self) {
+    pub(crate) async fn until_left(&self) {
         self.connections.clone().wait_for(|count| *count == 0).await.unwrap();
     }
 
-    pub(super) async fn stop(mut self) {
+    pub(crate) async fn stop(mut self) {
         self.task.abort();
         let _ = (&mut self.task).await;
     }
@@ -183,6 +200,9 @@ async fn answer(
     let body = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
     asked.lock().unwrap().push(Asked { path: head.uri.path().to_owned(), headers: head.headers, body });
     let answer = answers.lock().unwrap().pop_front().unwrap_or_else(|| Answer::status(404, "no answer is left"));
+    if matches!(answer.end, End::Never) {
+        std::future::pending::<()>().await;
+    }
     let mut response = Response::builder().status(answer.status);
     *response.headers_mut().unwrap() = answer.headers.clone();
     Ok(response.body(answer.body()).unwrap())

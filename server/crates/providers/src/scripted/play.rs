@@ -276,7 +276,7 @@ fn regex(pattern: &str) -> Result<Regex, String> {
 }
 
 /// A text in small pieces, apart at the beginnings of words.
-fn pieces(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {

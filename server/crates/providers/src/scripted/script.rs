@@ -31,12 +31,36 @@ use serde_json::Value;
 ///
 /// *Values.* `${name}` in a text or in any string of an input stands for a captured value. A string that is nothing but
 /// `${name:int}` becomes a number; `${name:int+3}` and `${name:int-3}` are 3 more and 3 less. `$${` stands for `${`.
+///
+/// *While the user types.* `fills` are the answers to requests to fill in text at the cursor, and `edits` those to
+/// requests for the next edit; a script may have nothing else. No values stand in them.
+///
+/// ```json
+/// {
+///   "name": "typing",
+///   "fills": [
+///     { "after": "fn add(", "text": "a: i32, b: i32)", "delayMs": 5 },
+///     { "after": "let x = ", "pieces": ["1", " + 2;"], "hang": true },
+///     { "text": "the first request that none of the others fits" },
+///     { "error": { "kind": "rateLimited", "message": "too many requests" } }
+///   ],
+///   "edits": [
+///     { "after": "fn area(w: u32, h", "replace": { "old": "w * w", "new": "w * h" } },
+///     { }
+///   ]
+/// }
+/// ```
+///
+/// *Which fill or edit comes next.* The first whose `after` ends the text before the cursor, as often as it fits; if
+/// none does, the first without `after` that was not played yet. When all of these were played, a further request is an
+/// error that says so.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Script {
     /// Its name; the model's id is `scripted/<name>`.
     pub name: String,
     /// The answers.
+    #[serde(default)]
     pub steps: Vec<Step>,
     /// The pause before each piece of text, in milliseconds. None without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,6 +68,12 @@ pub struct Script {
     /// The context window that the model claims, in tokens. 200,000 without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_tokens: Option<u64>,
+    /// The answers to requests to fill in text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fills: Vec<FillStep>,
+    /// The answers to requests for the next edit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<EditStep>,
 }
 
 /// One answer.
@@ -137,4 +167,108 @@ pub enum ScriptedStop {
     MaxTokens,
     /// It would not answer.
     Refusal,
+}
+
+/// An answer to a request to fill in text.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct FillStep {
+    /// The text with which the text before the cursor must end. Without it, the answer is played once, in its turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Text, streamed in small pieces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Text, streamed in these pieces, after `text`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pieces: Vec<String>,
+    /// The pause before each piece, in milliseconds, in place of the script's. Without any piece, the pause before the
+    /// end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<u64>,
+    /// True if nothing comes after the pieces, until the request is given up.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hang: bool,
+    /// The failure that comes after the pieces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ScriptedFailure>,
+    /// True if it ends because it reached the maximum length.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+    /// The usage that it claims. Nothing without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// The tokens of the prompt that it claims to have kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cached: Option<u64>,
+}
+
+/// An answer to a request for the next edit. Without `text` and `replace` nothing is to change.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct EditStep {
+    /// The text with which the text before the cursor must end. Without it, the answer is played once, in its turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// The new text of the whole window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// A part of the window that is replaced, in place of `text`. It is an error if the window does not have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replace: Option<Replace>,
+    /// The pause before the answer, in milliseconds, in place of the script's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<u64>,
+    /// True if no answer comes, until the request is given up.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hang: bool,
+    /// The failure that comes instead of an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ScriptedFailure>,
+    /// True if it ends because it reached the maximum length.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+    /// The usage that it claims. Nothing without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// A text in place of another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Replace {
+    /// The text that is replaced, where it stands first.
+    pub old: String,
+    /// The text in its place.
+    pub new: String,
+}
+
+/// A failure of a script.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ScriptedFailure {
+    /// The kind.
+    #[serde(default)]
+    pub kind: ScriptedKind,
+    /// The message.
+    pub message: String,
+}
+
+/// Kinds of failure, as in [`ModelErrorKind`](ports::model::ModelErrorKind).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ScriptedKind {
+    /// It may work the next time.
+    #[default]
+    Transient,
+    /// Too many requests.
+    RateLimited,
+    /// The answer broke off.
+    Incomplete,
+    /// It is not the protocol.
+    Garbage,
+    /// The key is not accepted.
+    Unauthorized,
+    /// It will fail again.
+    Rejected,
 }

@@ -1,0 +1,514 @@
+//! Suggestions where the user types. One task owns the state of all documents; it decides by [`inline`] when a model is
+//! asked, and waits for nothing: what takes time runs beside it and reports back.
+//!
+//! It hears of changes in the order of the wire, so a request is about the text that was there when it came. An answer
+//! is compared with the text as it is then: what the user has typed of it since is taken off, and what no longer fits
+//! is not shown.
+
+mod asked;
+mod deciding;
+mod decisions;
+mod document;
+mod gate;
+mod models;
+mod positions;
+mod run;
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use inline::cache::Cache;
+use inline::engine::RunId;
+use inline::journal::Journal;
+use project::buffers::Snapshot;
+use project::text::PositionEncoding;
+use protocol::inline::{
+    InlineCompleteParams, InlineCompleteResult, InlineEvent, InlineExplainParams, InlineExplainResult,
+    InlineFeedbackParams, InlineState, InlineStatusParams, Reason, Rule,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use self::asked::{Asked, Waiting};
+use self::decisions::Decisions;
+use self::document::Document;
+use self::gate::Admitted;
+use self::models::Source;
+use self::run::{Answered, Parts};
+use crate::config::Config;
+use crate::post::{Caller, Shared};
+use crate::{ClientId, Error, Reply};
+
+/// A handle to the task. What is told to it takes no time.
+#[derive(Clone)]
+pub(crate) struct Inline {
+    messages: mpsc::UnboundedSender<Message>,
+    /// True while a model is set: without one nobody needs to hear of changes.
+    is_on: Arc<AtomicBool>,
+}
+
+/// So many failures in a row are no chance.
+const FAILURES: u32 = 3;
+/// The first pause before a model is looked for again that was not there, and the longest.
+const RETRY: Duration = Duration::from_secs(5);
+const LONGEST_RETRY: Duration = Duration::from_secs(60);
+/// The largest document in which anything is suggested, in bytes. What is larger was not written by hand.
+const LARGEST: usize = 2 << 20;
+
+/// A document of a client.
+type Key = (ClientId, Arc<str>);
+
+enum Message {
+    Connected(Caller, Vec<PathBuf>),
+    Folders(ClientId, Vec<PathBuf>),
+    Gone(ClientId),
+    Config(Arc<Config>),
+    /// Other files may be sent now.
+    Reconsider,
+    Source(u64, Source),
+    /// Look for a model again, if this is the configuration still.
+    Retry(u64),
+    Changed(ClientId, Arc<Snapshot>),
+    /// A document is closed, or its text is not known any more.
+    Lost(ClientId, String, Rule),
+    Ask(Box<Waiting>),
+    Withdrawn(Key, u64),
+    Judged(ClientId, u64, Vec<(Arc<str>, Result<Admitted, Reason>)>),
+    Piece(Key, RunId, String),
+    Answered(Key, Box<Answered>),
+    Parts(Key, Weak<str>, Arc<Parts>),
+    Feedback(ClientId, InlineFeedbackParams),
+    Explain(ClientId, InlineExplainParams, Reply<InlineExplainResult>),
+}
+
+impl Inline {
+    /// Starts the task.
+    pub(crate) fn start(shared: Shared, config: Arc<Config>) -> Self {
+        let (messages, inbox) = mpsc::unbounded_channel();
+        let is_on = Arc::new(AtomicBool::new(false));
+        let task = Task {
+            messages: messages.downgrade(),
+            is_on: Arc::clone(&is_on),
+            shared,
+            config: Arc::clone(&config),
+            source: Source::none(Rule::NoModel.into()),
+            source_number: 0,
+            cache: Cache::default(),
+            clients: HashMap::new(),
+            documents: HashMap::new(),
+            admitted: HashMap::new(),
+            judging: HashSet::new(),
+            judged_number: 0,
+            parts: HashMap::new(),
+            is_resolving: false,
+            early: Vec::new(),
+            retries: 0,
+            journal: Journal::default(),
+            decisions: Decisions::default(),
+            failures: 0,
+            last_failure: None,
+        };
+        tokio::spawn(task.run(inbox));
+        let inline = Self { messages, is_on };
+        inline.configure(config);
+        inline
+    }
+
+    pub(crate) fn connected(&self, caller: Caller, folders: Vec<PathBuf>) {
+        self.send(Message::Connected(caller, folders));
+    }
+
+    pub(crate) fn folders_changed(&self, client: ClientId, folders: Vec<PathBuf>) {
+        self.send(Message::Folders(client, folders));
+    }
+
+    /// A file was saved, or changed on disk. Some files say which others may be sent.
+    pub(crate) fn file_changed(&self, path: &Path) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.contains("ignore") || path.ends_with(".git/info/exclude") || path.ends_with(".azimuth/config.toml") {
+            self.reconsider();
+        }
+    }
+
+    pub(crate) fn gone(&self, client: ClientId) {
+        self.send(Message::Gone(client));
+    }
+
+    pub(crate) fn configure(&self, config: Arc<Config>) {
+        self.send(Message::Config(config));
+    }
+
+    /// The trust in a folder, the rules or the files that git ignores may be otherwise now.
+    pub(crate) fn reconsider(&self) {
+        if self.is_on.load(Ordering::Relaxed) {
+            self.send(Message::Reconsider);
+        }
+    }
+
+    /// A document was opened or changed.
+    pub(crate) fn changed(&self, client: ClientId, document: &Arc<Snapshot>) {
+        if self.is_on.load(Ordering::Relaxed) {
+            self.send(Message::Changed(client, Arc::clone(document)));
+        }
+    }
+
+    /// A document was closed.
+    pub(crate) fn closed(&self, client: ClientId, uri: &str) {
+        self.lost(client, uri, Rule::Closed);
+    }
+
+    /// The text of a document is not known any more.
+    pub(crate) fn out_of_sync(&self, client: ClientId, uri: &str) {
+        self.lost(client, uri, Rule::Stale);
+    }
+
+    fn lost(&self, client: ClientId, uri: &str, rule: Rule) {
+        if self.is_on.load(Ordering::Relaxed) {
+            self.send(Message::Lost(client, uri.to_owned(), rule));
+        }
+    }
+
+    /// Answers a request for suggestions of text at the cursor. Its place among the changes is the one of this call.
+    pub(crate) fn complete(
+        &self,
+        caller: &Caller,
+        encoding: PositionEncoding,
+        params: InlineCompleteParams,
+        mut reply: Reply<InlineCompleteResult>,
+    ) {
+        let number = asked::next_number();
+        let Some(document) = caller.buffers.by_uri(&params.text_document.uri) else {
+            let _ = reply.send(Ok(asked::nothing(Rule::Outside.into())));
+            return;
+        };
+        let key = (caller.id, Arc::clone(&document.uri));
+        let asked = match Asked::new(caller.id, params, document, encoding) {
+            Ok(asked) => asked,
+            Err(reason) => return drop(reply.send(Ok(asked::nothing(reason)))),
+        };
+        let (answer, answered) = oneshot::channel();
+        self.send(Message::Ask(Box::new(Waiting::new(asked, answer, number))));
+        let messages = self.messages.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                answer = answered => {
+                    let ended = |_| Error::new(protocol::ErrorCode::InternalError, "suggestions have ended");
+                    let _ = reply.send(answer.map_err(ended));
+                }
+                () = reply.closed() => drop(messages.send(Message::Withdrawn(key, number))),
+            }
+        });
+    }
+
+    pub(crate) fn feedback(&self, client: ClientId, params: InlineFeedbackParams) {
+        self.send(Message::Feedback(client, params));
+    }
+
+    pub(crate) fn explain(&self, client: ClientId, params: InlineExplainParams, reply: Reply<InlineExplainResult>) {
+        self.send(Message::Explain(client, params, reply));
+    }
+
+    fn send(&self, message: Message) {
+        // Without the task the process is ending.
+        let _ = self.messages.send(message);
+    }
+}
+
+struct Task {
+    messages: mpsc::WeakUnboundedSender<Message>,
+    is_on: Arc<AtomicBool>,
+    shared: Shared,
+    config: Arc<Config>,
+    source: Source,
+    /// The number of the configuration that the source is of: what was begun earlier and comes later is old.
+    source_number: u64,
+    cache: Cache,
+    clients: HashMap<ClientId, Connected>,
+    documents: HashMap<Key, Document>,
+    /// The documents that were judged, and when.
+    admitted: HashMap<Key, (Instant, Result<Admitted, Reason>)>,
+    judging: HashSet<Key>,
+    judged_number: u64,
+    /// The parts of other documents, each of a text.
+    parts: HashMap<Key, (Weak<str>, Arc<Parts>)>,
+    /// True while it is found out which model there is.
+    is_resolving: bool,
+    /// The requests that wait for that.
+    early: Vec<Waiting>,
+    /// How often it was looked for in vain.
+    retries: u32,
+    /// The edits of the user.
+    journal: Journal,
+    decisions: Decisions,
+    /// How many requests in a row the model's server has failed, and how the last did.
+    failures: u32,
+    last_failure: Option<(Instant, Reason)>,
+}
+
+/// A client that is connected.
+struct Connected {
+    caller: Caller,
+    folders: Vec<PathBuf>,
+}
+
+impl Task {
+    async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Message>) {
+        loop {
+            let due = self.documents.values().filter_map(|document| document.engine.due()).min();
+            let timer = async {
+                match due {
+                    Some(due) => tokio::time::sleep_until(due.into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                message = inbox.recv() => match message {
+                    Some(message) => self.take(message),
+                    None => return,
+                },
+                () = timer => self.start_due(Instant::now()),
+            }
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Connected(caller, folders) => {
+                // A client takes it to be off until it hears something else.
+                if self.source.model.is_ok() {
+                    caller.editor.suggests(self.status());
+                }
+                self.clients.insert(caller.id, Connected { caller, folders });
+            }
+            Message::Gone(client) => self.gone(client),
+            Message::Folders(client, folders) => {
+                self.clients.entry(client).and_modify(|connected| connected.folders = folders);
+                self.reconsider();
+            }
+            Message::Config(config) => self.configure(config),
+            Message::Reconsider => self.reconsider(),
+            Message::Source(number, source) => self.take_source(number, source),
+            Message::Retry(number) if number == self.source_number && self.source.model.is_err() => self.resolve(),
+            Message::Retry(_) => {}
+            Message::Changed(client, snapshot) => self.changed(client, &snapshot),
+            Message::Lost(client, uri, rule) => self.lost(&(client, Arc::from(uri)), rule),
+            Message::Ask(waiting) => self.ask(*waiting),
+            Message::Withdrawn(key, number) => self.withdrawn(&key, number),
+            Message::Judged(client, number, judged) if number == self.judged_number => self.judged(client, judged),
+            Message::Judged(..) => {}
+            Message::Piece(key, run, piece) => {
+                let Some(document) = self.documents.get_mut(&key) else { return };
+                let text = Arc::clone(document.snapshot.normal());
+                document.engine.piece(run, &piece, &text);
+                self.end_unneeded(&key, Rule::Mismatch);
+            }
+            Message::Answered(key, answered) => self.answered(&key, *answered),
+            Message::Parts(key, text, parts) => self.keep_parts(key, text, parts),
+            Message::Feedback(client, params) => self.feedback(client, &params),
+            Message::Explain(client, params, reply) => {
+                let _ = reply.send(Ok(self.decisions.explain(client, params.uri.as_deref())));
+            }
+        }
+    }
+
+    fn gone(&mut self, client: ClientId) {
+        self.clients.remove(&client);
+        let keys: Vec<_> = self.documents.keys().filter(|(of, _)| *of == client).cloned().collect();
+        keys.iter().for_each(|key| self.lost(key, Rule::Closed));
+        self.early.retain(|waiting| waiting.asked.client != client);
+        self.admitted.retain(|(of, _), _| *of != client);
+        self.judging.retain(|(of, _)| *of != client);
+        self.decisions.forget_client(client);
+    }
+
+    fn lost(&mut self, key: &Key, rule: Rule) {
+        self.silence(key, &rule.into());
+        if let Some(document) = self.documents.remove(key) {
+            self.cache.forget(&document.name);
+            self.journal.close(&document.name);
+        }
+        self.parts.remove(key);
+        self.admitted.remove(key);
+        self.decisions.forget(key);
+    }
+
+    fn configure(&mut self, config: Arc<Config>) {
+        let is_other = models::is_other(&self.config, &config) || self.source_number == 0;
+        self.config = config;
+        if is_other {
+            self.source_number += 1;
+            self.retries = 0;
+            self.resolve();
+        }
+        self.reconsider();
+    }
+
+    /// Finds out which model there is. Until that is known, nothing is sent to the one before, and requests wait.
+    fn resolve(&mut self) {
+        self.is_resolving = true;
+        for document in self.documents.values_mut() {
+            self.early.append(&mut document.waiting);
+            document.stop();
+        }
+        // Changes have to be heard of before it is known if there is a model, if there may be one.
+        self.is_on.store(self.source.model.is_ok() || self.config.completion_model.is_some(), Ordering::Relaxed);
+        let (number, config, shared) = (self.source_number, Arc::clone(&self.config), self.shared.clone());
+        self.beside(async move { Message::Source(number, models::source(&shared, &config).await) });
+    }
+
+    fn take_source(&mut self, number: u64, source: Source) {
+        if number != self.source_number {
+            return;
+        }
+        let (can, may) = (source.model.is_ok(), self.config.completion_model.is_some());
+        let before = self.status();
+        self.is_on.store(can || may, Ordering::Relaxed);
+        self.source = source;
+        self.cache = Cache::default();
+        self.failures = 0;
+        // That it is off still is no news, whatever the reason.
+        if self.status() != before && (can || before.state != InlineState::Off) {
+            self.tell_status();
+        }
+        if !can {
+            self.parts.clear();
+        }
+        if !can && may {
+            let pause = (RETRY * 2_u32.saturating_pow(self.retries)).min(LONGEST_RETRY);
+            self.retries = self.retries.saturating_add(1);
+            self.beside(async move {
+                tokio::time::sleep(pause).await;
+                Message::Retry(number)
+            });
+        }
+        self.is_resolving = false;
+        for waiting in std::mem::take(&mut self.early) {
+            self.ask(waiting);
+        }
+    }
+
+    /// Notes if the model's server has answered.
+    fn note_failure(&mut self, has_failed: bool) {
+        let before = self.status().state;
+        self.failures = if has_failed { self.failures.saturating_add(1) } else { 0 };
+        if self.status().state != before {
+            self.tell_status();
+        }
+    }
+
+    fn status(&self) -> InlineStatusParams {
+        let (state, model) = match &self.source.model {
+            Err(_) => (InlineState::Off, None),
+            Ok(model) if self.failures >= FAILURES => (InlineState::Failing, Some(model.info().id.clone())),
+            Ok(model) => (InlineState::Ready, Some(model.info().id.clone())),
+        };
+        let reason = self
+            .source
+            .model
+            .as_ref()
+            .err()
+            .cloned()
+            .or_else(|| self.last_failure.as_ref().map(|(_, reason)| reason.clone()));
+        InlineStatusParams { state, model, reason: reason.filter(|_| state != InlineState::Ready) }
+    }
+
+    fn tell_status(&self) {
+        for client in self.clients.values() {
+            client.caller.editor.suggests(self.status());
+        }
+    }
+
+    /// Forgets what was judged, ends what was begun by it, and decides anew.
+    fn reconsider(&mut self) {
+        self.judged_number += 1;
+        self.admitted.clear();
+        self.judging.clear();
+        self.documents.values_mut().for_each(Document::stop);
+        let keys: Vec<_> = self.documents.keys().cloned().collect();
+        keys.iter().for_each(|key| self.consider(key));
+    }
+
+    fn changed(&mut self, client: ClientId, snapshot: &Arc<Snapshot>) {
+        let key = (client, Arc::clone(&snapshot.uri));
+        if snapshot.text.len() > LARGEST {
+            return self.lost(&key, Rule::TooLarge);
+        }
+        let Some(document) = self.documents.get_mut(&key) else {
+            self.documents.insert(key, Document::new(client, snapshot));
+            return;
+        };
+        let was_busy = document.engine.is_busy();
+        document.changed(snapshot, &mut self.journal, Instant::now());
+        if was_busy {
+            self.end_unneeded(&key, Rule::Stale);
+        }
+    }
+
+    /// Ends the request of a document that runs, if its answer is of no use any more; then those who wait for it have
+    /// nothing to wait for.
+    fn end_unneeded(&mut self, key: &Key, rule: Rule) {
+        let Some(document) = self.documents.get_mut(key) else { return };
+        document.end_unneeded();
+        if !document.engine.is_busy() {
+            self.silence(key, &rule.into());
+        }
+    }
+
+    fn ask(&mut self, waiting: Waiting) {
+        if self.is_resolving {
+            return self.early.push(waiting);
+        }
+        if self.source.model.is_err() {
+            return self.decisions.silent(waiting, self.source.reason());
+        }
+        let key = (waiting.asked.client, Arc::clone(&waiting.asked.document.uri));
+        // The text may have moved on while it was found out which model there is.
+        let now = self.clients.get(&key.0).and_then(|client| client.caller.buffers.by_uri(&key.1));
+        let Some(now) = now else { return self.decisions.silent(waiting, Rule::Closed.into()) };
+        let document = self.documents.entry(key.clone()).or_insert_with(|| Document::new(key.0, &now));
+        let earlier: Vec<_> = std::mem::take(&mut document.waiting);
+        document.waiting.push(waiting);
+        earlier.into_iter().for_each(|waiting| self.decisions.silent(waiting, Rule::Stale.into()));
+        self.consider(&key);
+    }
+
+    fn withdrawn(&mut self, key: &Key, number: u64) {
+        self.early.retain(|waiting| waiting.number != number);
+        let Some(document) = self.documents.get_mut(key) else { return };
+        document.waiting.retain(|waiting| waiting.number != number);
+        if document.waiting.is_empty() {
+            document.withdrawn();
+        }
+    }
+
+    fn feedback(&mut self, client: ClientId, params: &InlineFeedbackParams) {
+        let is_decision = matches!(params.event, InlineEvent::Accepted | InlineEvent::Rejected);
+        let Some((key, suggestion)) = self.decisions.suggestion(client, &params.id, is_decision) else { return };
+        let Some(document) = self.documents.get_mut(&key) else { return };
+        let now = Instant::now();
+        match params.event {
+            InlineEvent::Shown => document.shown(suggestion),
+            InlineEvent::Accepted => document.engine.accepted(now),
+            InlineEvent::Rejected => {
+                document.shown(suggestion);
+                let text = Arc::clone(document.snapshot.normal());
+                document.engine.rejected(&text, now);
+            }
+            InlineEvent::Partly | InlineEvent::Ignored | InlineEvent::Replaced => {}
+        }
+    }
+
+    /// Does something beside the task, which hears of the result.
+    fn beside(&self, work: impl Future<Output = Message> + Send + 'static) {
+        let messages = self.messages.clone();
+        tokio::spawn(async move {
+            let message = work.await;
+            if let Some(messages) = messages.upgrade() {
+                let _ = messages.send(message);
+            }
+        });
+    }
+}

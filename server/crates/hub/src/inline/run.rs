@@ -1,0 +1,175 @@
+//! A request to a model: what it reads, its answer while it comes, and what is left of that.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use inline::before::{self, wants_block};
+use inline::cache::Answer;
+pub(super) use inline::context::Parts;
+use inline::context::{alike, around, block};
+use inline::engine::{Ask, RunId};
+use inline::secret;
+use inline::tidy::{Cursor, Indent, is_enough, tidy};
+use ports::complete::{Complete, Excerpt, Fill, FillEvent};
+use ports::model::{ModelError, ModelErrorKind};
+use project::buffers::Snapshot;
+use protocol::inline::{Reason, Rule};
+use tokio::sync::mpsc;
+
+use super::gate::Admitted;
+use super::{Key, Message};
+
+/// The text around the cursor that is put before a model, in bytes, if the model takes that much.
+const AROUND: usize = 12 * 1024;
+/// The longest answers, in tokens: of one line, and of several.
+const LINE_TOKENS: u32 = 64;
+const BLOCK_TOKENS: u32 = 256;
+/// The time that a model has for an answer that nobody asked for, and for one that the user asked for. An answer that
+/// comes late is shown only if it still fits.
+const AUTOMATIC: Duration = Duration::from_secs(5);
+const INVOKED: Duration = Duration::from_secs(15);
+
+/// A request to a model, with all that it needs.
+pub(super) struct Work {
+    pub(super) run: RunId,
+    pub(super) ask: Ask,
+    pub(super) model: Arc<dyn Complete>,
+    pub(super) file: Admitted,
+    pub(super) language: String,
+    pub(super) indent: Option<Indent>,
+    /// True if the user has just accepted a suggestion.
+    pub(super) is_after_accepted: bool,
+    pub(super) others: Vec<Other>,
+    pub(super) key: Key,
+    pub(super) messages: mpsc::WeakUnboundedSender<Message>,
+}
+
+/// Another file that may be sent.
+pub(super) struct Other {
+    pub(super) display: String,
+    pub(super) document: Arc<Snapshot>,
+    pub(super) parts: Option<Arc<Parts>>,
+}
+
+/// The end of a request.
+pub(super) struct Answered {
+    pub(super) run: RunId,
+    pub(super) ask: Ask,
+    pub(super) answer: Result<Answer, Reason>,
+    pub(super) changed_by: Vec<Rule>,
+    pub(super) model: String,
+}
+
+impl Work {
+    /// Asks the model, and reports.
+    pub(super) async fn run(self) {
+        let mut changed_by = Vec::new();
+        let answer = self.answer(&mut changed_by).await;
+        let model = self.model.info().id.clone();
+        let answered = Answered { run: self.run, ask: self.ask.clone(), answer, changed_by, model };
+        self.tell(Message::Answered(self.key.clone(), Box::new(answered)));
+    }
+
+    async fn answer(&self, changed_by: &mut Vec<Rule>) -> Result<Answer, Reason> {
+        let (text, offset) = (&*self.ask.text, self.ask.offset);
+        let at = before::Cursor { path: &self.file.path, text, cursor: offset };
+        let multi_line = self.ask.is_invoked || wants_block(&at, self.is_after_accepted);
+        let indent = self.indent.or_else(|| Indent::of(text)).unwrap_or(Indent::Spaces(4));
+        let cursor = Cursor { path: &self.file.path, text, offset, indent, multi_line };
+        let fill = self.fill(multi_line)?;
+        let deadline = fill.deadline;
+        // The wire's own deadline is only for a server that ours would leave waiting.
+        let fill = Fill { deadline: deadline * 2, ..fill };
+        let mut answer = String::new();
+        let asked = async {
+            let mut stream = self.model.fill(fill).await?;
+            while let Some(event) = stream.next().await {
+                match event? {
+                    FillEvent::Text(piece) => {
+                        answer.push_str(&piece);
+                        self.tell(Message::Piece(self.key.clone(), self.run, piece));
+                        if is_enough(&cursor, &answer) {
+                            return Ok(false);
+                        }
+                    }
+                    FillEvent::Finished { is_cut, .. } => return Ok(is_cut),
+                }
+            }
+            let message = "the answer broke off".to_owned();
+            Err(ModelError { kind: ModelErrorKind::Incomplete, message })
+        };
+        let is_cut = match tokio::time::timeout(deadline, asked).await {
+            Ok(ended) => ended.map_err(failed)?,
+            Err(_) if answer.trim().is_empty() => return Err(Rule::Late.into()),
+            // A part of an answer is of use, too.
+            Err(_) => true,
+        };
+        let tidied = tidy(&cursor, &answer, is_cut).map_err(Reason::from)?;
+        *changed_by = tidied.changed_by;
+        Ok(Answer { text: tidied.text, replaces: tidied.replace.end.saturating_sub(offset) })
+    }
+
+    /// The request, with nothing in it that looks like a secret.
+    fn fill(&self, multi_line: bool) -> Result<Fill, Reason> {
+        let (text, offset, info) = (&*self.ask.text, self.ask.offset, self.model.info());
+        // The text around the cursor comes first; the parts of other files get what is left.
+        let range = around(text, offset, AROUND.min(info.context_bytes / 4 * 3));
+        let room = info.context_bytes.saturating_sub(range.len());
+        let near = secret::near(text, range.clone());
+        let prefix = secret::cut(text, range.start..offset, &near);
+        let suffix = secret::cut(text, offset..range.end, &near);
+        let controls = |text: &str| info.control_tokens.iter().any(|token| text.contains(token.as_str()));
+        if controls(&prefix) || controls(&suffix) {
+            return Err(Rule::ControlTokens.into());
+        }
+        let mut left = room;
+        let fits = |part: &Excerpt| {
+            let fits = part.text.len() <= left && !controls(&part.text);
+            left -= if fits { part.text.len() } else { 0 };
+            fits
+        };
+        let extra = self.extra().into_iter().filter(fits).collect();
+        Ok(Fill {
+            path: self.file.display.clone(),
+            language: self.language.clone(),
+            prefix,
+            suffix,
+            extra,
+            max_tokens: if multi_line { BLOCK_TOKENS } else { LINE_TOKENS },
+            stops: if multi_line { Vec::new() } else { vec!["\n".to_owned()] },
+            deadline: if self.ask.is_invoked { INVOKED } else { AUTOMATIC },
+        })
+    }
+
+    /// Parts of other files that are like the text around the cursor.
+    fn extra(&self) -> Vec<Excerpt> {
+        let parts: Vec<_> = self.others.iter().map(|other| self.parts(other)).collect();
+        let (_, lines) = block(&self.ask.text, self.ask.offset);
+        let near = self.ask.text.get(lines).unwrap_or_default();
+        alike(near, parts.iter().map(Arc::as_ref))
+    }
+
+    fn parts(&self, other: &Other) -> Arc<Parts> {
+        if let Some(parts) = &other.parts {
+            return Arc::clone(parts);
+        }
+        let text = other.document.normal();
+        let parts = Arc::new(Parts::new(&other.display, &secret::without(text)));
+        let key = (self.key.0, Arc::clone(&other.document.uri));
+        self.tell(Message::Parts(key, Arc::downgrade(text), Arc::clone(&parts)));
+        parts
+    }
+
+    fn tell(&self, message: Message) {
+        if let Some(messages) = self.messages.upgrade() {
+            let _ = messages.send(message);
+        }
+    }
+}
+
+fn failed(error: ModelError) -> Reason {
+    let rule = if error.kind == ModelErrorKind::Garbage { Rule::Garbage } else { Rule::Failed };
+    let end = if error.message.ends_with(['.', '?', '!']) { "" } else { "." };
+    Reason { rule, words: format!("{}{end}", error.message) }
+}
