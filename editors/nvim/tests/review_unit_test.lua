@@ -251,7 +251,7 @@ function T.the_help_names_every_group_and_key()
     support.contains(help, "\t" .. key.lhs() .. "\t")
   end
   local tags = vim.uv.fs_mkdtemp(vim.uv.os_tmpdir() .. "/azimuth-doc-XXXXXX")
-  for _, name in ipairs({ "azimuth.txt", "azimuth-review.txt" }) do
+  for _, name in ipairs({ "azimuth.txt", "azimuth-review.txt", "azimuth-inline.txt" }) do
     support.write(tags .. "/" .. name, support.read(support.plugin .. "/doc/" .. name))
   end
   vim.cmd("helptags " .. tags)

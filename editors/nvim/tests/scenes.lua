@@ -4,6 +4,7 @@ local here = vim.fs.dirname(vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(
 package.path = here .. "/?.lua;" .. package.path
 vim.opt.runtimepath:prepend(vim.fs.dirname(here))
 
+local fill_server = require("fill_server")
 local models = require("model")
 local support = require("support")
 
@@ -333,6 +334,18 @@ local scenes = {
       vim.cmd("Azimuth models")
     end,
   },
+  suggestion = {
+    file = "src/temperature.lua",
+    fill = "celsius)\n  return M.to_fahrenheit(celsius) + 459.67\nend",
+    answers = {},
+    after = function()
+      vim.cmd("stopinsert | Azimuth chat")
+      vim.wait(10000, function()
+        return require("azimuth.inline").state() == "ready" and vim.api.nvim_get_mode().mode == "n"
+      end, 10)
+      vim.api.nvim_input("GO<CR><Up><C-o>zzfunction M.to_rankine(")
+    end,
+  },
   completion = {
     answers = {},
     after = function()
@@ -353,7 +366,14 @@ for name, value in pairs(support.environment(place)) do
     vim.env[name] = value
   end
 end
-support.use_model(place, models.start(scene.answers), scene.settings)
+local settings = scene.settings
+if scene.fill then
+  local model = fill_server.start(function()
+    return scene.fill
+  end)
+  settings = ('completion_model = "llama.cpp/"\nproviders."llama.cpp".base_url = "%s"'):format(model.url)
+end
+support.use_model(place, models.start(scene.answers), settings)
 vim.cmd.cd(place.project)
 vim.o.termguicolors = true
 vim.o.swapfile = false

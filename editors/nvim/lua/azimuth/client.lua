@@ -276,7 +276,7 @@ local function drain(session_id, session)
 end
 
 ---@param params azimuth.EventParams
-local function on_event(params)
+local function on_event(_, params)
   local session = followed(params.sessionId)
   if params.seq > session.state.seq then
     session.early[params.seq] = params
@@ -551,7 +551,7 @@ end
 
 --- Loads what shows by itself what happens in a session.
 local function load_views()
-  for _, view in ipairs({ "permission", "review", "terminal", "follow", "workflows" }) do
+  for _, view in ipairs({ "permission", "review", "terminal", "follow", "workflows", "inline" }) do
     if #vim.api.nvim_get_runtime_file(("lua/azimuth/%s.lua"):format(view), false) > 0 then
       require("azimuth." .. view)
     end
@@ -658,6 +658,8 @@ end
 ---@return vim.lsp.ClientConfig
 function M.lsp_config()
   local capabilities = vim.lsp.protocol.make_client_capabilities()
+  -- The plugin shows suggestions itself; without it, `vim.lsp.inline_completion` does.
+  capabilities.textDocument.inlineCompletion = vim.NIL
   capabilities.experimental = vim.tbl_extend("force", capabilities.experimental or {}, {
     azimuth = { panel = true, save = true, text = true, format = true, query = true },
   })
@@ -666,9 +668,7 @@ function M.lsp_config()
     [protocol.client_requests.editor_text] = text,
     [protocol.client_requests.editor_format] = format,
     [protocol.client_requests.editor_query] = query,
-    [protocol.notifications.event] = function(_, params)
-      on_event(params)
-    end,
+    [protocol.notifications.event] = on_event,
   }
   for _, method in pairs(protocol.notifications) do
     handlers[method] = handlers[method] or function(_, params)

@@ -183,6 +183,7 @@ M.subcommands = {
   hunks = { run = review },
   auto = { run = review, complete = { "on", "off", "project" } },
   servers = { run = delegate("azimuth.language_servers") },
+  inline = { run = delegate("azimuth.inline"), complete = { "on", "off", "toggle", "snooze", "why" } },
   follow = { run = delegate("azimuth.follow"), complete = { "on", "off" } },
   undo = { run = undo },
   redo = { run = undo },

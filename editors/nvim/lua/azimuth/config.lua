@@ -13,6 +13,7 @@ local M = {}
 ---@field chat azimuth.Config.Chat
 ---@field permission azimuth.Config.Permission
 ---@field follow boolean Whether a window shows the file and the line that the agent looks at.
+---@field inline azimuth.Config.Inline
 
 ---@class azimuth.Config.Chat
 ---@field position "right"|"left" The side of the chat.
@@ -23,6 +24,15 @@ local M = {}
 
 ---@class azimuth.Config.Permission
 ---@field float boolean Whether a question opens a small window; it stands in the transcript either way.
+
+---@class azimuth.Config.Inline
+---@field enabled boolean True if text is suggested while you type. If not, the key `invoke` still asks for it.
+---@field display "ghost"|"sign" The text of a suggestion at once, or only a sign until the key `invoke` is pressed.
+---@field menu "beside"|"hide" The rule for a suggestion while a completion menu is open.
+---@field in_snippets boolean True if text is suggested while a snippet is being filled in.
+---@field filetypes table<string, boolean> False for the file types without suggestions; `*` means all others.
+---@field force boolean True if text is suggested although another plugin does so, too.
+---@field keys table<azimuth.inline.Action, string|false> The keys in insert mode; false for none.
 
 ---@type azimuth.Config
 M.defaults = {
@@ -42,6 +52,24 @@ M.defaults = {
   },
   permission = { float = true },
   follow = false,
+  inline = {
+    enabled = true,
+    display = "ghost",
+    menu = "beside",
+    in_snippets = false,
+    filetypes = {},
+    force = false,
+    -- No letters with Alt: in a terminal they cannot be told from Esc and a letter that follows it quickly.
+    keys = {
+      accept = "<Tab>",
+      word = "<M-Right>",
+      line = "<M-Down>",
+      next = "<M-PageDown>",
+      prev = "<M-PageUp>",
+      dismiss = "<M-Left>",
+      invoke = "<M-Up>",
+    },
+  },
 }
 
 ---@type azimuth.Config

@@ -130,6 +130,7 @@ function M.check()
   if cmd then
     check_connection()
     require("azimuth.language_servers").check()
+    require("azimuth.inline").check()
     check_keys(cmd)
     check_machine(cmd)
   end

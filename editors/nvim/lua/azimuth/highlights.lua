@@ -16,6 +16,7 @@ M.groups = {
   AzimuthWarning = "DiagnosticWarn",
   AzimuthKey = "Special",
   AzimuthHint = "NonText",
+  AzimuthGhost = "Comment",
 }
 
 function M.set()

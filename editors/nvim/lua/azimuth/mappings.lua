@@ -40,6 +40,7 @@ function M.set()
     pcall(vim.keymap.del, mapping.mode, mapping.lhs)
   end
   made = {}
+  require("azimuth.inline.keys").set()
   if not config.values.mappings then
     return
   end

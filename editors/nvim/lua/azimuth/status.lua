@@ -124,6 +124,16 @@ local function compose(state)
   return is_bypass and ("%%#%s#%s%%* %s"):format(group, mode, line) or line
 end
 
+---@type table<string, string>
+local INLINE = { ready = "suggests", snoozed = "suggestions paused", failing = "suggestions fail" }
+
+--- Returns the text of a component for suggestions where the user types, empty while they are off.
+---@return string
+function M.inline()
+  local inline = package.loaded["azimuth.inline"]
+  return type(inline) == "table" and INLINE[inline.state()] or ""
+end
+
 --- Returns the text of the component, empty before the first session.
 ---@return string
 function M.get()

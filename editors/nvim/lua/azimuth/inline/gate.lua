@@ -1,0 +1,182 @@
+--- The reasons of the editor's own for which nothing is suggested. Those that are about the text are the server's.
+
+local client = require("azimuth.client")
+local config = require("azimuth.config")
+local menus = require("azimuth.inline.menu")
+local others = require("azimuth.inline.others")
+local text = require("azimuth.text")
+
+local M = {}
+
+--- The switch for all buffers; nil until the user has used it.
+---@type boolean?
+local switch = nil
+--- The time until which the user has paused suggestions, in milliseconds of `vim.uv.now`.
+local snoozed_until = 0
+---@class azimuth.inline.Found
+---@field at integer The time, in milliseconds of `vim.uv.now`.
+---@field name? string
+
+--- The other plugin that shows text in a buffer.
+---@type table<integer, azimuth.inline.Found>
+local other_in = {}
+--- The milliseconds after which it is looked for again: some are loaded only when the user types.
+local LOOK_AGAIN = 2000
+
+---@return azimuth.Config.Inline
+local function options()
+  return config.values.inline
+end
+
+-- The switches ------------------------------------------------------------------------------------------------------
+
+---@return boolean
+function M.is_on()
+  if switch == nil then
+    return options().enabled
+  end
+  return switch
+end
+
+---@param on boolean
+function M.turn(on)
+  switch = on
+  snoozed_until = 0
+end
+
+---@param minutes number
+function M.snooze(minutes)
+  snoozed_until = vim.uv.now() + minutes * 60000
+end
+
+--- The minutes for which suggestions are still paused; nil if they are not.
+---@return integer?
+function M.snoozed()
+  -- The clock of the loop stands while Lua runs.
+  vim.uv.update_time()
+  local left = snoozed_until - vim.uv.now()
+  return left > 0 and math.ceil(left / 60000) or nil
+end
+
+--- The reason for which the user does not want suggestions now; nil if there is none.
+---@return string?
+function M.switched_off()
+  local minutes = M.snoozed()
+  if not M.is_on() then
+    return "Suggestions are off. :Azimuth inline on turns them on."
+  end
+  return minutes and ("Suggestions are paused for %s more."):format(text.plural(minutes, "minute")) or nil
+end
+
+-- The place ---------------------------------------------------------------------------------------------------------
+
+--- True while the keys of several cursors are played.
+---@param bufnr integer
+---@return boolean
+local function has_cursors(bufnr)
+  if vim.b[bufnr].visual_multi then
+    return true
+  end
+  local plugin = package.loaded["multicursor-nvim"]
+  local ok, has = pcall(function()
+    return type(plugin) == "table" and plugin.hasCursors()
+  end)
+  return ok and has == true
+end
+
+--- True while Tab goes through a snippet.
+---@return boolean
+local function in_snippet()
+  if vim.snippet and vim.snippet.active() then
+    return true
+  end
+  local luasnip = package.loaded["luasnip"]
+  local ok, is_in = pcall(function()
+    return type(luasnip) == "table" and luasnip.locally_jumpable(1)
+  end)
+  return ok and is_in == true
+end
+
+--- True if a file type is not switched off.
+---@param filetype string
+---@return boolean
+local function has_filetype(filetype)
+  local filetypes = options().filetypes
+  local chosen = filetypes[filetype]
+  if chosen == nil then
+    chosen = filetypes["*"]
+  end
+  return chosen ~= false
+end
+
+--- Looks for another plugin that shows text at the cursor.
+---@param bufnr integer
+---@return string? name
+function M.other(bufnr)
+  if options().force then
+    return nil
+  end
+  local found, now = other_in[bufnr], vim.uv.now()
+  if not found or now - found.at > LOOK_AGAIN then
+    found = { at = now, name = others.found(bufnr) }
+    other_in[bufnr] = found
+  end
+  return found.name
+end
+
+---@param bufnr integer
+function M.forget(bufnr)
+  other_in[bufnr] = nil
+end
+
+--- The reason for which a buffer has no suggestions at all, as a sentence; nil if it has them.
+---@param bufnr integer
+---@return string?
+function M.closed(bufnr)
+  local server = client.lsp_client()
+  local window = vim.fn.bufwinid(bufnr)
+  if not server then
+    return "The server is not running. :Azimuth starts it."
+  elseif not client.is_document(bufnr) then
+    return "This buffer is no file."
+  elseif not vim.lsp.buf_is_attached(bufnr, server.id) then
+    return "The server does not know this file."
+  elseif vim.b[bufnr].azimuth_inline == false then
+    return "Suggestions are off in this buffer: b:azimuth_inline is false."
+  elseif vim.b[bufnr].azimuth_inline ~= true and not has_filetype(vim.bo[bufnr].filetype) then
+    return ("Suggestions are off for the file type %s in the settings."):format(vim.bo[bufnr].filetype)
+  elseif vim.bo[bufnr].readonly or not vim.bo[bufnr].modifiable then
+    return "This buffer is read-only."
+  elseif window > 0 and vim.wo[window].diff then
+    return "This window shows a diff."
+  end
+  local other = M.other(bufnr)
+  return other and ("%s suggests text here. The setting `inline.force` has both shown."):format(other) or nil
+end
+
+--- The reason for which nothing is suggested just now, in the current buffer; nil if there is none.
+---@param is_invoked boolean True if the user asks by a key: the switches do not hold then.
+---@return string?
+function M.silent(is_invoked)
+  local bufnr = vim.api.nvim_get_current_buf()
+  if not vim.startswith(vim.api.nvim_get_mode().mode, "i") then
+    return "Suggestions come in insert mode."
+  elseif not is_invoked and M.switched_off() then
+    return M.switched_off()
+  elseif vim.fn.reg_recording() ~= "" or vim.fn.reg_executing() ~= "" then
+    return "A macro is being recorded or played."
+  elseif has_cursors(bufnr) then
+    return "There are several cursors."
+  elseif vim.fn.getcurpos()[4] > 0 then
+    return "The cursor is where there is no text."
+  elseif not is_invoked and not options().in_snippets and in_snippet() then
+    return "A snippet is being filled in."
+  end
+  local menu = menus.open()
+  if menu and (menu.is_unclear or options().menu == "hide") then
+    return "The completion menu is open."
+  end
+  return M.closed(bufnr)
+end
+
+return M
