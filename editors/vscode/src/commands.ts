@@ -4,6 +4,9 @@ import * as vscode from 'vscode';
 import { file, selection } from './chat/attachments';
 import type { ChatView } from './chat/view';
 import type { Decision, Hunk, HunkId, Mode, Proposal, ProposalId, TerminalId } from './generated/protocol';
+import type { Inline } from './inline/inline';
+import { pickPause, toggle, type Switches } from './inline/switches';
+import { showMenu, showWhy } from './inline/why';
 import { showLanguageServers } from './lang/servers';
 import { isIn } from './review/address';
 import type { Diffs } from './review/diffs';
@@ -35,6 +38,8 @@ export interface Parts {
   threads: Threads;
   terminals: Terminals;
   follow: Follow;
+  inline: Inline;
+  switches: Switches;
   output: vscode.LogOutputChannel;
 }
 
@@ -42,7 +47,7 @@ export interface Parts {
 type Given = Item | { proposalId: ProposalId; hunkId?: HunkId } | vscode.CommentThread | vscode.CommentReply | vscode.Uri | undefined;
 
 export function registerCommands(parts: Parts): vscode.Disposable {
-  const { server, request, session, keys, chat, review, diffs, terminals, follow, output } = parts;
+  const { server, request, session, keys, chat, review, diffs, terminals, follow, inline, switches, output } = parts;
   const commands: Record<string, (...given: never[]) => unknown> = {
     'azimuth.chat.open': () => chat.focus(),
     'azimuth.chat.addSelection': () => addSelection(chat),
@@ -93,6 +98,14 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.jobs.show': () => showJobs(session, terminals),
 
     'azimuth.follow.toggle': () => follow.toggle(),
+    'azimuth.inline.show': () => showMenu(parts),
+    'azimuth.inline.explain': () => showWhy(parts),
+    'azimuth.inline.trigger': () => server.start().then(() => inline.invoke()),
+    'azimuth.inline.toggle': () => toggle(switches, false),
+    'azimuth.inline.toggleLanguage': () => toggle(switches, true),
+    'azimuth.inline.pause': (count?: number) => pickPause(switches, count),
+    'azimuth.inline.resume': () => switches.pauseFor(0),
+    'azimuth.inline.reject': () => inline.reject(),
     'azimuth.languageServers.show': () => showLanguageServers(server, request),
 
     'azimuth.key.set': async () => ((await keys.set()) ? server.restart() : undefined),
@@ -103,6 +116,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.output.show': () => output.show(),
   };
   const registered = Object.entries(commands).map(([id, run]) => vscode.commands.registerCommand(id, async (...given: never[]) => {
+    if (!server.hasBegun) void server.start();
     try {
       await run(...given);
     } catch (error) {

@@ -6,6 +6,9 @@ import { carryOut } from './chat/intents';
 import { put } from './chat/put';
 import { ChatView } from './chat/view';
 import { registerCommands } from './commands';
+import { Inline } from './inline/inline';
+import { InlineStatus } from './inline/status';
+import { Switches } from './inline/switches';
 import { SCHEME } from './review/address';
 import { trackHunksInEditor } from './review/context';
 import { Diffs } from './review/diffs';
@@ -29,14 +32,16 @@ import { Terminals } from './terminal/terminals';
 
 let server: Server | undefined;
 
-/** VS Code calls it when one of our views is shown or one of our commands is run, and not before. */
+/** VS Code calls it once a window has started. The server starts when one of our views is shown or one of our commands is run. */
 export function activate(context: vscode.ExtensionContext): void {
   const output = vscode.window.createOutputChannel('Azimuth', { log: true });
   const keys = new Keys(context.secrets, context.globalState);
   const held = new Held();
-  const started = new Server(context, output, keys, held);
-  server = started;
   const request: Request = (method, params) => started.request(method, params);
+  const switches = new Switches({ all: context.globalState, workspace: context.workspaceState });
+  const inline = new Inline(switches, request, output);
+  const started = new Server(context, output, keys, held, inline);
+  server = started;
 
   const session = new Session(started, context.workspaceState);
   const feeds = new Feeds(started);
@@ -71,18 +76,20 @@ export function activate(context: vscode.ExtensionContext): void {
   const tails = new Tails(feeds, session, (toolCallId, text) => chat.tell({ type: 'tail', toolCallId, text }));
 
   context.subscriptions.push(
-    output, held, session, feeds, terminals, tails, follow, review, files, diffs, threads, facts, chat,
+    output, held, switches, inline, session, feeds, terminals, tails, follow, review, files, diffs, threads, facts, chat,
     vscode.workspace.registerFileSystemProvider(SCHEME, files, { isCaseSensitive: true }),
     trackHunksInEditor(review),
     new Lenses(review),
     new LandedMarks(review),
     new ReviewTree(review),
     new Status(started, session, review),
+    new InlineStatus(inline, switches),
     new Notices(session, chat, terminals),
     chat.onShown((on) => tails.show(on)),
-    registerCommands({ server: started, request, session, keys, chat, review, diffs, threads, terminals, follow, output }),
+    registerCommands({ server: started, request, session, keys, chat, review, diffs, threads, terminals, follow, inline, switches, output }),
   );
-  void started.start();
+  // Whoever has text suggested wants it without having to open the chat.
+  if (switches.areUsed) void started.start();
 }
 
 export async function deactivate(): Promise<void> {

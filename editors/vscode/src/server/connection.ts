@@ -3,15 +3,18 @@
 import { spawn } from 'node:child_process';
 import * as vscode from 'vscode';
 import {
-  CloseAction, DidChangeConfigurationNotification, ErrorAction, LanguageClient, State, type LanguageClientOptions, type StaticFeature,
+  CancellationToken, CloseAction, DidChangeConfigurationNotification, ErrorAction, InlineCompletionRequest, LanguageClient, State, type LanguageClientOptions,
+  type StaticFeature,
 } from 'vscode-languageclient/node';
-import type { ClientCapabilities, ClientRequests, Notifications } from '../generated/protocol';
+import type { ClientCapabilities, ClientRequests, Notifications, Requests } from '../generated/protocol';
+import { ACCEPTED, type Inline } from '../inline/inline';
 import type { Languages } from '../lang/languages';
 import * as documents from './documents';
 import { format } from './format';
 import { Told, type Held } from './held';
 import { initializationOptions, settings, type Inspect } from './settings';
 
+type CompleteResult = Requests['azimuth/inline/complete']['result'];
 type EventParams = Notifications['azimuth/event']['params'];
 type PutParams = Notifications['azimuth/prompt/put']['params'];
 type OutputParams = Notifications['azimuth/terminal/output']['params'];
@@ -26,6 +29,8 @@ export interface Ends {
   held: Held;
   /** Answers questions about code. */
   languages: Languages;
+  /** Suggests text where the user types. */
+  inline: Inline;
   onEvent: (params: EventParams) => void;
   onTerminalOutput: (params: OutputParams) => void;
   onServersChanged: () => void;
@@ -52,6 +57,16 @@ export function connect(ends: Ends): LanguageClient {
     },
     middleware: {
       ...told.middleware,
+      provideInlineCompletionItems: (document, position, context, token) => ends.inline.provide(document, position, context, token, (params) => (
+        client.sendRequest<CompleteResult>('azimuth/inline/complete', params, token))),
+      handleRegisterCapability: async (params, next) => {
+        await next(params, CancellationToken.None);
+        if (params.registrations.some(({ method }) => method === InlineCompletionRequest.method)) ends.inline.registered();
+      },
+      executeCommand: (command, args, next): vscode.ProviderResult<unknown> => {
+        if (command === ACCEPTED) ends.inline.accepted((args as unknown[])[0]);
+        return next(command, args);
+      },
       provideCodeActions: (document, range, context, token, next) => (ends.languages.isAsking(document.uri) ? [] : next(document, range, context, token)),
       workspace: {
         configuration: (asked) => asked.items.map(({ section }) => (section === 'azimuth' ? settings(inspect) : null)),
@@ -70,6 +85,7 @@ export function connect(ends: Ends): LanguageClient {
   client.onNotification('azimuth/terminal/output', ends.onTerminalOutput);
   client.onNotification('azimuth/servers/changed', ends.onServersChanged);
   client.onNotification('azimuth/prompt/put', ends.onPromptPut);
+  client.onNotification('azimuth/inline/status', (params: Notifications['azimuth/inline/status']['params']) => ends.inline.take(params));
   client.onDidChangeState(({ newState }) => (newState === State.Stopped ? told.dispose() : undefined));
   client.onRequest('azimuth/editor/save', (params: ClientRequests['azimuth/editor/save']['params']) => documents.save(params, held));
   client.onRequest('azimuth/editor/text', (params: ClientRequests['azimuth/editor/text']['params']) => documents.text(params, held));

@@ -6,6 +6,7 @@ import type { LanguageClient } from 'vscode-languageclient/node';
 import type { ServerFact } from '../chat/messages';
 import type { Notifications, Requests } from '../generated/protocol';
 import { trusted } from '../generated/settings';
+import type { Inline } from '../inline/inline';
 import { Languages } from '../lang/languages';
 import { unlinked } from '../text';
 import { findServer, misfit } from './find';
@@ -31,6 +32,7 @@ export class Server implements vscode.Disposable {
   private starting: Promise<void> | undefined;
   private crashes: number[] = [];
   private current: ServerFact = { state: 'starting' };
+  private begun = false;
 
   /** The state of the server, each time it changes. */
   readonly onState = this.changed.event;
@@ -48,6 +50,7 @@ export class Server implements vscode.Disposable {
     private readonly output: vscode.LogOutputChannel,
     private readonly keys: Keys,
     private readonly held: Held,
+    private readonly inline: Inline,
   ) {
     this.languages = new Languages(held);
     this.subscriptions = [
@@ -60,6 +63,11 @@ export class Server implements vscode.Disposable {
 
   get state(): ServerFact {
     return this.current;
+  }
+
+  /** False until it is first started. */
+  get hasBegun(): boolean {
+    return this.begun;
   }
 
   /** Starts it, or waits for it where it starts already. What goes wrong is in `state`. */
@@ -98,6 +106,7 @@ export class Server implements vscode.Disposable {
 
   private async startOnce(): Promise<void> {
     if (this.client !== undefined) return;
+    this.begun = true;
     this.become({ state: 'starting' });
     const found = findServer({
       setting: configuration().get('server.path', ''),
@@ -119,6 +128,7 @@ export class Server implements vscode.Disposable {
       output: this.output,
       held: this.held,
       languages: this.languages,
+      inline: this.inline,
       onEvent: (params) => this.happened.fire(params),
       onTerminalOutput: (params) => this.printed.fire(params),
       onServersChanged: () => this.serversChanged.fire(),
@@ -197,6 +207,8 @@ export class Server implements vscode.Disposable {
 
   private become(state: ServerFact): void {
     this.current = state;
+    if (state.state === 'running') this.inline.connected();
+    else this.inline.take(undefined);
     this.changed.fire(state);
   }
 }

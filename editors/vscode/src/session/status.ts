@@ -19,7 +19,6 @@ export class Status implements vscode.Disposable {
   constructor(private readonly server: Server, private readonly session: Session, private readonly review: Review) {
     this.item.name = 'Azimuth';
     this.item.command = 'azimuth.chat.open';
-    this.item.show();
     this.auto.name = 'Azimuth: Edits Are Accepted';
     this.auto.command = 'azimuth.acceptEdits.select';
     this.bypass.name = 'Azimuth: Nothing Is Asked';
@@ -41,6 +40,8 @@ export class Status implements vscode.Disposable {
   }
 
   private update(): void {
+    if (!this.server.hasBegun) return;
+    this.item.show();
     const { state } = this.session;
     const questions = state?.questions.size ?? 0;
     const waits = waitingTerminals(this.session.terminals);

@@ -1,0 +1,303 @@
+// Suggestions of text where the user types, as VS Code's ghost text.
+//
+// The client library registers VS Code's provider as long as the server has a model for it, and asks here instead of sending
+// LSP's own request, which has neither the document's version nor the indentation, and says nothing of why there is no suggestion.
+
+import * as vscode from 'vscode';
+import type {
+  InlineCompleteParams, InlineCompleteResult, InlineDecision, InlineEvent, InlineItem, InlineStatusParams, InlineTrigger, Reason,
+} from '../generated/protocol';
+import { messageOf, type Request } from '../server/requests';
+import { visible } from '../text';
+import { noted } from './decisions';
+import { followed, isVisible, rest, type Shown } from './shown';
+import { stateOf, type State } from './state';
+import type { Switches } from './switches';
+
+/** The command by which VS Code says that a suggestion was accepted; the server knows it. */
+export const ACCEPTED = 'azimuth.inline.accepted';
+
+/** How long the reason stays in the status bar if a suggestion was asked for and there is none, in milliseconds. */
+const SAID_MS = 6_000;
+
+/** The time in which a server that has started says if it has a model for suggestions, in milliseconds. */
+const SETTLE_MS = 2_000;
+
+/** Sends a request for suggestions. */
+export type Ask = (params: InlineCompleteParams) => Promise<InlineCompleteResult>;
+
+export class Inline implements vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<void>();
+  private readonly subscriptions: vscode.Disposable[];
+  private status: InlineStatusParams | undefined;
+  /** False until the server has said something of suggestions. */
+  private isTold = false;
+  /** True once VS Code knows that there is a provider. */
+  private isRegistered = false;
+  /** The suggestion that is probably on the screen; VS Code tells no extension what it shows. */
+  private shown: { document: vscode.TextDocument; one: Shown } | undefined;
+  private isMarked = false;
+  private own: InlineDecision[] = [];
+
+  /** The state may be another. */
+  readonly onChange = this.changed.event;
+
+  constructor(private readonly switches: Switches, private readonly request: Request, private readonly output: vscode.LogOutputChannel) {
+    this.subscriptions = [
+      this.changed,
+      switches.onChange(() => this.changed.fire()),
+      vscode.workspace.onDidChangeTextDocument((event) => this.follow(event)),
+      vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => this.watch(textEditor)),
+      vscode.window.onDidChangeActiveTextEditor((editor) => {
+        this.watch(editor);
+        this.changed.fire();
+      }),
+    ];
+  }
+
+  /** Takes what the server says of suggestions; undefined if it is gone. */
+  take(status: InlineStatusParams | undefined): void {
+    if (this.status === status) return;
+    this.status = status;
+    this.isTold = status !== undefined;
+    this.isRegistered &&= status !== undefined;
+    if (status === undefined) this.forget();
+    else if (status.state !== 'off') this.switches.noteModel();
+    this.changed.fire();
+  }
+
+  /** The server runs. Until it says more, it has no model for suggestions. */
+  connected(): void {
+    if (this.isTold) return;
+    this.take({ state: 'off' });
+    this.isTold = false;
+  }
+
+  /** The state for a document, or for any. */
+  state(document?: vscode.TextDocument): State {
+    return stateOf({ status: this.status, ...this.switches.facts(document) });
+  }
+
+  /** The client library has registered a provider. */
+  registered(): void {
+    this.isRegistered = true;
+    this.changed.fire();
+  }
+
+  /** True if the user has something to do with suggestions: there is a model for them, or was lately. */
+  get isUsed(): boolean {
+    const { state = 'off', reason } = this.status ?? {};
+    return state !== 'off' || (reason !== undefined && reason.rule !== 'no_model') || this.switches.areUsed;
+  }
+
+  /** The decisions that were made here, without the server. */
+  get decisions(): readonly InlineDecision[] {
+    return this.own;
+  }
+
+  /** Answers VS Code's provider. What goes on from what is shown is there at once. */
+  provide(
+    document: vscode.TextDocument, position: vscode.Position, context: vscode.InlineCompletionContext, token: vscode.CancellationToken, ask: Ask,
+  ): vscode.ProviderResult<vscode.InlineCompletionItem[]> {
+    const trigger: InlineTrigger = context.triggerKind === vscode.InlineCompletionTriggerKind.Invoke ? 'invoked' : 'automatic';
+    const reason = this.silence(document);
+    if (reason !== undefined) {
+      this.note(document, position, trigger, reason);
+      return undefined;
+    }
+    const left = trigger === 'automatic' ? this.left(document, position, context.selectedCompletionInfo) : undefined;
+    return left === undefined ? this.ask(document, position, { trigger, selected: context.selectedCompletionInfo }, token, ask) : [left];
+  }
+
+  /** Notes that a suggestion was accepted, of which the server hears by itself. */
+  accepted(id: unknown): void {
+    if (this.shown?.one.id === id) this.forget();
+  }
+
+  /** Takes the suggestion off the screen, as VS Code's own command does, and tells that the user did not want it. */
+  async reject(): Promise<void> {
+    this.end('rejected');
+    await vscode.commands.executeCommand('editor.action.inlineSuggest.hide');
+  }
+
+  /** Asks for a suggestion by VS Code's own command, and says why if none can come. */
+  async invoke(): Promise<void> {
+    await this.settled();
+    const document = vscode.window.activeTextEditor?.document;
+    const { reason } = this.state(document);
+    const none = document === undefined ? { words: 'No editor is active.' } : this.silence(document) ?? (this.status?.state === 'off' ? reason : undefined);
+    if (none !== undefined) throw new Error(`There is no suggestion. ${none.words}`);
+    await vscode.commands.executeCommand('editor.action.inlineSuggest.trigger');
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+
+  /** Waits until a server that has just started has said if it has a model, and is asked. One without a model may say nothing. */
+  private async settled(): Promise<void> {
+    const isSettled = (): boolean => this.isTold && (this.isRegistered || this.status?.state === 'off');
+    if (isSettled()) return;
+    let subscription: vscode.Disposable | undefined;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, SETTLE_MS);
+      subscription = this.onChange(() => {
+        if (!isSettled()) return;
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+    subscription?.dispose();
+  }
+
+  /** The reason to ask for nothing. */
+  private silence(document: vscode.TextDocument): Reason | undefined {
+    const { kind, reason } = this.state(document);
+    if (reason !== undefined && kind !== 'failing') return reason;
+    const editor = vscode.window.activeTextEditor;
+    if (editor?.document !== document || !isInPlainTab(document)) return { rule: 'outside', words: 'Text is suggested in editors of files only, not in diffs and other views.' };
+    const isSelecting = editor.selections.length > 1 || !editor.selection.isEmpty;
+    return isSelecting ? { rule: 'cursors', words: 'There are several cursors, or something is selected.' } : undefined;
+  }
+
+  /** The rest of the suggestion that is shown, if the user types into it. */
+  private left(document: vscode.TextDocument, position: vscode.Position, selected?: vscode.SelectedCompletionInfo): vscode.InlineCompletionItem | undefined {
+    if (this.shown?.document !== document) return undefined;
+    const { one } = this.shown;
+    const between = (start: number, end: number): string => document.getText(new vscode.Range(document.positionAt(start), document.positionAt(end)));
+    const at = document.offsetAt(position);
+    if (at < one.start || at > one.end) return undefined;
+    const before = between(one.start, at);
+    const found = rest(one, before, between(at, one.end));
+    if (found === undefined) return undefined;
+    const range = new vscode.Range(position.translate(0, -found.back), document.positionAt(one.end));
+    // The completion menu shows its entry in the text already, and VS Code shows only what goes on from it.
+    if (selected !== undefined && !(range.isEqual(selected.range) && found.text.startsWith(selected.text) && found.text !== selected.text)) return undefined;
+    this.shown = { document, one: { ...one, typed: before.replaceAll('\r\n', '\n').length } };
+    return itemOf(one.id, found.text, range);
+  }
+
+  private async ask(
+    document: vscode.TextDocument, position: vscode.Position, { trigger, selected }: { trigger: InlineTrigger; selected: vscode.SelectedCompletionInfo | undefined },
+    token: vscode.CancellationToken, ask: Ask,
+  ): Promise<vscode.InlineCompletionItem[] | undefined> {
+    const indentation = indentationOf(vscode.window.activeTextEditor?.options);
+    let result: InlineCompleteResult;
+    try {
+      result = await ask({
+        textDocument: { uri: document.uri.toString(), version: document.version },
+        position: { line: position.line, character: position.character },
+        trigger,
+        ...(selected === undefined ? {} : { selected: { range: plain(selected.range), text: selected.text } }),
+        ...(indentation === undefined ? {} : { indentation }),
+      });
+    } catch (error) {
+      if (!token.isCancellationRequested) this.output.warn(`no suggestion: ${messageOf(error)}`);
+      return undefined;
+    }
+    if (token.isCancellationRequested || document.isClosed) return undefined;
+    // Its range is of that version, and of no other.
+    const current = result.items.filter(({ version }) => version === document.version);
+    const items = current.filter((item) => canShow(document, position, item));
+    const [first] = items;
+    if (first === undefined) {
+      this.end('ignored');
+      if (current.length > 0) this.note(document, position, trigger, { rule: 'mismatch', words: 'VS Code cannot show the change as ghost text.' });
+      if (trigger === 'invoked') this.say(result.reason);
+      return undefined;
+    }
+    this.show(document, position, first, token);
+    return items.map((item) => itemOf(item.id, item.text, rangeOf(item)));
+  }
+
+  private show(document: vscode.TextDocument, position: vscode.Position, item: InlineItem, token: vscode.CancellationToken): void {
+    if (this.shown !== undefined && this.shown.one.id !== item.id) this.end('replaced');
+    const range = rangeOf(item);
+    const [start, end] = [document.offsetAt(range.start), document.offsetAt(range.end)];
+    const typed = document.offsetAt(position) - start;
+    this.shown = { document, one: { id: item.id, text: item.text.replaceAll('\r\n', '\n'), start, end, typed } };
+    const { version } = document;
+    // VS Code shows what it gets, unless the user has gone on in the meantime.
+    setTimeout(() => {
+      if (token.isCancellationRequested || document.version !== version || this.shown?.one.id !== item.id) return;
+      this.tell(item.id, 'shown');
+      this.mark(true);
+    }, 0);
+  }
+
+  private follow({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
+    if (this.shown?.document !== document || contentChanges.length === 0) return;
+    const one = followed(this.shown.one, contentChanges);
+    if (one === undefined) this.end('ignored');
+    else this.shown = { document, one };
+  }
+
+  /** A cursor that has left the place takes the suggestion off the screen. */
+  private watch(editor: vscode.TextEditor | undefined): void {
+    if (this.shown === undefined || editor !== vscode.window.activeTextEditor) return;
+    const { document, one } = this.shown;
+    const at = editor?.document === document ? document.offsetAt(editor.selection.active) : -1;
+    if (at < one.start || at > one.end) this.end('ignored');
+  }
+
+  private end(event: InlineEvent): void {
+    if (this.shown === undefined) return;
+    this.tell(this.shown.one.id, event);
+    this.forget();
+  }
+
+  private forget(): void {
+    this.shown = undefined;
+    this.mark(false);
+  }
+
+  /** Tells VS Code if Escape is for a suggestion of ours. */
+  private mark(isShown: boolean): void {
+    if (this.isMarked === isShown) return;
+    this.isMarked = isShown;
+    void vscode.commands.executeCommand('setContext', 'azimuth.inlineShown', isShown);
+  }
+
+  private tell(id: string, event: InlineEvent): void {
+    this.request('azimuth/inline/feedback', { id, event }).catch((error: unknown) => this.output.debug(`the server was not told of a suggestion: ${messageOf(error)}`));
+  }
+
+  private note(document: vscode.TextDocument, { line, character }: vscode.Position, trigger: InlineTrigger, reason: Reason): void {
+    this.own = noted(this.own, { uri: document.uri.toString(), position: { line, character }, trigger, at: Date.now(), source: 'none', reason, tookMs: 0 });
+    if (trigger === 'invoked') this.say(reason);
+  }
+
+  private say(reason: Reason | undefined): void {
+    vscode.window.setStatusBarMessage(visible(`Azimuth: ${reason?.words ?? 'There is no suggestion.'}`), SAID_MS);
+  }
+}
+
+/** True if a document is in the tab in front and that is no diff, as far as VS Code says. */
+function isInPlainTab({ uri }: vscode.TextDocument): boolean {
+  const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+  return uri.scheme === 'file' && input instanceof vscode.TabInputText && input.uri.toString() === uri.toString();
+}
+
+function canShow(document: vscode.TextDocument, position: vscode.Position, item: InlineItem): boolean {
+  const { start, end } = item.range;
+  if (start.line !== position.line || end.line !== position.line) return false;
+  return isVisible(document.lineAt(position.line).text, position.character, { start: start.character, end: end.character }, item.text);
+}
+
+function itemOf(id: string, text: string, range: vscode.Range): vscode.InlineCompletionItem {
+  return new vscode.InlineCompletionItem(text, range, { command: ACCEPTED, title: 'Accepted', arguments: [id] });
+}
+
+function rangeOf({ range: { start, end } }: InlineItem): vscode.Range {
+  return new vscode.Range(start.line, start.character, end.line, end.character);
+}
+
+function plain({ start, end }: vscode.Range): InlineItem['range'] {
+  return { start: { line: start.line, character: start.character }, end: { line: end.line, character: end.character } };
+}
+
+/** The editor's indentation; VS Code gives numbers and not `auto` for an open one. */
+function indentationOf(options?: vscode.TextEditorOptions): InlineCompleteParams['indentation'] {
+  const { tabSize, insertSpaces } = options ?? {};
+  return typeof tabSize === 'number' && typeof insertSpaces === 'boolean' ? { tabSize, insertSpaces } : undefined;
+}

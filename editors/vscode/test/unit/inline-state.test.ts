@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import type { InlineDecision } from '../../src/generated/protocol';
+import { merged, noted, wordsOf as decisionWords } from '../../src/inline/decisions';
+import { known, suggesting } from '../../src/inline/others';
+import { isOn, stateOf, wordsOf, type Facts } from '../../src/inline/state';
+
+const fine: Facts = { status: { state: 'ready', model: 'local/coder' }, isOn: true, isOnForLanguage: true, language: 'rust', isOnInEditor: true, others: [], pause: 0 };
+
+describe('the state of suggestions', () => {
+  it('is ready if there is a model and nothing speaks against it', () => {
+    assert.deepEqual(stateOf(fine), { kind: 'ready', model: 'local/coder' });
+  });
+
+  it('gives the reason of the server first, since nothing else helps', () => {
+    const reason = { rule: 'no_model', words: 'No model is set.' } as const;
+    assert.deepEqual(stateOf({ ...fine, isOn: false, status: { state: 'off', reason } }), { kind: 'off', reason });
+    assert.equal(stateOf({ ...fine, status: undefined }).kind, 'off');
+  });
+
+  it('says what can be done, one thing after the other', () => {
+    const remedyOf = (facts: Partial<Facts>) => stateOf({ ...fine, ...facts }).remedy;
+    assert.equal(remedyOf({ isOn: false, isOnForLanguage: false, pause: 3 }), 'turnOn');
+    assert.equal(remedyOf({ isOnForLanguage: false }), 'turnOnForLanguage');
+    assert.equal(remedyOf({ isOnInEditor: false }), 'turnOnInEditor');
+    assert.equal(remedyOf({ others: ['Tabby'] }), 'suggestToo');
+    assert.equal(remedyOf({ pause: 3 }), 'resume');
+    assert.equal(remedyOf({}), undefined);
+  });
+
+  it('is said in the status bar, with the reason and the model', () => {
+    const paused = wordsOf(stateOf({ ...fine, pause: 3 }));
+    assert.match(paused.text, /suggestions paused/);
+    assert.match(paused.tooltip, /paused for 3 minutes\.\nModel: local\/coder/);
+    const failing = wordsOf(stateOf({ ...fine, status: { state: 'failing', model: 'm', reason: { rule: 'failed', words: 'Connection refused.' } } }));
+    assert.match(failing.tooltip, /fails\nConnection refused\.\nModel: m/);
+    assert.match(wordsOf(stateOf({ ...fine, others: ['Tabby', 'Cody'] })).tooltip, /Tabby and Cody suggest text already/);
+  });
+});
+
+describe('the switch', () => {
+  it('is the user’s, for a language before all others', () => {
+    assert.ok(isOn({ defaultValue: true }));
+    assert.ok(!isOn({ defaultValue: true, globalValue: false }));
+    assert.ok(!isOn({ globalValue: true, globalLanguageValue: false }));
+    assert.ok(isOn({ globalValue: false, globalLanguageValue: true }));
+  });
+
+  it('can be turned off by a workspace, and not on', () => {
+    assert.ok(!isOn({ globalValue: true, workspaceValue: false }));
+    assert.ok(!isOn({ globalLanguageValue: true, workspaceLanguageValue: false }));
+    assert.ok(!isOn({ globalValue: true, workspaceFolderValue: false }));
+    assert.ok(!isOn({ globalValue: false, workspaceValue: true, workspaceLanguageValue: true, workspaceFolderValue: true }));
+  });
+
+  it('is declared so that it can be set for a language, and the other one only by the user', () => {
+    const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { contributes: { configuration: { properties: Record<string, { scope: string }> }[] } };
+    const declared = Object.assign({}, ...manifest.contributes.configuration.map(({ properties }) => properties)) as Record<string, { scope: string }>;
+    assert.deepEqual([declared['azimuth.inline.enabled']?.scope, declared['azimuth.inline.withOthers']?.scope], ['language-overridable', 'application']);
+  });
+});
+
+describe('another extension', () => {
+  const window = { has: () => false, setting: () => undefined, hasAccount: () => false };
+
+  it('suggests if it is there and not switched off', () => {
+    assert.deepEqual(suggesting(window), []);
+    assert.deepEqual(suggesting({ ...window, has: (id) => id === 'Supermaven.supermaven' }), ['Supermaven']);
+    const has = (id: string) => ['Continue.continue', 'Codeium.codeium'].includes(id);
+    const setting = (name: string) => ({ 'continue.enableTabAutocomplete': false, 'codeium.enableConfig': { '*': false, rust: true } })[name];
+    assert.deepEqual(suggesting({ ...window, has, setting }), []);
+    assert.deepEqual(suggesting({ ...window, has }), ['Windsurf', 'Continue']);
+  });
+
+  it('that comes with VS Code suggests to those who have signed in, and counts once', () => {
+    const has = (id: string) => id.startsWith('GitHub.');
+    assert.deepEqual(suggesting({ ...window, has }), []);
+    assert.deepEqual(suggesting({ ...window, has, hasAccount: () => true }), ['GitHub Copilot']);
+  });
+
+  it('has an identifier and a name', () => {
+    for (const { id, name } of known) assert.ok(/^[\w-]+\.[\w-]+$/.test(id) && name !== '', id);
+  });
+});
+
+describe('a decision', () => {
+  const decision: InlineDecision = { uri: 'file:///a.rs', position: { line: 2, character: 4 }, trigger: 'automatic', at: 1, source: 'none', reason: { rule: 'mid_word', words: 'The cursor is inside a word.' }, tookMs: 1 };
+
+  it('is said in words', () => {
+    assert.deepEqual(decisionWords(decision, '12:00'), { isShown: false, label: 'The cursor is inside a word.', description: 'line 3, column 5 · 12:00', detail: 'You typed' });
+    const { uri, position, at } = decision;
+    const given: InlineDecision = { uri, position, at, trigger: 'invoked', source: 'model', model: 'local/coder', tookMs: 80, changedBy: ['repeats_after', 'cut_off'] };
+    assert.equal(decisionWords(given, '').detail, 'You asked for it · the model was asked · local/coder · 80 ms · changed by: repeats after, cut off');
+  });
+
+  it('that is made again and again is kept once, and few are kept', () => {
+    assert.deepEqual(noted(noted([], decision), { ...decision, at: 2 }).map(({ at }) => at), [2]);
+    const many = Array.from({ length: 50 }, (_, at) => ({ ...decision, at, uri: `file:///${at}` }));
+    assert.equal(many.reduce<InlineDecision[]>(noted, []).length, 20);
+  });
+
+  it('is listed with those of the server, the newest first', () => {
+    assert.deepEqual(merged([{ ...decision, at: 3 }, { ...decision, at: 1 }], [{ ...decision, at: 2 }]).map(({ at }) => at), [3, 2, 1]);
+  });
+});
