@@ -249,7 +249,7 @@ async fn a_request_that_a_rule_silences_leaves_nothing_behind_that_asks_the_mode
     let second = ours_with(&client, &uri, "let sum = ", json!({ "selecting": true })).await;
     assert_eq!(rule(&second), Some(Rule::Cursors));
     let first: InlineCompleteResult = serde_json::from_value(first.await.unwrap()).unwrap();
-    assert_eq!(rule(&first), Some(Rule::Stale));
+    assert_eq!(rule(&first), Some(Rule::Overtaken));
     // This one comes to the model after the pause of the first would have been over.
     ours(&client, &uri, "[1, 2, 3];").await;
     let asked = model.asked();

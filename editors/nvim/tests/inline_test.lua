@@ -427,6 +427,7 @@ end
 
 function T.several_suggestions_are_gone_through()
   local child = inline.start({ "x = " }, {
+    setup = "{ inline = { keys = { next = '<M-PageDown>', prev = '<M-PageUp>' } } }",
     suggest = [[function(params)
       if params.trigger == "automatic" then return { { "one" } } end
       return { { "one" }, { "two" }, { "three" } }
@@ -631,7 +632,7 @@ function T.a_list_says_why()
     source = "none", tookMs = 1, reason = { rule = "mid_word", words = "The cursor is inside a word." } } } }]])
   child:command("Azimuth inline why")
   child:wait([[vim.iter(vim.api.nvim_buf_get_lines(0, 0, -1, false)):any(function(line) return line:find("inside a word") end)]])
-  support.equal(child:lua("return vim.api.nvim_buf_get_lines(0, 0, 1, false)"), { "The editor has nothing against a suggestion here." })
+  support.equal(child:lua("return vim.api.nvim_buf_get_lines(0, 0, 1, false)"), { "Nothing in the editor prevents a suggestion here." })
   child:stop()
 end
 

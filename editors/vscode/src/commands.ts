@@ -116,7 +116,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.output.show': () => output.show(),
   };
   const registered = Object.entries(commands).map(([id, run]) => vscode.commands.registerCommand(id, async (...given: never[]) => {
-    if (!server.hasBegun) void server.start();
+    if (!serverless.has(id)) server.use();
     try {
       await run(...given);
     } catch (error) {
@@ -126,6 +126,9 @@ export function registerCommands(parts: Parts): vscode.Disposable {
   }));
   return vscode.Disposable.from(...registered);
 }
+
+/** The commands that need no server, so none starts for them. */
+const serverless: ReadonlySet<string> = new Set(['toggle', 'toggleLanguage', 'pause', 'resume', 'reject'].map((name) => `azimuth.inline.${name}`));
 
 async function addSelection(chat: ChatView): Promise<void> {
   const selected = selection();

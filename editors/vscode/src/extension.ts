@@ -89,7 +89,7 @@ export function activate(context: vscode.ExtensionContext): void {
     registerCommands({ server: started, request, session, keys, chat, review, diffs, threads, terminals, follow, inline, switches, output }),
   );
   // Whoever has text suggested wants it without having to open the chat.
-  if (switches.areUsed) void started.start();
+  if (switches.areUsed) void started.startQuietly();
 }
 
 export async function deactivate(): Promise<void> {

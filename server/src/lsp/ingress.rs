@@ -15,6 +15,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use hub::{Answer, Error, Input};
 use protocol::ErrorCode;
+use protocol::methods::{InlineFeedback, Request as _};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -200,14 +201,13 @@ fn request_of(client: &mut Connected, method: &str, params: Value) -> Result<Ans
     Ok(answer)
 }
 
-/// Takes a notification: LSP's by the table. A request of our own may be sent as one, if its answer is not needed.
+/// Takes a notification: LSP's by the table, and the one request of our own whose answer nobody needs.
 fn notification_of(client: &mut Connected, method: &str, params: Value) {
-    if !method.starts_with(OURS) {
+    if method != InlineFeedback::METHOD {
         return methods::notification(client, method, params);
     }
-    match request_of(client, method, params) {
-        Ok(_) => {}
-        Err(error) => tracing::warn!(method, %error, "a notification does not fit"),
+    if let Err(error) = request_of(client, method, params) {
+        tracing::warn!(method, %error, "a notification does not fit");
     }
 }
 

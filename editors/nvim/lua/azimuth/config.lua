@@ -64,8 +64,9 @@ M.defaults = {
       accept = "<Tab>",
       word = "<M-Right>",
       line = "<M-Down>",
-      next = "<M-PageDown>",
-      prev = "<M-PageUp>",
+      -- The server suggests one text at a time today, so there is nothing to go through.
+      next = false,
+      prev = false,
       dismiss = "<M-Left>",
       invoke = "<M-Up>",
     },
@@ -75,9 +76,14 @@ M.defaults = {
 ---@type azimuth.Config
 M.values = vim.deepcopy(M.defaults)
 
+--- The settings that the user has named.
+---@type table
+M.given = {}
+
 ---@param options? table What the user gave to `setup`.
 function M.set(options)
-  M.values = vim.tbl_deep_extend("force", vim.deepcopy(M.defaults), options or {})
+  M.given = options or {}
+  M.values = vim.tbl_deep_extend("force", vim.deepcopy(M.defaults), M.given)
 end
 
 --- The plugin's own folder, `editors/nvim` of the repository.

@@ -1,7 +1,7 @@
 --- Suggestions of text where the user types. The server decides what is suggested, and when its model is asked; here a
 --- suggestion is shown, followed as the user types, and accepted.
 ---
---- While the user types what is shown, nobody is asked: the suggestion only becomes shorter. Everything else that
+--- While the user types what is shown, no request is sent: the suggestion only becomes shorter. Everything else that
 --- happens in insert mode is a request. The server answers it at once, later, or with a reason for silence.
 
 local client = require("azimuth.client")
@@ -15,6 +15,7 @@ local text = require("azimuth.text")
 local M = {}
 
 local OFF = { state = "off" }
+local UNKNOWN = "The server has not said yet if there is a model for suggestions."
 
 ---@type azimuth.InlineStatusParams
 local status = OFF
@@ -51,15 +52,25 @@ local function about(entry)
   return table.concat(parts, " ") .. " " .. (entry and entry.text or "")
 end
 
+--- Returns why the server suggests nothing at all; nil if it does.
+---@return string?
+local function off()
+  if status.state ~= "off" then
+    return nil
+  elseif not client.lsp_client() then
+    return "The server is not running. :Azimuth starts it."
+  end
+  return status.reason and status.reason.words or UNKNOWN
+end
+
 --- Returns why nobody can be asked; nil if somebody can.
 ---@param is_invoked boolean
 ---@return string?
 local function silent(is_invoked)
-  if status.state == "off" then
-    local is_running = client.lsp_client() ~= nil
-    local why = status.reason and status.reason.words
-    return is_running and (why or "No model is set for suggestions: `completion_model` in config.toml names one.")
-      or "The server is not running. :Azimuth starts it."
+  local why = off()
+  -- If the server has not said why it is off, its answer to the user's request does.
+  if why and not (is_invoked and why == UNKNOWN) then
+    return why
   end
   return gate.silent(is_invoked)
 end
@@ -69,13 +80,14 @@ end
 ---@param bufnr integer
 local function take(answer, is_invoked, bufnr)
   -- The user may have gone on: to another buffer, out of insert mode, into a snippet.
-  if bufnr ~= vim.api.nvim_get_current_buf() or silent(is_invoked) then
+  if bufnr ~= vim.api.nvim_get_current_buf() or gate.silent(is_invoked) then
     asked_about = nil
     return
   end
-  local is_shown = held.take_over(bufnr, answer.row, answer.suggestions, is_invoked)
+  local why = off()
+  local is_shown = not why and held.take_over(bufnr, answer.row, answer.suggestions, is_invoked)
   if is_invoked and not is_shown then
-    echo(answer.problem or "There is no suggestion here.")
+    echo(answer.problem or why or "There is no suggestion here.")
   end
 end
 
@@ -212,7 +224,8 @@ local function take_status(now)
   asked_about = nil
   if now.state == "off" then
     held.drop("ignored")
-    request.lost()
+    -- The user still hears the answer to a request by key: it has the reason.
+    request.withdraw(true)
   elseif was_off and is_inserting() then
     enter()
   end
@@ -342,7 +355,7 @@ end
 ---@return string?
 function M.why_not(bufnr)
   if status.state == "off" then
-    return silent(false)
+    return off()
   end
   return gate.switched_off() or gate.closed(bufnr)
 end
@@ -371,8 +384,9 @@ end
 local function snooze(given)
   local minutes = tonumber(given or "5")
   if not minutes or minutes < 0 or minutes > 1440 then
-    local words = "%q is no number of minutes up to 1440; :Azimuth inline snooze 5 pauses suggestions for five minutes."
-    say(words:format(given), vim.log.levels.ERROR)
+    local problem = "%q is not a number of minutes up to 1440"
+    local cure = "; :Azimuth inline snooze 5 pauses suggestions for five minutes."
+    say((problem .. cure):format(given), vim.log.levels.ERROR)
     return
   end
   minutes = math.floor(minutes)
@@ -408,7 +422,7 @@ end
 function M.check()
   vim.health.start("Azimuth: suggestions where you type")
   if status.state == "off" then
-    vim.health.info(silent(false) or "")
+    vim.health.info(off() or "")
     return
   end
   local model = status.model or "a model"
@@ -433,6 +447,7 @@ client.on_notification(protocol.notifications.inline_status, take_status)
 client.on("connection", function(_, event)
   if event.state ~= "ready" then
     take_status(OFF)
+    request.lost()
   end
 end)
 listen()

@@ -2335,7 +2335,9 @@ export type Rule =
   | 'off'
   /** The user paused them. */
   | 'snoozed'
-  /** No model is set or found for them. */
+  /** No model is named for suggestions. */
+  | 'not_set'
+  /** The model that is named for suggestions cannot be used. */
   | 'no_model'
   /** The workspace is not trusted. */
   | 'untrusted'
@@ -2371,10 +2373,6 @@ export type Rule =
   | 'cursors'
   /** The last change was made by Azimuth. */
   | 'own_edit'
-  /** Suggestions were rejected, so the next waits. */
-  | 'back_off'
-  /** The day's limit on costs is reached. */
-  | 'cost_limit'
   /** The text contains what controls the model. */
   | 'control_tokens'
   /** There was no answer in time. */
@@ -2417,8 +2415,10 @@ export type Rule =
   | 'rejected'
   /** The answer contains what looks like a key. */
   | 'secret_answer'
-  /** The document changed otherwise meanwhile. */
+  /** The document has changed in the meantime. */
   | 'stale'
+  /** Another request took its place. */
+  | 'overtaken'
   /** The user typed something else. */
   | 'mismatch'
   /** The cursor left the place. */

@@ -4,6 +4,9 @@
 export const trusted = [
   'titleModel',
   'completionModel',
+  'inlineQuiet',
+  'inlineOffIn',
+  'inlineOffLanguages',
   'acceptEdits',
   'caFile',
   'idleTimeout',
@@ -25,9 +28,6 @@ export const trusted = [
 /** The settings that a workspace may choose, too. */
 export const free = [
   'model',
-  'inlineQuiet',
-  'inlineOffIn',
-  'inlineOffLanguages',
   'log',
   'chatAnswers',
   'codeActions',

@@ -15,7 +15,7 @@ export interface Words {
 
 export function wordsOf({ reason, position, trigger, source, model, tookMs, changedBy = [] }: InlineDecision, time: string): Words {
   const how = [
-    trigger === 'invoked' ? 'You asked for it' : 'You typed',
+    trigger === 'invoked' ? 'Requested manually' : 'You typed',
     sources[source],
     model,
     source === 'none' ? undefined : `${tookMs} ms`,
@@ -43,8 +43,8 @@ export function merged(...lists: (readonly InlineDecision[])[]): InlineDecision[
 
 const sources: Record<InlineSource, string> = {
   none: '',
-  kept: 'an answer that was there already',
-  running: 'a request that ran already',
+  kept: 'cached',
+  running: 'joined a running request',
   model: 'the model was asked',
 };
 

@@ -11,17 +11,19 @@ import { messageOf, type Request } from '../server/requests';
 import { visible } from '../text';
 import { noted } from './decisions';
 import { followed, isVisible, rest, type Shown } from './shown';
-import { stateOf, type State } from './state';
+import { isModelNamed, stateOf, type State } from './state';
 import type { Switches } from './switches';
 
 /** The command by which VS Code says that a suggestion was accepted; the server knows it. */
 export const ACCEPTED = 'azimuth.inline.accepted';
 
-/** How long the reason stays in the status bar if a suggestion was asked for and there is none, in milliseconds. */
+/** The time that the reason stays in the status bar if a suggestion was asked for and there is none, in milliseconds. */
 const SAID_MS = 6_000;
 
-/** The time in which a server that has started says if it has a model for suggestions, in milliseconds. */
+/** The time in which a server that has started says if it has a model for suggestions, in milliseconds. One for which no model is named says nothing. */
 const SETTLE_MS = 2_000;
+/** The same where one is probably named, which the server may have to look for. */
+const LONG_SETTLE_MS = 10_000;
 
 /** Sends a request for suggestions. */
 export type Ask = (params: InlineCompleteParams) => Promise<InlineCompleteResult>;
@@ -30,14 +32,17 @@ export class Inline implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly subscriptions: vscode.Disposable[];
   private status: InlineStatusParams | undefined;
-  /** False until the server has said something of suggestions. */
-  private isTold = false;
+  private isStarting = false;
+  /** Ends the wait for the first word of a server that has started. */
+  private silent: NodeJS.Timeout | undefined;
   /** True once VS Code knows that there is a provider. */
   private isRegistered = false;
   /** The suggestion that is probably on the screen; VS Code tells no extension what it shows. */
   private shown: { document: vscode.TextDocument; one: Shown } | undefined;
   private isMarked = false;
   private own: InlineDecision[] = [];
+  /** The warnings that the log has. */
+  private readonly warned = new Set<string>();
 
   /** The state may be another. */
   readonly onChange = this.changed.event;
@@ -57,25 +62,32 @@ export class Inline implements vscode.Disposable {
 
   /** Takes what the server says of suggestions; undefined if it is gone. */
   take(status: InlineStatusParams | undefined): void {
-    if (this.status === status) return;
+    clearTimeout(this.silent);
+    this.isStarting = false;
     this.status = status;
-    this.isTold = status !== undefined;
     this.isRegistered &&= status !== undefined;
     if (status === undefined) this.forget();
-    else if (status.state !== 'off') this.switches.noteModel();
+    else this.switches.noteModel(status);
     this.changed.fire();
   }
 
-  /** The server runs. Until it says more, it has no model for suggestions. */
+  /** The server starts. */
+  starting(): void {
+    this.take(undefined);
+    this.isStarting = true;
+    this.changed.fire();
+  }
+
+  /** The server runs. If it says nothing for a while, no model is named. */
   connected(): void {
-    if (this.isTold) return;
-    this.take({ state: 'off' });
-    this.isTold = false;
+    if (this.status !== undefined) return;
+    clearTimeout(this.silent);
+    this.silent = setTimeout(() => this.take({ state: 'off' }), this.switches.areUsed ? LONG_SETTLE_MS : SETTLE_MS);
   }
 
   /** The state for a document, or for any. */
   state(document?: vscode.TextDocument): State {
-    return stateOf({ status: this.status, ...this.switches.facts(document) });
+    return stateOf({ status: this.status, isStarting: this.isStarting, ...this.switches.facts(document) });
   }
 
   /** The client library has registered a provider. */
@@ -84,10 +96,9 @@ export class Inline implements vscode.Disposable {
     this.changed.fire();
   }
 
-  /** True if the user has something to do with suggestions: there is a model for them, or was lately. */
+  /** True if the user has something to do with suggestions: a model is named for them, or was the last time. */
   get isUsed(): boolean {
-    const { state = 'off', reason } = this.status ?? {};
-    return state !== 'off' || (reason !== undefined && reason.rule !== 'no_model') || this.switches.areUsed;
+    return this.status === undefined ? this.switches.areUsed : isModelNamed(this.status);
   }
 
   /** The decisions that were made here, without the server. */
@@ -124,23 +135,23 @@ export class Inline implements vscode.Disposable {
   async invoke(): Promise<void> {
     await this.settled();
     const document = vscode.window.activeTextEditor?.document;
-    const { reason } = this.state(document);
-    const none = document === undefined ? { words: 'No editor is active.' } : this.silence(document) ?? (this.status?.state === 'off' ? reason : undefined);
+    const none = document === undefined ? { words: 'No editor is active.' } : this.silence(document);
     if (none !== undefined) throw new Error(`There is no suggestion. ${none.words}`);
     await vscode.commands.executeCommand('editor.action.inlineSuggest.trigger');
   }
 
   dispose(): void {
+    clearTimeout(this.silent);
     vscode.Disposable.from(...this.subscriptions).dispose();
   }
 
-  /** Waits until a server that has just started has said if it has a model, and is asked. One without a model may say nothing. */
+  /** Waits until a server that has just started has said if it has a model, and is asked. */
   private async settled(): Promise<void> {
-    const isSettled = (): boolean => this.isTold && (this.isRegistered || this.status?.state === 'off');
+    const isSettled = (): boolean => (this.status === undefined ? !this.isStarting : this.isRegistered || this.status.state === 'off');
     if (isSettled()) return;
     let subscription: vscode.Disposable | undefined;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, SETTLE_MS);
+      const timer = setTimeout(resolve, LONG_SETTLE_MS);
       subscription = this.onChange(() => {
         if (!isSettled()) return;
         clearTimeout(timer);
@@ -192,7 +203,9 @@ export class Inline implements vscode.Disposable {
         ...(indentation === undefined ? {} : { indentation }),
       });
     } catch (error) {
-      if (!token.isCancellationRequested) this.output.warn(`no suggestion: ${messageOf(error)}`);
+      if (token.isCancellationRequested) return undefined;
+      this.warn(messageOf(error));
+      if (trigger === 'invoked') this.say(`There is no suggestion. ${messageOf(error)}`);
       return undefined;
     }
     if (token.isCancellationRequested || document.isClosed) return undefined;
@@ -203,7 +216,8 @@ export class Inline implements vscode.Disposable {
     if (first === undefined) {
       this.end('ignored');
       if (current.length > 0) this.note(document, position, trigger, { rule: 'mismatch', words: 'VS Code cannot show the change as ghost text.' });
-      if (trigger === 'invoked') this.say(result.reason);
+      else if (result.items.length > 0) this.note(document, position, trigger, { rule: 'stale', words: 'The document has changed in the meantime.' });
+      else if (trigger === 'invoked') this.say(result.reason?.words);
       return undefined;
     }
     this.show(document, position, first, token);
@@ -264,11 +278,18 @@ export class Inline implements vscode.Disposable {
 
   private note(document: vscode.TextDocument, { line, character }: vscode.Position, trigger: InlineTrigger, reason: Reason): void {
     this.own = noted(this.own, { uri: document.uri.toString(), position: { line, character }, trigger, at: Date.now(), source: 'none', reason, tookMs: 0 });
-    if (trigger === 'invoked') this.say(reason);
+    if (trigger === 'invoked') this.say(reason.words);
   }
 
-  private say(reason: Reason | undefined): void {
-    vscode.window.setStatusBarMessage(visible(`Azimuth: ${reason?.words ?? 'There is no suggestion.'}`), SAID_MS);
+  private say(words = 'There is no suggestion.'): void {
+    vscode.window.setStatusBarMessage(visible(`Azimuth: ${words}`), SAID_MS);
+  }
+
+  /** Logs why there is no suggestion, the same once: it may go wrong with every key. */
+  private warn(message: string): void {
+    if (this.warned.has(message)) return;
+    this.warned.add(message);
+    this.output.warn(`no suggestion: ${message}`);
   }
 }
 

@@ -7,7 +7,7 @@ export interface Other {
   name: string;
   /** The setting that switches its suggestions off: false, or a table in which `*` is false. */
   setting?: string;
-  /** The account without which it suggests nothing. It comes with VS Code, so that it is there is no sign that it is used. */
+  /** The account without which it suggests nothing. It comes with VS Code, so neither it nor the account is a proof that it is used. */
   account?: string;
 }
 
@@ -30,18 +30,35 @@ export const known: readonly Other[] = [
 export interface Window {
   /** True if an extension is there and enabled. Most of them start a little after the window. */
   has: (id: string) => boolean;
-  setting: (name: string) => unknown;
+  isActive: (id: string) => boolean;
+  /** The user's own value of a setting, and its default. What a workspace says counts for nothing. */
+  setting: (name: string) => { globalValue?: unknown; defaultValue?: unknown } | undefined;
   hasAccount: (provider: string) => boolean;
 }
 
 /** The names of those that suggest text in this window, as far as can be seen. */
-export function suggesting({ has, setting, hasAccount }: Window): string[] {
-  const there = known.filter((other) => has(other.id)
-    && (other.setting === undefined || !isOff(setting(other.setting)))
-    && (other.account === undefined || hasAccount(other.account)));
-  return [...new Set(there.map(({ name }) => name))];
+export function suggesting({ has, isActive, setting }: Window): string[] {
+  return namesOf(known.filter((other) => {
+    const { globalValue, defaultValue } = (other.setting === undefined ? undefined : setting(other.setting)) ?? {};
+    return other.account === undefined ? has(other.id) && isOn(globalValue ?? defaultValue) !== false : isActive(other.id) && isOn(globalValue) === true;
+  }));
 }
 
-function isOff(value: unknown): boolean {
-  return value === false || (typeof value === 'object' && value !== null && '*' in value && value['*'] === false);
+/** Those that may suggest text, of which only an account says so. */
+export function possible({ has, setting, hasAccount }: Window): (Other & { setting: string })[] {
+  const there = known.filter((other): other is Other & { setting: string; account: string } => {
+    if (other.account === undefined || other.setting === undefined || !has(other.id) || !hasAccount(other.account)) return false;
+    const { globalValue, defaultValue } = setting(other.setting) ?? {};
+    return isOn(globalValue ?? defaultValue) !== false;
+  });
+  return there.filter(({ name }, index) => there.findIndex((other) => other.name === name) === index);
+}
+
+function namesOf(others: readonly Other[]): string[] {
+  return [...new Set(others.map(({ name }) => name))];
+}
+
+/** True or false if a setting says so, for all languages where it is a table of them. */
+function isOn(value: unknown): unknown {
+  return typeof value === 'object' && value !== null && '*' in value ? value['*'] : value;
 }

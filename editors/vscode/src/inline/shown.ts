@@ -8,7 +8,7 @@ export interface Shown {
   /** The range in the document as it is now: it grows with what the user types into it. */
   start: number;
   end: number;
-  /** How much of the text the document had up to the cursor when it was last shown. */
+  /** The length of the text that the document had up to the cursor when it was last shown. */
   typed: number;
 }
 

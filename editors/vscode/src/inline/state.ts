@@ -1,13 +1,16 @@
-// Whether text is suggested where the user types, and if not, why. Pure.
+// The state of suggestions where the user types, and the reason if there are none. Pure.
 
 import type { InlineStatusParams, Reason } from '../generated/protocol';
 
 /** All that it depends on. */
 export interface Facts {
-  /** The server's word; absent if none runs. */
+  /** The server's word; absent if none runs, or it has said nothing yet. */
   status?: InlineStatusParams | undefined;
-  /** The user's settings for all languages, and for the one of the document. */
+  /** True while the server starts, and until it has said something. */
+  isStarting?: boolean;
+  /** The user's setting for all languages. */
   isOn: boolean;
+  /** The one that applies: for the language of the document, if there is one. */
   isOnForLanguage: boolean;
   /** The name of the language, if there is a document. */
   language?: string | undefined;
@@ -23,7 +26,7 @@ export interface Facts {
 export type Remedy = 'turnOn' | 'turnOnForLanguage' | 'turnOnInEditor' | 'resume' | 'suggestToo';
 
 export interface State {
-  kind: 'ready' | 'off' | 'paused' | 'failing';
+  kind: 'starting' | 'ready' | 'off' | 'paused' | 'failing';
   /** The reason, unless it is ready. */
   reason?: Reason;
   remedy?: Remedy;
@@ -32,16 +35,24 @@ export interface State {
 
 export function stateOf(facts: Facts): State {
   const { status, others, pause } = facts;
-  if (status === undefined) return off('The server is not running.');
-  if (status.state === 'off') return { kind: 'off', reason: status.reason ?? { rule: 'no_model', words: 'There is no model for suggestions.' } };
-  if (!facts.isOn) return off('Suggestions are switched off.', 'turnOn');
-  if (!facts.isOnForLanguage) return off(`Suggestions are switched off for ${facts.language ?? 'this language'}.`, 'turnOnForLanguage');
+  if (status === undefined) return facts.isStarting === true ? { kind: 'starting', reason: { rule: 'off', words: 'The server is starting.' } } : off('The server is not running.');
+  if (status.state === 'off') return status.reason === undefined ? off('No model is named for suggestions.') : { kind: 'off', reason: status.reason };
+  if (!facts.isOnForLanguage) {
+    return facts.isOn ? off(`Suggestions are switched off for ${facts.language ?? 'this language'}.`, 'turnOnForLanguage') : off('Suggestions are switched off.', 'turnOn');
+  }
   if (!facts.isOnInEditor) return off('The setting editor.inlineSuggest.enabled of VS Code is off.', 'turnOnInEditor');
   if (others.length > 0) return off(`${listed(others)} ${others.length === 1 ? 'suggests' : 'suggest'} text already, so Azimuth does not.`, 'suggestToo');
   const model = status.model === undefined ? {} : { model: status.model };
   if (pause > 0) return { kind: 'paused', reason: { rule: 'snoozed', words: `Suggestions are paused for ${minutes(pause)}.` }, remedy: 'resume', ...model };
   if (status.state === 'failing') return { kind: 'failing', ...model, ...(status.reason === undefined ? {} : { reason: status.reason }) };
   return { kind: 'ready', ...model };
+}
+
+/** True if a model is named for suggestions, as far as the server says: without a reason it has not said anything of one. */
+export function isModelNamed({ state, reason }: InlineStatusParams): boolean {
+  // The server may know rules that the generated types do not have yet.
+  const rule: string | undefined = reason?.rule;
+  return state !== 'off' || (rule !== undefined && rule !== 'not_set');
 }
 
 /** A switch as VS Code holds it, place by place. */
@@ -66,9 +77,24 @@ export function isOnInWorkspace({ workspaceFolderLanguageValue, workspaceFolderV
   return (workspaceFolderLanguageValue ?? workspaceLanguageValue ?? workspaceFolderValue ?? workspaceValue) !== false;
 }
 
+/** True if the user wants suggestions: a model is named or was there the last time, and they are on for some language. */
+export function areWanted(facts: { hadModel: boolean; model: unknown; all: Switch; languages: readonly Switch[] }): boolean {
+  const isModelThere = facts.hadModel || (typeof facts.model === 'string' && facts.model !== '');
+  return isModelThere && [facts.all, ...facts.languages].some(isOn);
+}
+
+/** The switch as it is now, as a sentence. `others` are the languages in which it is otherwise. */
+export function switchInWords(value: Switch, language: string | undefined, others: readonly string[] = []): string {
+  const on = isOn(value);
+  const where = language === undefined ? '' : ` for ${language}`;
+  const why = isOnInWorkspace(value) ? '' : ', by the settings of the workspace';
+  const but = others.length === 0 ? '' : `, but ${on ? 'off' : 'on'} for ${listed(others)}`;
+  return `Azimuth: suggestions are ${on ? 'on' : 'off'}${where}${why}${but}.`;
+}
+
 /** The item in the status bar: its text, and what it says when it is pointed at. */
 export function wordsOf({ kind, reason, model }: State): { text: string; tooltip: string } {
-  const lines = [`Azimuth: ${titles[kind]}`, reason?.words, model === undefined ? undefined : `Model: ${model}`, kind === 'ready' ? undefined : 'Choose to see what can be done.'];
+  const lines = [`Azimuth: ${titles[kind]}`, reason?.words, model === undefined ? undefined : `Model: ${model}`, kind === 'ready' ? undefined : 'Select for options.'];
   return { text: texts[kind], tooltip: lines.filter((line) => line !== undefined).join('\n') };
 }
 
@@ -82,6 +108,7 @@ export function listed(names: readonly string[]): string {
 }
 
 const titles: Record<State['kind'], string> = {
+  starting: 'suggestions are starting',
   ready: 'text is suggested where you type',
   off: 'no text is suggested',
   paused: 'suggestions are paused',
@@ -89,10 +116,11 @@ const titles: Record<State['kind'], string> = {
 };
 
 const texts: Record<State['kind'], string> = {
-  ready: '$(pencil) suggests',
-  off: '$(circle-slash) suggests nothing',
-  paused: '$(debug-pause) suggestions paused',
-  failing: '$(warning) suggestions fail',
+  starting: '$(loading~spin) Suggestions starting',
+  ready: '$(pencil) Suggestions',
+  off: '$(circle-slash) Suggestions off',
+  paused: '$(debug-pause) Suggestions paused',
+  failing: '$(warning) Suggestions failing',
 };
 
 function off(words: string, remedy?: Remedy): State {

@@ -9,6 +9,7 @@ import type { Switches } from './switches';
 export class InlineStatus implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem('azimuth.inline', vscode.StatusBarAlignment.Right, 86);
   private readonly subscription: vscode.Disposable;
+  private isPaused = false;
 
   constructor(private readonly inline: Inline, private readonly switches: Switches) {
     this.item.name = 'Azimuth: Suggestions';
@@ -23,11 +24,18 @@ export class InlineStatus implements vscode.Disposable {
 
   private update(): void {
     const state = this.inline.state(vscode.window.activeTextEditor?.document);
-    void vscode.commands.executeCommand('setContext', 'azimuth.inlinePaused', state.kind === 'paused');
+    this.mark(this.switches.pause > 0);
     if (state.remedy === 'suggestToo') void this.switches.tellOfOthers();
+    if (state.kind === 'ready') void this.switches.tellOfPossible();
     if (!this.inline.isUsed) return this.item.hide();
     this.draw(state);
     this.item.show();
+  }
+
+  private mark(isPaused: boolean): void {
+    if (this.isPaused === isPaused) return;
+    this.isPaused = isPaused;
+    void vscode.commands.executeCommand('setContext', 'azimuth.inlinePaused', isPaused);
   }
 
   private draw(state: State): void {

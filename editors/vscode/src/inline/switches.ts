@@ -1,28 +1,40 @@
 // The switches that turn suggestions off: settings, a pause, and other extensions that suggest.
 
 import * as vscode from 'vscode';
+import type { InlineStatusParams } from '../generated/protocol';
 import { unlinked } from '../text';
-import { suggesting } from './others';
-import { isOn, isOnInWorkspace, listed, minutes, type Facts, type Remedy, type Switch } from './state';
+import { possible, suggesting, type Other, type Window } from './others';
+import { areWanted, isModelNamed, isOn, isOnInWorkspace, listed, minutes, switchInWords, type Facts, type Remedy, type Switch } from './state';
 
 /** Where the end of the pause is kept, in milliseconds since the epoch. It survives a reload of the window. */
 const PAUSED = 'azimuth.inline.paused';
 /** Where it is kept which others the user was told of. */
 const TOLD = 'azimuth.inline.told';
-/** Where it is kept when there was a model for suggestions last, in milliseconds since the epoch. */
-const HAD_MODEL = 'azimuth.inline.hadModel';
+/** Where it is kept that there was a model for suggestions, as long as one is named. */
+const HAD_MODEL = 'azimuth.inline.hasModel';
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Who had a model within so many days still wants one, though its server may be off just now. */
-const DAYS = 14;
+
+/** A setting that switches suggestions. */
+interface Setting {
+  section: string;
+  name: string;
+}
+
+interface Found {
+  names: string[];
+  possible: (Other & { setting: string })[];
+}
+
+const ours: Setting = { section: 'azimuth.inline', name: 'enabled' };
+const editors: Setting = { section: 'editor', name: 'inlineSuggest.enabled' };
 
 export class Switches implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly subscriptions: vscode.Disposable[];
   private timer: NodeJS.Timeout | undefined;
-  /** The names of other extensions that suggest, once they were looked for. */
-  private others: string[] | undefined;
+  /** The other extensions that suggest, and those that may do so, once they were looked for. */
+  private others: Found | undefined;
   private accounts = new Set<string>();
 
   readonly onChange = this.changed.event;
@@ -33,29 +45,38 @@ export class Switches implements vscode.Disposable {
       this.changed,
       vscode.workspace.onDidChangeConfiguration(look),
       vscode.extensions.onDidChange(look),
+      // Nothing tells that an extension has become active.
+      vscode.window.onDidChangeActiveTextEditor(look),
       vscode.authentication.onDidChangeSessions(() => void this.lookForAccounts()),
     ];
     this.wait();
   }
 
-  /** True if suggestions had a model lately and are on, so that the server is to start with the window. */
+  /** True if the user wants suggestions, so that the server is to start with the window. */
   get areUsed(): boolean {
-    return Date.now() - this.memory.all.get(HAD_MODEL, 0) < DAYS * DAY_MS && isOn(inspected());
+    return areWanted({
+      hadModel: this.memory.all.get<boolean>(HAD_MODEL, false),
+      model: vscode.workspace.getConfiguration('azimuth').inspect('completionModel')?.globalValue,
+      all: inspected(ours),
+      languages: languages().map((languageId) => inspected(ours, { languageId })),
+    });
   }
 
-  /** Notes that there is a model. */
-  noteModel(): void {
-    if (Date.now() - this.memory.all.get(HAD_MODEL, 0) > DAY_MS) void this.memory.all.update(HAD_MODEL, Date.now());
-    void this.lookForAccounts();
+  /** Notes if there is a model. One that is named and not there just now is wanted still. */
+  noteModel(status: InlineStatusParams): void {
+    const had = this.memory.all.get<boolean>(HAD_MODEL, false);
+    const has = status.state === 'ready' || (had && isModelNamed(status));
+    if (has !== had) void this.memory.all.update(HAD_MODEL, has);
+    if (status.state !== 'off') void this.lookForAccounts();
   }
 
   facts(document?: vscode.TextDocument): Omit<Facts, 'status'> {
     return {
-      isOn: isOn(inspected()),
-      isOnForLanguage: document === undefined || isOn(inspected(document)),
+      isOn: isOn(inspected(ours)),
+      isOnForLanguage: isOn(inspected(ours, document)),
       language: document?.languageId,
-      isOnInEditor: vscode.workspace.getConfiguration('editor', document).get<boolean>('inlineSuggest.enabled', true),
-      others: vscode.workspace.getConfiguration('azimuth').get<boolean>('inline.withOthers', false) ? [] : (this.others ??= lookForOthers(this.accounts)),
+      isOnInEditor: isOn(inspected(editors, document)),
+      others: isWithOthers() ? [] : this.found.names,
       pause: this.pause,
     };
   }
@@ -72,30 +93,29 @@ export class Switches implements vscode.Disposable {
     this.changed.fire();
   }
 
-  /** Turns suggestions on or off, for all languages or for the one of a document. Gives the new state. */
-  async toggle(document?: vscode.TextDocument): Promise<boolean> {
-    const on = !isOn(inspected(document));
-    await this.turn(on, document);
-    return on;
+  /** Turns suggestions on or off, for all languages or for the one of a document. Says how they are then. */
+  async toggle(document?: vscode.TextDocument): Promise<string> {
+    await turn(ours, !isOn(inspected(ours, document)), document);
+    const value = inspected(ours, document);
+    const others = document === undefined ? languages().filter((languageId) => isOn(inspected(ours, { languageId })) !== isOn(value)) : [];
+    return switchInWords(value, document?.languageId, others);
   }
 
   /** Does what lets suggestions come again. */
   async remedy(remedy: Remedy, document?: vscode.TextDocument): Promise<void> {
     switch (remedy) {
-      case 'turnOn': return this.turn(true);
-      case 'turnOnForLanguage': return this.turn(true, document);
-      case 'turnOnInEditor': return set('editor', 'inlineSuggest.enabled', true);
+      case 'turnOn': return turn(ours, true);
+      case 'turnOnForLanguage': return turn(ours, true, document);
+      case 'turnOnInEditor': return turn(editors, true, document, inspected(editors, document).globalLanguageValue === false);
       case 'resume': return this.pauseFor(0);
-      case 'suggestToo': return set('azimuth', 'inline.withOthers', true);
+      case 'suggestToo': return vscode.workspace.getConfiguration('azimuth').update('inline.withOthers', true, vscode.ConfigurationTarget.Global);
     }
   }
 
   /** Says once that others suggest as well, so that nothing is suggested here. */
   async tellOfOthers(): Promise<void> {
-    const names = this.facts().others;
-    const told = this.memory.all.get<string[]>(TOLD, []);
-    if (names.every((name) => told.includes(name))) return;
-    await this.memory.all.update(TOLD, [...new Set([...told, ...names])]);
+    const { names } = this.found;
+    if (!(await this.isNews(names))) return;
     const [too, settings] = ['Suggest Anyway', 'Show Settings'];
     const chosen = await vscode.window.showInformationMessage(
       unlinked(`${listed(names)} ${names.length === 1 ? 'suggests' : 'suggest'} text where you type, so Azimuth does not. Switch that off, or have both.`), too, settings);
@@ -103,24 +123,30 @@ export class Switches implements vscode.Disposable {
     if (chosen === settings) await vscode.commands.executeCommand('workbench.action.openSettings', 'azimuth.inline');
   }
 
+  /** Says once that another extension may suggest as well, where nothing proves it. */
+  async tellOfPossible(): Promise<void> {
+    const [other] = isWithOthers() ? [] : this.found.possible;
+    if (other === undefined || !(await this.isNews([`${other.name} may`]))) return;
+    const only = 'Use Azimuth only…';
+    const chosen = await vscode.window.showInformationMessage(unlinked(`${other.name} may suggest text where you type, too.`), only, 'OK');
+    if (chosen === only) await vscode.commands.executeCommand('workbench.action.openSettings', other.setting);
+  }
+
   dispose(): void {
     clearTimeout(this.timer);
     vscode.Disposable.from(...this.subscriptions).dispose();
   }
 
-  /** Switches them for all languages, or for the one of a document. A workspace that switches them off has the last word, so its value goes, too. */
-  private async turn(on: boolean, document?: vscode.TextDocument): Promise<void> {
-    const isForLanguage = document !== undefined;
-    const settings = settingsOf(document);
-    const value = inspected(document);
-    await settings.update('enabled', on, vscode.ConfigurationTarget.Global, isForLanguage);
-    if (!on || isOnInWorkspace(value)) return;
-    if (value.workspaceFolderValue === false || value.workspaceFolderLanguageValue === false) {
-      await settings.update('enabled', undefined, vscode.ConfigurationTarget.WorkspaceFolder, value.workspaceFolderLanguageValue === false);
-    }
-    if (value.workspaceValue === false || value.workspaceLanguageValue === false) {
-      await settings.update('enabled', undefined, vscode.ConfigurationTarget.Workspace, value.workspaceLanguageValue === false);
-    }
+  private get found(): Found {
+    return (this.others ??= lookForOthers(this.accounts));
+  }
+
+  /** True if the user was not told of all of these, and is told now. */
+  private async isNews(names: readonly string[]): Promise<boolean> {
+    const told = this.memory.all.get<string[]>(TOLD, []);
+    if (names.every((name) => told.includes(name))) return false;
+    await this.memory.all.update(TOLD, [...new Set([...told, ...names])]);
+    return true;
   }
 
   private look(): void {
@@ -159,24 +185,57 @@ export async function pickPause(switches: Switches, given?: unknown): Promise<vo
 export async function toggle(switches: Switches, isForLanguage: boolean): Promise<void> {
   const document = isForLanguage ? vscode.window.activeTextEditor?.document : undefined;
   if (isForLanguage && document === undefined) throw new Error('No editor is active, so it is not known which language is meant.');
-  const on = await switches.toggle(document);
-  const where = document === undefined ? '' : ` for ${document.languageId}`;
-  vscode.window.setStatusBarMessage(`Azimuth: suggestions are ${on ? 'on' : 'off'}${where}.`, 4_000);
+  vscode.window.setStatusBarMessage(await switches.toggle(document), 4_000);
 }
 
-function lookForOthers(accounts: ReadonlySet<string>): string[] {
-  const setting = (name: string): unknown => vscode.workspace.getConfiguration().get(name);
-  return suggesting({ has: (id) => vscode.extensions.getExtension(id) !== undefined, setting, hasAccount: (provider) => accounts.has(provider) });
+/** Switches a setting of the user's for all languages, or for the one of a document. A workspace that switches it off has the last word. */
+async function turn(setting: Setting, on: boolean, document?: vscode.TextDocument, isForLanguage = document !== undefined): Promise<void> {
+  const value = inspected(setting, document);
+  await sectionOf(setting, document).update(setting.name, on, vscode.ConfigurationTarget.Global, isForLanguage);
+  if (on && !isOnInWorkspace(value)) await askToRemove(setting, value, document);
 }
 
-function settingsOf(document?: vscode.TextDocument): vscode.WorkspaceConfiguration {
-  return vscode.workspace.getConfiguration('azimuth.inline', document);
+/** Asks to remove the value by which a workspace switches a setting off: its file may be shared with others. */
+async function askToRemove(setting: Setting, value: Switch, document?: vscode.TextDocument): Promise<void> {
+  const id = `${setting.section}.${setting.name}`;
+  const [open, remove] = ['Open Settings', 'Remove'];
+  const chosen = await vscode.window.showWarningMessage(`The settings of this workspace switch ${id} off, and come before your own. Remove it from them?`, open, remove);
+  if (chosen === open) await vscode.commands.executeCommand('workbench.action.openWorkspaceSettings', id);
+  if (chosen !== remove) return;
+  const { WorkspaceFolder, Workspace } = vscode.ConfigurationTarget;
+  const places = [
+    [value.workspaceFolderLanguageValue, WorkspaceFolder, true], [value.workspaceFolderValue, WorkspaceFolder, false],
+    [value.workspaceLanguageValue, Workspace, true], [value.workspaceValue, Workspace, false],
+  ] as const;
+  for (const [there, target, isForLanguage] of places) {
+    if (there === false) await sectionOf(setting, document).update(setting.name, undefined, target, isForLanguage);
+  }
 }
 
-function inspected(document?: vscode.TextDocument): Switch {
-  return settingsOf(document).inspect('enabled') ?? {};
+function lookForOthers(accounts: ReadonlySet<string>): Found {
+  const window: Window = {
+    has: (id) => vscode.extensions.getExtension(id) !== undefined,
+    isActive: (id) => vscode.extensions.getExtension(id)?.isActive === true,
+    setting: (name) => vscode.workspace.getConfiguration().inspect(name),
+    hasAccount: (provider) => accounts.has(provider),
+  };
+  const names = suggesting(window);
+  return { names, possible: possible(window).filter(({ name }) => !names.includes(name)) };
 }
 
-async function set(section: string, name: string, value: boolean): Promise<void> {
-  await vscode.workspace.getConfiguration(section).update(name, value, vscode.ConfigurationTarget.Global);
+/** The languages for which the switch is set. */
+function languages(): readonly string[] {
+  return sectionOf(ours).inspect(ours.name)?.languageIds ?? [];
+}
+
+function isWithOthers(): boolean {
+  return vscode.workspace.getConfiguration('azimuth').get('inline.withOthers', false);
+}
+
+function sectionOf({ section }: Setting, scope?: vscode.ConfigurationScope): vscode.WorkspaceConfiguration {
+  return vscode.workspace.getConfiguration(section, scope);
+}
+
+function inspected(setting: Setting, scope?: vscode.ConfigurationScope): Switch {
+  return sectionOf(setting, scope).inspect(setting.name) ?? {};
 }

@@ -51,7 +51,7 @@ export async function showMenu(parts: Parts): Promise<void> {
     label: isOnForLanguage ? `$(circle-slash) Turn off for ${language}` : `$(check) Turn on for ${language}`,
     run: () => toggle(switches, true),
   }];
-  await pick('Azimuth: suggestions where you type', 'What should be done?', [
+  await pick('Azimuth: suggestions where you type', 'Select an action', [
     ...nowRows(state, switches, document),
     { label: '', kind: vscode.QuickPickItemKind.Separator },
     { label: '$(question) Why is there no suggestion?', run: () => showWhy(parts) },
@@ -85,12 +85,12 @@ async function pick(title: string, placeHolder: string, rows: Row[]): Promise<vo
   await picked?.run?.();
 }
 
-const icons: Record<Exclude<State['kind'], 'ready'>, string> = { off: 'circle-slash', paused: 'debug-pause', failing: 'warning' };
+const icons: Record<Exclude<State['kind'], 'ready'>, string> = { starting: 'loading~spin', off: 'circle-slash', paused: 'debug-pause', failing: 'warning' };
 
 const remedies: Record<Remedy, string> = {
   turnOn: 'Turn suggestions on',
   turnOnForLanguage: 'Turn suggestions on for this language',
-  turnOnInEditor: 'Turn the setting of VS Code on',
+  turnOnInEditor: 'Turn on editor.inlineSuggest.enabled',
   resume: 'Resume suggestions',
-  suggestToo: 'Suggest as well',
+  suggestToo: 'Use both',
 };

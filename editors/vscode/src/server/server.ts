@@ -33,6 +33,8 @@ export class Server implements vscode.Disposable {
   private crashes: number[] = [];
   private current: ServerFact = { state: 'starting' };
   private begun = false;
+  /** True as long as it runs for suggestions only, which nobody has asked for just now: a failure then interrupts nobody. */
+  private isQuiet = true;
 
   /** The state of the server, each time it changes. */
   readonly onState = this.changed.event;
@@ -72,8 +74,26 @@ export class Server implements vscode.Disposable {
 
   /** Starts it, or waits for it where it starts already. What goes wrong is in `state`. */
   start(): Promise<void> {
+    this.isQuiet = false;
+    return this.startQuietly();
+  }
+
+  /** As `start`, if the user has not asked for it. */
+  startQuietly(): Promise<void> {
     this.starting ??= this.startOnce().finally(() => (this.starting = undefined));
     return this.starting;
+  }
+
+  /** The user does something that needs it. */
+  use(): void {
+    this.isQuiet = false;
+    if (!this.begun) void this.start();
+  }
+
+  /** Tells of a failure: in the log, and in a message unless nobody has asked for the server. */
+  async tell(message: string, ...actions: string[]): Promise<string | undefined> {
+    this.output.error(message);
+    return this.isQuiet ? undefined : vscode.window.showErrorMessage(unlinked(message), ...actions);
   }
 
   async restart(): Promise<void> {
@@ -85,7 +105,7 @@ export class Server implements vscode.Disposable {
 
   /** Sends a request. Where the server could not be started, it says why, and does not try again. */
   async request<M extends Method>(method: M, params: Requests[M]['params']): Promise<Requests[M]['result']> {
-    if (this.starting !== undefined || this.current.state === 'starting') await this.start();
+    if (this.starting !== undefined || this.current.state === 'starting') await this.startQuietly();
     if (this.client === undefined) throw new Error(this.current.state === 'stopped' ? this.current.message : 'The server is not running.');
     return this.client.sendRequest<Requests[M]['result']>(method, params);
   }
@@ -175,7 +195,7 @@ export class Server implements vscode.Disposable {
     if (this.crashes.length >= CRASHES) {
       return this.fail(`The server ended unexpectedly ${CRASHES} times within three minutes and is not restarted automatically. "Azimuth: Show Log" may say why; "Azimuth: Restart Server" tries again.`);
     }
-    void this.start();
+    void this.startQuietly();
   }
 
   private async end(): Promise<void> {
@@ -195,10 +215,9 @@ export class Server implements vscode.Disposable {
   }
 
   private fail(message: string): void {
-    this.output.error(message);
     this.become({ state: 'stopped', message });
     const [retry, output] = ['Try Again', 'Show Output'];
-    void vscode.window.showErrorMessage(unlinked(message), retry, output).then((chosen) => {
+    void this.tell(message, retry, output).then((chosen) => {
       if (chosen === retry) return this.restart();
       if (chosen === output) this.output.show();
       return undefined;
@@ -208,6 +227,7 @@ export class Server implements vscode.Disposable {
   private become(state: ServerFact): void {
     this.current = state;
     if (state.state === 'running') this.inline.connected();
+    else if (state.state === 'starting') this.inline.starting();
     else this.inline.take(undefined);
     this.changed.fire(state);
   }

@@ -8,7 +8,6 @@ import type {
 } from '../generated/protocol';
 import { isError, messageOf, proposalsOf, type Method } from '../server/requests';
 import type { Server } from '../server/server';
-import { unlinked } from '../text';
 import { corrected, type Terminals } from '../terminal/state';
 import { begin, compact, fold, isDelta, type SessionState } from './fold';
 
@@ -253,7 +252,7 @@ export class Session implements vscode.Disposable {
       this.put(opened.events);
       void this.correct();
     }).catch((error: unknown) => {
-      void vscode.window.showErrorMessage(unlinked(`Azimuth cannot open the session again: ${messageOf(error)}`));
+      void this.server.tell(`Azimuth cannot open the session again: ${messageOf(error)}`);
     });
   }
 

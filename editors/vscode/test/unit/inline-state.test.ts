@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import type { InlineDecision } from '../../src/generated/protocol';
 import { merged, noted, wordsOf as decisionWords } from '../../src/inline/decisions';
-import { known, suggesting } from '../../src/inline/others';
-import { isOn, stateOf, wordsOf, type Facts } from '../../src/inline/state';
+import { known, possible, suggesting } from '../../src/inline/others';
+import { areWanted, isModelNamed, isOn, stateOf, switchInWords, wordsOf, type Facts } from '../../src/inline/state';
 
 const fine: Facts = { status: { state: 'ready', model: 'local/coder' }, isOn: true, isOnForLanguage: true, language: 'rust', isOnInEditor: true, others: [], pause: 0 };
 
@@ -14,9 +14,28 @@ describe('the state of suggestions', () => {
   });
 
   it('gives the reason of the server first, since nothing else helps', () => {
-    const reason = { rule: 'no_model', words: 'No model is set.' } as const;
-    assert.deepEqual(stateOf({ ...fine, isOn: false, status: { state: 'off', reason } }), { kind: 'off', reason });
+    const reason = { rule: 'no_model', words: 'There is no model local.' } as const;
+    assert.deepEqual(stateOf({ ...fine, isOnForLanguage: false, status: { state: 'off', reason } }), { kind: 'off', reason });
     assert.equal(stateOf({ ...fine, status: undefined }).kind, 'off');
+    assert.equal(stateOf({ ...fine, status: { state: 'off' } }).reason?.words, 'No model is named for suggestions.');
+  });
+
+  it('is starting while the server does, and not off', () => {
+    const state = stateOf({ ...fine, status: undefined, isStarting: true });
+    assert.equal(state.kind, 'starting');
+    const { text, tooltip } = wordsOf(state);
+    assert.doesNotMatch(text + tooltip, /off|no text/);
+  });
+
+  it('is the one of the document’s language, if there is a document', () => {
+    assert.equal(stateOf({ ...fine, isOn: false, isOnForLanguage: true }).kind, 'ready');
+    assert.equal(stateOf({ ...fine, isOn: true, isOnForLanguage: false }).kind, 'off');
+  });
+
+  it('is of interest to the user if a model is named', () => {
+    const rule = (name: string) => ({ state: 'off', reason: { rule: name, words: '' } }) as Parameters<typeof isModelNamed>[0];
+    assert.ok(isModelNamed({ state: 'ready' }) && isModelNamed({ state: 'failing' }) && isModelNamed(rule('no_model')));
+    assert.ok(!isModelNamed({ state: 'off' }) && !isModelNamed(rule('not_set')));
   });
 
   it('says what can be done, one thing after the other', () => {
@@ -31,7 +50,7 @@ describe('the state of suggestions', () => {
 
   it('is said in the status bar, with the reason and the model', () => {
     const paused = wordsOf(stateOf({ ...fine, pause: 3 }));
-    assert.match(paused.text, /suggestions paused/);
+    assert.match(paused.text, /Suggestions paused/);
     assert.match(paused.tooltip, /paused for 3 minutes\.\nModel: local\/coder/);
     const failing = wordsOf(stateOf({ ...fine, status: { state: 'failing', model: 'm', reason: { rule: 'failed', words: 'Connection refused.' } } }));
     assert.match(failing.tooltip, /fails\nConnection refused\.\nModel: m/);
@@ -54,6 +73,30 @@ describe('the switch', () => {
     assert.ok(!isOn({ globalValue: false, workspaceValue: true, workspaceLanguageValue: true, workspaceFolderValue: true }));
   });
 
+  it('of the editor cannot be turned on by a workspace either', () => {
+    assert.ok(!isOn({ defaultValue: true, globalValue: false, workspaceValue: true }));
+    assert.ok(isOn({ defaultValue: true, workspaceValue: true }));
+  });
+
+  it('says if suggestions are wanted: there is a model, and they are on for some language', () => {
+    const facts = { hadModel: true, model: undefined, all: { defaultValue: true }, languages: [] };
+    assert.ok(areWanted(facts));
+    assert.ok(!areWanted({ ...facts, hadModel: false }));
+    assert.ok(areWanted({ ...facts, hadModel: false, model: 'local' }));
+    assert.ok(!areWanted({ ...facts, hadModel: false, model: '' }));
+    const off = { ...facts, all: { globalValue: false } };
+    assert.ok(!areWanted(off));
+    assert.ok(areWanted({ ...off, languages: [{ globalValue: false, globalLanguageValue: true }] }));
+    assert.ok(!areWanted({ ...off, languages: [{ globalValue: false, workspaceLanguageValue: true }] }), 'a workspace switches nothing on');
+  });
+
+  it('is said as it is, once it was turned', () => {
+    assert.equal(switchInWords({ globalValue: true }, undefined), 'Azimuth: suggestions are on.');
+    assert.equal(switchInWords({ globalLanguageValue: false }, 'python'), 'Azimuth: suggestions are off for python.');
+    assert.equal(switchInWords({ globalValue: true, workspaceValue: false }, undefined), 'Azimuth: suggestions are off, by the settings of the workspace.');
+    assert.equal(switchInWords({ globalValue: false }, undefined, ['python', 'rust']), 'Azimuth: suggestions are off, but on for python and rust.');
+  });
+
   it('is declared so that it can be set for a language, and the other one only by the user', () => {
     const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { contributes: { configuration: { properties: Record<string, { scope: string }> }[] } };
     const declared = Object.assign({}, ...manifest.contributes.configuration.map(({ properties }) => properties)) as Record<string, { scope: string }>;
@@ -62,21 +105,33 @@ describe('the switch', () => {
 });
 
 describe('another extension', () => {
-  const window = { has: () => false, setting: () => undefined, hasAccount: () => false };
+  const window = { has: () => false, isActive: () => false, setting: (): Values => undefined, hasAccount: () => false };
+  type Values = { globalValue?: unknown; defaultValue?: unknown } | undefined;
 
   it('suggests if it is there and not switched off', () => {
     assert.deepEqual(suggesting(window), []);
     assert.deepEqual(suggesting({ ...window, has: (id) => id === 'Supermaven.supermaven' }), ['Supermaven']);
     const has = (id: string) => ['Continue.continue', 'Codeium.codeium'].includes(id);
-    const setting = (name: string) => ({ 'continue.enableTabAutocomplete': false, 'codeium.enableConfig': { '*': false, rust: true } })[name];
-    assert.deepEqual(suggesting({ ...window, has, setting }), []);
+    const off: Record<string, unknown> = { 'continue.enableTabAutocomplete': false, 'codeium.enableConfig': { '*': false, rust: true } };
+    assert.deepEqual(suggesting({ ...window, has, setting: (name) => ({ globalValue: off[name], defaultValue: true }) }), []);
+    assert.deepEqual(suggesting({ ...window, has, setting: (name) => ({ defaultValue: off[name] }) }), []);
     assert.deepEqual(suggesting({ ...window, has }), ['Windsurf', 'Continue']);
   });
 
-  it('that comes with VS Code suggests to those who have signed in, and counts once', () => {
+  it('that comes with VS Code suggests if it is active and the user has switched it on, and counts once', () => {
     const has = (id: string) => id.startsWith('GitHub.');
-    assert.deepEqual(suggesting({ ...window, has }), []);
-    assert.deepEqual(suggesting({ ...window, has, hasAccount: () => true }), ['GitHub Copilot']);
+    const everything = { ...window, has, isActive: has, hasAccount: () => true };
+    assert.deepEqual(suggesting({ ...everything, setting: () => ({ defaultValue: { '*': true } }) }), [], 'a default is no proof, nor is an account');
+    assert.deepEqual(suggesting({ ...everything, setting: () => ({ globalValue: { '*': true } }) }), ['GitHub Copilot']);
+    assert.deepEqual(suggesting({ ...everything, isActive: () => false, setting: () => ({ globalValue: { '*': true } }) }), []);
+  });
+
+  it('that comes with VS Code may suggest to those who have signed in', () => {
+    const has = (id: string) => id.startsWith('GitHub.');
+    const names = (facts: Partial<typeof window>) => possible({ ...window, has, ...facts }).map(({ name }) => name);
+    assert.deepEqual(names({}), []);
+    assert.deepEqual(names({ hasAccount: () => true }), ['GitHub Copilot']);
+    assert.deepEqual(names({ hasAccount: () => true, setting: () => ({ globalValue: { '*': false }, defaultValue: { '*': true } }) }), []);
   });
 
   it('has an identifier and a name', () => {
@@ -91,7 +146,7 @@ describe('a decision', () => {
     assert.deepEqual(decisionWords(decision, '12:00'), { isShown: false, label: 'The cursor is inside a word.', description: 'line 3, column 5 · 12:00', detail: 'You typed' });
     const { uri, position, at } = decision;
     const given: InlineDecision = { uri, position, at, trigger: 'invoked', source: 'model', model: 'local/coder', tookMs: 80, changedBy: ['repeats_after', 'cut_off'] };
-    assert.equal(decisionWords(given, '').detail, 'You asked for it · the model was asked · local/coder · 80 ms · changed by: repeats after, cut off');
+    assert.equal(decisionWords(given, '').detail, 'Requested manually · the model was asked · local/coder · 80 ms · changed by: repeats after, cut off');
   });
 
   it('that is made again and again is kept once, and few are kept', () => {

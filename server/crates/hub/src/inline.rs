@@ -15,15 +15,18 @@ mod positions;
 mod run;
 
 use std::collections::{HashMap, HashSet};
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
 use inline::cache::Cache;
 use inline::engine::RunId;
 use inline::journal::Journal;
-use project::buffers::Snapshot;
+use project::buffers::{Open, Snapshot};
+use project::paths;
 use project::text::PositionEncoding;
 use protocol::inline::{
     InlineCompleteParams, InlineCompleteResult, InlineEvent, InlineExplainParams, InlineExplainResult,
@@ -93,7 +96,7 @@ impl Inline {
             is_on: Arc::clone(&is_on),
             shared,
             config: Arc::clone(&config),
-            source: Source::none(Rule::NoModel.into()),
+            source: Source::none(Rule::NotSet.into()),
             source_number: 0,
             cache: Cache::default(),
             clients: HashMap::new(),
@@ -179,9 +182,11 @@ impl Inline {
         mut reply: Reply<InlineCompleteResult>,
     ) {
         let number = asked::next_number();
-        let Some(document) = caller.buffers.by_uri(&params.text_document.uri) else {
-            let _ = reply.send(Ok(asked::nothing(Rule::Outside.into())));
-            return;
+        let uri = &params.text_document.uri;
+        let Some(document) = caller.buffers.by_uri(uri) else {
+            let open = paths::from_uri(uri).map(|path| caller.buffers.get(&path));
+            let rule = if matches!(open, Ok(Open::OutOfSync)) { Rule::Stale } else { Rule::Outside };
+            return drop(reply.send(Ok(asked::nothing(rule.into()))));
         };
         let key = (caller.id, Arc::clone(&document.uri));
         let asked = match Asked::new(caller.id, params, document, encoding) {
@@ -277,9 +282,10 @@ impl Task {
     fn take(&mut self, message: Message) {
         match message {
             Message::Connected(caller, folders) => {
-                // A client takes it to be off until it hears something else.
-                if self.source.model.is_ok() {
-                    caller.editor.suggests(self.status());
+                // A client takes it that no model is named until it hears something else.
+                let status = self.status();
+                if status.reason.as_ref().is_none_or(|reason| reason.rule != Rule::NotSet) {
+                    caller.editor.suggests(status);
                 }
                 self.clients.insert(caller.id, Connected { caller, folders });
             }
@@ -300,7 +306,8 @@ impl Task {
             Message::Judged(client, number, judged) if number == self.judged_number => self.judged(client, judged),
             Message::Judged(..) => {}
             Message::Piece(key, run, piece) => {
-                let Some(document) = self.documents.get_mut(&key) else { return };
+                let document = self.documents.get_mut(&key).filter(|it| it.engine.running() == Some(run));
+                let Some(document) = document else { return };
                 let text = Arc::clone(document.snapshot.normal());
                 document.engine.piece(run, &piece, &text);
                 self.end_unneeded(&key, Rule::Mismatch);
@@ -356,7 +363,10 @@ impl Task {
         // Changes have to be heard of before it is known if there is a model, if there may be one.
         self.is_on.store(self.source.model.is_ok() || self.config.completion_model.is_some(), Ordering::Relaxed);
         let (number, config, shared) = (self.source_number, Arc::clone(&self.config), self.shared.clone());
-        self.beside(async move { Message::Source(number, models::source(&shared, &config).await) });
+        self.beside(async move {
+            let source = AssertUnwindSafe(models::source(&shared, &config)).catch_unwind().await;
+            Message::Source(number, source.unwrap_or_else(|_| Source::none(Rule::Failed.into())))
+        });
     }
 
     fn take_source(&mut self, number: u64, source: Source) {
@@ -369,12 +379,17 @@ impl Task {
         self.source = source;
         self.cache = Cache::default();
         self.failures = 0;
-        // That it is off still is no news, whatever the reason.
-        if self.status() != before && (can || before.state != InlineState::Off) {
+        if self.status() != before {
             self.tell_status();
         }
         if !can {
             self.parts.clear();
+        }
+        if !can && !may {
+            // Nobody hears of changes from now on.
+            self.documents.clear();
+            self.admitted.clear();
+            self.journal = Journal::default();
         }
         if !can && may {
             let pause = (RETRY * 2_u32.saturating_pow(self.retries)).min(LONGEST_RETRY);
@@ -469,9 +484,12 @@ impl Task {
         let now = self.clients.get(&key.0).and_then(|client| client.caller.buffers.by_uri(&key.1));
         let Some(now) = now else { return self.decisions.silent(waiting, Rule::Closed.into()) };
         let document = self.documents.entry(key.clone()).or_insert_with(|| Document::new(key.0, &now));
+        if document.snapshot.version < waiting.asked.document.version {
+            document.changed(&waiting.asked.document, &mut self.journal, Instant::now());
+        }
         let earlier: Vec<_> = std::mem::take(&mut document.waiting);
         document.waiting.push(waiting);
-        earlier.into_iter().for_each(|waiting| self.decisions.silent(waiting, Rule::Stale.into()));
+        earlier.into_iter().for_each(|waiting| self.decisions.silent(waiting, Rule::Overtaken.into()));
         self.consider(&key);
     }
 

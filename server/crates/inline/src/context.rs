@@ -29,7 +29,7 @@ const LEAST: f32 = 0.12;
 /// The most likeness. What is more alike is the same text, which a model would only repeat.
 const MOST: f32 = 0.9;
 /// The largest file of which parts are taken, in bytes.
-const LARGEST: usize = 100 * 1024;
+pub const LARGEST: usize = 100 * 1024;
 
 /// Returns the range of a text that a model reads around the cursor, at most so many bytes, and in whole lines as far
 /// as that leaves any.
@@ -77,7 +77,7 @@ fn cut_start(text: &str, offset: usize, limit: usize) -> usize {
 }
 
 /// The words of a file's parts, to compare others with. Made once for each text.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Parts {
     path: String,
     parts: Vec<Part>,

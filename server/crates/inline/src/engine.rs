@@ -202,7 +202,12 @@ impl Engine {
         self.rejected.change(old, new, change);
         self.pace.typed(now);
         if self.is_accepting(new) {
-            self.accepted = self.shown.take();
+            self.shown = None;
+            // Who types a suggestion to its end has not accepted it.
+            if !is_key(change) {
+                let answer = Answer { text: change.text.clone(), replaces: change.range.len() };
+                self.accepted = Some(Shown { text: old.into(), offset: change.range.start, answer });
+            }
         } else if let Some(accepted) = self.accepted.take_if(|accepted| *accepted.text == *new) {
             // Who undoes what was accepted does not want it.
             self.rejected.reject(new, &[accepted.hunk()]);
@@ -232,8 +237,13 @@ impl Engine {
         self.shown = Some(Shown { text, offset, answer });
     }
 
+    /// True if a change accepts what is shown: at once, and not by typing it to the end.
+    pub fn is_accepted_by(&self, change: &Splice, text: &str) -> bool {
+        !is_key(change) && self.is_accepting(text)
+    }
+
     /// True if this text is the one that accepting what is shown makes.
-    pub fn is_accepting(&self, text: &str) -> bool {
+    fn is_accepting(&self, text: &str) -> bool {
         let Some(Shown { text: old, offset, answer }) = &self.shown else { return false };
         let (end, rest) = (offset + answer.text.len(), offset + answer.replaces);
         text.len() + answer.replaces == old.len() + answer.text.len()
@@ -251,10 +261,13 @@ impl Engine {
     pub fn rejected(&mut self, text: &str, now: Instant) {
         self.pace.rejected(now);
         let Some(shown) = self.shown.take() else { return };
-        self.rejected.reject(&shown.text, &[shown.hunk()]);
+        // By itself, since those that were rejected before have followed the text already.
+        let mut new = Rejected::default();
+        new.reject(&shown.text, &[shown.hunk()]);
         if let Some(change) = between(&shown.text, text) {
-            self.rejected.change(&shown.text, text, &change);
+            new.change(&shown.text, text, &change);
         }
+        self.rejected.append(new);
     }
 
     /// True if suggestions wait longer because the user rejected some.
@@ -280,6 +293,11 @@ impl Run {
         let Some(typed) = text.get(at..at + typed).filter(|_| is_behind && is_there) else { return false };
         self.partial.starts_with(typed) || typed.starts_with(&*self.partial)
     }
+}
+
+/// True if a change is what one key makes.
+fn is_key(change: &Splice) -> bool {
+    change.range.is_empty() && change.text.chars().nth(1).is_none()
 }
 
 /// True behind a character after which something new begins.
@@ -384,7 +402,7 @@ mod tests {
             engine.show(TEXT.into(), AT, answer("numbers.len();"));
             if is_undone {
                 let accepted = typed("numbers.len();");
-                assert!(engine.is_accepting(&accepted));
+                assert!(engine.is_accepted_by(&between(TEXT, &accepted).unwrap(), &accepted));
                 change(&mut engine, TEXT, &accepted, now);
                 change(&mut engine, &accepted, TEXT, now);
             } else {
@@ -396,6 +414,33 @@ mod tests {
             let by_hand = Ask { is_invoked: true, ..ask(TEXT, AT) };
             assert_eq!(engine.ask(by_hand, &mut cache, now), Step::Have(answer("numbers.len();")));
         }
+    }
+
+    #[test]
+    fn who_types_a_suggestion_to_its_end_has_not_accepted_it() {
+        let (now, mut cache) = (Instant::now(), Cache::default());
+        let mut engine = Engine::new("a.rs");
+        engine.show(TEXT.into(), AT, answer("ab"));
+        change(&mut engine, TEXT, &typed("a"), now);
+        change(&mut engine, &typed("a"), &typed("ab"), now);
+        change(&mut engine, &typed("ab"), TEXT, now);
+        cache.insert("a.rs", TEXT, AT, answer("ab"), now);
+        assert_eq!(engine.find(&ask(TEXT, AT), &mut cache, now), Some(Step::Have(answer("ab"))));
+    }
+
+    #[test]
+    fn a_rejection_does_not_move_the_ones_before_it() {
+        let (now, mut cache) = (Instant::now(), Cache::default());
+        let mut engine = Engine::new("a.rs");
+        cache.insert("a.rs", TEXT, AT, answer("first"), now);
+        engine.show(TEXT.into(), AT, answer("first"));
+        engine.rejected(TEXT, now);
+        engine.show(TEXT.into(), 3, answer("second"));
+        let longer = TEXT.replacen("main", "sec_main", 1);
+        change(&mut engine, TEXT, &longer, now);
+        engine.rejected(&longer, now);
+        change(&mut engine, &longer, TEXT, now);
+        assert_eq!(engine.find(&ask(TEXT, AT), &mut cache, now), Some(Step::Silent(Rule::Rejected)));
     }
 
     #[test]

@@ -46,6 +46,17 @@ impl Rejected {
         }
     }
 
+    /// Remembers others that are of the present text, too.
+    pub fn append(&mut self, others: Self) {
+        for edit in others.edits {
+            self.edits.retain(|other| *other != edit);
+            if self.edits.len() >= MOST {
+                self.edits.pop_front();
+            }
+            self.edits.push_back(edit);
+        }
+    }
+
     /// The number of rejections.
     pub fn len(&self) -> usize {
         self.edits.len()

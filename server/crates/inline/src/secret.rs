@@ -113,9 +113,12 @@ fn places(text: &str) -> Vec<Range<usize>> {
 fn tokens(text: &str) -> Vec<Range<usize>> {
     let token = |at: usize, least: usize| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
-        let is_begun = before.is_none_or(|before| !is_part(before) || before == '=');
+        // First, since in a long line of such characters nothing begins.
+        if before.is_some_and(|before| is_part(before) && before != '=') {
+            return None;
+        }
         let token = run(text, at);
-        (is_begun && token.len() >= least && is_random(token)).then(|| at..at + token.len())
+        (token.len() >= least && is_random(token)).then(|| at..at + token.len())
     };
     let known = TOKENS
         .iter()
@@ -127,38 +130,55 @@ fn tokens(text: &str) -> Vec<Range<usize>> {
     known.chain(headers).collect()
 }
 
-/// The insides of private keys. One whose end is not there goes to the end of the text; one whose beginning is not
-/// there begins where the lines of a key do.
+/// The insides of private keys. One whose end is not there goes as far as its characters do, and so does, backwards,
+/// one whose beginning is not there.
 fn private_keys(text: &str) -> Vec<Range<usize>> {
+    let is_key = |name: &str| {
+        name.contains("PRIVATE KEY") && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == ' ')
+    };
     let mut found: Vec<Range<usize>> = Vec::new();
     for (at, begin) in text.match_indices("-----BEGIN ") {
-        let name = at + begin.len();
-        let Some(close) = text.get(name..).and_then(|rest| rest.find("-----")) else { continue };
-        let (inside, name) = (name + close + 5, text.get(name..name + close).unwrap_or_default());
-        if name.contains("PRIVATE KEY") && !name.contains('\n') {
-            let end = text.get(inside..).and_then(|rest| rest.find("-----END"));
-            found.push(inside..end.map_or(text.len(), |end| inside + end));
+        let Some(rest) = text.get(at + begin.len()..) else { continue };
+        let Some(close) = rest.find("-----").filter(|close| rest.get(..*close).is_some_and(is_key)) else { continue };
+        let inside = at + begin.len() + close + 5;
+        let rest = text.get(inside..).unwrap_or_default();
+        // A header that is only spoken of is no key.
+        if rest.starts_with(['\n', '\r']) || rest.starts_with("\\n") || rest.starts_with("\\r") {
+            let length = match rest.find("-----END").filter(|end| *end < REACH) {
+                Some(end) => end,
+                None => rest.find(|c: char| !is_of_key(c) && !":,".contains(c)).unwrap_or(rest.len()),
+            };
+            found.push(inside..inside + length);
         }
     }
     for (at, end) in text.match_indices("-----END ") {
-        let name = text.get(at + end.len()..).and_then(|rest| rest.lines().next()).unwrap_or_default();
-        if name.contains("PRIVATE KEY") && !found.iter().any(|range| range.end == at) {
+        let rest = text.get(at + end.len()..).unwrap_or_default();
+        let is_end = rest.find("-----").is_some_and(|close| rest.get(..close).is_some_and(is_key));
+        if is_end && !found.iter().any(|range| range.end == at) {
             let before = text.get(..at).unwrap_or_default();
-            let start = before.trim_end_matches(|c: char| is_part(c) || c.is_whitespace() || c == '\\').len();
-            found.push(start..at);
+            let start = before.trim_end_matches(is_of_key).len();
+            // Words have spaces, and keys do not.
+            let lines = before.get(start..).unwrap_or_default();
+            let words = lines.split(['\n', '\r', '\\']).filter(|line| line.trim().contains(' ')).count();
+            if words == 0 && lines.trim().len() >= SHORTEST_VALUE {
+                found.push(start..at);
+            }
         }
     }
+    found.retain(|range| !range.is_empty());
     found
 }
 
 /// Passwords in addresses, as in `postgres://ada:…@host`.
 fn addresses(text: &str) -> Vec<Range<usize>> {
     let password = |at: usize| {
-        let rest = text.get(at..)?;
+        let rest = ahead(text, at);
         let end = rest.find(|c: char| c.is_whitespace() || "\"'`<>/".contains(c)).unwrap_or(rest.len());
         let user = rest.get(..end)?.rfind('@').and_then(|end| rest.get(..end))?;
         let colon = user.find(':')?;
-        (colon + 1 < user.len()).then(|| at + colon + 1..at + user.len())
+        let password = user.get(colon + 1..)?;
+        let is_one = !password.is_empty() && !password.contains(['{', '$', '%', '<']);
+        is_one.then(|| at + colon + 1..at + user.len())
     };
     text.match_indices("://").filter_map(|(at, sign)| password(at + sign.len())).collect()
 }
@@ -168,17 +188,24 @@ fn values(text: &str) -> Vec<Range<usize>> {
     let (mut found, mut start, mut is_named_above) = (Vec::new(), 0, false);
     for line in text.split_inclusive('\n') {
         let lower = line.to_ascii_lowercase();
+        let indent = lower.len() - lower.trim_start().len();
         let is_value = is_named_above && lower.trim_start().starts_with("value");
-        let names = NAMES.iter().flat_map(|name| lower.match_indices(name).map(|(at, name)| (at, at + name.len())));
-        let mut is_named = false;
-        for (at, end) in names.chain(is_value.then_some((0, lower.len() - lower.trim_start().len() + 5))) {
-            is_named = true;
-            let word = at..end + lower.get(end..).map_or(0, |rest| rest.len() - rest.trim_start_matches(is_name).len());
-            let is_strong =
-                is_value || STRONG.iter().any(|strong| lower.get(..word.end).is_some_and(|it| it.ends_with(strong)));
-            if let Some(value) = value(line, word, is_strong) {
-                found.push(start + value.start..start + value.end);
+        let mut names: Vec<_> = NAMES.iter().flat_map(|name| lower.match_indices(name)).collect();
+        names.sort_unstable();
+        let (mut is_named, mut done) = (false, 0);
+        for (at, name) in names {
+            let end = at + name.len();
+            if at < done || !is_whole(line, end, name) {
+                continue;
             }
+            is_named = true;
+            done = end + line.get(end..).map_or(0, |rest| rest.len() - rest.trim_start_matches(is_name).len());
+            let is_strong = STRONG.iter().any(|strong| lower.get(..done).is_some_and(|it| it.ends_with(strong)));
+            found.extend(value(line, at..done, is_strong).map(|value| start + value.start..start + value.end));
+        }
+        if is_value {
+            let value = value(line, indent..indent + 5, true);
+            found.extend(value.map(|value| start + value.start..start + value.end));
         }
         // As in a list of variables, each with a name and a value.
         is_named_above = is_named && lower.trim_start().trim_start_matches("- ").starts_with("name");
@@ -187,39 +214,82 @@ fn values(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// True if a name ends here, or goes on with a word of its own: a `monkey` has no key, and a `tokenizer` no token.
+fn is_whole(line: &str, end: usize, name: &str) -> bool {
+    let next = line.get(end..).and_then(|rest| rest.chars().next());
+    matches!(name, "passw" | "credential") || next.is_none_or(|next| !next.is_ascii_lowercase())
+}
+
 /// The place of the value that a name in a line has.
 fn value(line: &str, name: Range<usize>, is_strong: bool) -> Option<Range<usize>> {
-    let rest = line.get(name.end..)?;
-    let sign = rest.find(['=', ':', '(', '>'])?;
-    // Only what belongs to a name may stand before the sign: a quote, a bracket, a type.
-    if rest.get(..sign)?.contains(['{', ';', ',']) {
+    let before = line.get(..name.start)?.trim_end_matches(is_name);
+    // The name may be the value of another: `type="password"`, `kind == "password"`.
+    if before.strip_suffix(['"', '\'', '`']).is_some_and(|before| before.trim_end().ends_with('=')) {
         return None;
     }
-    let behind = name.end + sign + 1;
-    let rest = line.get(behind..)?;
-    let quote = rest.find(['"', '\'', '`']).filter(|at| !rest.get(..*at).unwrap_or_default().contains([';', ',', '{']));
-    if let Some(at) = quote {
-        let mark = rest.get(at..)?.chars().next()?;
-        let inside = rest.get(at + 1..)?;
-        let value = inside.get(..inside.find(mark).unwrap_or(inside.trim_end().len()))?;
-        let is_secret = !value.contains(char::is_whitespace)
-            && (is_strong && value.len() >= SHORTEST_QUOTED || value.len() >= SHORTEST_VALUE && is_random(value));
-        return is_secret.then(|| behind + at + 1..behind + at + 1 + value.len());
+    let rest = ahead(line, name.end);
+    let closed = rest.trim_start_matches([' ', '"', '\'', '`', ']']);
+    let mut at = name.end + rest.len() - closed.len();
+    let sign = closed.chars().next().filter(|sign| "=:(>".contains(*sign))?;
+    if closed.starts_with("==") {
+        return None;
     }
-    let skipped = rest.len() - rest.trim_start_matches([' ', '=', ':', '>']).len();
-    let value = rest.get(skipped..)?;
-    let value = value.get(..value.find(|c: char| c.is_whitespace() || ";,<#)(".contains(c)).unwrap_or(value.len()))?;
+    at += 1;
+    // A type may stand between: `: &str = "…"`.
+    let of_type = |c: char| is_name(c) || " &<>'[]:|?".contains(c);
+    let behind = ahead(line, at);
+    if let Some(equals) =
+        behind.find('=').filter(|equals| sign == ':' && behind.get(..*equals).is_some_and(|it| it.chars().all(of_type)))
+    {
+        at += equals + 1;
+    }
+    let behind = ahead(line, at);
+    let skipped = behind.len() - behind.trim_start_matches([' ', '>']).len();
+    at += skipped;
+    let rest = ahead(line, at);
+    let prefix =
+        rest.find(['"', '\'', '`']).filter(|at| *at <= 1 && rest.get(..*at).is_some_and(|it| "brf".contains(it)));
+    if let Some(prefix) = prefix {
+        let mark = rest.get(prefix..)?.chars().next()?;
+        let inside = rest.get(prefix + 1..)?;
+        let value = inside.get(..inside.find(mark).unwrap_or(inside.trim_end().len()))?;
+        let start = at + prefix + 1;
+        return is_quoted_secret(value, is_strong && sign != '(').then(|| start..start + value.len());
+    }
+    let value = rest.get(..rest.find(|c: char| c.is_whitespace() || ";,<#)(".contains(c)).unwrap_or(rest.len()))?;
     let is_variable = skipped == 0 && line.get(name.clone())?.chars().all(|c| !c.is_lowercase());
-    let is_element = line.get(behind - 1..behind) == Some(">") && line.get(behind + value.len()..)?.starts_with("</");
-    let is_secret = is_strong && value.len() >= SHORTEST_QUOTED && (is_variable || is_element)
-        || value.len() >= SHORTEST_VALUE && is_random(value) && value.chars().all(is_part);
-    let at = behind + skipped;
+    let is_element = sign == '>' && before.ends_with('<') && rest.get(value.len()..)?.starts_with("</");
+    let is_secret = is_strong && value.len() >= SHORTEST_QUOTED && (is_variable && sign == '=' || is_element)
+        || value.len() >= SHORTEST_VALUE && is_random(value) && value.chars().all(is_part) && sign != '(';
     is_secret.then(|| at..at + value.len())
+}
+
+/// True if a text in quotes is the value of a secret: not a label, the name of a variable or of another secret, a rule
+/// or a template.
+fn is_quoted_secret(value: &str, is_strong: bool) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let is_variable = value.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    let is_plain = !value.contains(|c: char| c.is_whitespace() || "{}|<>".contains(c));
+    let is_name = NAMES.iter().any(|name| lower.contains(name));
+    let has_digit = value.contains(|c: char| c.is_ascii_digit());
+    is_plain
+        && !is_variable
+        && !is_name
+        && (is_strong && has_digit && value.len() >= SHORTEST_QUOTED
+            || value.len() >= SHORTEST_VALUE && is_random(value))
 }
 
 /// The characters from a place on that a key may have.
 fn run(text: &str, at: usize) -> &str {
-    text.get(at..).and_then(|rest| rest.split(|c| !is_part(c)).next()).unwrap_or_default()
+    const LONGEST: usize = 8 << 10;
+    let end = text.floor_char_boundary(at.saturating_add(LONGEST));
+    text.get(at..end).and_then(|rest| rest.split(|c| !is_part(c)).next()).unwrap_or_default()
+}
+
+/// The text from a place on, as far as a value may have to be looked for.
+fn ahead(text: &str, at: usize) -> &str {
+    const FAR: usize = 512;
+    text.get(at..text.floor_char_boundary(at.saturating_add(FAR))).unwrap_or_default()
 }
 
 /// True if there are digits among letters, as in no name that is made of words.
@@ -229,6 +299,11 @@ fn is_random(text: &str) -> bool {
 
 fn is_part(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_-.+/=".contains(c)
+}
+
+/// True for the characters of a private key, its line ends included, which may be written as `\n`.
+fn is_of_key(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c.is_whitespace() || "+/=\\".contains(c)
 }
 
 fn is_name(c: char) -> bool {
@@ -267,6 +342,10 @@ mod tests {
             ("- name: DB_PASSWORD\n  value: \"Xk9mQ2vL\"\n".to_owned(), "- name: DB_PASSWORD\n  value: \"…\"\n"),
             ("<password>hunter22</password>".to_owned(), "<password>…</password>"),
             ("//registry/:_authToken=0a1b2c3d4e5f6071".to_owned(), "//registry/:_authToken=…"),
+            ("DB_PASSWORD=correct-horse-battery # don't share".to_owned(), "DB_PASSWORD=… # don't share"),
+            ("API_KEY=0a1b2c3d4e5f60718293 # \"prod\"".to_owned(), "API_KEY=… # \"prod\""),
+            ("api_key: 0a1b2c3d4e5f60718293  # Bob's".to_owned(), "api_key: …  # Bob's"),
+            ("export API_KEY=0a1b2c3d4e5f60718293 && echo \"done\"".to_owned(), "export API_KEY=… && echo \"done\""),
         ] {
             assert_eq!(without(&text), sent);
         }
@@ -283,6 +362,18 @@ mod tests {
             "self.password = request.password",
             "for (key, value) in map { total += value; }",
             "let url = format!(\"http://{host}:{port}/users/@me\");",
+            "let password = env::var(\"DB_PASSWORD\")?;",
+            "password = os.environ[\"DB_PASSWORD2\"]",
+            "let password = document.querySelector(\"#password1\");",
+            "<input type=\"password\" name=\"password2\" class=\"field-12 wide\">",
+            "<label for=\"password\">Password1</label>",
+            "'password' => 'required|min:8',",
+            "if kind == \"password\" && name == \"field12345\" {",
+            "postgres://{user}:{password}@{host}",
+            "let monkeys = \"12345 monkeys\"; let tokenizer = \"gpt-4-32k-0613\";",
+            "text.contains(\"-----BEGIN \") && text.contains(\"PRIVATE KEY-----\") && rest(1)",
+            "if data.startswith(\"-----BEGIN PRIVATE KEY-----\"): return 1",
+            "let end = \"-----END PRIVATE KEY-----\";",
             "größe: 12",
         ] {
             assert_eq!(without(text), text);
@@ -313,6 +404,16 @@ mod tests {
         assert!(is_in("API_KEY=", "0a1b2c3d4e5f60718293"));
         assert!(!is_in(&format!("TOKEN={key}"), "\nNAME=x"), "it was there before");
         assert!(!is_in("let n = ", "numbers.len();"));
+    }
+
+    #[test]
+    fn long_lines_take_no_long_time() {
+        let wall = std::time::Instant::now();
+        for text in ["aB3+".repeat(1 << 17), "key=".repeat(1 << 15), "\"".repeat(1 << 18), "://a:b".repeat(1 << 14)] {
+            without(&text);
+        }
+        // A line that cost time by its square would take minutes.
+        assert!(wall.elapsed() < std::time::Duration::from_secs(20), "{:?}", wall.elapsed());
     }
 
     proptest::proptest! {

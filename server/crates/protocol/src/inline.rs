@@ -255,7 +255,9 @@ rules! {
     Off;
     /// The user paused them.
     Snoozed;
-    /// No model is set or found for them.
+    /// No model is named for suggestions.
+    NotSet;
+    /// The model that is named for suggestions cannot be used.
     NoModel;
     /// The workspace is not trusted.
     Untrusted;
@@ -291,10 +293,6 @@ rules! {
     Cursors;
     /// The last change was made by Azimuth.
     OwnEdit;
-    /// Suggestions were rejected, so the next waits.
-    BackOff;
-    /// The day's limit on costs is reached.
-    CostLimit;
     /// The text contains what controls the model.
     ControlTokens;
 
@@ -339,8 +337,10 @@ rules! {
     Rejected;
     /// The answer contains what looks like a key.
     SecretAnswer;
-    /// The document changed otherwise meanwhile.
+    /// The document has changed in the meantime.
     Stale;
+    /// Another request took its place.
+    Overtaken;
 
     // While a suggestion is shown.
     /// The user typed something else.

@@ -1318,7 +1318,8 @@
 ---@alias azimuth.Rule
 ---| "off" # Suggestions are switched off, for all or for this language.
 ---| "snoozed" # The user paused them.
----| "no_model" # No model is set or found for them.
+---| "not_set" # No model is named for suggestions.
+---| "no_model" # The model that is named for suggestions cannot be used.
 ---| "untrusted" # The workspace is not trusted.
 ---| "outside" # The document is no file of the workspace.
 ---| "secret_file" # The file's name is one for keys and other secrets.
@@ -1336,8 +1337,6 @@
 ---| "paste" # The last change pasted many lines.
 ---| "cursors" # There are several cursors, or something is selected.
 ---| "own_edit" # The last change was made by Azimuth.
----| "back_off" # Suggestions were rejected, so the next waits.
----| "cost_limit" # The day's limit on costs is reached.
 ---| "control_tokens" # The text contains what controls the model.
 ---| "late" # There was no answer in time.
 ---| "failed" # The model's server failed.
@@ -1359,7 +1358,8 @@
 ---| "reversal" # The answer undoes what the user has just done.
 ---| "rejected" # The user rejected it before.
 ---| "secret_answer" # The answer contains what looks like a key.
----| "stale" # The document changed otherwise meanwhile.
+---| "stale" # The document has changed in the meantime.
+---| "overtaken" # Another request took its place.
 ---| "mismatch" # The user typed something else.
 ---| "moved" # The cursor left the place.
 ---| "closed" # The document was closed.

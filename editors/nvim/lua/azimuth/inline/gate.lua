@@ -4,6 +4,7 @@ local client = require("azimuth.client")
 local config = require("azimuth.config")
 local menus = require("azimuth.inline.menu")
 local others = require("azimuth.inline.others")
+local snippets = require("azimuth.inline.snippets")
 local text = require("azimuth.text")
 
 local M = {}
@@ -73,7 +74,7 @@ end
 --- True while the keys of several cursors are played.
 ---@param bufnr integer
 ---@return boolean
-local function has_cursors(bufnr)
+function M.has_cursors(bufnr)
   if vim.b[bufnr].visual_multi then
     return true
   end
@@ -84,17 +85,11 @@ local function has_cursors(bufnr)
   return ok and has == true
 end
 
---- True while Tab goes through a snippet.
+--- True if a snippet is being filled in that leaves no room for suggestions.
+---@param is_invoked boolean True if the user asks by a key.
 ---@return boolean
-local function in_snippet()
-  if vim.snippet and vim.snippet.active() then
-    return true
-  end
-  local luasnip = package.loaded["luasnip"]
-  local ok, is_in = pcall(function()
-    return type(luasnip) == "table" and luasnip.locally_jumpable(1)
-  end)
-  return ok and is_in == true
+function M.has_snippet(is_invoked)
+  return not is_invoked and not options().in_snippets and snippets.is_active()
 end
 
 --- True if a file type is not switched off.
@@ -138,7 +133,7 @@ function M.closed(bufnr)
   if not server then
     return "The server is not running. :Azimuth starts it."
   elseif not client.is_document(bufnr) then
-    return "This buffer is no file."
+    return "This buffer is not a file."
   elseif not vim.lsp.buf_is_attached(bufnr, server.id) then
     return "The server does not know this file."
   elseif vim.b[bufnr].azimuth_inline == false then
@@ -165,11 +160,11 @@ function M.silent(is_invoked)
     return M.switched_off()
   elseif vim.fn.reg_recording() ~= "" or vim.fn.reg_executing() ~= "" then
     return "A macro is being recorded or played."
-  elseif has_cursors(bufnr) then
+  elseif M.has_cursors(bufnr) then
     return "There are several cursors."
   elseif vim.fn.getcurpos()[4] > 0 then
     return "The cursor is where there is no text."
-  elseif not is_invoked and not options().in_snippets and in_snippet() then
+  elseif M.has_snippet(is_invoked) then
     return "A snippet is being filled in."
   end
   local menu = menus.open()

@@ -3,9 +3,11 @@
 
 local config = require("azimuth.config")
 local draw = require("azimuth.inline.draw")
+local gate = require("azimuth.inline.gate")
 local keys = require("azimuth.inline.keys")
 local menus = require("azimuth.inline.menu")
 local request = require("azimuth.inline.request")
+local snippets = require("azimuth.inline.snippets")
 local suggestions = require("azimuth.inline.suggestion")
 
 local M = {}
@@ -17,6 +19,7 @@ local anchors = vim.api.nvim_create_namespace("azimuth.inline.anchor")
 ---@field anchor integer The mark on the line where it begins.
 ---@field all azimuth.inline.Suggestion[]
 ---@field at integer The one that is meant.
+---@field is_invoked boolean True if the user asked for it, or for its text.
 ---@field is_revealed boolean False while only a sign may be shown.
 ---@field told table<string, true> The suggestions that the server was told are shown.
 ---@field fit? azimuth.inline.Fit What is left of it; nil while the text says something else.
@@ -89,7 +92,7 @@ end
 local function show(here, menu)
   local cursor = vim.api.nvim_win_get_cursor(0)
   local spot = { bufnr = held.bufnr, row = cursor[1] - 1, col = cursor[2] }
-  local has_tab = not menu or (not menu.entry and keys.is_tab_free())
+  local has_tab = not snippets.is_active() and (not menu or (not menu.entry and keys.is_tab_free()))
   local drawn = table.concat({
     vim.api.nvim_buf_get_changedtick(held.bufnr), spot.row, spot.col, held.at, #held.all, tostring(held.is_revealed),
     vim.api.nvim_get_current_win(), tostring(has_tab), vim.fn.line("w0"), vim.fn.winsaveview().leftcol,
@@ -115,7 +118,7 @@ end
 ---@return boolean
 local function is_in_the_way(fit, here, menu)
   -- The cursor is where there is no text.
-  if vim.fn.getcurpos()[4] > 0 then
+  if vim.fn.getcurpos()[4] > 0 or gate.has_snippet(held.is_invoked) then
     return true
   elseif not menu then
     return false
@@ -133,7 +136,9 @@ function M.refresh()
     return false
   end
   local is_here = held.bufnr == vim.api.nvim_get_current_buf() and vim.startswith(vim.api.nvim_get_mode().mode, "i")
-  local here = is_here and place()
+  -- It may have come before the buffer was closed to suggestions, or before there were several cursors.
+  local is_open = is_here and not gate.closed(held.bufnr) and not gate.has_cursors(held.bufnr)
+  local here = is_open and place()
   if not here then
     M.drop("ignored")
     return false
@@ -202,6 +207,7 @@ function M.take_over(bufnr, row, found, is_invoked)
     anchor = vim.api.nvim_buf_set_extmark(bufnr, anchors, row, 0, { right_gravity = false }),
     all = found,
     at = 1,
+    is_invoked = is_invoked,
     is_revealed = is_invoked or config.values.inline.display ~= "sign",
     told = {},
   }
@@ -261,7 +267,7 @@ end
 ---@return boolean
 function M.reveal()
   if held and held.fit and not held.is_revealed then
-    held.is_revealed = true
+    held.is_invoked, held.is_revealed = true, true
     return M.refresh()
   end
   return false

@@ -2,6 +2,7 @@
 --- key does what it did without us, whatever it is mapped to, and no matter who maps it or when.
 
 local config = require("azimuth.config")
+local snippets = require("azimuth.inline.snippets")
 
 local M = {}
 
@@ -103,11 +104,24 @@ function M.unmap()
   mapped, mapped_in = {}, nil
 end
 
+--- True if Tab is a snippet's here: of one that is being filled in, or of a plugin that the user's own Tab is for.
+---@param lhs string
+---@return boolean
+local function is_for_snippet(lhs)
+  if not M.is_tab(lhs) then
+    return false
+  elseif snippets.is_active() then
+    return true
+  end
+  local is_chosen = vim.tbl_get(config.given, "inline", "keys", "accept") ~= nil
+  return not is_chosen and not M.is_tab_free() and snippets.would_act()
+end
+
 --- Runs the action of a mapped key. If there is nothing for it to do after all, the key does what it did before.
 ---@param key azimuth.inline.Key
 ---@param lhs string
 local function press(key, lhs)
-  if not run(key.action) then
+  if is_for_snippet(lhs) or not run(key.action) then
     M.unmap()
     vim.api.nvim_feedkeys(vim.api.nvim_replace_termcodes(lhs, true, true, true), "im", false)
   end

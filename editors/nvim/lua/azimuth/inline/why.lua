@@ -32,7 +32,7 @@ end
 ---@return azimuth.Block
 function M.drawn(here, decisions, width)
   local block = blocks.new()
-  local first = here or "The editor has nothing against a suggestion here."
+  local first = here or "Nothing in the editor prevents a suggestion here."
   blocks.put(block, first, here and "AzimuthWarning" or "AzimuthDim")
   blocks.put(block, "")
   if #decisions == 0 then

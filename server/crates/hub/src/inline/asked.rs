@@ -37,6 +37,8 @@ pub(super) struct Waiting {
     pub(super) answer: oneshot::Sender<InlineCompleteResult>,
     pub(super) number: u64,
     pub(super) begun: Instant,
+    /// True if a model is asked, or is to be.
+    pub(super) is_decided: bool,
     /// True if it waited for a request that ran already.
     pub(super) joined: bool,
 }
@@ -93,7 +95,7 @@ impl Asked {
 
 impl Waiting {
     pub(super) fn new(asked: Asked, answer: oneshot::Sender<InlineCompleteResult>, number: u64) -> Self {
-        Self { asked, answer, number, begun: Instant::now(), joined: false }
+        Self { asked, answer, number, begun: Instant::now(), is_decided: false, joined: false }
     }
 }
 

@@ -18,7 +18,7 @@ use super::decisions::{Found, Suggestion, next_name};
 use super::document::{Document, Run};
 use super::gate::{Admitted, Gate};
 use super::positions;
-use super::run::{Answered, Other, Parts, Work};
+use super::run::{Answered, Other, Parts, Server, Work};
 use super::{FAILURES, Key, Message, Task};
 use crate::ClientId;
 use crate::config::Config;
@@ -58,6 +58,7 @@ impl Task {
         let is_automatic = !ask.is_invoked;
         let step = document.engine.ask(ask, &mut self.cache, now);
         let Some(waiting) = document.waiting.last_mut() else { return };
+        waiting.is_decided = true;
         match step {
             Step::Silent(rule) => self.silence(key, &rule.into()),
             Step::Have(answer) => self.give(key, &answer, &Found::kept()),
@@ -81,7 +82,12 @@ impl Task {
     fn judge(&mut self, key: &Key) {
         let Some(client) = self.clients.get(&key.0) else { return };
         let now = Instant::now();
-        let open = client.caller.buffers.all().into_iter();
+        let Some(own) = client.caller.buffers.by_uri(&key.1) else {
+            return self.silence(key, &Rule::Stale.into());
+        };
+        // A file that is open under two names is among them once.
+        let others = client.caller.buffers.all().into_iter().filter(|other| other.uri != own.uri);
+        let open = std::iter::once(Arc::clone(&own)).chain(others);
         let is_due = |(uri, _): &(Arc<str>, PathBuf)| {
             let name = (key.0, Arc::clone(uri));
             let is_fresh = self.admitted.get(&name).is_some_and(|(judged, _)| now - *judged < FRESH / 2);
@@ -108,8 +114,9 @@ impl Task {
             self.judging.remove(&key);
             self.admitted.insert(key, (now, result));
         }
-        let is_open = |key: &Key| self.documents.get(key).is_some_and(|document| !document.engine.is_busy());
-        let keys: Vec<_> = self.documents.keys().filter(|key| key.0 == client && is_open(key)).cloned().collect();
+        let is_open = |document: &Document| document.waiting.last().is_some_and(|waiting| !waiting.is_decided);
+        let open = self.documents.iter().filter(|(key, document)| key.0 == client && is_open(document));
+        let keys: Vec<_> = open.map(|(key, _)| key.clone()).collect();
         keys.iter().for_each(|key| self.consider(key));
     }
 
@@ -161,9 +168,9 @@ impl Task {
         let (Some(client), Some(document)) = (self.clients.get(&key.0), self.documents.get(key)) else {
             return Vec::new();
         };
-        let language = &document.snapshot.language_id;
+        let (language, path) = (&document.snapshot.language_id, &document.snapshot.path);
         let open = client.caller.buffers.all().into_iter();
-        let like = open.filter(|other| other.uri != key.1 && other.language_id == *language);
+        let like = open.filter(|other| other.path != *path && other.uri != key.1 && other.language_id == *language);
         let admitted = like.filter_map(|other| {
             let key = (key.0, Arc::clone(&other.uri));
             let file = self.admitted.get(&key)?.1.as_ref().ok()?;
@@ -187,14 +194,15 @@ impl Task {
     }
 
     pub(super) fn answered(&mut self, key: &Key, answered: Answered) {
-        let Answered { run, ask, answer, changed_by, model } = answered;
+        let Answered { run, ask, answer, changed_by, model, server } = answered;
         let now = Instant::now();
         let reason = answer.as_ref().err().cloned();
-        let has_failed = reason.as_ref().is_some_and(|reason| matches!(reason.rule, Rule::Failed | Rule::Late));
-        if let Some(reason) = reason.clone().filter(|_| has_failed) {
+        if let Some(reason) = reason.clone().filter(|_| server == Server::Failed) {
             self.last_failure = Some((now, reason));
         }
-        self.note_failure(has_failed);
+        if server != Server::NotAsked {
+            self.note_failure(server == Server::Failed);
+        }
         let Some(document) = self.documents.get_mut(key) else { return };
         let answer = answer.map_err(|reason| reason.rule);
         let is_awaited = document.engine.answered(run, &ask, answer, &mut self.cache, now);
@@ -248,11 +256,18 @@ impl Task {
                 continue;
             };
             let item = item(asked, &snapshot, offset, &answer);
+            // Of the text that is there, and not of the one that the menu's entry would make.
+            let (offset, answer) = match &asked.selected {
+                None => (offset, answer),
+                Some(selected) => {
+                    let text = format!("{}{}", selected.text, answer.text);
+                    let replaces = selected.range.len() + answer.replaces;
+                    (selected.range.start, Answer { text, replaces })
+                }
+            };
             let suggestion = Suggestion { text: Arc::clone(text), offset, answer };
-            if asked.selected.is_none() {
-                // Most clients do not say what they show.
-                document.shown(suggestion.clone());
-            }
+            // Most clients do not say what they show.
+            document.shown(suggestion.clone());
             self.decisions.give(waiting, key, suggestion, item, found.clone());
         }
     }

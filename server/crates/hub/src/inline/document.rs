@@ -52,7 +52,8 @@ impl Document {
     pub(super) fn changed(&mut self, snapshot: &Arc<Snapshot>, journal: &mut Journal, now: Instant) {
         let old = std::mem::replace(&mut self.snapshot, Arc::clone(snapshot));
         let Some(change) = between(old.normal(), snapshot.normal()) else { return };
-        let by = if self.engine.is_accepting(snapshot.normal()) { By::Accepted } else { By::User };
+        let is_accepted = self.engine.is_accepted_by(&change, snapshot.normal());
+        let by = if is_accepted { By::Accepted } else { By::User };
         self.typed = Some(now);
         self.engine.changed(old.normal(), snapshot.normal(), &change, now);
         let lines = [&old, snapshot].map(|of| lines(of));
@@ -65,6 +66,7 @@ impl Document {
     /// Ends all that was begun. Those who wait go on waiting.
     pub(super) fn stop(&mut self) {
         self.engine.stop();
+        self.waiting.iter_mut().for_each(|waiting| waiting.is_decided = false);
         self.end_unneeded();
     }
 

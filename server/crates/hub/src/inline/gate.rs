@@ -74,7 +74,8 @@ fn judge(named: &Path, real: &Path, config: &Config, roots: &Roots) -> Result<Ad
         return Err(Reason { rule: Rule::Denied, words: format!("The rule `{rule}` denies reading the file.") });
     }
     if !names.iter().all(|name| may_read(&config.rules, &folders, None, name)) {
-        return Err(Rule::Denied.into());
+        let words = "A rule of yours asks before the file is read, and nobody can be asked while you type.".to_owned();
+        return Err(Reason { rule: Rule::Denied, words });
     }
     if is_ignored(&root.path, real) {
         return Err(Rule::Ignored.into());

@@ -43,7 +43,7 @@ pub(super) fn is_other(old: &Config, new: &Config) -> bool {
 /// The model that a configuration names.
 pub(super) async fn source(shared: &Shared, config: &Config) -> Source {
     let Some(name) = config.completion_model.as_deref() else {
-        return Source::none(Rule::NoModel.into());
+        return Source::none(Rule::NotSet.into());
     };
     if let Some(error) = config.errors.first().filter(|_| config.hosts_unknown) {
         let words = format!("{error}. Until this is fixed, nothing is sent to a model.");

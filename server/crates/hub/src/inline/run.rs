@@ -1,13 +1,14 @@
 //! A request to a model: what it reads, its answer while it comes, and what is left of that.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use inline::before::{self, wants_block};
 use inline::cache::Answer;
 pub(super) use inline::context::Parts;
-use inline::context::{alike, around, block};
+use inline::context::{LARGEST, alike, around, block};
 use inline::engine::{Ask, RunId};
 use inline::secret;
 use inline::tidy::{Cursor, Indent, is_enough, tidy};
@@ -29,6 +30,8 @@ const BLOCK_TOKENS: u32 = 256;
 /// comes late is shown only if it still fits.
 const AUTOMATIC: Duration = Duration::from_secs(5);
 const INVOKED: Duration = Duration::from_secs(15);
+/// So much later the wire gives up by itself.
+const AFTER: Duration = Duration::from_secs(2);
 
 /// A request to a model, with all that it needs.
 pub(super) struct Work {
@@ -59,19 +62,32 @@ pub(super) struct Answered {
     pub(super) answer: Result<Answer, Reason>,
     pub(super) changed_by: Vec<Rule>,
     pub(super) model: String,
+    pub(super) server: Server,
+}
+
+/// The state of a model's server, by a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Server {
+    NotAsked,
+    Answered,
+    Failed,
 }
 
 impl Work {
-    /// Asks the model, and reports.
+    /// Asks the model, and reports, whatever happens.
     pub(super) async fn run(self) {
-        let mut changed_by = Vec::new();
-        let answer = self.answer(&mut changed_by).await;
+        let (mut changed_by, mut server) = (Vec::new(), Server::NotAsked);
+        let answer = AssertUnwindSafe(self.answer(&mut changed_by, &mut server)).catch_unwind().await;
+        let answer = answer.unwrap_or_else(|_| {
+            let words = "A fault of Azimuth's; the log says more.".to_owned();
+            Err(Reason { rule: Rule::Failed, words })
+        });
         let model = self.model.info().id.clone();
-        let answered = Answered { run: self.run, ask: self.ask.clone(), answer, changed_by, model };
+        let answered = Answered { run: self.run, ask: self.ask.clone(), answer, changed_by, model, server };
         self.tell(Message::Answered(self.key.clone(), Box::new(answered)));
     }
 
-    async fn answer(&self, changed_by: &mut Vec<Rule>) -> Result<Answer, Reason> {
+    async fn answer(&self, changed_by: &mut Vec<Rule>, server: &mut Server) -> Result<Answer, Reason> {
         let (text, offset) = (&*self.ask.text, self.ask.offset);
         let at = before::Cursor { path: &self.file.path, text, cursor: offset };
         let multi_line = self.ask.is_invoked || wants_block(&at, self.is_after_accepted);
@@ -79,8 +95,9 @@ impl Work {
         let cursor = Cursor { path: &self.file.path, text, offset, indent, multi_line };
         let fill = self.fill(multi_line)?;
         let deadline = fill.deadline;
-        // The wire's own deadline is only for a server that ours would leave waiting.
-        let fill = Fill { deadline: deadline * 2, ..fill };
+        // Ours comes first, since a part of an answer is of use.
+        let fill = Fill { deadline: deadline + AFTER, ..fill };
+        *server = Server::Failed;
         let mut answer = String::new();
         let asked = async {
             let mut stream = self.model.fill(fill).await?;
@@ -99,13 +116,18 @@ impl Work {
             let message = "the answer broke off".to_owned();
             Err(ModelError { kind: ModelErrorKind::Incomplete, message })
         };
-        let is_cut = match tokio::time::timeout(deadline, asked).await {
+        let ended = tokio::time::timeout(deadline, asked).await;
+        let is_late = ended.is_err();
+        let is_cut = match ended {
             Ok(ended) => ended.map_err(failed)?,
-            Err(_) if answer.trim().is_empty() => return Err(Rule::Late.into()),
-            // A part of an answer is of use, too.
             Err(_) => true,
         };
-        let tidied = tidy(&cursor, &answer, is_cut).map_err(Reason::from)?;
+        let tidied = match tidy(&cursor, &answer, is_cut) {
+            Err(Rule::CutOff | Rule::Empty) if is_late => return Err(Rule::Late.into()),
+            tidied => tidied,
+        };
+        *server = Server::Answered;
+        let tidied = tidied.map_err(Reason::from)?;
         *changed_by = tidied.changed_by;
         Ok(Answer { text: tidied.text, replaces: tidied.replace.end.saturating_sub(offset) })
     }
@@ -155,7 +177,10 @@ impl Work {
             return Arc::clone(parts);
         }
         let text = other.document.normal();
-        let parts = Arc::new(Parts::new(&other.display, &secret::without(text)));
+        let parts = match text.len() {
+            0..=LARGEST => Arc::new(Parts::new(&other.display, &secret::without(text))),
+            _ => Arc::default(),
+        };
         let key = (self.key.0, Arc::clone(&other.document.uri));
         self.tell(Message::Parts(key, Arc::downgrade(text), Arc::clone(&parts)));
         parts

@@ -26,13 +26,12 @@ pub(super) enum Kind {
     AtEnd,
 }
 
-/// The sources: some of this project's own, and those in the corpus. Those of this crate talk about the tokens that
-/// control models, of which there are suggestions nowhere.
+/// The sources: some of this project's own, and those in the corpus. Sources that speak of the tokens that control
+/// models, or of keys, are not among them: of these there are suggestions nowhere.
 pub(super) fn sources() -> Vec<(PathBuf, String)> {
     let folders = [
         "server/crates/code/src",
         "server/crates/ports/src",
-        "server/crates/providers/src",
         "server/crates/shell/src",
         "editors/nvim/lua/azimuth",
         "editors/vscode/src",
@@ -44,7 +43,10 @@ pub(super) fn sources() -> Vec<(PathBuf, String)> {
         path.extension().is_some_and(|extension| extensions.iter().any(|wanted| extension == *wanted))
     };
     let paths = folders.iter().flat_map(|folder| files(&project().join(folder))).filter(is_source);
-    paths.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+    let texts = paths.map(|path| (path.clone(), fs::read_to_string(path).unwrap()));
+    let is_special =
+        |text: &str| ["<|", "fim_", "<PRE>", "[SUFFIX]", "sk-", "PRIVATE KEY"].iter().any(|it| text.contains(it));
+    texts.filter(|(_, text)| !is_special(text)).collect()
 }
 
 /// Good answers from a source, as many of each kind as are wanted, evenly spread.
