@@ -36,7 +36,7 @@ image = (
     )
     .env({"MODEL_ID": os.environ.get("MODEL_ID")})
     .dockerfile_commands("ENTRYPOINT []")
-    .copy_local_dir(local_path='./modal/tabby_python_client/tabby_python_client', remote_path='/root/tabby_python_client')
+    .copy_local_dir(local_path='./modal/tabby_python_client/tabby_python_client', remote_path='/app/tabby_python_client')
     .pip_install(
         "httpx",
         "pandas"
