@@ -10,6 +10,7 @@ mod questions;
 mod setup;
 mod signals;
 mod style;
+mod suggestions;
 mod view;
 
 use std::io::Write;
@@ -50,6 +51,15 @@ enum Command {
     },
     /// List the models, and which of them can be used.
     Models {
+        /// Write JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show how suggestions while you type fare, and what they cost: numbers that are kept on this machine only.
+    Suggestions {
+        /// The days to add up, today (UTC) among them: 1 to 90.
+        #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=90))]
+        days: u32,
         /// Write JSON.
         #[arg(long)]
         json: bool,
@@ -212,6 +222,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Demo(args) => demo::run(args, log).await.map_err(Failure::of_work),
         Command::Sessions { command } => lists::sessions(command, log),
         Command::Models { json } => lists::models(json, log).await,
+        Command::Suggestions { days, json } => suggestions::run(days, json, log),
         Command::Doctor => doctor::run(log).await,
     }
 }

@@ -4,22 +4,27 @@
 //! of the wire) and the table in [`methods`], and is then the hub's. A message that goes out is either the answer to a
 //! request, which the ingress waits for, or the [`outbox`]'s; both end in [`stdio`]'s pump. Between them stand
 //! [`connect`] and [`connected`] (one client), [`review`], [`workflows`], [`progress`] and [`commands`] (what LSP
-//! itself has for what we do), and [`chat`] (a conversation in a document).
+//! itself has for what we do), [`inline`], [`menu`], [`next_edits`] and [`copilot`] (the forms that suggestions have
+//! for clients without a plugin), and [`chat`] (a conversation in a document).
 
 mod abilities;
+mod asking;
 mod backend;
 mod chat;
 mod commands;
 mod connect;
 mod connected;
 mod convert;
+mod copilot;
 mod error;
 mod frames;
 mod ingress;
 mod inline;
+mod menu;
 mod message_box;
 mod messages;
 mod methods;
+mod next_edits;
 mod outbox;
 mod process;
 mod progress;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::commands;
+use hub::clock::Clock;
 use hub::config::{self, Config, Editor, Sources};
 use hub::sockets::Sockets;
 use hub::{Hub, Parts};
@@ -48,12 +49,14 @@ pub struct Custom {
     pub commands: Vec<commands::Source>,
     /// The program that holds the processes of shells ([`Parts::supervisor`]); by default this one.
     pub supervisor: Option<PathBuf>,
+    /// The time of day ([`Parts::clock`]); by default the system's.
+    pub clock: Clock,
 }
 
 impl Default for Custom {
     fn default() -> Self {
         let (tools, commands) = (Vec::new(), Vec::new());
-        Self { resolve: Arc::new(on_disk), tools, commands, supervisor: this_program() }
+        Self { resolve: Arc::new(on_disk), tools, commands, supervisor: this_program(), clock: Clock::default() }
     }
 }
 
@@ -98,7 +101,7 @@ where
     let sockets = Arc::new(Sockets::new(runtime_folder, &data_folder));
     let home = config::dirs::home(&|name| environment(name));
     let config = Arc::new(config);
-    let Custom { resolve, tools, commands, supervisor } = custom;
+    let Custom { resolve, tools, commands, supervisor, clock } = custom;
     let parts = Parts {
         store,
         data_folder,
@@ -111,6 +114,7 @@ where
         home,
         supervisor,
         user_file: user_file.clone(),
+        clock,
     };
     let hub = Hub::start(parts);
     let others = serve_others(hub.clone(), Arc::clone(&resolve), log_file.clone());

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ports::store::Store;
 use protocol::content::{ToolKind, Usage};
-use protocol::session::Mode;
+use protocol::session::{Mode, Purpose};
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event, MessageId, PromptBlock, SessionId, ToolCallId, ToolResult, TurnId};
 use serde_json::json;
@@ -15,10 +15,15 @@ pub fn long_session(data: &Path, project: &Path, events: usize) -> String {
     let store = SqliteStore::open(data).expect("a store");
     let session = SessionId::from("abc123");
     let folders = [format!("file://{}", project.display())];
-    store.create(&session, &folders, None).expect("a session");
+    store.create(&session, &folders, None, Purpose::Chat).expect("a session");
     let _lock = store.lock(&session).expect("the lock");
-    let mut log =
-        vec![Event::SessionStarted { folders: folders.to_vec(), asked_for: None, begins_with: 0, parent: None }];
+    let mut log = vec![Event::SessionStarted {
+        folders: folders.to_vec(),
+        asked_for: None,
+        begins_with: 0,
+        parent: None,
+        purpose: Purpose::Chat,
+    }];
     for turn in 0.. {
         if log.len() >= events {
             break;

@@ -1,5 +1,6 @@
 //! Suggestions where the user types: what we add to a model's own time, how soon a request ends that nobody needs any
-//! more, and how often a model is asked, by recordings of people who typed (`tests/corpus/inline/traces`).
+//! more, what is kept of open files, how much of a prompt stays the same, and how often a model is asked, by recordings
+//! of people who typed (`tests/corpus/inline/traces`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +30,10 @@ const REPLAYED: Duration = Duration::from_millis(150);
 /// Measures all.
 pub fn run(binary: &Path) {
     overhead(binary);
+    editing(binary);
     cancelling(binary);
+    steadiness(binary);
+    keeping(binary);
     replays();
 }
 
@@ -62,6 +66,93 @@ fn overhead(binary: &Path) {
     let cpu: Duration = changes.iter().sum();
     let each = cpu.as_secs_f64() * 1e3 / changes.len() as f64;
     println!("{:<44} {each:>10.2} ms", "CPU of a key with its request");
+}
+
+/// The same for a suggested edit, and from its acceptance to the changed document.
+fn editing(binary: &Path) {
+    let model = FillServer::start(|asked| asked.replaced("value_of", "item_of").after(MODEL));
+    let mut world = World::with(binary, &model.edit_configuration(), 0);
+    let (mut asked, mut followed) = (Vec::new(), Vec::new());
+    for time in 0..TIMES / 3 {
+        world.replace_line(LINES / 2 + time * 12, &format!("    let number_{time} = value_of({time});"));
+        // The edit after the one before was looked for ahead.
+        let before = model.asked().len();
+        let began = Instant::now();
+        let result = world.edit();
+        let total = world.client.arrived - began;
+        let of_model = model.asked().get(before).and_then(|it| Some(it.answered? - it.at)).expect("it was asked");
+        asked.push(total.saturating_sub(of_model));
+        assert!(result["edit"]["hunks"][0]["text"].is_string(), "{result}");
+        // A change elsewhere moves the edit, and the client is told.
+        let began = Instant::now();
+        world.insert_line(1, "// above");
+        while world.client.next_message()["method"] != "azimuth/inline/changed" {}
+        followed.push(began.elapsed());
+        let feedback = json!({ "id": result["edit"]["id"], "event": "ignored" });
+        world.client.request("azimuth/inline/feedback", &feedback);
+    }
+    report("asking a model for an edit, beyond its time", &mut asked, "aim 2; p99 5");
+    report("from a change elsewhere to the moved edit", &mut followed, "aim 2");
+}
+
+/// The share of what a model reads that it has read for the key before: its server keeps that.
+fn steadiness(binary: &Path) {
+    let model = FillServer::start(|_| Filled::with("!"));
+    let mut world = World::with(binary, &model.configuration(), 8);
+    world.replace_line(LINES / 2, "    ");
+    for letter in "let total_of_all_numbers = numbers.iter().map(|it| it.value).filter(Option::is_some)".chars() {
+        world.type_on(&letter.to_string());
+        world.complete("invoked");
+    }
+    let prompts: Vec<String> = model
+        .asked()
+        .iter()
+        .map(|asked| {
+            let extra: String = asked.extra().into_iter().map(|(path, text)| format!("{path}\n{text}")).collect();
+            format!("{extra}{}", asked.prefix())
+        })
+        .collect();
+    let share = |pair: &[String]| {
+        let same = inline::splice::common_prefix(&pair[0], &pair[1]);
+        same as f64 / pair[1].len() as f64
+    };
+    let shares: Vec<f64> = prompts.windows(2).map(share).collect();
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    let least = shares.iter().copied().fold(1.0, f64::min);
+    println!(
+        "{:<44} {:>9.1} %   (aim 90; here least {:.1})",
+        "of a prompt as for the key before",
+        mean * 100.0,
+        least * 100.0
+    );
+}
+
+/// The cost of what is kept of 200 open files, in processor time for each key and in memory.
+fn keeping(binary: &Path) {
+    const KEYS: u32 = 400;
+    let model = FillServer::start(|_| Filled::with("value"));
+    let cost = |configuration: &str| {
+        let mut world = World::with(binary, configuration, 200);
+        world.replace_line(LINES / 2, "    let x = ");
+        if !configuration.is_empty() {
+            // Parts of the other files are made with the first request.
+            world.complete("invoked");
+        }
+        world.replace_line(LINES / 2, "    let x = ");
+        let before = world.client.cpu();
+        (0..KEYS).for_each(|_| world.type_on("y"));
+        world.client.request("azimuth/inline/explain", &json!({}));
+        ((world.client.cpu() - before) / KEYS, world.client.pss())
+    };
+    let ((off, memory_off), (on, memory_on)) = (cost(""), cost(&model.configuration()));
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    println!(
+        "{:<44} {:>10.3} ms   (aim 0.2; without suggestions {:.3})",
+        "CPU of a key with 200 files open",
+        ms(on),
+        ms(off)
+    );
+    println!("{:<44} {:>10.1} MiB  (aim 5)", "memory for them, beyond that without", memory_on - memory_off);
 }
 
 /// From the word that nobody needs an answer to the end of the connection, in both ways.
@@ -294,12 +385,17 @@ struct World {
 
 impl World {
     fn new(binary: &Path, model: &FillServer) -> Self {
+        Self::with(binary, &model.configuration(), 0)
+    }
+
+    /// A server with this configuration, and so many other files open.
+    fn with(binary: &Path, configuration: &str, others: usize) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let project = folder.path().join("project");
         std::fs::create_dir(&project).expect("a folder");
         let data = folder.path().join("data");
         std::fs::create_dir(&data).expect("a folder");
-        std::fs::write(data.join("no-config.toml"), model.configuration()).expect("a file");
+        std::fs::write(data.join("no-config.toml"), configuration).expect("a file");
         let text: String =
             (0..LINES).map(|line| format!("    let number_of_line_{line} = value_of({line});\n")).collect();
         let file = project.join("long.rs");
@@ -308,6 +404,15 @@ impl World {
         let uri = harness::project::uri(&file);
         let document = json!({ "uri": uri, "languageId": "rust", "version": 1, "text": text });
         client.notify("textDocument/didOpen", &json!({ "textDocument": document }));
+        for number in 0..others {
+            let text: String =
+                (0..200).map(|line| format!("    fn item_{number}_{line}() -> u32 {{ value_of({line}) }}\n")).collect();
+            let file = project.join(format!("file_{number}.rs"));
+            std::fs::write(&file, &text).expect("a file");
+            let uri = harness::project::uri(&file);
+            let document = json!({ "uri": uri, "languageId": "rust", "version": 1, "text": text });
+            client.notify("textDocument/didOpen", &json!({ "textDocument": document }));
+        }
         Self { client, uri, version: 1, line: 0, typed: String::new(), _folder: folder }
     }
 
@@ -315,6 +420,17 @@ impl World {
         let range = json!({ "start": { "line": line, "character": 0 }, "end": { "line": line, "character": 100_000 } });
         self.change(&range, text);
         (self.line, self.typed) = (line, text.to_owned());
+    }
+
+    fn insert_line(&mut self, line: usize, text: &str) {
+        let at = json!({ "line": line, "character": 0 });
+        self.change(&json!({ "start": at, "end": at }), &format!("{text}\n"));
+        self.line += 1;
+    }
+
+    fn edit(&mut self) -> Value {
+        let params = self.params("invoked");
+        self.client.request("azimuth/inline/edit", &params)
     }
 
     fn type_on(&mut self, text: &str) {

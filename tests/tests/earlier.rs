@@ -2,8 +2,9 @@
 //!
 //! `earlier/data` is the data folder that the version of commit c16ebf0 left behind, its database vacuumed, after it
 //! played `earlier/script.json` in `/tmp/azimuth-earlier`: `exec --yes` with "Mend the sum in @lib.rs.", `exec` with
-//! "And a file.", which nobody allowed, and `exec '!echo by the user'`. A version that changes how a session is stored
-//! adds a folder of its own and keeps this one.
+//! "And a file.", which nobody allowed, and `exec '!echo by the user'`. `earlier/data-4` is what that of commit c647c04
+//! left, whose sessions had parents and no purpose. A version that changes how a session is stored adds a folder of its
+//! own and keeps these.
 
 #![expect(clippy::disallowed_methods, reason = "the test makes what an earlier version has left")]
 
@@ -45,10 +46,17 @@ impl Drop for Left {
 
 #[tokio::test]
 async fn a_session_of_an_earlier_version_opens_goes_on_and_is_undone() {
+    // One after the other, since both are of one folder.
+    for data in ["data", "data-4"] {
+        opens_goes_on_and_is_undone(data).await;
+    }
+}
+
+async fn opens_goes_on_and_is_undone(data: &str) {
     let left = Left::new();
     let model = ModelServer::start([Answer::says("I know.")]).await;
     let (setup, project) = (Setup::model(&model, Wire::Anthropic), Project::new([]));
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/earlier/data/.");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/earlier").join(data).join(".");
     std::fs::create_dir_all(setup.data_folder()).unwrap();
     let copied = Command::new("cp").arg("-r").args([data, setup.data_folder()]).status().unwrap();
     assert!(copied.success());

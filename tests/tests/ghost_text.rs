@@ -380,3 +380,33 @@ async fn inline_completion_is_registered_only_while_there_is_a_model() {
     assert!(said.contains("unregisterations"), "{said}");
     assert_eq!(client.finish().await, 0);
 }
+
+#[tokio::test]
+async fn a_user_who_asks_again_is_given_another_suggestion_up_to_three() {
+    let texts = ["numbers.len();", "numbers.len();", "numbers[0];", "numbers.iter().sum::<i32>();"];
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let model = FillServer::start(move |asked| {
+        let number = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let is_varied = asked.body["temperature"].as_f64().unwrap() > 0.0;
+        assert_eq!(is_varied, number > 0, "only further ones are varied");
+        Filled::with(texts[number.min(3)])
+    });
+    let (client, _world, uri) = typing(&model, &[("main.rs", MAIN)], standard()).await;
+    let texts_of = |answer: &Value| -> Vec<String> {
+        let items = answer["items"].as_array().unwrap().iter();
+        items.map(|item| item["insertText"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(texts_of(&asked(&client, &uri, "let sum = ", 1).await), ["numbers.len();"]);
+    let second = texts_of(&asked(&client, &uri, "let sum = ", 1).await);
+    assert_eq!(second, ["numbers.len();"], "the model said the same again");
+    assert_eq!(texts_of(&asked(&client, &uri, "let sum = ", 1).await), ["numbers.len();", "numbers[0];"]);
+    let all = ["numbers.len();", "numbers[0];", "numbers.iter().sum::<i32>();"];
+    assert_eq!(texts_of(&asked(&client, &uri, "let sum = ", 1).await), all);
+    assert_eq!(texts_of(&asked(&client, &uri, "let sum = ", 1).await), all);
+    assert_eq!(model.asked().len(), 4, "three are enough");
+    assert_eq!(texts_of(&asked(&client, &uri, "let sum = ", 2).await), ["numbers.len();"], "who types is shown one");
+
+    client.replace(&uri, "let sum = ", "let sum = n");
+    assert_eq!(texts_of(&asked(&client, &uri, "let sum = n", 2).await), ["umbers.len();"]);
+    assert_eq!(client.finish().await, 0);
+}

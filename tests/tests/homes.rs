@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use harness::{Answer, Gate, ModelServer, Project, Setup, Wire, patiently};
+use hub::clock::Clock;
 use hub::config::{self, Config, Sources};
 use hub::sockets::Sockets;
 use hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub, Input, Parts};
@@ -42,6 +43,7 @@ fn hub(setup: &Setup) -> Hub {
         home: None,
         supervisor: None,
         user_file: setup.config_file(),
+        clock: Clock::default(),
     })
 }
 

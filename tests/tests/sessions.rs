@@ -8,7 +8,7 @@ use harness::window::Window;
 use harness::{Answer, Client, Gate, ModelServer, Profile, Project, Setup, Wire, project};
 use ports::store::Store;
 use protocol::event::Severity;
-use protocol::session::{CompletionKind, Mode, PromptCompleteResult, SessionInfo};
+use protocol::session::{CompletionKind, Mode, PromptCompleteResult, Purpose, SessionInfo};
 use protocol::turn::{StopReason, TurnStartResult};
 use protocol::{Event, PromptBlock, SessionId, methods};
 use serde_json::{Value, json};
@@ -157,7 +157,7 @@ async fn a_session_of_an_older_version_opens_and_is_listed_though_its_log_says_n
     let (setup, project) = (Setup::model(&model, Wire::Anthropic), Project::new([]));
     let session = SessionId::from("abc123");
     let store = SqliteStore::open(&setup.data_folder()).unwrap();
-    store.create(&session, &[project.uri("")], None).unwrap();
+    store.create(&session, &[project.uri("")], None, Purpose::Chat).unwrap();
     let begun = json!({ "type": "sessionStarted", "folders": [project.uri("")] });
     store.append(&session, vec![(1, serde_json::from_value(begun).unwrap())], true).unwrap();
     drop(store);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use azimuth::front;
 use azimuth::lsp::{self, LoadConfig, Role};
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire, patiently};
+use hub::clock::Clock;
 use hub::config::{self, Config, Editor, Sources};
 use hub::sockets::Sockets;
 use hub::{GRACE, Hub, Parts};
@@ -167,6 +168,7 @@ async fn the_settings_of_a_folder_on_a_disk_that_is_always_slow_count_once_they_
         home: None,
         supervisor: None,
         user_file: setup.config_file(),
+        clock: Clock::default(),
     });
     // The configuration read with the folders names a model, so that it can be told from the one read without them.
     let load: Arc<LoadConfig> = Arc::new(move |editor, folders| {

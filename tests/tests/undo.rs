@@ -15,6 +15,7 @@ use protocol::checkpoint::{
     RestoreOutcome,
 };
 use protocol::review::{FileChange, HunkState};
+use protocol::session::Purpose;
 use protocol::turn::StopReason;
 use protocol::{Event, SessionId, TurnId, methods};
 use serde_json::{Value, json};
@@ -914,7 +915,7 @@ async fn what_was_written_over_longer_ago_than_the_user_wants_it_kept_is_let_go(
     let project = Project::new([("a.txt", "two\n")]);
     let session = SessionId::from("abc123");
     let store = SqliteStore::open(&setup.data_folder()).unwrap();
-    store.create(&session, &[project.uri("")], None).unwrap();
+    store.create(&session, &[project.uri("")], None, Purpose::Chat).unwrap();
     let [before, after] = ["one\n", "two\n"].map(|text| store.put_blob(text.as_bytes()).unwrap());
     for hash in [&before, &after] {
         let blob = setup.data_folder().join("blobs").join(&hash[..2]).join(&hash[2..]);
@@ -923,7 +924,13 @@ async fn what_was_written_over_longer_ago_than_the_user_wants_it_kept_is_let_go(
     }
     let turn_id = TurnId::from("turn-1");
     let events = [
-        Event::SessionStarted { folders: vec![project.uri("")], asked_for: None, begins_with: 0, parent: None },
+        Event::SessionStarted {
+            folders: vec![project.uri("")],
+            asked_for: None,
+            begins_with: 0,
+            parent: None,
+            purpose: Purpose::Chat,
+        },
         Event::TurnStarted {
             turn_id: turn_id.clone(),
             prompt: Vec::new(),

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use hub::visible;
 use ports::store::{Origin, SessionFilter, Store};
 use project::paths;
+use protocol::session::Purpose;
 use protocol::{Event, PromptBlock, SessionId};
 use providers::cost::format_cost;
 use store::Imported;
@@ -27,7 +28,13 @@ pub(super) fn sessions(command: Sessions, log: Option<String>) -> Result<ExitCod
         Sessions::List { everywhere, json } => {
             let folders = if everywhere { Vec::new() } else { vec![paths::to_uri(&folder)] };
             let sessions = store
-                .list(&SessionFilter { folders, query: None, origin: Origin::Roots, limit: 1000 })
+                .list(&SessionFilter {
+                    folders,
+                    query: None,
+                    origin: Origin::Roots,
+                    purpose: Some(Purpose::Chat),
+                    limit: 1000,
+                })
                 .map_err(Failure::new)?;
             for session in &sessions {
                 if json {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use hub::Parts;
+use hub::clock::Clock;
 use hub::config::{self, Config, Editor, Sources, dirs};
 use hub::log;
 use hub::sockets::Sockets;
@@ -54,6 +55,7 @@ impl Setup {
             home: dirs::home(&environment),
             supervisor: serve::this_program(),
             user_file: dirs::config_file(&environment).unwrap_or_default(),
+            clock: Clock::default(),
         }
     }
 }

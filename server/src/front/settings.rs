@@ -8,12 +8,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
-use hub::config::{self, ChatAnswers, Config, Editor};
+use hub::config::{self, ChatAnswers, Config, Editor, InCompletion};
 use hub::log;
 use hub::{Coming, Connection, GRACE, Input};
 use protocol::event::Severity;
 use serde_json::Value;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::task::spawn_blocking;
 
 /// Resolves the configuration out of all its layers, with what the editor says and the workspace folders.
@@ -24,6 +24,20 @@ pub(crate) struct Settings {
     /// None for a client that has no part in the configuration.
     load: Option<Arc<LoadConfig>>,
     client: Mutex<Client>,
+    suggestions: watch::Sender<Option<Suggestions>>,
+}
+
+/// The parts of a configuration that say how suggestions are shown to a client without inline completion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Suggestions {
+    /// When the one at the cursor is an entry of the completion menu.
+    pub(crate) in_completion: InCompletion,
+    /// True if edits are hints with code actions.
+    pub(crate) edits_as_actions: bool,
+    /// True if a model for suggestions at the cursor is named.
+    pub(crate) has_model: bool,
+    /// True if a model for edits is named.
+    pub(crate) has_edit_model: bool,
 }
 
 /// Words for the user.
@@ -54,7 +68,8 @@ struct Client {
 
 impl Settings {
     pub(crate) fn new(load: Option<Arc<LoadConfig>>, folders: Vec<PathBuf>) -> Self {
-        Self { load, client: Mutex::new(Client { folders, ..Client::default() }) }
+        let client = Mutex::new(Client { folders, ..Client::default() });
+        Self { load, client, suggestions: watch::Sender::new(None) }
     }
 
     /// Takes what the editor said when it started. `place` and `section` say in messages where a fault is: in words,
@@ -88,6 +103,27 @@ impl Settings {
         !self.client().no_workflows
     }
 
+    /// The way in which the last configuration has suggestions shown, and those after it; none before the first.
+    pub(crate) fn suggestions(&self) -> watch::Receiver<Option<Suggestions>> {
+        self.suggestions.subscribe()
+    }
+
+    /// True if suggested edits are hints with code actions, for a client without a panel, as far as is known: what the
+    /// user types first comes before the first configuration.
+    pub(crate) fn shows_edits(&self) -> bool {
+        let wanted = |suggestions: Suggestions| suggestions.edits_as_actions && suggestions.has_edit_model;
+        self.load.is_some() && self.suggestions.borrow().is_none_or(wanted)
+    }
+
+    /// The same as [`Settings::suggestions`] of the first configuration, as soon as it is known; none if the disk does
+    /// not answer in time, or for a client that has no part in the configuration.
+    pub(crate) async fn first_suggestions(&self) -> Option<Suggestions> {
+        self.load.as_ref()?;
+        let mut suggestions = self.suggestions();
+        let known = tokio::time::timeout(GRACE, suggestions.wait_for(Option::is_some)).await;
+        known.ok()?.ok().and_then(|known| *known)
+    }
+
     /// The configuration as it is now. Blocks.
     fn load(&self, load: &LoadConfig, layers: Layers) -> Config {
         let (editor, folders) = {
@@ -118,6 +154,13 @@ impl Settings {
         let mut client = self.client();
         client.chat_answers = config.chat_answers;
         client.no_workflows = !config.code_actions;
+        let suggestions = Suggestions {
+            in_completion: config.inline_in_completion,
+            edits_as_actions: config.inline_edits_as_actions,
+            has_model: config.completion_model.is_some(),
+            has_edit_model: config.next_edit_model.is_some(),
+        };
+        self.suggestions.send_if_modified(|before| before.replace(suggestions) != Some(suggestions));
         let said = std::mem::replace(&mut client.said, messages.clone());
         drop(client);
         let news = messages.into_iter().filter(|message| !said.contains(message));

@@ -30,6 +30,8 @@ pub(super) struct Abilities {
     pub(super) inline_completion: bool,
     /// They can be registered with it once there is a model for them.
     pub(super) register_inline_completion: bool,
+    /// Its completion menu; none if it has none.
+    pub(super) completion: Option<Completion>,
     /// Code actions may be more than commands.
     pub(super) code_action_literals: bool,
     /// Code actions may say that a model made them (3.18).
@@ -44,6 +46,21 @@ pub(super) struct Abilities {
     pub(super) show_document: bool,
 }
 
+/// The abilities of a client's completion menu.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Completion {
+    /// It can be registered once there is a model.
+    pub(super) register: bool,
+    /// Documentation may be Markdown.
+    pub(super) markdown: bool,
+    /// An entry may have a description beside its label (3.17).
+    pub(super) label_details: bool,
+    /// It can be told to leave a text's indentation as it is (3.16).
+    pub(super) as_is: bool,
+}
+
+/// LSP's `InsertTextMode.asIs`.
+pub(super) const AS_IS: u32 = 1;
 /// LSP 3.18's `CodeActionTag.LLMGenerated`.
 pub(super) const LLM_GENERATED: u32 = 1;
 
@@ -53,6 +70,14 @@ impl Abilities {
         let has = |pointer: &str| capabilities.pointer(pointer).is_some_and(|value| !value.is_null());
         let is = |pointer: &str| capabilities.pointer(pointer).and_then(Value::as_bool).unwrap_or(false);
         let list = |pointer: &str| capabilities.pointer(pointer).and_then(Value::as_array);
+        let completion = has("/textDocument/completion").then(|| Completion {
+            register: is("/textDocument/completion/dynamicRegistration"),
+            markdown: list("/textDocument/completion/completionItem/documentationFormat")
+                .is_some_and(|formats| formats.contains(&"markdown".into())),
+            label_details: is("/textDocument/completion/completionItem/labelDetailsSupport"),
+            as_is: list("/textDocument/completion/completionItem/insertTextModeSupport/valueSet")
+                .is_some_and(|modes| modes.contains(&AS_IS.into())),
+        });
         let azimuth = capabilities.pointer("/experimental/azimuth").cloned().unwrap_or_default();
         let encodings = list("/general/positionEncodings");
         Self {
@@ -69,6 +94,7 @@ impl Abilities {
             register_watched_files: is("/workspace/didChangeWatchedFiles/dynamicRegistration"),
             inline_completion: has("/textDocument/inlineCompletion"),
             register_inline_completion: is("/textDocument/inlineCompletion/dynamicRegistration"),
+            completion,
             code_action_literals: has("/textDocument/codeAction/codeActionLiteralSupport"),
             llm_generated_tag: list("/textDocument/codeAction/tagSupport/valueSet")
                 .is_some_and(|tags| tags.contains(&LLM_GENERATED.into())),

@@ -1,14 +1,15 @@
 //! The framework's own requests to us: the lifecycle. All else is the ingress's.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hub::Hub;
 use lsp_types::{
-    CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CodeLensOptions, ExecuteCommandOptions,
-    InitializeParams, InitializeResult, OneOf, PositionEncodingKind, SaveOptions, ServerCapabilities, ServerInfo,
-    TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions, TextDocumentSyncSaveOptions,
-    WorkDoneProgressOptions, WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
+    CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CodeLensOptions, CompletionOptions,
+    ExecuteCommandOptions, InitializeParams, InitializeResult, OneOf, PositionEncodingKind, SaveOptions,
+    ServerCapabilities, ServerInfo, TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions,
+    TextDocumentSyncSaveOptions, WorkDoneProgressOptions, WorkspaceFoldersServerCapabilities,
+    WorkspaceServerCapabilities,
 };
 use project::text::PositionEncoding;
 use serde_json::json;
@@ -16,7 +17,8 @@ use tower_lsp::jsonrpc::{self, Result};
 use tower_lsp::{Client, LanguageServer};
 
 use super::abilities::Abilities;
-use super::{commands, workflows};
+use super::{commands, suggesting, workflows};
+use crate::front::settings::Settings;
 
 /// The time that the end of all sessions may take. What is not stored by then is stored no more than after a kill: all
 /// that was shown.
@@ -31,28 +33,37 @@ pub(super) struct Backend {
     hub: Option<Hub>,
     /// The framework's handle to the client, for the outbox.
     pub(super) client: Client,
-    /// The answer to `initialize`, made by the ingress.
-    answer: OnceLock<InitializeResult>,
+    /// The client that the answer to `initialize` is for, as the ingress has read it.
+    connected: OnceLock<(Arc<Abilities>, Arc<Settings>)>,
 }
 
 impl Backend {
     pub(super) fn new(hub: Option<Hub>, client: Client) -> Self {
-        Self { hub, client, answer: OnceLock::new() }
+        Self { hub, client, connected: OnceLock::new() }
     }
 
-    /// Sets the answer to `initialize`.
-    pub(super) fn answer(&self, abilities: &Abilities) {
-        let _ = self.answer.set(InitializeResult {
-            capabilities: capabilities(abilities),
-            server_info: Some(ServerInfo { name: "azimuth".into(), version: Some(env!("CARGO_PKG_VERSION").into()) }),
-            ..InitializeResult::default()
-        });
+    /// Notes the client that is to be answered.
+    pub(super) fn connected(&self, abilities: Arc<Abilities>, settings: Arc<Settings>) {
+        let _ = self.connected.set((abilities, settings));
     }
 }
 
 impl LanguageServer for Backend {
     async fn initialize(&self, _: InitializeParams) -> Result<InitializeResult> {
-        self.answer.get().cloned().ok_or_else(jsonrpc::Error::internal_error)
+        let (abilities, settings) = self.connected.get().ok_or_else(jsonrpc::Error::internal_error)?;
+        let mut capabilities = capabilities(abilities);
+        // A client that can register no menu later is told of one now or never, and only the user's file says which.
+        if abilities.completion.is_some_and(|menu| !menu.register)
+            && suggesting::announces_menu(abilities, settings.first_suggestions().await)
+        {
+            // No character opens it: a menu behind each space would be a nuisance, and take the keys.
+            capabilities.completion_provider = Some(CompletionOptions::default());
+        }
+        Ok(InitializeResult {
+            capabilities,
+            server_info: Some(ServerInfo { name: "azimuth".into(), version: Some(env!("CARGO_PKG_VERSION").into()) }),
+            ..InitializeResult::default()
+        })
     }
 
     async fn shutdown(&self) -> Result<()> {
@@ -77,8 +88,12 @@ fn capabilities(abilities: &Abilities) -> ServerCapabilities {
         save: Some(TextDocumentSyncSaveOptions::SaveOptions(SaveOptions { include_text: Some(true) })),
         ..TextDocumentSyncOptions::default()
     };
+    let mut kinds = vec![CodeActionKind::QUICKFIX, CodeActionKind::new(workflows::KIND)];
+    if !abilities.azimuth.panel {
+        kinds.push(CodeActionKind::REFACTOR_REWRITE);
+    }
     let actions = CodeActionOptions {
-        code_action_kinds: Some(vec![CodeActionKind::QUICKFIX, CodeActionKind::new(workflows::KIND)]),
+        code_action_kinds: Some(kinds),
         work_done_progress_options: WorkDoneProgressOptions::default(),
         resolve_provider: Some(false),
     };

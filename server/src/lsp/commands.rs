@@ -40,11 +40,20 @@ pub(super) const CHAT_OPEN: &str = "azimuth.chat.open";
 pub(super) const WORKFLOW_START: &str = "azimuth.workflow.start";
 /// Tells that a suggestion at the cursor was accepted; the client runs this by itself. Takes the suggestion's name.
 pub(super) const INLINE_ACCEPTED: &str = "azimuth.inline.accepted";
+/// Accepts a suggested edit. Takes an [`EditTarget`].
+pub(super) const ACCEPT_EDIT: &str = "azimuth.inline.acceptEdit";
+/// Rejects a suggested edit. Takes an [`EditTarget`].
+pub(super) const REJECT_EDIT: &str = "azimuth.inline.rejectEdit";
+/// Tells that a client has put a hunk of a suggested edit into the document. Takes its name in Copilot's dialect.
+pub(super) const ACCEPTED_EDIT: &str = "azimuth.inline.acceptedEdit";
 /// Shows the log. Takes nothing.
 pub(super) const OPEN_LOG: &str = "azimuth.openLog";
 
+/// Stands between the names in [`hunk_name`].
+const SEPARATOR: char = '/';
+
 /// All commands, for the server's capabilities.
-pub(super) const ALL: [&str; 14] = [
+pub(super) const ALL: [&str; 17] = [
     ACCEPT,
     REJECT,
     ACCEPT_ALL,
@@ -58,13 +67,19 @@ pub(super) const ALL: [&str; 14] = [
     CHAT_OPEN,
     WORKFLOW_START,
     INLINE_ACCEPTED,
+    ACCEPT_EDIT,
+    REJECT_EDIT,
+    ACCEPTED_EDIT,
     OPEN_LOG,
 ];
 
-/// The commands that a client is told of. One with a panel has its own to chat with.
+/// Those of which a client with a panel has its own.
+const OF_PLAIN_CLIENTS: [&str; 5] = [CHAT_SEND, CHAT_OPEN, ACCEPT_EDIT, REJECT_EDIT, ACCEPTED_EDIT];
+
+/// The commands that a client is told of.
 pub(super) fn announced(abilities: &Abilities) -> impl Iterator<Item = &'static str> + use<> {
     let panel = abilities.azimuth.panel;
-    ALL.into_iter().filter(move |command| !panel || ![CHAT_SEND, CHAT_OPEN].contains(command))
+    ALL.into_iter().filter(move |command| !panel || !OF_PLAIN_CLIENTS.contains(command))
 }
 
 /// The subject of a review command.
@@ -91,6 +106,28 @@ impl Target {
     }
 }
 
+/// The subject of a command for a suggested edit.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct EditTarget {
+    /// The edit.
+    pub(super) id: String,
+    /// The hunk; none for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) hunk: Option<String>,
+}
+
+/// The name of a hunk for a client that knows no hunks, as one text.
+pub(super) fn hunk_name(edit: &str, hunk: &str) -> String {
+    format!("{edit}{SEPARATOR}{hunk}")
+}
+
+/// Feedback on a hunk by that name; none if it is no name of ours.
+pub(super) fn hunk_feedback(name: &str, event: InlineEvent) -> Option<InlineFeedbackParams> {
+    let (id, hunk) = name.rsplit_once(SEPARATOR)?;
+    Some(InlineFeedbackParams { id: id.to_owned(), event, hunk: Some(hunk.to_owned()), length: None })
+}
+
 /// The result of a command.
 pub(super) enum Action {
     /// A request to the hub. Its answer is the command's, too.
@@ -101,6 +138,10 @@ pub(super) enum Action {
     OpenChat,
     /// A workflow is to begin.
     StartWorkflow(Start),
+    /// A suggested edit is to be accepted.
+    AcceptEdit(EditTarget),
+    /// A suggested edit is rejected.
+    RejectEdit(EditTarget),
     /// The log is to be shown.
     OpenLog,
 }
@@ -125,10 +166,18 @@ pub(super) fn read(params: ExecuteCommand) -> Result<Action, Error> {
         CHAT_OPEN => Ok(Action::OpenChat),
         WORKFLOW_START => typed(argument).map(Action::StartWorkflow),
         INLINE_ACCEPTED => {
-            let feedback = InlineFeedbackParams { id: typed(argument)?, event: InlineEvent::Accepted, length: None };
-            let (request, answer) = hub::request_of::<methods::InlineFeedback>(feedback);
-            Ok(Action::Post(request, answer))
+            let (id, event) = (typed(argument)?, InlineEvent::Accepted);
+            Ok(tell(InlineFeedbackParams { id, event, hunk: None, length: None }))
         }
+        ACCEPTED_EDIT => {
+            let name: String = typed(argument)?;
+            hunk_feedback(&name, InlineEvent::Accepted).map(tell).ok_or_else(|| {
+                let text = format!("invalid params: `{name}` names no hunk of a suggested edit");
+                Error::new(protocol::ErrorCode::InvalidParams, text)
+            })
+        }
+        ACCEPT_EDIT => typed(argument).map(Action::AcceptEdit),
+        REJECT_EDIT => typed(argument).map(Action::RejectEdit),
         OPEN_LOG => Ok(Action::OpenLog),
         other => Err(Error::new(protocol::ErrorCode::InvalidParams, format!("there is no command `{other}`"))),
     }
@@ -198,6 +247,11 @@ fn decide(decision: Decision, argument: Value, scope: Scope) -> Result<Action, E
     let params =
         ReviewDecideParams { session_id: target.session_id, decision, targets: vec![target_of], message: None };
     post(methods::ReviewDecide::METHOD, json!(params))
+}
+
+fn tell(feedback: InlineFeedbackParams) -> Action {
+    let (request, answer) = hub::request_of::<methods::InlineFeedback>(feedback);
+    Action::Post(request, answer)
 }
 
 fn post(method: &str, params: Value) -> Result<Action, Error> {

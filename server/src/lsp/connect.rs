@@ -10,9 +10,11 @@ use tower_lsp::Client;
 
 use super::Role;
 use super::abilities::Abilities;
+use super::asking::Asking;
 use super::chat::{Chats, usual_answers};
 use super::connected::Connected;
 use super::messages::Initialize;
+use super::next_edits::NextEdits;
 use super::outbox;
 use super::process;
 use super::stdio::Level;
@@ -44,6 +46,7 @@ impl Connector {
             Role::Attached => (None, false),
         };
         let settings = Arc::new(Settings::new(load, folders.clone()));
+        let edits = Arc::new(NextEdits::new(&abilities));
         let (outbox, idle) = outbox::new(outbox::Parts {
             client: self.client,
             level: self.level,
@@ -51,6 +54,7 @@ impl Connector {
             names: Arc::clone(&names),
             settings: Arc::clone(&settings),
             reviews: self.hub.board().watch(),
+            edits: Arc::clone(&edits),
         });
         let connection = Arc::new(self.hub.connect(hub::Client {
             is_attached: !is_owner,
@@ -78,6 +82,8 @@ impl Connector {
             });
         }
         let board = self.hub.board().clone();
-        Connected { connection, outbox, abilities, names, settings, board, chats, folders, log_file: self.log_file }
+        let asking = Asking::new(Arc::clone(&connection), outbox.clone(), Arc::clone(&edits), Arc::clone(&settings));
+        let log_file = self.log_file;
+        Connected { connection, outbox, abilities, names, settings, board, edits, asking, chats, folders, log_file }
     }
 }

@@ -11,7 +11,7 @@ use hub::request::{read, write};
 use hub::{Answer, Board, Connection, Error, Input};
 use project::paths;
 use protocol::event::Severity;
-use protocol::inline::InlineEvent;
+use protocol::inline::{InlineEditResult, InlineEvent};
 use protocol::methods;
 use protocol::session::PromptPutParams;
 use protocol::turn::TurnCancelParams;
@@ -19,16 +19,20 @@ use serde_json::{Value, json};
 
 use super::SECTION;
 use super::abilities::Abilities;
+use super::asking::Asking;
 use super::chat::{self, Chats};
 use super::commands::{self, Action, QUICK_FIX};
+use super::copilot::{self, DidShow, InlineEdits};
 use super::inline::{self, InlineCompletion, OfItem};
+use super::menu::{self, Menu};
 use super::messages::{
     CodeActions, DidChange, DidChangeConfiguration, DidChangeWatchedFiles, DidChangeWorkspaceFolders, DidOpen, DidSave,
     ExecuteCommand, OfDocument, ProgressCancel,
 };
+use super::next_edits::NextEdits;
 use super::outbox::Outbox;
 use super::workflows::Start;
-use super::{progress, review, workflows};
+use super::{progress, review, suggesting, workflows};
 use crate::front::names::{Names, path};
 use crate::front::settings::{self, Settings};
 
@@ -40,6 +44,9 @@ pub(super) struct Connected {
     pub(super) names: Arc<Names>,
     pub(super) settings: Arc<Settings>,
     pub(super) board: Board,
+    /// The suggested edits that the client is shown.
+    pub(super) edits: Arc<NextEdits>,
+    pub(super) asking: Asking,
     /// Chats in documents; none for a client with a panel.
     pub(super) chats: Option<Chats>,
     pub(super) folders: Vec<PathBuf>,
@@ -78,7 +85,9 @@ impl Connected {
     pub(super) fn did_change(&mut self, params: DidChange) {
         if is_file(&params.text_document.uri) {
             let (uri, version) = (params.text_document.uri.clone(), params.text_document.version);
-            self.connection.post(Input::Changed { uri, version, changes: params.changes() });
+            let cursor = self.asking.cursor(&params, self.abilities.encoding);
+            self.connection.post(Input::Changed { uri: uri.clone(), version, changes: params.changes() });
+            self.asking.changed(&uri, version, cursor);
         }
     }
 
@@ -92,6 +101,7 @@ impl Connected {
         let uri = params.text_document.uri;
         if is_file(&uri) {
             self.names.closed(&uri);
+            self.asking.closed(&uri);
             if let Some(chats) = self.chats.as_ref().filter(|_| is_chat(&uri)) {
                 chats.closed(&uri);
             }
@@ -147,6 +157,12 @@ impl Connected {
         self.tell_of_suggestion(params, InlineEvent::Partly);
     }
 
+    pub(super) fn did_show_inline_edit(&mut self, params: DidShow) {
+        if let Some(feedback) = params.feedback() {
+            self.connection.tell::<methods::InlineFeedback>(feedback);
+        }
+    }
+
     fn tell_of_suggestion(&self, params: OfItem, event: InlineEvent) {
         if let Some(feedback) = params.feedback(event) {
             self.connection.tell::<methods::InlineFeedback>(feedback);
@@ -174,6 +190,7 @@ impl Connected {
         }
         let (board, abilities) = (self.board.clone(), Arc::clone(&self.abilities));
         let (connection, folders) = (Arc::clone(&self.connection), self.folders.clone());
+        let edits = Arc::clone(&self.edits);
         let offers_workflows = self.settings.offers_workflows();
         let file = self.names.file(uri);
         async move {
@@ -184,6 +201,7 @@ impl Connected {
             };
             // The user's last typing is in the text that the problems and the place are of.
             connection.caught_up().await;
+            actions.extend(edits.actions(&params, &abilities));
             let document = connection.buffers().by_uri(&params.text_document.uri).filter(|_| offers_workflows);
             if let Some(document) = document {
                 let text = Arc::clone(document.normal());
@@ -212,6 +230,40 @@ impl Connected {
         async move { write(&inline::answer(&read(&answer.await?)?)) }.boxed()
     }
 
+    /// Answers within a bounded time; a request that takes longer goes on for the keys that follow.
+    pub(super) fn completion(&mut self, params: Menu) -> Answer {
+        let abilities = &self.abilities;
+        let is_offered = suggesting::in_menu(abilities, *self.settings.suggestions().borrow());
+        let Some(menu) = abilities.completion.filter(|_| is_offered) else {
+            return ready(write(&menu::off())).boxed();
+        };
+        let (encoding, connection) = (abilities.encoding, Arc::clone(&self.connection));
+        let (uri, cursor) = (params.text_document.uri.clone(), params.position);
+        let (request, mut answer) = hub::request_of::<methods::InlineComplete>(params.into());
+        connection.post(Input::Request(request));
+        async move {
+            let Ok(result) = tokio::time::timeout(menu::PATIENCE, &mut answer).await else {
+                tokio::spawn(tokio::time::timeout(menu::LATE, answer));
+                return write(&menu::nothing_yet());
+            };
+            let document = connection.buffers().by_uri(&uri);
+            write(&menu::answer(&read(&result?)?, cursor, document.as_deref(), encoding, menu))
+        }
+        .boxed()
+    }
+
+    pub(super) fn copilot_inline_edit(&mut self, params: InlineEdits) -> Answer {
+        self.asking.leave();
+        let uri = params.text_document.uri.clone();
+        let (request, answer) = hub::request_of::<methods::InlineEdit>(params.into());
+        self.connection.post(Input::Request(request));
+        async move {
+            let result: InlineEditResult = read(&answer.await?)?;
+            write(&copilot::answer(&uri, result.edit.as_ref()))
+        }
+        .boxed()
+    }
+
     pub(super) fn execute_command(&mut self, params: ExecuteCommand) -> Result<Answer, Error> {
         match commands::read(params)? {
             Action::Post(request, answer) => {
@@ -231,6 +283,11 @@ impl Connected {
                     write(&())
                 }
                 .boxed())
+            }
+            Action::AcceptEdit(target) => Ok(self.asking.accept(target)),
+            Action::RejectEdit(target) => {
+                self.asking.reject(target);
+                Ok(ready(write(&())).boxed())
             }
             Action::StartWorkflow(start) => Ok(self.start_workflow(start)),
             Action::OpenLog => {

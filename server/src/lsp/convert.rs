@@ -25,13 +25,23 @@ pub(super) fn hunk_range(hunk: &Hunk, landed: bool, encoding: PositionEncoding) 
     let start = Position::new(hunk.start_line, 0);
     let lines = there(hunk, landed).lines().count();
     let Some(last) = there(hunk, landed).lines().last() else { return Range::new(start, start) };
+    let before = u32::try_from(lines - 1).unwrap_or(u32::MAX);
+    Range::new(start, Position::new(hunk.start_line.saturating_add(before), length(last, encoding)))
+}
+
+/// The length of a line in the client's units.
+pub(super) fn length(line: &str, encoding: PositionEncoding) -> u32 {
     let length = match encoding {
-        PositionEncoding::Utf8 => last.len(),
-        PositionEncoding::Utf16 => last.encode_utf16().count(),
-        PositionEncoding::Utf32 => last.chars().count(),
+        PositionEncoding::Utf8 => line.len(),
+        PositionEncoding::Utf16 => line.encode_utf16().count(),
+        PositionEncoding::Utf32 => line.chars().count(),
     };
-    let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    Range::new(start, Position::new(hunk.start_line.saturating_add(small(lines - 1)), small(length)))
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+/// A position of ours.
+pub(super) fn position(position: protocol::Position) -> Position {
+    Position::new(position.line, position.character)
 }
 
 /// True if a hunk stands in some lines, or touches them.

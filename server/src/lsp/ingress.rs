@@ -15,7 +15,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use hub::{Answer, Error, Input};
 use protocol::ErrorCode;
-use protocol::methods::{InlineFeedback, Request as _};
+use protocol::methods::{InlineEdit, InlineFeedback, Request as _};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -122,7 +122,7 @@ impl Ingress {
         };
         if let Stage::Fresh(connector) = std::mem::replace(&mut self.stage, Stage::Broken) {
             let client = connector.connect(&params, &self.over);
-            self.framework.inner().answer(&client.abilities);
+            self.framework.inner().connected(Arc::clone(&client.abilities), Arc::clone(&client.settings));
             self.stage = Stage::Connected(Box::new(client));
         }
         // The framework reads all that a client can do by LSP's full types, and refuses it all for one value that they
@@ -197,6 +197,9 @@ fn request_of(client: &mut Connected, method: &str, params: Value) -> Result<Ans
     }
     let (request, answer) = hub::parse(method, params).unwrap_or_else(|| Err(error::no_method(method)))?;
     client.outbox.speaks();
+    if method == InlineEdit::METHOD {
+        client.asking.leave();
+    }
     client.connection.post(Input::Request(request));
     Ok(answer)
 }

@@ -106,7 +106,7 @@ impl OfItem {
     /// The feedback that it is; none if it names no suggestion of ours.
     pub(super) fn feedback(self, event: InlineEvent) -> Option<InlineFeedbackParams> {
         let id = self.item.command.arguments.first()?.as_str()?.to_owned();
-        Some(InlineFeedbackParams { id, event, length: self.accepted_length })
+        Some(InlineFeedbackParams { id, event, hunk: None, length: self.accepted_length })
     }
 }
 

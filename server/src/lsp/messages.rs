@@ -7,10 +7,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use project::buffers::Change;
-use protocol::Range;
+use project::text::{LineIndex, PositionEncoding};
+use protocol::{Position, Range};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::convert;
 use crate::front::names::path;
 pub(super) use hub::request::typed;
 
@@ -99,10 +101,35 @@ pub(super) struct DidChange {
 }
 
 impl DidChange {
+    /// The end of what was typed last, where the cursor is taken to be. If all of the text was sent, it is found by the
+    /// text before, and none if nothing has changed.
+    pub(super) fn cursor(&self, before: Option<&str>, encoding: PositionEncoding) -> Option<Position> {
+        let last = self.content_changes.last()?;
+        let Some(range) = last.range else { return end_of_change(before?, &last.text, encoding) };
+        let start = range.start;
+        let (lines, end) = match last.text.rsplit_once('\n') {
+            Some((before, end)) => (before.matches('\n').count() + 1, end),
+            None => (0, last.text.as_str()),
+        };
+        let (lines, length) = (u32::try_from(lines).unwrap_or(u32::MAX), convert::length(end, encoding));
+        let first = if lines == 0 { start.character } else { 0 };
+        Some(Position { line: start.line.saturating_add(lines), character: first.saturating_add(length) })
+    }
+
     /// The changes.
     pub(super) fn changes(self) -> Vec<Change> {
         self.content_changes.into_iter().map(|change| Change { range: change.range, text: change.text }).collect()
     }
+}
+
+/// The end of the part of a text that is not as before.
+fn end_of_change(before: &str, text: &str, encoding: PositionEncoding) -> Option<Position> {
+    let same = |(one, other): &(u8, u8)| one == other;
+    let start = before.bytes().zip(text.bytes()).take_while(same).count();
+    let rest = [before, text].map(|text| text.len() - start);
+    let ends = before.bytes().rev().zip(text.bytes().rev()).take(rest[0].min(rest[1]));
+    let end = text.len() - ends.take_while(same).count();
+    (before != text).then(|| LineIndex::new(text).position(text, end, encoding))
 }
 
 /// A document at a version.
@@ -245,6 +272,25 @@ mod tests {
         assert_eq!(folders(null), [PathBuf::from("/b")]);
         assert_eq!(folders(json!({ "capabilities": {}, "rootPath": "/c" })), [PathBuf::from("/c")]);
         assert!(folders(json!({ "capabilities": {} })).is_empty());
+    }
+
+    #[test]
+    fn the_cursor_is_at_the_end_of_what_was_typed_last() {
+        let cursor = |changes: Value| {
+            let change = json!({ "textDocument": { "uri": "file:///a", "version": 1 }, "contentChanges": changes });
+            typed::<DidChange>(change)
+                .unwrap()
+                .cursor(Some("aa\nbé\n"), PositionEncoding::Utf16)
+                .map(|at| [at.line, at.character])
+        };
+        let range = json!({ "start": { "line": 2, "character": 4 }, "end": { "line": 3, "character": 0 } });
+        assert_eq!(cursor(json!([{ "text": "aa\nbé\n" }])), None, "nothing has changed");
+        assert_eq!(cursor(json!([{ "text": "aa\nbéx\n" }])), Some([1, 3]));
+        assert_eq!(cursor(json!([{ "text": "aaa\nbé\n" }])), Some([0, 3]));
+        assert_eq!(cursor(json!([{ "text": "" }])), Some([0, 0]));
+        assert_eq!(cursor(json!([{ "text": "all" }, { "range": range, "text": "\u{1F600}" }])), Some([2, 6]));
+        assert_eq!(cursor(json!([{ "range": range, "text": "a\nb\n  c" }])), Some([4, 3]));
+        assert_eq!(cursor(json!([{ "range": range, "text": "" }])), Some([2, 4]));
     }
 
     #[test]

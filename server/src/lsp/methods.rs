@@ -21,12 +21,16 @@ pub(super) fn notification(client: &mut Connected, method: &str, params: Value) 
         "workspace/didChangeWatchedFiles" => tell(client, params, Connected::did_change_watched_files),
         "workspace/didChangeWorkspaceFolders" => tell(client, params, Connected::did_change_workspace_folders),
         "window/workDoneProgress/cancel" => tell(client, params, Connected::progress_cancel),
+        "textDocument/didShowInlineEdit" => tell(client, params, Connected::did_show_inline_edit),
         "textDocument/didShowCompletion" => tell(client, params, Connected::did_show_completion),
         "textDocument/didPartiallyAcceptCompletion" => tell(client, params, Connected::did_partially_accept_completion),
 
         // Told to the outbox too, which asks the client for more.
         "initialized" => tell(client, params, Connected::initialized),
         "workspace/didChangeConfiguration" => tell(client, params, Connected::did_change_configuration),
+
+        // The hub needs no word of it: what the user looks at is where they ask.
+        "textDocument/didFocus" => Ok(()),
 
         _ => {
             tracing::debug!(method, "a notification that is not ours");
@@ -47,6 +51,8 @@ pub(super) fn request(client: &mut Connected, method: &str, params: Value) -> Re
 
         // Posted to the hub, which answers.
         "textDocument/inlineCompletion" => answer(client, params, Connected::inline_completion),
+        "textDocument/completion" => answer(client, params, Connected::completion),
+        "textDocument/copilotInlineEdit" => answer(client, params, Connected::copilot_inline_edit),
         "workspace/executeCommand" => client.execute_command(typed(params)?),
         _ => Err(error::no_method(method)),
     }

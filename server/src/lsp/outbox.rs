@@ -4,6 +4,7 @@
 //! read on only while the way out is clear. The hub sees it as its port [`Editor`].
 
 mod changes;
+mod suggestions;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use hub::board::Reviews;
 use hub::{Connection, DocumentEdit, Editor, EditorError, Feed};
 use protocol::editor::{EditorFormatParams, EditorFormatResult, EditorSaveResult, EditorTextResult};
 use protocol::event::{EventParams, Severity};
-use protocol::inline::InlineStatusParams;
+use protocol::inline::{InlineChangedParams, InlineEditResult, InlineStatusParams};
 use protocol::lang::{EditorQueryParams, LangResult};
 use protocol::methods::{self, Notification as _, Request as _};
 use protocol::permission::{PermissionAnswerParams, PermissionRequest};
@@ -41,13 +42,14 @@ use super::abilities::Abilities;
 use super::chat::Chats;
 use super::convert;
 use super::message_box;
+use super::next_edits::NextEdits;
 use super::progress::{Progress, Step};
 use super::review::Shown;
 use super::stdio::Level;
 use super::suggesting::Suggesting;
 use crate::front::cursors::{Cursors, Item};
 use crate::front::names::Names;
-use crate::front::settings::{self, Settings};
+use crate::front::settings::{self, Settings, Suggestions};
 
 /// The time that the client has to answer a request, except for questions to the user.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -73,6 +75,7 @@ pub(super) struct Parts {
     pub(super) names: Arc<Names>,
     pub(super) settings: Arc<Settings>,
     pub(super) reviews: watch::Receiver<Reviews>,
+    pub(super) edits: Arc<NextEdits>,
 }
 
 /// The outbox before it is connected to the hub.
@@ -94,14 +97,18 @@ enum Command {
     Ask(&'static str, Value, Duration, oneshot::Sender<jsonrpc::Result<Value>>),
     /// A word that says nothing.
     Nudge,
-    /// Documents have other names now.
-    Renamed,
+    /// The hints may be other ones now, or of documents with other names.
+    Hints,
     /// The editor's settings may have changed.
     PullSettings,
-    /// The state of a language server of our own has changed.
-    ServersChanged,
+    /// News for a client that uses our methods.
+    Tell(&'static str, Value),
     /// The state of suggestions where the user types.
     Suggests(InlineStatusParams),
+    /// A suggested edit is another one.
+    EditChanged(InlineChangedParams),
+    /// The answer to a request for the next edit, about a document, that was made in the client's name.
+    EditAnswered(String, InlineEditResult),
     PutPrompt(PromptPutParams),
 }
 
@@ -126,7 +133,7 @@ impl Outbox {
 
     /// A document was closed, or opened and its file is known: hints for it may have to go under another name.
     pub(super) fn renamed(&self) {
-        self.send(Command::Renamed);
+        self.send(Command::Hints);
     }
 
     /// The client says that its settings changed: it is asked for them, if it can be.
@@ -226,11 +233,15 @@ impl Editor for Outbox {
     }
 
     fn servers_changed(&self) {
-        self.send(Command::ServersChanged);
+        self.send(Command::Tell(methods::ServersChanged::METHOD, json!({})));
     }
 
     fn suggests(&self, status: InlineStatusParams) {
         self.send(Command::Suggests(status));
+    }
+
+    fn edit_changed(&self, params: InlineChangedParams) {
+        self.send(Command::EditChanged(params));
     }
 
     async fn apply(&self, edit: DocumentEdit) -> Result<(), EditorError> {
@@ -295,6 +306,7 @@ impl Idle {
     /// Sends for as long as it is let.
     pub(super) async fn run(self, connection: Arc<Connection>, chats: Option<Chats>) {
         let Self { parts, inbox, outbox } = self;
+        let suggestions = parts.settings.suggestions();
         let task = Task {
             parts,
             outbox,
@@ -306,6 +318,7 @@ impl Idle {
             progress: Progress::default(),
             shown: Shown::default(),
             suggesting: Suggesting::default(),
+            suggestions,
         };
         task.run(inbox).await;
     }
@@ -324,6 +337,7 @@ struct Task {
     progress: Progress,
     shown: Shown,
     suggesting: Suggesting,
+    suggestions: watch::Receiver<Option<Suggestions>>,
 }
 
 /// The result of something that was waited for.
@@ -365,7 +379,8 @@ impl Task {
                     Some(command) => self.command(command).await,
                 },
                 Some(done) = self.waiting.next() => self.done(done).await,
-                Ok(()) = self.parts.reviews.changed() => self.show_reviews().await,
+                Ok(()) = self.suggestions.changed() => self.settings_changed().await,
+                Ok(()) = self.parts.reviews.changed() => self.show_hints().await,
                 item = next => self.item(item).await,
             }
         }
@@ -425,20 +440,15 @@ impl Task {
                 );
             }
             Command::Nudge => self.notify("$/azimuth/waiting", json!({})).await,
-            Command::Renamed => self.show_reviews().await,
+            Command::Hints => self.show_hints().await,
             Command::PullSettings => self.pull_settings(),
-            Command::ServersChanged if self.outbox.speaks.load(Ordering::Relaxed) => {
-                self.notify(methods::ServersChanged::METHOD, json!({})).await;
+            Command::Tell(method, params) if self.outbox.speaks.load(Ordering::Relaxed) => {
+                self.notify(method, params).await;
             }
-            Command::ServersChanged => {}
-            Command::Suggests(status) => {
-                if let Some((method, params)) = self.suggesting.register(&self.parts.abilities, &status) {
-                    self.request(method, params, |_| Done::Nothing);
-                }
-                if self.outbox.speaks.load(Ordering::Relaxed) {
-                    self.notify(methods::InlineStatus::METHOD, status).await;
-                }
-            }
+            Command::Tell(..) => {}
+            Command::Suggests(status) => self.suggests(status).await,
+            Command::EditChanged(params) => self.edit_changed(params).await,
+            Command::EditAnswered(asked, result) => self.edit_answered(&asked, result).await,
             Command::PutPrompt(params) => self.notify(methods::PromptPut::METHOD, params).await,
         }
     }
@@ -535,24 +545,6 @@ impl Task {
             message_box::answer(session_id, &request, chosen.as_ref()).map_or(Done::Nothing, Done::Answered)
         };
         self.waiting.push(answer.boxed());
-    }
-
-    /// Shows what is pending now, for a client without a panel.
-    async fn show_reviews(&mut self) {
-        if self.parts.abilities.azimuth.panel {
-            return;
-        }
-        let reviews = Reviews::clone(&self.parts.reviews.borrow_and_update());
-        let changes = self.shown.update(&reviews, &self.parts.names, self.parts.abilities.encoding);
-        if changes.is_empty() {
-            return;
-        }
-        for params in changes {
-            self.notify("textDocument/publishDiagnostics", params).await;
-        }
-        if self.parts.abilities.refresh_lenses {
-            self.request("workspace/codeLens/refresh", Value::Null, |_| Done::Nothing);
-        }
     }
 
     /// Sends a request, and has `then` make something of its answer, within the deadline.

@@ -37,17 +37,21 @@ pub(super) struct PublishDiagnostics {
 }
 
 impl Shown {
-    /// The messages that make the client show what is pending now.
+    /// The messages that make the client show what is pending now, and these hints of suggested edits.
     pub(super) fn update(
         &mut self,
         reviews: &Reviews,
         names: &Names,
         encoding: PositionEncoding,
+        suggested: Vec<(String, Diagnostic)>,
     ) -> Vec<PublishDiagnostics> {
         let mut now: BTreeMap<String, Vec<Diagnostic>> = BTreeMap::new();
         for proposal in reviews.values().flat_map(|proposals| proposals.iter()) {
             let hints = pending(proposal).map(|hunk| diagnostic(proposal, hunk, encoding));
             now.entry(names.of(&proposal.uri)).or_default().extend(hints);
+        }
+        for (uri, hint) in suggested {
+            now.entry(uri).or_default().push(hint);
         }
         now.retain(|_, hints| !hints.is_empty());
         let mut changes = Vec::new();
@@ -153,7 +157,7 @@ fn diagnostic(proposal: &Proposal, hunk: &Hunk, encoding: PositionEncoding) -> D
 /// A hunk in words: what would be done, or was done, and the lines as in a diff.
 fn message(proposal: &Proposal, hunk: &Hunk) -> String {
     let others = if hunk.tool_call_ids.is_empty() { "another program" } else { "a command" };
-    let mut text = match (proposal.landed, proposal.change) {
+    let heading = match (proposal.landed, proposal.change) {
         (false, FileChange::Create) => String::from("Azimuth proposes a new file:"),
         (false, FileChange::Modify) => String::from("Azimuth proposes:"),
         (false, FileChange::Delete) => String::from("Azimuth proposes to delete this file:"),
@@ -161,8 +165,14 @@ fn message(proposal: &Proposal, hunk: &Hunk) -> String {
         (true, FileChange::Modify) => format!("Changed by {others}:"),
         (true, FileChange::Delete) => format!("Deleted by {others}:"),
     };
-    let old = hunk.old_text.lines().map(|line| ("- ", line));
-    let new = hunk.new_text.lines().map(|line| ("+ ", line));
+    diff(heading, &hunk.old_text, &hunk.new_text)
+}
+
+/// A heading with lines as in a diff below it.
+pub(super) fn diff(heading: String, old: &str, new: &str) -> String {
+    let mut text = heading;
+    let old = old.lines().map(|line| ("- ", line));
+    let new = new.lines().map(|line| ("+ ", line));
     let mut lines = old.chain(new);
     for (sign, line) in lines.by_ref().take(SHOWN_LINES) {
         text.extend(["\n", sign, line]);
@@ -234,17 +244,20 @@ mod tests {
     fn a_hint_comes_and_goes_with_its_hunk() {
         let (mut shown, names) = (Shown::default(), Names::new(Arc::new(Path::to_path_buf)));
         let pending = reviews(vec![hunk("h", 2, "old\n", "new\n"), decided("d", 9)]);
-        let first = shown.update(&pending, &names, PositionEncoding::Utf16);
+        let first = shown.update(&pending, &names, PositionEncoding::Utf16, Vec::new());
         assert_eq!(first.len(), 1);
         assert_eq!(first[0].uri, URI);
         assert_eq!(first[0].diagnostics.len(), 1);
         assert_eq!(first[0].diagnostics[0].message, "Azimuth proposes:\n- old\n+ new");
-        assert!(shown.update(&pending, &names, PositionEncoding::Utf16).is_empty(), "nothing is sent twice");
+        assert!(
+            shown.update(&pending, &names, PositionEncoding::Utf16, Vec::new()).is_empty(),
+            "nothing is sent twice"
+        );
 
-        let done = shown.update(&Reviews::default(), &names, PositionEncoding::Utf16);
+        let done = shown.update(&Reviews::default(), &names, PositionEncoding::Utf16, Vec::new());
         assert_eq!(done.len(), 1);
         assert!(done[0].uri == URI && done[0].diagnostics.is_empty());
-        assert!(shown.update(&Reviews::default(), &names, PositionEncoding::Utf16).is_empty());
+        assert!(shown.update(&Reviews::default(), &names, PositionEncoding::Utf16, Vec::new()).is_empty());
     }
 
     #[test]

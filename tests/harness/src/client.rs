@@ -333,6 +333,13 @@ impl Client {
         serde_json::from_value(params).unwrap()
     }
 
+    /// The next notification of a method, if it has come already.
+    pub fn taken_notification<T: DeserializeOwned>(&self, method: &str) -> Option<T> {
+        let mut state = self.state();
+        let at = state.notifications.iter().position(|(other, _)| other == method)?;
+        state.notifications.remove(at).map(|(_, params)| serde_json::from_value(params).unwrap())
+    }
+
     /// The next answer with the id null: what the server says to a message that it could not read.
     pub async fn stray_error(&self) -> RpcError {
         self.wait_for(|| "an error to what could not be read".into(), |state| state.stray.pop_front()).await

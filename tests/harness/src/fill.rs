@@ -1,5 +1,6 @@
-//! A server that fills in text as llama.cpp's does: `POST /infill` as a stream of events, and `GET /props`. It answers
-//! by a function of the request, notes all that it was sent, and when a connection was closed before its answer ended.
+//! A server that fills in text as llama.cpp's does, `POST /infill` and `POST /v1/completions` as streams of events and
+//! `GET /props`, and as a vendor's does. It answers by a function of the request, notes all that it was sent, and when
+//! a connection was closed before its answer ended.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,12 +10,16 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::server::KEY;
+
 /// An answer.
 #[derive(Clone)]
 pub struct Filled {
     /// The pieces of the text, each after a pause.
     pieces: Vec<(Duration, String)>,
     end: End,
+    /// The tokens of the prompt that it counts.
+    read: u64,
 }
 
 #[derive(Clone)]
@@ -31,7 +36,7 @@ enum End {
 impl Filled {
     /// This text, at once.
     pub fn with(text: &str) -> Self {
-        Self { pieces: vec![(Duration::ZERO, text.to_owned())], end: End::Whole }
+        Self { pieces: vec![(Duration::ZERO, text.to_owned())], end: End::Whole, read: 100 }
     }
 
     /// The same after a pause.
@@ -47,6 +52,13 @@ impl Filled {
     #[must_use]
     pub fn then(mut self, pause: Duration, text: &str) -> Self {
         self.pieces.push((pause, text.to_owned()));
+        self
+    }
+
+    /// The same for a prompt of so many tokens.
+    #[must_use]
+    pub fn read(mut self, tokens: u64) -> Self {
+        self.read = tokens;
         self
     }
 
@@ -66,7 +78,7 @@ impl Filled {
 
     /// Bytes that are no answer.
     pub fn raw(status: &'static str, content_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
-        Self { pieces: Vec::new(), end: End::Raw(status, content_type, body.into()) }
+        Self { pieces: Vec::new(), end: End::Raw(status, content_type, body.into()), read: 0 }
     }
 }
 
@@ -88,12 +100,37 @@ pub struct FillAsked {
 impl FillAsked {
     /// The text before the cursor.
     pub fn prefix(&self) -> &str {
-        self.body["input_prefix"].as_str().unwrap_or_default()
+        self.body["input_prefix"].as_str().or(self.body["prompt"].as_str()).unwrap_or_default()
     }
 
     /// The text after the cursor.
     pub fn suffix(&self) -> &str {
-        self.body["input_suffix"].as_str().unwrap_or_default()
+        self.body["input_suffix"].as_str().or(self.body["suffix"].as_str()).unwrap_or_default()
+    }
+
+    /// The prompt of a completion, as in the dialect of a model that edits next; empty if text is filled in.
+    pub fn prompt(&self) -> &str {
+        self.body["prompt"].as_str().unwrap_or_default()
+    }
+
+    /// The window that a Sweep model is to rewrite.
+    pub fn window(&self) -> String {
+        let (_, current) = self.prompt().rsplit_once("<|file_sep|>current/").expect("no prompt of a Sweep model");
+        let (_, window) = current.split_once('\n').unwrap();
+        window.split("<|file_sep|>").next().unwrap().replace("<|cursor|>", "")
+    }
+
+    /// The answer of a Sweep model that makes this of its window.
+    pub fn rewritten(&self, new: &str) -> Filled {
+        let (_, updated) = self.prompt().rsplit_once("<|file_sep|>updated/").expect("no prompt of a Sweep model");
+        let (_, begun) = updated.split_once('\n').unwrap();
+        let rest = new.strip_prefix(begun).expect("the window changes before the cursor's line, where Sweep cannot");
+        Filled::with(rest)
+    }
+
+    /// The same with a part of the window replaced, or nothing changed if the window has no such part.
+    pub fn replaced(&self, old: &str, new: &str) -> Filled {
+        self.rewritten(&self.window().replacen(old, new, 1))
     }
 
     /// The parts of other files, path and text.
@@ -140,6 +177,20 @@ impl FillServer {
     /// The configuration of a user whose suggestions come from here.
     pub fn configuration(&self) -> String {
         format!("completion_model = \"llama.cpp/\"\n[providers.\"llama.cpp\"]\nbase_url = \"{}\"\n", self.url())
+    }
+
+    /// The configuration of a user whose suggested edits come from here, in Sweep's dialect.
+    pub fn edit_configuration(&self) -> String {
+        let url = self.url();
+        format!("next_edit_model = \"llama.cpp/sweep-next-edit\"\n[providers.\"llama.cpp\"]\nbase_url = \"{url}\"\n")
+    }
+
+    /// The configuration of a user whose suggestions come from here as from a vendor, whose price is known. The address
+    /// is one that is not known to be this machine's.
+    pub fn vendor_configuration(&self) -> String {
+        let url = format!("http://0.0.0.0:{}/v1", self.port);
+        let model = "completion_model = \"mistral/codestral-latest\"";
+        format!("{model}\n[providers.mistral]\nbase_url = \"{url}\"\nkey = \"{KEY}\"\n")
     }
 
     /// The requests so far.
@@ -232,7 +283,12 @@ fn serve(stream: TcpStream, shared: &Shared, answer: &dyn Fn(&FillAsked) -> Fill
         };
         shared.tell();
         let note = || shared.asked()[number].answered = Some(Instant::now());
-        if !play(&mut writer, &answer(&asked), &note) {
+        let wire = match head.split_whitespace().nth(1) {
+            Some("/infill") => LLAMA_CPP,
+            Some("/v1/completions") => COMPLETIONS,
+            _ => VENDOR,
+        };
+        if !play(&mut writer, &answer(&asked), wire, &note) {
             shared.asked()[number].closed = Some(Instant::now());
             shared.tell();
             return;
@@ -240,8 +296,38 @@ fn serve(stream: TcpStream, shared: &Shared, answer: &dyn Fn(&FillAsked) -> Fill
     }
 }
 
+/// The events of a wire: a piece of text, and the end with the tokens of the prompt.
+type Wire = (fn(&str) -> String, fn(u64) -> String);
+
+const LLAMA_CPP: Wire = (
+    |text| json!({ "content": text, "stop": false }).to_string(),
+    |read| {
+        let end =
+            json!({ "content": "", "stop": true, "stop_type": "eos", "tokens_predicted": 5, "tokens_evaluated": read });
+        end.to_string()
+    },
+);
+
+const COMPLETIONS: Wire = (
+    |text| json!({ "choices": [{ "index": 0, "text": text, "finish_reason": null }] }).to_string(),
+    |read| {
+        let choice = json!({ "index": 0, "text": "", "finish_reason": "stop" });
+        let usage = json!({ "prompt_tokens": read, "completion_tokens": 5, "total_tokens": read + 5 });
+        format!("{}\n\ndata: [DONE]", json!({ "choices": [choice], "usage": usage }))
+    },
+);
+
+const VENDOR: Wire = (
+    |text| json!({ "choices": [{ "index": 0, "delta": { "content": text }, "finish_reason": null }] }).to_string(),
+    |read| {
+        let choice = json!({ "index": 0, "delta": { "content": "" }, "finish_reason": "stop" });
+        let usage = json!({ "prompt_tokens": read, "completion_tokens": 5, "total_tokens": read + 5 });
+        format!("{}\n\ndata: [DONE]", json!({ "choices": [choice], "usage": usage }))
+    },
+);
+
 /// Plays an answer, and notes when its end is about to be sent; false if the client closed the connection before that.
-fn play(stream: &mut TcpStream, answer: &Filled, note_end: &dyn Fn()) -> bool {
+fn play(stream: &mut TcpStream, answer: &Filled, (piece, end): Wire, note_end: &dyn Fn()) -> bool {
     if let End::Raw(status, kind, body) = &answer.end {
         let head = format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", body.len());
         return stream.write_all(&[head.as_bytes(), body].concat()).is_ok();
@@ -250,14 +336,12 @@ fn play(stream: &mut TcpStream, answer: &Filled, note_end: &dyn Fn()) -> bool {
     if stream.write_all(head.as_bytes()).is_err() {
         return false;
     }
-    let chunk = |value: &Value| {
+    let chunk = |value: String| {
         let line = format!("data: {value}\n\n");
         format!("{:x}\r\n{line}\r\n", line.len())
     };
     for (pause, text) in &answer.pieces {
-        if !stays(stream, *pause)
-            || stream.write_all(chunk(&json!({ "content": text, "stop": false })).as_bytes()).is_err()
-        {
+        if !stays(stream, *pause) || stream.write_all(chunk(piece(text)).as_bytes()).is_err() {
             return false;
         }
     }
@@ -269,8 +353,7 @@ fn play(stream: &mut TcpStream, answer: &Filled, note_end: &dyn Fn()) -> bool {
         }
         _ => {
             note_end();
-            let end = json!({ "content": "", "stop": true, "stop_type": "eos", "tokens_predicted": 5, "tokens_evaluated": 100 });
-            stream.write_all(format!("{}0\r\n\r\n", chunk(&end)).as_bytes()).is_ok()
+            stream.write_all(format!("{}0\r\n\r\n", chunk(end(answer.read))).as_bytes()).is_ok()
         }
     }
 }

@@ -33,6 +33,12 @@ export interface Requests {
    */
   'azimuth/session/rename': { params: SessionRenameParams; result: Done };
   /**
+   * Makes a session that was started by `azimuth/inline/instruct` a chat with all tools, to go on there.
+   *
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
+   */
+  'azimuth/session/promote': { params: SessionPromoteParams; result: Done };
+  /**
    * Sets the mode of a session's next turns. `bypass` needs a confirmation.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
@@ -240,10 +246,30 @@ export interface Requests {
   'azimuth/prompt/beginnings': { params: PromptBeginningsParams; result: PromptBeginningsResult };
   /** Returns suggestions of text at the cursor. The answer is empty, with the reason, if there is nothing to show; it is never for another text than the one that the server has when it answers. */
   'azimuth/inline/complete': { params: InlineCompleteParams; result: InlineCompleteResult };
+  /** Returns the next edit: how the text goes on to change after what the user has just changed. The answer is empty, with the reason, if there is nothing to show. The edit is kept in step with what is typed; see `azimuth/inline/changed`. */
+  'azimuth/inline/edit': { params: InlineEditParams; result: InlineEditResult };
+  /**
+   * Accepts a suggested edit, or some of its hunks.
+   *
+   * Errors: `notFound`, `staleReview`, `operationFailed`.
+   */
+  'azimuth/inline/accept': { params: InlineAcceptParams; result: InlineAcceptResult };
+  /**
+   * Has a model change what is selected as the user says ("change this"). Its changes are proposals.
+   *
+   * Errors: `notFound`, `turnRunning`, `sessionLocked`, `storeFailed`, `operationFailed`.
+   */
+  'azimuth/inline/instruct': { params: InlineInstructParams; result: InlineInstructResult };
   /** Tells what became of a suggestion. It can be sent as a notification too. */
   'azimuth/inline/feedback': { params: InlineFeedbackParams; result: Done };
   /** Returns the last decisions on suggestions: the rules that kept them back or changed them. */
   'azimuth/inline/explain': { params: InlineExplainParams; result: InlineExplainResult };
+  /**
+   * Returns how suggestions fare: numbers by model, which are kept on this machine only.
+   *
+   * Errors: `operationFailed`.
+   */
+  'azimuth/inline/counts': { params: InlineCountsParams; result: InlineCountsResult };
 }
 
 /** Requests from server to client, by method. */
@@ -270,6 +296,8 @@ export interface Notifications {
   'azimuth/prompt/put': { params: PromptPutParams };
   /** The state of suggestions where the user types; until the first of these it is `off`. Sent when it changes, to a client that has a panel or has used one of Azimuth's methods. */
   'azimuth/inline/status': { params: InlineStatusParams };
+  /** A suggested edit is another one, or none, since the document has changed. */
+  'azimuth/inline/changed': { params: InlineChangedParams };
 }
 
 /** The numbers of errors, by name. */
@@ -310,7 +338,7 @@ export const errorCodes = {
 export type ErrorName = keyof typeof errorCodes;
 
 /** The events that people see nothing of. */
-export type UnseenEvent = Extract<Event, { type: 'fileSeen' }>;
+export type UnseenEvent = Extract<Event, { type: 'fileSeen' | 'purposeChanged' }>;
 
 /** The reasons that `turnEnded` says as a whole in its `error`, so that no words are added. */
 export const saidByError: readonly StopReason[] = ['max_tokens', 'refusal'];
@@ -639,6 +667,7 @@ export interface EditorTextResult {
 /** An event of a session. */
 export type Event =
   | EventSessionStarted
+  | EventPurposeChanged
   | EventTitleChanged
   | EventModelChanged
   | EventAcceptEditsChanged
@@ -691,6 +720,15 @@ export interface EventSessionStarted {
   askedFor?: boolean;
   /** The terms on which another session started it. */
   parent?: Terms;
+  /** Its purpose; absent for a chat. */
+  purpose?: Purpose;
+}
+
+/** The session has another purpose: it became a chat. People see it by the session's being among the chats. */
+export interface EventPurposeChanged {
+  type: 'purposeChanged';
+  /** The purpose. */
+  purpose: Purpose;
 }
 
 /** The session has a new title. */
@@ -1184,6 +1222,14 @@ export interface FileImage {
   executable?: boolean;
 }
 
+/** A replacement that an editor can show as ghost text. */
+export interface GhostText {
+  /** The range. */
+  range: Range;
+  /** The text in its place. */
+  text: string;
+}
+
 /** A part of a proposal that is decided on its own. */
 export interface Hunk {
   /** The hunk. */
@@ -1238,6 +1284,34 @@ export interface Indentation {
   insertSpaces: boolean;
 }
 
+/** Parameters of `azimuth/inline/accept`: puts a suggested edit, or a part of it, into the document. */
+export interface InlineAcceptParams {
+  /** The edit. */
+  id: string;
+  /** The hunks; without them, all. */
+  hunks?: string[];
+}
+
+/** Result of `azimuth/inline/accept`. The server has changed the document with `workspace/applyEdit`, in one step, and has seen the changed text. */
+export interface InlineAcceptResult {
+  /** The document that was changed. */
+  uri: string;
+  /** The end of what was put into it, where the cursor belongs. */
+  cursor: Position;
+  /** The rest of the edit, if there is any. */
+  rest?: InlineEdit;
+}
+
+/** Parameters of the notification `azimuth/inline/changed`: the suggested edit is another one, since the document has changed. Sent only to clients that asked for edits. */
+export interface InlineChangedParams {
+  /** The edit as it was named. */
+  id: string;
+  /** The rest of it, at its new position; absent if it is to go off the screen. */
+  edit?: InlineEdit;
+  /** The rule that took it off the screen, if it is to go. */
+  reason?: Reason;
+}
+
 /** Parameters of `azimuth/inline/complete`. */
 export interface InlineCompleteParams {
   /** The document. */
@@ -1262,6 +1336,22 @@ export interface InlineCompleteResult {
   reason?: Reason;
 }
 
+/** Parameters of `azimuth/inline/counts`. */
+export interface InlineCountsParams {
+  /** The days that are counted, today among them: 1 to 90, by default 30. Days are those of UTC. */
+  days?: number;
+}
+
+/** Result of `azimuth/inline/counts`. */
+export interface InlineCountsResult {
+  /** False if the user has switched the counting off. Then only the cost is known. */
+  counted: boolean;
+  /** The days that are counted. */
+  days: number;
+  /** The models, by their names. */
+  models: InlineModelCounts[];
+}
+
 /** The fate of a request for a suggestion. It contains nothing of the text. */
 export interface InlineDecision {
   /** The document. */
@@ -1276,6 +1366,8 @@ export interface InlineDecision {
   source: InlineSource;
   /** The milliseconds from the request to its answer. */
   tookMs: number;
+  /** True for an edit, and not for text at the cursor. */
+  isEdit?: boolean;
   /** The rule that left nothing to show, if there was nothing. */
   reason?: Reason;
   /** The rules that changed the model's answer. */
@@ -1290,6 +1382,55 @@ export interface InlineDocument {
   uri: string;
   /** The version that the client shows. If the server has another one by now, the answer is empty. Without it, the document is taken as the server has it when the request comes. */
   version?: number;
+}
+
+/** A suggested edit. Nothing of it is in the document until it is accepted. */
+export interface InlineEdit {
+  /** Its name in `azimuth/inline/accept` and `azimuth/inline/feedback`. */
+  id: string;
+  /** Its kind. */
+  kind: InlineEditKind;
+  /** The document that it changes, which may be another than the one that was asked about, as the client names it. */
+  uri: string;
+  /** The version of the document that the ranges are of. */
+  version: number;
+  /** The parts that can be accepted one by one, from top to bottom, at least one. They do not overlap. */
+  hunks: InlineHunk[];
+  /** The position to jump to before it is accepted: that of the part that is nearest to the cursor. */
+  target: Position;
+  /** The only hunk as ghost text at the cursor, if it can be shown so: a range on the cursor's line that ends at or after the cursor, and a text that begins with what stands between the beginning of the range and the cursor. */
+  ghost?: GhostText;
+  /** The model that it is from. Absent if it follows from the text alone. */
+  model?: string;
+}
+
+/** The kind of a suggested edit. */
+export type InlineEditKind =
+  /** It changes the text around the cursor. */
+  | 'edit'
+  /** It changes another part of the document, or another document: jump there first. */
+  | 'jump'
+  /** It renames what the user has renamed in one place in the others. */
+  | 'rename';
+
+/** Parameters of `azimuth/inline/edit`: asks for the next edit, that is how the text goes on to change after what the user has just changed. */
+export interface InlineEditParams {
+  /** The document. */
+  textDocument: InlineDocument;
+  /** The cursor. */
+  position: Position;
+  /** The reason. */
+  trigger?: InlineTrigger;
+  /** True if something is selected, or there are several cursors. */
+  selecting?: boolean;
+}
+
+/** Result of `azimuth/inline/edit`. */
+export interface InlineEditResult {
+  /** The edit, if there is one. It takes the place of the one before. */
+  edit?: InlineEdit;
+  /** The rule that left nothing to show, if there is nothing. */
+  reason?: Reason;
 }
 
 /** The fate of a suggestion. */
@@ -1325,8 +1466,40 @@ export interface InlineFeedbackParams {
   id: string;
   /** The event. */
   event: InlineEvent;
+  /** For a part of an edit: the hunk. */
+  hunk?: string;
   /** For `partly`: the characters of the suggestion's text that have been accepted so far, from its beginning, in UTF-16. */
   length?: number;
+}
+
+/** A part of a suggested edit. */
+export interface InlineHunk {
+  /** Its name in `azimuth/inline/accept` and `azimuth/inline/feedback`. */
+  id: string;
+  /** The range that it replaces. Whole lines, unless both the old and the new text are parts of one line. */
+  range: Range;
+  /** The text in its place, with LF line ends. */
+  text: string;
+}
+
+/** Parameters of `azimuth/inline/instruct`: has a model change what is selected, or write at the cursor, as the user says. Its changes are proposals, which are reviewed like those of a chat; nothing is in the document before. */
+export interface InlineInstructParams {
+  /** The document. */
+  textDocument: InlineDocument;
+  /** The change that is wanted, in the user's words. Nothing in it is a slash command. */
+  instruction: string;
+  /** The selected ranges. An empty range is a cursor, at which something is to be written. Without any, the whole document is meant. */
+  selections?: Range[];
+  /** The session of an earlier instruction, to go on from what it has proposed. A client that does not follow it follows it from here on; one in another window than the session's host opens it first. */
+  sessionId?: SessionId;
+}
+
+/** Result of `azimuth/inline/instruct`. The client follows the session: its events arrive as `azimuth/event`, from the first one on if it is new. `azimuth/session/promote` makes it a chat, to go on there. */
+export interface InlineInstructResult {
+  /** The session. */
+  sessionId: SessionId;
+  /** The turn that does it. */
+  turnId: TurnId;
 }
 
 /** A suggestion at the cursor. */
@@ -1341,6 +1514,56 @@ export interface InlineItem {
   version: number;
 }
 
+/** The counts of a model. */
+export interface InlineModelCounts {
+  /** The model. */
+  model: string;
+  /** The changes that the user made to documents, as a key makes them, while it was the model. */
+  changes: number;
+  /** The requests to it. Divided by `changes`, they are the requests for each key. */
+  requests: number;
+  /** The requests that had no answer in time. */
+  late: number;
+  /** The requests that failed. */
+  failed: number;
+  /** The suggestions that editors were given. */
+  given: number;
+  /** Those of them that needed no request: they were typed into, or kept. */
+  givenFromCache: number;
+  /** The suggestions that were on a screen, as far as editors tell. */
+  shown: number;
+  /** The suggestions that were accepted to their end. */
+  accepted: number;
+  /** The suggestions of which a word or a line was accepted. */
+  partly: number;
+  /** The characters of those parts, in UTF-16. */
+  partlyCharacters: number;
+  /** The suggestions that were dismissed. */
+  rejected: number;
+  /** The suggestions that went off the screen because the user did something else. */
+  ignored: number;
+  /** The suggestions that another one took the position of. */
+  replaced: number;
+  /** The retention of accepted text, after each time. */
+  retention: InlineRetention[];
+  /** The cost in US dollars; 0 if it costs nothing, or its price is not known. */
+  cost: number;
+  /** The milliseconds within which half of the requests were answered, at most a quarter too many. Absent if none was. */
+  p50Ms?: number;
+  /** The milliseconds within which nine of ten requests were answered. */
+  p90Ms?: number;
+}
+
+/** The share of accepted text that is still there. */
+export interface InlineRetention {
+  /** The seconds since the acceptance. */
+  afterSeconds: number;
+  /** The suggestions that were looked for: those whose document was still open. */
+  lookedFor: number;
+  /** Those of which at least half of the words were still there. */
+  kept: number;
+}
+
 /** The source of a suggestion. */
 export type InlineSource =
   /** Nothing was looked for. */
@@ -1352,12 +1575,14 @@ export type InlineSource =
   /** The model. */
   | 'model';
 
-/** The state of suggestions where the user types. */
+/** The state of ghost text. */
 export type InlineState =
-  /** No model is set or found: nothing is suggested, and asking is of no use. */
+  /** No model is set or found, or today's limit of cost is reached: nothing is suggested, and asking is of no use. */
   | 'off'
   /** Suggestions can be asked for. */
   | 'ready'
+  /** They can be asked for, but lately the model took so long that most of them come too late. */
+  | 'slow'
   /** The model's server has failed several times in a row. It is asked again, less often. */
   | 'failing';
 
@@ -1367,8 +1592,14 @@ export interface InlineStatusParams {
   state: InlineState;
   /** The model that suggests, if there is one. */
   model?: string;
-  /** The reason, if nothing is suggested. */
+  /** The model that suggests edits, if there is one. Without it, asking for edits is of no use. */
+  editModel?: string;
+  /** The reason, if nothing is suggested, or the model is slow. */
   reason?: Reason;
+  /** The cost of today's suggestions (UTC) in US dollars, in all windows, rounded to a tenth of a cent. Absent if nothing costs. */
+  cost?: number;
+  /** True if a model may cost something, but its price is not known: `cost` lacks it, and no limit holds for it. */
+  costUnknown?: boolean;
 }
 
 /** The reason why a suggestion is asked for. */
@@ -2183,6 +2414,15 @@ export interface ProposedText {
   proposed?: string;
 }
 
+/** The purpose of a session. */
+export type Purpose =
+  /** A conversation, with all tools. */
+  | 'chat'
+  /** It changes what is selected, as `azimuth/inline/instruct` says: its tools only read and propose edits. */
+  | 'instruct'
+  /** The record of the suggestions that were accepted. No model is asked in it. */
+  | 'suggestions';
+
 /** A prompt that waits for the running turn to end. */
 export type QueueId = string;
 
@@ -2361,6 +2601,8 @@ export type Rule =
   | 'mid_line'
   /** There is too little text to go on from. */
   | 'too_short'
+  /** Nothing was changed here lately, so there is nothing for an edit to follow from. */
+  | 'nothing_changed'
   /** The completion menu shows an entry that the suggestion cannot extend. */
   | 'menu'
   /** The last change was an undo or a redo. */
@@ -2375,6 +2617,10 @@ export type Rule =
   | 'own_edit'
   /** The text contains what controls the model. */
   | 'control_tokens'
+  /** There is what looks like a secret near the cursor. */
+  | 'secret_near'
+  /** Today's limit of cost for suggestions is reached. */
+  | 'cost_limit'
   /** There was no answer in time. */
   | 'late'
   /** The model's server failed. */
@@ -2387,6 +2633,8 @@ export type Rule =
   | 'too_long'
   /** The answer changes nothing. */
   | 'no_change'
+  /** The answer changes only blank space. */
+  | 'blank_space'
   /** The answer was in a code fence, which is taken off. */
   | 'fence'
   /** The answer contained the model's thoughts, which are taken off. */
@@ -2614,6 +2862,8 @@ export interface SessionInfo {
   model?: string;
   /** The session that started it, if a session did. */
   parent?: SessionId;
+  /** Its purpose; absent for a chat. */
+  purpose?: Purpose;
 }
 
 /** Parameters of `azimuth/session/list`. */
@@ -2626,6 +2876,8 @@ export interface SessionListParams {
   query?: string;
   /** Only the sessions that this one started; without it, those that none started, or whose parent is gone. */
   parent?: SessionId;
+  /** Only sessions of this purpose; without it, chats. */
+  purpose?: Purpose;
   /** At most this many, 1 to 1000; 100 without it. */
   limit?: number;
 }
@@ -2680,6 +2932,12 @@ export interface SessionOpenResult {
   queue: QueueId[];
   /** The running turn, if there is one. */
   runningTurn?: TurnId;
+}
+
+/** Parameters of `azimuth/session/promote`: makes a session that was started by `azimuth/inline/instruct` a chat with all tools, to go on there. Its next turn has them. A chat stays one. */
+export interface SessionPromoteParams {
+  /** The session. */
+  sessionId: SessionId;
 }
 
 /** Parameters of `azimuth/session/rename`. */

@@ -4,9 +4,13 @@
 export const trusted = [
   'titleModel',
   'completionModel',
+  'nextEditModel',
+  'instructModel',
   'inlineQuiet',
   'inlineOffIn',
   'inlineOffLanguages',
+  'inlineCounts',
+  'inlineCostLimit',
   'acceptEdits',
   'caFile',
   'idleTimeout',
@@ -28,6 +32,8 @@ export const trusted = [
 /** The settings that a workspace may choose, too. */
 export const free = [
   'model',
+  'inlineInCompletion',
+  'inlineEditsAsActions',
   'log',
   'chatAnswers',
   'codeActions',

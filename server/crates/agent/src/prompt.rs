@@ -62,6 +62,21 @@ impl Section {
         Self { name: "project_rules", text, preface }
     }
 
+    /// The terms on which the model changes what is selected, as the user says: they read its edits, and not its words.
+    pub fn of_instructions() -> Self {
+        let text = "\
+- The user has selected text in the editor, or has put the cursor somewhere, and says what to change. They read your \
+edits where they are made, and not your words: edit at once, say nothing before it and at most one short sentence after.
+- Change only what is asked for, and only where it is asked for: what is selected. Leave the lines around it as they \
+are. At a cursor, write there, with the indentation of that line.
+- If the instruction speaks of other code or other files, such as the callers, change those too.
+- Read or search only for what you need to do it right. Ask nothing: if it can be meant in several ways, do the \
+likeliest.
+- A further instruction is about the text with your pending edits in it: change those, do not begin again.
+- If nothing can be changed, say why in one sentence.";
+        Self { name: "changing_in_place", text: text.to_owned(), preface: "" }
+    }
+
     fn lines(&self) -> Lines {
         let text = tags::quoted(self.text.trim());
         if text.is_empty() {

@@ -59,9 +59,16 @@ impl ToolSet {
     pub fn restrict(&self, names: impl IntoIterator<Item = String>) {
         let mut set = self.0.write().unwrap_or_else(PoisonError::into_inner);
         set.up_to_date = None;
-        let only: BTreeSet<String> = names.into_iter().collect();
-        set.sources.iter_mut().for_each(|source| source.tools.retain(|tool| only.contains(&tool.spec().name)));
-        set.only = Some(only);
+        set.only = Some(names.into_iter().collect());
+    }
+
+    /// Ends a restriction: from the next time on, all tools are offered, which no vendor's cache has.
+    pub fn release(&self) {
+        let mut set = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if set.only.take().is_some() {
+            (set.up_to_date, set.offered) = (None, None);
+            (set.told, set.told_gone) = (BTreeSet::new(), BTreeSet::new());
+        }
     }
 
     /// Says that tools may come and go in this session. To be said before the model is first asked.
@@ -76,14 +83,12 @@ impl ToolSet {
         set.up_to_date = None;
         let place = set.sources.iter().position(|it| *it.name == *source).unwrap_or(set.sources.len());
         let taken: BTreeSet<String> = set.names(|at| at != place).chain(set.is_live.then(|| CALL.to_owned())).collect();
-        let is_wanted = |tool: &Arc<dyn Tool>| set.only.as_ref().is_none_or(|only| only.contains(&tool.spec().name));
-        let wanted: Vec<_> = tools.into_iter().filter(is_wanted).collect();
-        let (left_out, kept): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|tool| taken.contains(&tool.spec().name));
+        let (left_out, kept): (Vec<_>, Vec<_>) = tools.into_iter().partition(|tool| taken.contains(&tool.spec().name));
         match set.sources.get_mut(place) {
             Some(known) => known.tools = kept,
             None => set.sources.push(Source { name: source.into(), tools: kept }),
         }
-        left_out.into_iter().map(|tool| tool.spec().name.clone()).collect()
+        left_out.iter().filter(|tool| set.may_have(tool)).map(name).collect()
     }
 
     /// Takes away all that a source brought.
@@ -123,7 +128,7 @@ impl ToolSet {
             return None;
         }
         let offered: BTreeSet<String> = set.offered.iter().flat_map(|tools| tools.iter()).map(name).collect();
-        let there: BTreeSet<String> = set.names(|_| true).collect();
+        let there: BTreeSet<String> = set.all().map(name).collect();
         let is_new = |tool: &&Arc<dyn Tool>| {
             let name = &tool.spec().name;
             offers(mode, tool.access())
@@ -151,11 +156,16 @@ impl ToolSet {
 }
 
 impl Tools {
+    /// The tools that it may have.
     fn all(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
-        self.sources.iter().flat_map(|source| &source.tools)
+        self.sources.iter().flat_map(|source| &source.tools).filter(|tool| self.may_have(tool))
     }
 
-    /// The names of the tools of some sources, by their places.
+    fn may_have(&self, tool: &Arc<dyn Tool>) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(&tool.spec().name))
+    }
+
+    /// The names of the tools of some sources, by their places, whether it may have them or not.
     fn names(&self, of: impl Fn(usize) -> bool) -> impl Iterator<Item = String> {
         let sources = self.sources.iter().enumerate().filter(move |(at, _)| of(*at));
         sources.flat_map(|(_, source)| &source.tools).map(name)

@@ -38,6 +38,19 @@ pub enum ChatAnswers {
     AtEnd,
 }
 
+/// When the suggestion at the cursor is an entry of the editor's completion menu.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InCompletion {
+    /// For a client that has neither inline completion nor a panel.
+    #[default]
+    Auto,
+    /// For every client.
+    Always,
+    /// For none.
+    Never,
+}
+
 /// The parts of an open document that are formatted once accepted edits are in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -83,12 +96,24 @@ pub struct Settings {
     pub title_model: Option<String>,
     /// The model that suggests text where the user types; none for no suggestions.
     pub completion_model: Option<String>,
+    /// The model that suggests the next edit; none for no suggested edits.
+    pub next_edit_model: Option<String>,
+    /// The model that changes a selection as the user says; without it, that of new sessions.
+    pub instruct_model: Option<String>,
     /// The milliseconds since the last key before text is suggested.
     pub inline_quiet: u32,
     /// The places in code where nothing is suggested: `comments`, `strings`.
     pub inline_off_in: Vec<String>,
     /// The languages in which nothing is suggested.
     pub inline_off_languages: Vec<String>,
+    /// When the suggestion at the cursor is an entry of the completion menu, too.
+    pub inline_in_completion: InCompletion,
+    /// True if a client without a panel is shown suggested edits as hints with code actions.
+    pub inline_edits_as_actions: bool,
+    /// True if it is counted how suggestions fare.
+    pub inline_counts: bool,
+    /// The most that suggestions may cost in a day, in US dollars.
+    pub inline_cost_limit: f64,
     /// True if mode `bypass` may be entered.
     pub allow_bypass: bool,
     /// True if edits are accepted automatically. They stay listed.

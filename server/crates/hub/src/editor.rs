@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use project::review::LineEdit;
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
-use protocol::inline::InlineStatusParams;
+use protocol::inline::{InlineChangedParams, InlineStatusParams};
 use protocol::lang::{EditorQueryParams, LangResult};
 use protocol::{SessionId, TerminalId};
 use shell::Spool;
@@ -39,6 +39,9 @@ pub trait Editor: Send + Sync {
 
     /// The state of suggestions where the user types is this from now on. One that shows none has no use for it.
     fn suggests(&self, _status: InlineStatusParams) {}
+
+    /// A suggested edit that it has asked for is another one, or none. One that shows none has no use for it.
+    fn edit_changed(&self, _edit: InlineChangedParams) {}
 
     /// Changes one open document. An `Ok` proves nothing: the caller waits for the text.
     ///

@@ -5,18 +5,26 @@
 //! is compared with the text as it is then: what the user has typed of it since is taken off, and what no longer fits
 //! is not shown.
 
+mod ahead;
+mod alternatives;
 mod asked;
+mod counts;
 mod deciding;
 mod decisions;
 mod document;
+mod editing;
+mod edits;
 mod gate;
+mod handle;
 mod models;
 mod positions;
+mod problems;
+mod rewriting;
 mod run;
 
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -25,32 +33,27 @@ use futures_util::FutureExt;
 use inline::cache::Cache;
 use inline::engine::RunId;
 use inline::journal::Journal;
-use project::buffers::{Open, Snapshot};
-use project::paths;
-use project::text::PositionEncoding;
+use project::buffers::Snapshot;
 use protocol::inline::{
-    InlineCompleteParams, InlineCompleteResult, InlineEvent, InlineExplainParams, InlineExplainResult,
-    InlineFeedbackParams, InlineState, InlineStatusParams, Reason, Rule,
+    InlineEvent, InlineExplainParams, InlineExplainResult, InlineFeedbackParams, InlineState, InlineStatusParams,
+    Reason, Rule,
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
-use self::asked::{Asked, Waiting};
+use self::asked::Waiting;
+use self::counts::Counts;
+pub use self::counts::suggestion_counts;
 use self::decisions::Decisions;
 use self::document::Document;
+use self::edits::{EditMessage, Edits};
 use self::gate::Admitted;
+pub(crate) use self::handle::Inline;
 use self::models::Source;
+use self::rewriting::Rewritten;
 use self::run::{Answered, Parts};
 use crate::config::Config;
 use crate::post::{Caller, Shared};
-use crate::{ClientId, Error, Reply};
-
-/// A handle to the task. What is told to it takes no time.
-#[derive(Clone)]
-pub(crate) struct Inline {
-    messages: mpsc::UnboundedSender<Message>,
-    /// True while a model is set: without one nobody needs to hear of changes.
-    is_on: Arc<AtomicBool>,
-}
+use crate::{ClientId, Reply};
 
 /// So many failures in a row are no chance.
 const FAILURES: u32 = 3;
@@ -82,142 +85,16 @@ enum Message {
     Piece(Key, RunId, String),
     Answered(Key, Box<Answered>),
     Parts(Key, Weak<str>, Arc<Parts>),
+    Edits(EditMessage),
     Feedback(ClientId, InlineFeedbackParams),
     Explain(ClientId, InlineExplainParams, Reply<InlineExplainResult>),
+    Counts(counts::Event),
 }
 
-impl Inline {
-    /// Starts the task.
-    pub(crate) fn start(shared: Shared, config: Arc<Config>) -> Self {
-        let (messages, inbox) = mpsc::unbounded_channel();
-        let is_on = Arc::new(AtomicBool::new(false));
-        let task = Task {
-            messages: messages.downgrade(),
-            is_on: Arc::clone(&is_on),
-            shared,
-            config: Arc::clone(&config),
-            source: Source::none(Rule::NotSet.into()),
-            source_number: 0,
-            cache: Cache::default(),
-            clients: HashMap::new(),
-            documents: HashMap::new(),
-            admitted: HashMap::new(),
-            judging: HashSet::new(),
-            judged_number: 0,
-            parts: HashMap::new(),
-            is_resolving: false,
-            early: Vec::new(),
-            retries: 0,
-            journal: Journal::default(),
-            decisions: Decisions::default(),
-            failures: 0,
-            last_failure: None,
-        };
-        tokio::spawn(task.run(inbox));
-        let inline = Self { messages, is_on };
-        inline.configure(config);
-        inline
-    }
-
-    pub(crate) fn connected(&self, caller: Caller, folders: Vec<PathBuf>) {
-        self.send(Message::Connected(caller, folders));
-    }
-
-    pub(crate) fn folders_changed(&self, client: ClientId, folders: Vec<PathBuf>) {
-        self.send(Message::Folders(client, folders));
-    }
-
-    /// A file was saved, or changed on disk. Some files say which others may be sent.
-    pub(crate) fn file_changed(&self, path: &Path) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.contains("ignore") || path.ends_with(".git/info/exclude") || path.ends_with(".azimuth/config.toml") {
-            self.reconsider();
-        }
-    }
-
-    pub(crate) fn gone(&self, client: ClientId) {
-        self.send(Message::Gone(client));
-    }
-
-    pub(crate) fn configure(&self, config: Arc<Config>) {
-        self.send(Message::Config(config));
-    }
-
-    /// The trust in a folder, the rules or the files that git ignores may be otherwise now.
-    pub(crate) fn reconsider(&self) {
-        if self.is_on.load(Ordering::Relaxed) {
-            self.send(Message::Reconsider);
-        }
-    }
-
-    /// A document was opened or changed.
-    pub(crate) fn changed(&self, client: ClientId, document: &Arc<Snapshot>) {
-        if self.is_on.load(Ordering::Relaxed) {
-            self.send(Message::Changed(client, Arc::clone(document)));
-        }
-    }
-
-    /// A document was closed.
-    pub(crate) fn closed(&self, client: ClientId, uri: &str) {
-        self.lost(client, uri, Rule::Closed);
-    }
-
-    /// The text of a document is not known any more.
-    pub(crate) fn out_of_sync(&self, client: ClientId, uri: &str) {
-        self.lost(client, uri, Rule::Stale);
-    }
-
-    fn lost(&self, client: ClientId, uri: &str, rule: Rule) {
-        if self.is_on.load(Ordering::Relaxed) {
-            self.send(Message::Lost(client, uri.to_owned(), rule));
-        }
-    }
-
-    /// Answers a request for suggestions of text at the cursor. Its place among the changes is the one of this call.
-    pub(crate) fn complete(
-        &self,
-        caller: &Caller,
-        encoding: PositionEncoding,
-        params: InlineCompleteParams,
-        mut reply: Reply<InlineCompleteResult>,
-    ) {
-        let number = asked::next_number();
-        let uri = &params.text_document.uri;
-        let Some(document) = caller.buffers.by_uri(uri) else {
-            let open = paths::from_uri(uri).map(|path| caller.buffers.get(&path));
-            let rule = if matches!(open, Ok(Open::OutOfSync)) { Rule::Stale } else { Rule::Outside };
-            return drop(reply.send(Ok(asked::nothing(rule.into()))));
-        };
-        let key = (caller.id, Arc::clone(&document.uri));
-        let asked = match Asked::new(caller.id, params, document, encoding) {
-            Ok(asked) => asked,
-            Err(reason) => return drop(reply.send(Ok(asked::nothing(reason)))),
-        };
-        let (answer, answered) = oneshot::channel();
-        self.send(Message::Ask(Box::new(Waiting::new(asked, answer, number))));
-        let messages = self.messages.clone();
-        tokio::spawn(async move {
-            tokio::select! {
-                answer = answered => {
-                    let ended = |_| Error::new(protocol::ErrorCode::InternalError, "suggestions have ended");
-                    let _ = reply.send(answer.map_err(ended));
-                }
-                () = reply.closed() => drop(messages.send(Message::Withdrawn(key, number))),
-            }
-        });
-    }
-
-    pub(crate) fn feedback(&self, client: ClientId, params: InlineFeedbackParams) {
-        self.send(Message::Feedback(client, params));
-    }
-
-    pub(crate) fn explain(&self, client: ClientId, params: InlineExplainParams, reply: Reply<InlineExplainResult>) {
-        self.send(Message::Explain(client, params, reply));
-    }
-
-    fn send(&self, message: Message) {
-        // Without the task the process is ending.
-        let _ = self.messages.send(message);
+impl Message {
+    /// The end of a search for an edit.
+    fn of_edit(client: ClientId, rewritten: Rewritten) -> Self {
+        Self::Edits(EditMessage::Answered(client, Box::new(rewritten)))
     }
 }
 
@@ -247,9 +124,13 @@ struct Task {
     /// The edits of the user.
     journal: Journal,
     decisions: Decisions,
+    /// The suggested edits.
+    edits: Edits,
     /// How many requests in a row the model's server has failed, and how the last did.
     failures: u32,
     last_failure: Option<(Instant, Reason)>,
+    /// The numbers about suggestions.
+    counts: Counts,
 }
 
 /// A client that is connected.
@@ -259,6 +140,39 @@ struct Connected {
 }
 
 impl Task {
+    /// A task that a handle sends these messages to. It has no model yet.
+    fn new(
+        messages: mpsc::WeakUnboundedSender<Message>,
+        is_on: Arc<AtomicBool>,
+        shared: Shared,
+        config: Arc<Config>,
+    ) -> Self {
+        Self {
+            counts: Counts::new(shared.parts.clock.clone()),
+            messages,
+            is_on,
+            shared,
+            config,
+            source: Source::none(Rule::NotSet.into()),
+            source_number: 0,
+            cache: Cache::default(),
+            clients: HashMap::new(),
+            documents: HashMap::new(),
+            admitted: HashMap::new(),
+            judging: HashSet::new(),
+            judged_number: 0,
+            parts: HashMap::new(),
+            is_resolving: false,
+            early: Vec::new(),
+            retries: 0,
+            journal: Journal::default(),
+            decisions: Decisions::default(),
+            edits: Edits::default(),
+            failures: 0,
+            last_failure: None,
+        }
+    }
+
     async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Message>) {
         loop {
             let due = self.documents.values().filter_map(|document| document.engine.due()).min();
@@ -284,7 +198,8 @@ impl Task {
             Message::Connected(caller, folders) => {
                 // A client takes it that no model is named until it hears something else.
                 let status = self.status();
-                if status.reason.as_ref().is_none_or(|reason| reason.rule != Rule::NotSet) {
+                let is_set = status.reason.as_ref().is_none_or(|reason| reason.rule != Rule::NotSet);
+                if is_set || status.edit_model.is_some() {
                     caller.editor.suggests(status);
                 }
                 self.clients.insert(caller.id, Connected { caller, folders });
@@ -314,10 +229,12 @@ impl Task {
             }
             Message::Answered(key, answered) => self.answered(&key, *answered),
             Message::Parts(key, text, parts) => self.keep_parts(key, text, parts),
+            Message::Edits(message) => self.edit_message(message),
             Message::Feedback(client, params) => self.feedback(client, &params),
             Message::Explain(client, params, reply) => {
                 let _ = reply.send(Ok(self.decisions.explain(client, params.uri.as_deref())));
             }
+            Message::Counts(event) => self.take_counts(event),
         }
     }
 
@@ -329,13 +246,16 @@ impl Task {
         self.admitted.retain(|(of, _), _| *of != client);
         self.judging.retain(|(of, _)| *of != client);
         self.decisions.forget_client(client);
+        self.edits.forget_client(client);
     }
 
     fn lost(&mut self, key: &Key, rule: Rule) {
         self.silence(key, &rule.into());
+        self.edit_lost(key, rule);
         if let Some(document) = self.documents.remove(key) {
             self.cache.forget(&document.name);
             self.journal.close(&document.name);
+            self.counts.closed(&document.name);
         }
         self.parts.remove(key);
         self.admitted.remove(key);
@@ -345,6 +265,7 @@ impl Task {
     fn configure(&mut self, config: Arc<Config>) {
         let is_other = models::is_other(&self.config, &config) || self.source_number == 0;
         self.config = config;
+        self.configure_counts();
         if is_other {
             self.source_number += 1;
             self.retries = 0;
@@ -361,7 +282,7 @@ impl Task {
             document.stop();
         }
         // Changes have to be heard of before it is known if there is a model, if there may be one.
-        self.is_on.store(self.source.model.is_ok() || self.config.completion_model.is_some(), Ordering::Relaxed);
+        self.is_on.store(self.source.is_any() || models::are_named(&self.config), Ordering::Relaxed);
         let (number, config, shared) = (self.source_number, Arc::clone(&self.config), self.shared.clone());
         self.beside(async move {
             let source = AssertUnwindSafe(models::source(&shared, &config)).catch_unwind().await;
@@ -373,12 +294,20 @@ impl Task {
         if number != self.source_number {
             return;
         }
-        let (can, may) = (source.model.is_ok(), self.config.completion_model.is_some());
+        let (can, may) = (source.is_any(), models::are_named(&self.config));
         let before = self.status();
         self.is_on.store(can || may, Ordering::Relaxed);
+        let is_other_model = |one: &Source, other: &Source| {
+            let of = |source: &Source| source.edits.as_ref().ok().map(|model| model.info().id.clone());
+            of(one) != of(other)
+        };
+        if is_other_model(&self.source, &source) {
+            self.end_edits();
+        }
         self.source = source;
         self.cache = Cache::default();
         self.failures = 0;
+        self.count_for_source();
         if self.status() != before {
             self.tell_status();
         }
@@ -391,7 +320,8 @@ impl Task {
             self.admitted.clear();
             self.journal = Journal::default();
         }
-        if !can && may {
+        // A model that has only to be named is there at once; one of this machine may be started later.
+        if self.source.model.is_err() && self.config.completion_model.is_some() {
             let pause = (RETRY * 2_u32.saturating_pow(self.retries)).min(LONGEST_RETRY);
             self.retries = self.retries.saturating_add(1);
             self.beside(async move {
@@ -403,6 +333,7 @@ impl Task {
         for waiting in std::mem::take(&mut self.early) {
             self.ask(waiting);
         }
+        self.consider_edits();
     }
 
     /// Notes if the model's server has answered.
@@ -427,13 +358,18 @@ impl Task {
             .err()
             .cloned()
             .or_else(|| self.last_failure.as_ref().map(|(_, reason)| reason.clone()));
-        InlineStatusParams { state, model, reason: reason.filter(|_| state != InlineState::Ready) }
+        let edit_model = self.source.edits.as_ref().ok().map(|model| model.info().id.clone());
+        let reason = reason.filter(|_| state != InlineState::Ready);
+        let status = InlineStatusParams { state, model, edit_model, reason, cost: None, cost_unknown: false };
+        self.with_counts(status)
     }
 
-    fn tell_status(&self) {
+    fn tell_status(&mut self) {
+        let status = self.status();
         for client in self.clients.values() {
-            client.caller.editor.suggests(self.status());
+            client.caller.editor.suggests(status.clone());
         }
+        self.counts.told = Some(status);
     }
 
     /// Forgets what was judged, ends what was begun by it, and decides anew.
@@ -444,6 +380,7 @@ impl Task {
         self.documents.values_mut().for_each(Document::stop);
         let keys: Vec<_> = self.documents.keys().cloned().collect();
         keys.iter().for_each(|key| self.consider(key));
+        self.reconsider_edits();
     }
 
     fn changed(&mut self, client: ClientId, snapshot: &Arc<Snapshot>) {
@@ -455,11 +392,14 @@ impl Task {
             self.documents.insert(key, Document::new(client, snapshot));
             return;
         };
-        let was_busy = document.engine.is_busy();
-        document.changed(snapshot, &mut self.journal, Instant::now());
+        let was_busy = document.engine.is_busy() || document.run.is_some();
+        let (is_accepted, old) = (self.edits.is_accepted_by(&key, snapshot.normal()), Arc::clone(&document.snapshot));
+        document.changed(snapshot, &mut self.journal, is_accepted, Instant::now());
+        self.count_change(&key, &old);
         if was_busy {
             self.end_unneeded(&key, Rule::Stale);
         }
+        self.edit_follows(&key);
     }
 
     /// Ends the request of a document that runs, if its answer is of no use any more; then those who wait for it have
@@ -485,7 +425,7 @@ impl Task {
         let Some(now) = now else { return self.decisions.silent(waiting, Rule::Closed.into()) };
         let document = self.documents.entry(key.clone()).or_insert_with(|| Document::new(key.0, &now));
         if document.snapshot.version < waiting.asked.document.version {
-            document.changed(&waiting.asked.document, &mut self.journal, Instant::now());
+            document.changed(&waiting.asked.document, &mut self.journal, false, Instant::now());
         }
         let earlier: Vec<_> = std::mem::take(&mut document.waiting);
         document.waiting.push(waiting);
@@ -503,8 +443,12 @@ impl Task {
     }
 
     fn feedback(&mut self, client: ClientId, params: &InlineFeedbackParams) {
+        if self.edit_feedback(client, params) {
+            return;
+        }
         let is_decision = matches!(params.event, InlineEvent::Accepted | InlineEvent::Rejected);
         let Some((key, suggestion)) = self.decisions.suggestion(client, &params.id, is_decision) else { return };
+        self.count_feedback(&key, &suggestion, params);
         let Some(document) = self.documents.get_mut(&key) else { return };
         let now = Instant::now();
         match params.event {

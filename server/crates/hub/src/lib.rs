@@ -7,6 +7,7 @@
 
 pub mod board;
 pub mod chat_name;
+pub mod clock;
 pub mod config;
 pub mod confinement;
 pub mod editor;
@@ -18,6 +19,7 @@ pub mod sockets;
 pub mod visible;
 
 mod inline;
+mod instruction;
 mod post;
 mod router;
 mod session;
@@ -43,8 +45,10 @@ pub use self::board::Board;
 pub use self::editor::{DocumentEdit, Editor, EditorError};
 pub use self::error::Error;
 pub use self::feed::Feed;
+pub use self::inline::suggestion_counts;
 pub use self::request::{Answer, Reply, Request, request_of};
 pub use self::trust::is_trusted;
+use crate::clock::Clock;
 use crate::config::Config;
 use crate::sockets::Sockets;
 
@@ -78,6 +82,8 @@ pub struct Parts {
     pub supervisor: Option<PathBuf>,
     /// The user's configuration file, which holds keys that no command is to read.
     pub user_file: PathBuf,
+    /// The time of day, for what is counted of suggestions.
+    pub clock: Clock,
 }
 
 impl Parts {

@@ -5,14 +5,18 @@ use std::sync::Arc;
 
 use lang::pool::Servers;
 use ports::children::{ChildEnd, ChildError};
+use ports::edit::TextHash;
 use ports::store::{SessionFilter, Store, StoreError};
 use project::buffers::Buffers;
+use project::text::PositionEncoding;
 use protocol::SessionId;
-use protocol::session::{Mode, SessionInfo, SessionNewResult, Terms};
+use protocol::inline::InlineInstructResult;
+use protocol::session::{Mode, Purpose, SessionInfo, SessionNewResult, Terms};
 use tokio::sync::{OnceCell, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::feed::blocking;
+use super::instruction::Instruction;
 use super::trust::{Book, Word};
 use super::{Board, Client, ClientId, Editor, Error, Input, Parts, Reply};
 
@@ -39,6 +43,10 @@ pub(super) enum Message {
     NewSession(Caller, NewSession, Requester),
     /// A session was made: start its task.
     Created(SessionId, NewSession, Caller, Requester),
+    /// Put an accepted suggestion into its document, on record in a session of these folders.
+    AcceptSuggestion(Caller, Vec<PathBuf>, Box<AcceptedSuggestion>),
+    /// The same, in this session.
+    RecordSuggestion(SessionId, Caller, Box<AcceptedSuggestion>),
     /// Edits in every session of a project are accepted automatically from now on, or no longer.
     Always(Arc<str>, bool),
     /// The trust in some folder changed.
@@ -69,6 +77,8 @@ pub(super) struct Caller {
     pub(super) buffers: Arc<Buffers>,
     /// The client's own word on the trust in its workspace.
     pub(super) trust: Word,
+    /// The encoding of positions in what it sends.
+    pub(super) encoding: PositionEncoding,
 }
 
 /// The folders, model and mode of a new session.
@@ -80,6 +90,7 @@ pub(super) struct NewSession {
     pub(super) is_asked_for: bool,
     /// The terms on which another session starts it.
     pub(super) parent: Option<Terms>,
+    pub(super) purpose: Purpose,
 }
 
 /// The client or session that asked for a new session.
@@ -88,6 +99,10 @@ pub(super) enum Requester {
     Client(Reply<SessionNewResult>),
     /// Another session, which gives it its first prompt.
     Session(Box<FirstPrompt>),
+    /// A client that wants something changed.
+    Instruction(Box<Instruction>, Reply<InlineInstructResult>),
+    /// The record of accepted suggestions, of which this is the first.
+    Suggestion(Box<AcceptedSuggestion>),
 }
 
 impl Requester {
@@ -96,6 +111,8 @@ impl Requester {
         match self {
             Self::Client(reply) => drop(reply.send(Err(error))),
             Self::Session(first) => drop(first.ended.send(Err(ChildError::Failed(error.message)))),
+            Self::Instruction(_, reply) => drop(reply.send(Err(error))),
+            Self::Suggestion(suggestion) => drop(suggestion.done.send(Err(error.message))),
         }
     }
 }
@@ -110,6 +127,21 @@ pub(super) struct FirstPrompt {
     pub(super) cancel: CancellationToken,
     /// Where the end of that turn is told.
     pub(super) ended: Report,
+}
+
+/// A suggestion that the user has accepted, to be put into its document as an edit of a session: so it can be undone,
+/// and the log says what happened.
+pub(super) struct AcceptedSuggestion {
+    /// The file, absolute. It is open in the client's editor.
+    pub(super) path: PathBuf,
+    /// The hash of the text that it is for.
+    pub(super) base: TextHash,
+    /// The text afterwards, normal.
+    pub(super) new_text: String,
+    /// The id of the model that made it; empty if none did.
+    pub(super) model: String,
+    /// Answered once the editor has shown the new text, or with the reason why it is not there.
+    pub(super) done: oneshot::Sender<Result<(), String>>,
 }
 
 /// The parts that sessions share.

@@ -4,7 +4,9 @@
 
 mod beginnings;
 mod begun;
+mod instruct;
 mod servers;
+mod suggestions;
 mod unused;
 
 use std::collections::HashMap;
@@ -17,16 +19,16 @@ use lang::pool::{Servers, ServersConfig};
 use ports::store::{Origin, SessionFilter, StoreError};
 use project::buffers::{BufferError, Snapshot};
 use project::paths;
-use project::text::PositionEncoding;
 use protocol::model::{ModelListParams, ModelListResult, ModelSelectParams, ModelSelectResult};
 use protocol::permission::{WorkspaceTrustParams, WorkspaceTrustResult};
-use protocol::session::{Mode, SessionListParams, SessionListResult, SessionNewParams, SessionNewResult};
+use protocol::session::{Mode, Purpose, SessionListParams, SessionListResult, SessionNewParams, SessionNewResult};
 use protocol::terminal::Done as Nothing;
 use protocol::{ErrorCode, SessionId, methods};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 use self::begun::Begun;
+use self::suggestions::Suggestions;
 use super::feed::blocking;
 use super::inline::Inline;
 use super::post::{Caller, LAST_MODEL, Message, NewSession, Post, Requester, Shared};
@@ -72,13 +74,20 @@ pub(super) static HANDLERS: LazyLock<Handlers<Router, ClientId>> = LazyLock::new
         })
         .on::<methods::InlineComplete>(|router, id, params, reply| {
             let Some(client) = router.clients.get(&id) else { return };
-            router.inline.complete(&client.caller, client.encoding, params, reply);
+            router.inline.complete(&client.caller, params, reply);
         })
+        .on::<methods::InlineEdit>(|router, id, params, reply| {
+            let Some(client) = router.clients.get(&id) else { return };
+            router.inline.edit(&client.caller, params, reply);
+        })
+        .on::<methods::InlineAccept>(|router, id, params, reply| router.inline.accept(id, params, reply))
+        .on::<methods::InlineInstruct>(Router::inline_instruct)
         .at_once::<methods::InlineFeedback>(|router, id, params| {
             router.inline.feedback(id, params);
             Ok(Nothing {})
         })
-        .on::<methods::InlineExplain>(|router, id, params, reply| router.inline.explain(id, params, reply));
+        .on::<methods::InlineExplain>(|router, id, params, reply| router.inline.explain(id, params, reply))
+        .on::<methods::InlineCounts>(|router, _, params, reply| router.inline.counts(params, reply));
     handlers
 });
 
@@ -107,6 +116,7 @@ pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
         clients: HashMap::new(),
         sessions: HashMap::new(),
         ending: false,
+        suggestions: Suggestions::default(),
     };
     tokio::spawn(router.run(inbox));
     posts
@@ -123,12 +133,12 @@ pub(super) struct Router {
     sessions: HashMap<SessionId, Open>,
     /// The process ends: no session is opened any more, so that others can take them.
     ending: bool,
+    suggestions: Suggestions,
 }
 
 /// A client that is connected.
 struct Connected {
     folders: Vec<PathBuf>,
-    encoding: PositionEncoding,
     caller: Caller,
 }
 
@@ -176,9 +186,9 @@ impl Router {
                 Message::Connected(Client { is_attached, folders, name, encoding, editor, trusted }, buffers),
                 Some(id),
             ) => {
-                let caller = Caller { id, is_attached, name, editor, buffers, trust: Word::new(trusted) };
+                let caller = Caller { id, is_attached, name, editor, buffers, trust: Word::new(trusted), encoding };
                 self.inline.connected(caller.clone(), folders.clone());
-                self.clients.insert(id, Connected { folders, encoding, caller });
+                self.clients.insert(id, Connected { folders, caller });
             }
             (Message::Disconnected, Some(id)) => self.disconnected(id),
             (Message::Input(input), Some(id)) => self.input(id, input),
@@ -187,6 +197,16 @@ impl Router {
                 drop(tokio::spawn(create(self.shared.clone(), caller, new, requester)))
             }
             (Message::Created(session, new, caller, requester), _) => self.created(session, new, caller, requester),
+            (Message::AcceptSuggestion(caller, folders, suggestion), _) => {
+                self.suggestions.accept(&self.shared, folders, (caller, suggestion));
+            }
+            (Message::RecordSuggestion(_, _, suggestion), _) if self.ending => {
+                Requester::Suggestion(suggestion).fail(ending());
+            }
+            (Message::RecordSuggestion(session, caller, suggestion), _) => {
+                let message = session::Message::Suggestion(caller.clone(), suggestion);
+                self.send(session, caller, message);
+            }
             (Message::Always(project, on), _) => {
                 self.tell_all(|| session::Message::Always(Arc::clone(&project), on));
             }
@@ -245,14 +265,14 @@ impl Router {
                 ended
             })
             .collect();
-        let servers = Arc::clone(&self.shared.servers);
+        let (servers, counts) = (Arc::clone(&self.shared.servers), self.inline.finish());
         tokio::spawn(async move {
             let sessions = async {
                 for session in ended {
                     let _ = session.await;
                 }
             };
-            tokio::join!(sessions, servers.stop());
+            tokio::join!(sessions, servers.stop(), counts);
             let _ = done.send(());
         });
     }
@@ -280,7 +300,7 @@ impl Router {
                 self.document_changed(id, opened);
             }
             Input::Changed { uri, version, changes } => {
-                let changed = buffers.change(&uri, version, &changes, client.encoding);
+                let changed = buffers.change(&uri, version, &changes, client.caller.encoding);
                 self.document_changed(id, changed);
             }
             Input::Saved { uri, text } => {
@@ -362,15 +382,20 @@ impl Router {
             return request.fail(ending());
         }
         let caller = client.caller.clone();
+        self.send(session, caller.clone(), session::Message::Request(caller, request));
+    }
+
+    /// Sends something to a session's task, which is started if need be, for this client.
+    fn send(&mut self, session: SessionId, caller: Caller, message: session::Message) {
         // A task that is gone, such as that of a deleted session, is followed by one that says so.
         if self.sessions.get(&session).is_some_and(|open| open.task.inbox.is_closed()) {
             self.sessions.remove(&session);
         }
         let open = self.sessions.entry(session.clone()).or_insert_with(|| {
-            let task = session::start(self.shared.clone(), Arc::clone(&self.config), session, None, caller.clone());
+            let task = session::start(self.shared.clone(), Arc::clone(&self.config), session, None, caller);
             Open { task, sent: 0 }
         });
-        open.send(session::Message::Request(caller, request));
+        open.send(message);
     }
 
     fn session_new(&mut self, id: ClientId, params: SessionNewParams, reply: Reply<SessionNewResult>) {
@@ -391,7 +416,14 @@ impl Router {
             let error = match folders {
                 Ok(folders) if !folders.is_empty() => {
                     let mode = params.mode.unwrap_or_default();
-                    let new = NewSession { folders, model: params.model, mode, is_asked_for: false, parent: None };
+                    let new = NewSession {
+                        folders,
+                        model: params.model,
+                        mode,
+                        is_asked_for: false,
+                        parent: None,
+                        purpose: Purpose::Chat,
+                    };
                     return create(shared, caller, new, Requester::Client(reply)).await;
                 }
                 Ok(_) => {
@@ -474,6 +506,8 @@ impl Router {
         open.send(match requester {
             Requester::Client(reply) => session::Message::Attach(caller, reply),
             Requester::Session(first) => session::Message::Begin(caller, first),
+            Requester::Instruction(instruction, reply) => session::Message::Instruct(caller, instruction, reply),
+            Requester::Suggestion(suggestion) => session::Message::Suggestion(caller, suggestion),
         });
         self.sessions.insert(session, open);
     }
@@ -488,7 +522,8 @@ impl Router {
             (false, None, Some(client)) => client.folders.iter().map(|folder| paths::to_uri(folder)).collect(),
         };
         let limit = params.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(LIST).clamp(1, 1000);
-        let filter = SessionFilter { folders, query: params.query, origin, limit };
+        let purpose = Some(params.purpose.unwrap_or_default());
+        let filter = SessionFilter { folders, query: params.query, origin, purpose, limit };
         let shared = self.shared.clone();
         tokio::spawn(async move {
             let sessions = shared.list(filter).await;
@@ -501,34 +536,33 @@ fn ending() -> Error {
     Error::new(ErrorCode::OperationFailed, "the window that ran this session is closing; try again")
 }
 
-/// Makes a session in the store, under an id that is free, and comes back with it as [`Message::Created`].
+/// Makes a session in the store, and comes back with it as [`Message::Created`].
 async fn create(shared: Shared, caller: Caller, new: NewSession, requester: Requester) {
-    if let Some(name) = &new.model
-        && let Err(error) = session::resolve_model(&shared, name).await
-    {
-        return requester.fail(error);
+    match make(&shared, &new).await {
+        Ok(session) => shared.post(None, Message::Created(session, new, caller, requester)),
+        Err(error) => requester.fail(error),
+    }
+}
+
+/// Makes a session in the store, under an id that is free.
+async fn make(shared: &Shared, new: &NewSession) -> Result<SessionId, Error> {
+    if let Some(name) = &new.model {
+        session::resolve_model(shared, name).await?;
     }
     let folders: Vec<_> = new.folders.iter().map(|folder| paths::to_uri(folder)).collect();
-    let parent = new.parent.as_ref().map(|parent| parent.session_id.clone());
+    let (parent, purpose) = (new.parent.as_ref().map(|parent| parent.session_id.clone()), new.purpose);
     let store = Arc::clone(&shared.parts.store);
     let made = blocking(move || {
         loop {
             let session = SessionId::new(random_id());
-            match store.create(&session, &folders, parent.as_ref()) {
+            match store.create(&session, &folders, parent.as_ref(), purpose) {
                 Ok(()) => return Ok(session),
                 Err(StoreError::Exists(_)) => {}
                 Err(error) => return Err(error),
             }
         }
     });
-    match (made.await, shared.router.upgrade()) {
-        (Ok(session), Some(router)) => {
-            let message = Message::Created(session, new, caller, requester);
-            let _ = router.send(Post { client: None, message });
-        }
-        (Err(error), _) => requester.fail(error.into()),
-        (Ok(_), None) => {}
-    }
+    Ok(made.await?)
 }
 
 /// Chooses the model of new sessions.

@@ -45,8 +45,9 @@ use ports::children::Child;
 use ports::hooks::Hooks;
 use ports::model::Model;
 use ports::store::SessionLock;
+use protocol::inline::InlineInstructResult;
 use protocol::model::{ModelSelectParams, ModelSelectResult};
-use protocol::session::{SessionInfo, SessionNewResult, SessionRenameParams};
+use protocol::session::{Purpose, SessionInfo, SessionNewResult, SessionRenameParams};
 use protocol::terminal::Done;
 use protocol::{ErrorCode, Event, SessionId, methods};
 use tokio::sync::{mpsc, oneshot};
@@ -65,7 +66,8 @@ use self::undo::{Restored, Undo};
 use self::watch::Watch;
 use self::work::Work;
 use super::feed::{Feed, Log, blocking};
-use super::post::{self, Caller, FirstPrompt, NewSession, Report, Shared};
+use super::instruction::Instruction;
+use super::post::{self, AcceptedSuggestion, Caller, FirstPrompt, NewSession, Report, Shared};
 use super::request::{Handlers, Opened};
 use super::{ClientId, Error, Reply, Request};
 use crate::config::Config;
@@ -80,6 +82,10 @@ pub(super) enum Message {
     Attach(Caller, Reply<SessionNewResult>),
     /// The session that made it gives it its first prompt, for this client.
     Begin(Caller, Box<FirstPrompt>),
+    /// The client that made the session has something changed.
+    Instruct(Caller, Box<Instruction>, Reply<InlineInstructResult>),
+    /// The user of this client has accepted a suggestion.
+    Suggestion(Caller, Box<AcceptedSuggestion>),
     /// A request about it.
     Request(Caller, Request),
     /// A client is gone for good.
@@ -133,6 +139,10 @@ pub(super) static HANDLERS: LazyLock<Handlers<Session, Caller>> = LazyLock::new(
             session.answer_when_stored(reply, renamed);
         })
         .on::<methods::ModelSelect>(Session::select_model)
+        .on::<methods::SessionPromote>(|session, _, _, reply| {
+            let promoted = session.promote();
+            session.answer_when_stored(reply, promoted);
+        })
         // The loop answers it, since the session ends with it.
         .on::<methods::SessionDelete>(|_, _, _, reply| drop(reply));
     clients::register(&mut handlers);
@@ -247,6 +257,7 @@ impl Session {
             && !self.work.is_on()
             && !self.undo.is_on()
             && !self.edits.are_on()
+            && !self.records_suggestions()
             // Work in the background goes on until the process ends, whoever looks.
             && !self.terminals.is_busy()
     }
@@ -314,7 +325,7 @@ impl Session {
             }
         }
         // Edits on their way are waited for, so that the log says what became of them.
-        while self.edits.are_applying() || self.undo.is_on() {
+        while self.edits.are_applying() || self.edits.are_suggesting() || self.undo.is_on() {
             let Some(message) = own.recv().await else { break };
             self.own(message);
         }
@@ -355,6 +366,8 @@ impl Session {
                 let _ = reply.send(Ok(SessionNewResult { session: self.info() }));
             }
             Message::Begin(caller, first) => self.begin_as_child(caller, *first),
+            Message::Instruct(caller, instruction, reply) => self.begin_instruction(caller, instruction, reply),
+            Message::Suggestion(caller, suggestion) => self.take_suggestion(caller, *suggestion),
             Message::Gone(client) => self.gone(client),
             Message::TextChanged(client, path) => {
                 if let Some(buffers) = self.clients.buffers_of(client) {
@@ -485,6 +498,19 @@ impl Session {
             return Err(Error::new(ErrorCode::InvalidParams, "invalid params: `title`: a title cannot be empty"));
         }
         self.record(Event::TitleChanged { title });
+        Ok(Done {})
+    }
+
+    /// Makes the session a chat, with all tools from its next turn on.
+    fn promote(&mut self) -> Result<Done, Error> {
+        match self.state.purpose {
+            Purpose::Chat => {}
+            Purpose::Instruct => {
+                self.record(Event::PurposeChanged { purpose: Purpose::Chat });
+                self.reading.tools.release();
+            }
+            Purpose::Suggestions => return Err(prompts::is_a_record()),
+        }
         Ok(Done {})
     }
 

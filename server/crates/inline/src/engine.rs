@@ -49,7 +49,8 @@ pub struct Ask {
 pub struct RunId(u64);
 
 impl RunId {
-    fn next() -> Self {
+    /// A new name.
+    pub fn next() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }

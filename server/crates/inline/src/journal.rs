@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use ports::complete::Edited;
 use project::text::LineIndex;
 
+use crate::secret;
 use crate::splice::{self, Splice};
 
 /// The most edits that are kept, of all documents together.
@@ -98,6 +99,8 @@ struct Edit {
     lines: Range<usize>,
     before: String,
     after: String,
+    /// True if there is what looks like a secret in it.
+    is_secret: bool,
     /// The hashes of the whole texts before and after, if the texts here are only parts of them.
     cut: Option<[u64; 2]>,
     last: Instant,
@@ -138,7 +141,11 @@ impl Journal {
             let change = hull.trimmed(old, new);
             // The lines as they are after the changes above and before this one; the edits count theirs so too.
             let place = change.new.start..change.new.start + change.old.len();
-            let edit = (by != By::Azimuth).then(|| self.grouped(&document, &change, old, new, now)).flatten();
+            let mut edit = (by != By::Azimuth).then(|| self.grouped(&document, &change, old, new, now)).flatten();
+            if let Some(edit) = &mut edit {
+                // By the whole texts, since a line alone may not say that it is a secret.
+                edit.is_secret |= old.has_secret(&change.old) || new.has_secret(&edit.lines);
+            }
             for other in self.edits.iter_mut().filter(|other| *other.document == *document) {
                 other.move_by(&place, change.new.len());
             }
@@ -157,9 +164,9 @@ impl Journal {
     }
 
     /// The edits, the newest last, with LF line ends. `path` gives the path under which a document may be shown; its
-    /// edits are left out if there is none.
+    /// edits are left out if there is none. Edits of what looks like a secret are left out too.
     pub fn edited(&self, path: impl Fn(&str) -> Option<String>) -> Vec<Edited> {
-        let shown = self.edits.iter().filter_map(|edit| {
+        let shown = self.edits.iter().filter(|edit| !edit.is_secret).filter_map(|edit| {
             let (before, after) = (edit.before.as_str(), edit.after.as_str());
             let (same, before, after) =
                 if edit.cut.is_some() { (0, before, after) } else { without_same_lines(before, after) };
@@ -246,6 +253,12 @@ impl Journal {
 }
 
 impl<'t> View<'t> {
+    /// True if lines contain a part of what looks like a secret.
+    fn has_secret(&self, lines: &Range<usize>) -> bool {
+        let start = |line| self.lines.range(self.text, line).map_or(self.text.len(), |range| range.start);
+        secret::touches(self.text, start(lines.start)..start(lines.end))
+    }
+
     /// The text of lines, with their ends.
     fn slice(&self, lines: &Range<usize>) -> &'t str {
         let start = |line| self.lines.range(self.text, line).map_or(self.text.len(), |range| range.start);
@@ -275,7 +288,7 @@ impl Edit {
         let lines = change.new.clone();
         if fits(before) && fits(after) {
             let (before, after) = (before.to_owned(), after.to_owned());
-            return Self { document, lines, before, after, cut: None, last: now };
+            return Self { document, lines, before, after, is_secret: false, cut: None, last: now };
         }
         let cut = Some([before, after].map(hashed));
         // The change may be far from the beginning of a long line.
@@ -286,7 +299,7 @@ impl Edit {
         };
         let before = shown(old, &change.old, before, change.starts.0);
         let after = shown(new, &change.new, after, change.starts.1);
-        Self { document, lines, before, after, cut, last: now }
+        Self { document, lines, before, after, is_secret: false, cut, last: now }
     }
 
     /// True if a change undoes an edit whose texts are cut.
@@ -327,7 +340,15 @@ impl Edit {
         }
         let (before, after) = (before.concat(), after.concat());
         let lines = first..last + change.new.len() - change.old.len().min(last + change.new.len());
-        let edit = Self { document: self.document.clone(), lines, before, after, cut: None, last: now };
+        let edit = Self {
+            document: self.document.clone(),
+            lines,
+            before,
+            after,
+            is_secret: self.is_secret,
+            cut: None,
+            last: now,
+        };
         (fits(&edit.before) && fits(&edit.after)).then_some(edit)
     }
 
@@ -542,6 +563,21 @@ mod tests {
 
     fn numbered(lines: usize) -> String {
         (0..lines).map(|line| format!("{line}\n")).collect()
+    }
+
+    #[test]
+    fn an_edit_of_a_secret_is_told_to_nobody_though_its_line_does_not_say_that_it_is_one() {
+        let mut editor = Editor::new("- name: DB_PASSWORD\n  value: Tr0ub4dor3xyz\n- name: HOME\n  value: somewhere\n");
+        editor.insert_after("Tr0ub4dor3xyz", "9Q");
+        assert_eq!(editor.edited(), []);
+        let key: String =
+            (0..40).map(|line| format!("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC{line:02}\n")).collect();
+        let mut keys = Editor::new(&format!("-----BEGIN PRIVATE KEY-----\n{key}-----END PRIVATE KEY-----\n"));
+        keys.insert_after("AAoIBAQC30", "x");
+        assert_eq!(keys.edited(), []);
+        editor.wait(5000);
+        editor.insert_after("somewhere", " else");
+        assert_eq!(editor.edited().len(), 1, "another line is no secret");
     }
 
     #[test]

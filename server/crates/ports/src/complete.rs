@@ -81,6 +81,8 @@ pub struct Fill {
     pub max_tokens: u32,
     /// Texts at which the answer ends; they are not part of it.
     pub stops: Vec<String>,
+    /// True for another text than the most likely one, since that is known.
+    pub is_varied: bool,
     /// How long the whole answer may take.
     pub deadline: Duration,
 }

@@ -4,10 +4,11 @@
 //! The core, `agent`, decides with these and touches nothing; the crates above implement them. As well as the ports
 //! there are the data that go through them: [`edit`] (what an edit comes to), [`partial`] (a call that still arrives),
 //! [`hooks`] (who else has a say), [`children`] (sessions that a session starts), [`tool_names`], [`file_block`] (calls
-//! that were files in an answer's text).
+//! that were files in an answer's text), [`counts`] (numbers about suggestions).
 
 pub mod children;
 pub mod complete;
+pub mod counts;
 pub mod edit;
 pub mod file_block;
 pub mod hooks;

@@ -4,17 +4,25 @@
 
 use std::path::PathBuf;
 
-use protocol::session::SessionInfo;
+use protocol::session::{Purpose, SessionInfo};
 use protocol::{Event, SequencedEvent, SessionId};
 use serde_json::value::RawValue;
 
+use crate::counts::{Cost, Count};
+
 /// The port to what outlives the process. One value serves all threads.
 pub trait Store: Send + Sync {
-    /// Makes a session, which another one may have started. Its first events are appended by the caller.
+    /// Makes a session for a purpose, which another one may have started. Its first events are appended by the caller.
     ///
     /// # Errors
     /// An id that is taken ([`StoreError::Exists`]), or a failure of the store.
-    fn create(&self, session: &SessionId, folders: &[String], parent: Option<&SessionId>) -> Result<(), StoreError>;
+    fn create(
+        &self,
+        session: &SessionId,
+        folders: &[String],
+        parent: Option<&SessionId>,
+        purpose: Purpose,
+    ) -> Result<(), StoreError>;
 
     /// Takes the session for this process. While the lock lives no other process can append.
     ///
@@ -116,6 +124,30 @@ pub trait Store: Send + Sync {
     /// A failure of the store.
     fn set(&self, key: &str, value: &str) -> Result<(), StoreError>;
 
+    /// Adds to the numbers about suggestions: each grows by what is given. Those of days before `since` are deleted.
+    ///
+    /// # Errors
+    /// A failure of the store; nothing is added then.
+    fn add_counts(&self, counts: &[Count], costs: &[Cost], since: u32) -> Result<(), StoreError>;
+
+    /// The numbers about suggestions from this day on.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    fn counts(&self, since: u32) -> Result<Vec<Count>, StoreError>;
+
+    /// The costs of suggestions from this day on.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    fn costs(&self, since: u32) -> Result<Vec<Cost>, StoreError>;
+
+    /// Deletes the numbers about suggestions, and the costs of the days before this one.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    fn forget_counts(&self, today: u32) -> Result<(), StoreError>;
+
     /// A folder for a session's bulky files, such as terminal output. Made if need be, removed with the session.
     ///
     /// # Errors
@@ -135,6 +167,8 @@ pub struct SessionFilter {
     pub query: Option<String>,
     /// Only those that were started so.
     pub origin: Origin,
+    /// Only those of this purpose; none for all.
+    pub purpose: Option<Purpose>,
     /// At most this many.
     pub limit: usize,
 }

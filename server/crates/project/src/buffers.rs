@@ -56,6 +56,8 @@ pub struct Snapshot {
     pub(crate) last_saved: Arc<str>,
     /// True if its file was deleted with this text in it, and the editor keeps the document.
     is_gone: bool,
+    /// True if Azimuth has had the editor make this text of the one before.
+    is_ours: bool,
     derived: Arc<Derived>,
 }
 
@@ -120,6 +122,14 @@ struct Document {
     snapshot: Arc<Snapshot>,
     /// True if the text is the editor's.
     in_sync: bool,
+    /// The text that Azimuth has the editor make of it.
+    coming: Option<TextHash>,
+}
+
+impl Document {
+    fn new(snapshot: Arc<Snapshot>) -> Self {
+        Self { snapshot, in_sync: true, coming: None }
+    }
 }
 
 /// A text's name, what can be worked out of it, once and only when it is asked for, and how it came to be.
@@ -196,12 +206,13 @@ impl Buffers {
             saved_version: None,
             opened_version: version,
             is_gone: false,
+            is_ours: false,
             derived: Arc::new(Derived::new()),
         });
         let mut documents = self.write();
         documents.remove(uri);
         documents.by_path.insert(snapshot.path.clone(), snapshot.uri.clone());
-        documents.by_uri.insert(snapshot.uri.clone(), Document { snapshot: snapshot.clone(), in_sync: true });
+        documents.by_uri.insert(snapshot.uri.clone(), Document::new(snapshot.clone()));
         self.announce(documents);
         Ok(snapshot)
     }
@@ -258,8 +269,11 @@ impl Buffers {
         let result = match result {
             Ok(Applied { text, lines, moves }) => {
                 let derived = Arc::new(old.derived.after(lines, moves));
-                let snapshot = Snapshot { version, text, derived, is_gone: false, ..Snapshot::clone(&old) };
-                *document = Document { snapshot: Arc::new(snapshot), in_sync: true };
+                let mut snapshot = Snapshot { version, text, derived, is_gone: false, ..Snapshot::clone(&old) };
+                let coming = document.coming.take();
+                snapshot.is_ours = coming.as_ref().is_some_and(|coming| coming == snapshot.hash());
+                let coming = coming.filter(|_| !snapshot.is_ours);
+                *document = Document { coming, ..Document::new(Arc::new(snapshot)) };
                 Ok(document.snapshot.clone())
             }
             Err(reason) => {
@@ -270,6 +284,16 @@ impl Buffers {
         };
         self.announce(documents);
         result
+    }
+
+    /// Notes the text that Azimuth has the editor make of the document of a file, or that it is not to be looked for
+    /// any more. A snapshot with it says so.
+    pub fn expect(&self, path: &Path, text: Option<TextHash>) {
+        let mut documents = self.write();
+        let uri = documents.by_path.get(path).cloned();
+        if let Some(document) = uri.and_then(|uri| documents.by_uri.get_mut(&uri)) {
+            document.coming = text;
+        }
     }
 
     /// Notes that the editor saved a document. `text` is the text it says it saved, if it says so; where it is not the
@@ -472,6 +496,11 @@ impl Snapshot {
     /// True if its file was deleted, and the editor shows its last text still ([`Buffers::set_gone`]).
     pub fn is_gone(&self) -> bool {
         self.is_gone
+    }
+
+    /// True if Azimuth has had the editor make this text of the one before; see [`Buffers::expect`].
+    pub fn is_ours(&self) -> bool {
+        self.is_ours
     }
 
     /// True if it can be what an editor shows of a file that is not there.

@@ -8,7 +8,7 @@ use crate::checkpoint::{ChangedFile, Direction, FileImage, RestoredFile};
 use crate::content::{Location, PlanEntry, SideRole, ToolKind, Usage};
 use crate::permission::{PermissionOutcome, PermissionRequest};
 use crate::review::{AutoScope, Decision, Proposal};
-use crate::session::{Mode, Terms};
+use crate::session::{Mode, Purpose, Terms};
 use crate::terminal::{TerminalInfo, Typist};
 use crate::turn::StopReason;
 use crate::{
@@ -59,6 +59,14 @@ pub enum Event {
         /// The terms on which another session started it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<Terms>,
+        /// Its purpose; absent for a chat.
+        #[serde(default, skip_serializing_if = "Purpose::is_chat")]
+        purpose: Purpose,
+    },
+    /// The session has another purpose: it became a chat. People see it by the session's being among the chats.
+    PurposeChanged {
+        /// The purpose.
+        purpose: Purpose,
     },
     /// The session has a new title.
     TitleChanged {
@@ -492,7 +500,7 @@ macro_rules! unseen_kinds {
     };
 }
 
-unseen_kinds!(FileSeen);
+unseen_kinds!(FileSeen, PurposeChanged);
 
 /// The severity of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

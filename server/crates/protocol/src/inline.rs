@@ -2,10 +2,13 @@
 //!
 //! Ghost text also has LSP's own method, `textDocument/inlineCompletion` (3.18), which has the same source.
 
+pub mod counts;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::content::{Position, Range};
+use crate::{SessionId, TurnId};
 
 /// A document at a version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -97,6 +100,164 @@ pub struct InlineItem {
     pub version: i32,
 }
 
+/// Parameters of `azimuth/inline/edit`: asks for the next edit, that is how the text goes on to change after what the
+/// user has just changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct InlineEditParams {
+    /// The document.
+    pub text_document: InlineDocument,
+    /// The cursor.
+    pub position: Position,
+    /// The reason.
+    #[serde(default)]
+    pub trigger: InlineTrigger,
+    /// True if something is selected, or there are several cursors.
+    #[serde(default)]
+    pub selecting: bool,
+}
+
+/// Result of `azimuth/inline/edit`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InlineEditResult {
+    /// The edit, if there is one. It takes the place of the one before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit: Option<InlineEdit>,
+    /// The rule that left nothing to show, if there is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+}
+
+/// A suggested edit. Nothing of it is in the document until it is accepted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InlineEdit {
+    /// Its name in `azimuth/inline/accept` and `azimuth/inline/feedback`.
+    pub id: String,
+    /// Its kind.
+    pub kind: InlineEditKind,
+    /// The document that it changes, which may be another than the one that was asked about, as the client names it.
+    pub uri: String,
+    /// The version of the document that the ranges are of.
+    pub version: i32,
+    /// The parts that can be accepted one by one, from top to bottom, at least one. They do not overlap.
+    pub hunks: Vec<InlineHunk>,
+    /// The position to jump to before it is accepted: that of the part that is nearest to the cursor.
+    pub target: Position,
+    /// The only hunk as ghost text at the cursor, if it can be shown so: a range on the cursor's line that ends at or
+    /// after the cursor, and a text that begins with what stands between the beginning of the range and the cursor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ghost: Option<GhostText>,
+    /// The model that it is from. Absent if it follows from the text alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// A replacement that an editor can show as ghost text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GhostText {
+    /// The range.
+    pub range: Range,
+    /// The text in its place.
+    pub text: String,
+}
+
+/// The kind of a suggested edit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InlineEditKind {
+    /// It changes the text around the cursor.
+    Edit,
+    /// It changes another part of the document, or another document: jump there first.
+    Jump,
+    /// It renames what the user has renamed in one place in the others.
+    Rename,
+}
+
+/// A part of a suggested edit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InlineHunk {
+    /// Its name in `azimuth/inline/accept` and `azimuth/inline/feedback`.
+    pub id: String,
+    /// The range that it replaces. Whole lines, unless both the old and the new text are parts of one line.
+    pub range: Range,
+    /// The text in its place, with LF line ends.
+    pub text: String,
+}
+
+/// Parameters of `azimuth/inline/accept`: puts a suggested edit, or a part of it, into the document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct InlineAcceptParams {
+    /// The edit.
+    pub id: String,
+    /// The hunks; without them, all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hunks: Option<Vec<String>>,
+}
+
+/// Result of `azimuth/inline/accept`. The server has changed the document with `workspace/applyEdit`, in one step, and
+/// has seen the changed text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InlineAcceptResult {
+    /// The document that was changed.
+    pub uri: String,
+    /// The end of what was put into it, where the cursor belongs.
+    pub cursor: Position,
+    /// The rest of the edit, if there is any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<InlineEdit>,
+}
+
+/// Parameters of the notification `azimuth/inline/changed`: the suggested edit is another one, since the document has
+/// changed. Sent only to clients that asked for edits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InlineChangedParams {
+    /// The edit as it was named.
+    pub id: String,
+    /// The rest of it, at its new position; absent if it is to go off the screen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit: Option<InlineEdit>,
+    /// The rule that took it off the screen, if it is to go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+}
+
+/// Parameters of `azimuth/inline/instruct`: has a model change what is selected, or write at the cursor, as the user
+/// says. Its changes are proposals, which are reviewed like those of a chat; nothing is in the document before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct InlineInstructParams {
+    /// The document.
+    pub text_document: InlineDocument,
+    /// The selected ranges. An empty range is a cursor, at which something is to be written. Without any, the whole
+    /// document is meant.
+    #[serde(default)]
+    pub selections: Vec<Range>,
+    /// The change that is wanted, in the user's words. Nothing in it is a slash command.
+    pub instruction: String,
+    /// The session of an earlier instruction, to go on from what it has proposed. A client that does not follow it
+    /// follows it from here on; one in another window than the session's host opens it first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+}
+
+/// Result of `azimuth/inline/instruct`. The client follows the session: its events arrive as `azimuth/event`, from the
+/// first one on if it is new. `azimuth/session/promote` makes it a chat, to go on there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InlineInstructResult {
+    /// The session.
+    pub session_id: SessionId,
+    /// The turn that does it.
+    pub turn_id: TurnId,
+}
+
 /// A rule that applied, with its meaning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -121,6 +282,9 @@ pub struct InlineFeedbackParams {
     pub id: String,
     /// The event.
     pub event: InlineEvent,
+    /// For a part of an edit: the hunk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hunk: Option<String>,
     /// For `partly`: the characters of the suggestion's text that have been accepted so far, from its beginning, in
     /// UTF-16.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -146,7 +310,7 @@ pub enum InlineEvent {
 }
 
 /// Parameters of the notification `azimuth/inline/status`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InlineStatusParams {
     /// The state.
@@ -154,19 +318,31 @@ pub struct InlineStatusParams {
     /// The model that suggests, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The reason, if nothing is suggested.
+    /// The model that suggests edits, if there is one. Without it, asking for edits is of no use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit_model: Option<String>,
+    /// The reason, if nothing is suggested, or the model is slow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
+    /// The cost of today's suggestions (UTC) in US dollars, in all windows, rounded to a tenth of a cent. Absent if
+    /// nothing costs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// True if a model may cost something, but its price is not known: `cost` lacks it, and no limit holds for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cost_unknown: bool,
 }
 
-/// The state of suggestions where the user types.
+/// The state of ghost text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InlineState {
-    /// No model is set or found: nothing is suggested, and asking is of no use.
+    /// No model is set or found, or today's limit of cost is reached: nothing is suggested, and asking is of no use.
     Off,
     /// Suggestions can be asked for.
     Ready,
+    /// They can be asked for, but lately the model took so long that most of them come too late.
+    Slow,
     /// The model's server has failed several times in a row. It is asked again, less often.
     Failing,
 }
@@ -198,6 +374,9 @@ pub struct InlineDecision {
     pub position: Position,
     /// The reason why it was asked for.
     pub trigger: InlineTrigger,
+    /// True for an edit, and not for text at the cursor.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_edit: bool,
     /// The time, in milliseconds since the Unix epoch.
     pub at: u64,
     /// The source of what was shown, or where the search for it ended.
@@ -281,6 +460,8 @@ rules! {
     MidLine;
     /// There is too little text to go on from.
     TooShort;
+    /// Nothing was changed here lately, so there is nothing for an edit to follow from.
+    NothingChanged;
     /// The completion menu shows an entry that the suggestion cannot extend.
     Menu;
     /// The last change was an undo or a redo.
@@ -295,6 +476,10 @@ rules! {
     OwnEdit;
     /// The text contains what controls the model.
     ControlTokens;
+    /// There is what looks like a secret near the cursor.
+    SecretNear;
+    /// Today's limit of cost for suggestions is reached.
+    CostLimit;
 
     // After an answer.
     /// There was no answer in time.
@@ -309,6 +494,8 @@ rules! {
     TooLong;
     /// The answer changes nothing.
     NoChange;
+    /// The answer changes only blank space.
+    BlankSpace;
     /// The answer was in a code fence, which is taken off.
     Fence;
     /// The answer contained the model's thoughts, which are taken off.

@@ -14,9 +14,11 @@ use crate::checkpoint::{
 use crate::editor::{EditorDocumentParams, EditorFormatParams, EditorFormatResult, EditorSaveResult, EditorTextResult};
 use crate::errors::ErrorCode;
 use crate::event::EventParams;
+use crate::inline::counts::{InlineCountsParams, InlineCountsResult};
 use crate::inline::{
-    InlineCompleteParams, InlineCompleteResult, InlineExplainParams, InlineExplainResult, InlineFeedbackParams,
-    InlineStatusParams,
+    InlineAcceptParams, InlineAcceptResult, InlineChangedParams, InlineCompleteParams, InlineCompleteResult,
+    InlineEditParams, InlineEditResult, InlineExplainParams, InlineExplainResult, InlineFeedbackParams,
+    InlineInstructParams, InlineInstructResult, InlineStatusParams,
 };
 use crate::lang::{EditorQueryParams, LangResult};
 use crate::model::{ModelListParams, ModelListResult, ModelSelectParams, ModelSelectResult};
@@ -34,7 +36,7 @@ use crate::servers::{
 use crate::session::{
     PromptCompleteParams, PromptCompleteResult, PromptPutParams, SessionCloseParams, SessionDeleteParams,
     SessionListParams, SessionListResult, SessionModeParams, SessionNewParams, SessionNewResult, SessionOpenParams,
-    SessionOpenResult, SessionRenameParams,
+    SessionOpenResult, SessionPromoteParams, SessionRenameParams,
 };
 use crate::terminal::{
     Done, TerminalAckParams, TerminalCloseParams, TerminalKillParams, TerminalListParams, TerminalListResult,
@@ -217,6 +219,8 @@ requests! {
     SessionClose = "azimuth/session/close", session: SessionCloseParams => Done, [];
     /// Renames a session.
     SessionRename = "azimuth/session/rename", session: SessionRenameParams => Done, [];
+    /// Makes a session that was started by `azimuth/inline/instruct` a chat with all tools, to go on there.
+    SessionPromote = "azimuth/session/promote", session: SessionPromoteParams => Done, [];
     /// Sets the mode of a session's next turns. `bypass` needs a confirmation.
     SessionMode = "azimuth/session/mode", session: SessionModeParams => Done, [];
     /// Deletes a session and everything that belongs to it. This cannot be undone.
@@ -293,10 +297,20 @@ requests! {
     /// Returns suggestions of text at the cursor. The answer is empty, with the reason, if there is nothing to show;
     /// it is never for another text than the one that the server has when it answers.
     InlineComplete = "azimuth/inline/complete", global: InlineCompleteParams => InlineCompleteResult, [];
+    /// Returns the next edit: how the text goes on to change after what the user has just changed. The answer is empty,
+    /// with the reason, if there is nothing to show. The edit is kept in step with what is typed; see
+    /// `azimuth/inline/changed`.
+    InlineEdit = "azimuth/inline/edit", global: InlineEditParams => InlineEditResult, [];
+    /// Accepts a suggested edit, or some of its hunks.
+    InlineAccept = "azimuth/inline/accept", global: InlineAcceptParams => InlineAcceptResult, [NotFound, StaleReview, OperationFailed];
+    /// Has a model change what is selected as the user says ("change this"). Its changes are proposals.
+    InlineInstruct = "azimuth/inline/instruct", either: InlineInstructParams => InlineInstructResult, [TurnRunning];
     /// Tells what became of a suggestion. It can be sent as a notification too.
     InlineFeedback = "azimuth/inline/feedback", global: InlineFeedbackParams => Done, [];
     /// Returns the last decisions on suggestions: the rules that kept them back or changed them.
     InlineExplain = "azimuth/inline/explain", global: InlineExplainParams => InlineExplainResult, [];
+    /// Returns how suggestions fare: numbers by model, which are kept on this machine only.
+    InlineCounts = "azimuth/inline/counts", global: InlineCountsParams => InlineCountsResult, [OperationFailed];
 }
 
 notifications! {
@@ -313,6 +327,8 @@ notifications! {
     /// The state of suggestions where the user types; until the first of these it is `off`. Sent when it changes, to a
     /// client that has a panel or has used one of Azimuth's methods.
     InlineStatus = "azimuth/inline/status", InlineStatusParams;
+    /// A suggested edit is another one, or none, since the document has changed.
+    InlineChanged = "azimuth/inline/changed", InlineChangedParams;
 }
 
 requests! {

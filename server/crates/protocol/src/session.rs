@@ -35,6 +35,46 @@ pub struct SessionInfo {
     /// The session that started it, if a session did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<SessionId>,
+    /// Its purpose; absent for a chat.
+    #[serde(default, skip_serializing_if = "Purpose::is_chat")]
+    pub purpose: Purpose,
+}
+
+/// The purpose of a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// A conversation, with all tools.
+    #[default]
+    Chat,
+    /// It changes what is selected, as `azimuth/inline/instruct` says: its tools only read and propose edits.
+    Instruct,
+    /// The record of the suggestions that were accepted. No model is asked in it.
+    Suggestions,
+}
+
+impl Purpose {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Chat, Self::Instruct, Self::Suggestions];
+
+    /// True for a chat.
+    pub fn is_chat(&self) -> bool {
+        *self == Self::Chat
+    }
+
+    /// Its name on the wire, in the log and in the store.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Instruct => "instruct",
+            Self::Suggestions => "suggestions",
+        }
+    }
+
+    /// The purpose with this name, if there is one.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|purpose| purpose.name() == name)
+    }
 }
 
 /// The terms on which a session started another one.
@@ -103,6 +143,9 @@ pub struct SessionListParams {
     /// Only the sessions that this one started; without it, those that none started, or whose parent is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<SessionId>,
+    /// Only sessions of this purpose; without it, chats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<Purpose>,
     /// At most this many, 1 to 1000; 100 without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
@@ -160,6 +203,15 @@ pub struct SessionRenameParams {
     pub session_id: SessionId,
     /// The new title, one line, not empty.
     pub title: String,
+}
+
+/// Parameters of `azimuth/session/promote`: makes a session that was started by `azimuth/inline/instruct` a chat with
+/// all tools, to go on there. Its next turn has them. A chat stays one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionPromoteParams {
+    /// The session.
+    pub session_id: SessionId,
 }
 
 /// Parameters of `azimuth/session/mode`: the mode of the session's next turns.

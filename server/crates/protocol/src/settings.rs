@@ -5,7 +5,7 @@
 //! settings of the VS Code extension with what it sends of them. The order is the one in which users read them.
 
 use DefaultValue::{Bool, Int, Unset, Word};
-use Kind::{Choice, Flag, List, Number, Secret, Text};
+use Kind::{Choice, Decimal, Flag, List, Number, Secret, Text};
 use May::{KnownModel, Never, OnceTrusted, Restrict, Set};
 
 /// One setting.
@@ -51,6 +51,16 @@ pub enum Kind {
     Choice(&'static [(&'static str, &'static str)]),
     /// A whole number. A number outside the range counts as the nearest one in it.
     Number {
+        /// The unit.
+        unit: &'static str,
+        /// The minimum.
+        min: u32,
+        /// The maximum.
+        max: u32,
+    },
+    /// A number that may have decimals. A number outside the range counts as the nearest one in it. Nobody can restrict
+    /// it.
+    Decimal {
         /// The unit.
         unit: &'static str,
         /// The minimum.
@@ -157,6 +167,24 @@ pub const SETTINGS: &[Setting] = &[
         more: None,
     },
     Setting {
+        name: "next_edit_model",
+        kind: Text("text"),
+        default: Unset("no edits are suggested"),
+        who: USER,
+        words: "The model that suggests your next edit after what you have just changed: an id such as \
+                `inception/mercury-coder` or `ollama/hf.co/sweepai/sweep-next-edit-1.5B`. It is asked while you edit, \
+                so a model of a vendor costs money all the time.",
+        more: None,
+    },
+    Setting {
+        name: "instruct_model",
+        kind: Text("text"),
+        default: Unset("the model of new sessions"),
+        who: USER,
+        words: "The model that changes a selection as you say (\"change this\"), such as a small and fast one.",
+        more: None,
+    },
+    Setting {
         name: "inline_quiet",
         kind: Number { unit: "milliseconds", min: 0, max: 5_000 },
         default: Int(0),
@@ -179,6 +207,46 @@ pub const SETTINGS: &[Setting] = &[
         who: USER,
         words: "The languages in which nothing is suggested, by the editor's names for them, such as `markdown`.",
         more: None,
+    },
+    Setting {
+        name: "inline_in_completion",
+        kind: Choice(&[
+            ("auto", "if the editor has no inline completion and no panel of Azimuth's"),
+            ("always", "always"),
+            ("never", "never"),
+        ]),
+        default: Word("auto"),
+        who: EDITOR,
+        words: "Offer the suggestion at the cursor as an entry of the editor's completion menu, marked `Azimuth`.",
+        more: Some("editors.md#suggestions-while-you-type"),
+    },
+    Setting {
+        name: "inline_edits_as_actions",
+        kind: Flag,
+        default: Bool(true),
+        who: EDITOR,
+        words: "Show suggested edits as hints with code actions, in an editor without a panel of Azimuth's. It counts only \
+                with a `next_edit_model`.",
+        more: Some("editors.md#suggestions-while-you-type"),
+    },
+    Setting {
+        name: "inline_counts",
+        kind: Flag,
+        default: Bool(true),
+        who: USER,
+        words: "Count on this machine how suggestions fare: shown, accepted, still there later, how long models take. \
+                Numbers only, kept for 90 days. `false` deletes them.",
+        more: Some("suggestions.md#counters"),
+    },
+    Setting {
+        name: "inline_cost_limit",
+        kind: Decimal { unit: "US dollars", min: 0, max: 1_000 },
+        // About a thousand requests to a vendor's model that fills in code, and in a month no more than a subscription.
+        default: Int(1),
+        who: USER,
+        words: "The most that suggestions may cost in a day (UTC), in US dollars, over all windows. Then nothing is \
+                suggested until the next day. With `0`, no model is asked that has a price.",
+        more: Some("suggestions.md#cost"),
     },
     Setting {
         name: "log",

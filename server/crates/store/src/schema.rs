@@ -73,6 +73,27 @@ const STEPS: &[&str] = &[
     -- The session that started it.
     ALTER TABLE sessions ADD COLUMN parent TEXT;
 ",
+    "
+    -- Numbers about suggestions where the user types, and what they cost; of a day (since the Unix epoch, UTC) each.
+    CREATE TABLE inline_counts (
+        day INTEGER NOT NULL,
+        model TEXT NOT NULL,
+        name TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        PRIMARY KEY (day, model, name)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE inline_costs (
+        day INTEGER NOT NULL,
+        model TEXT NOT NULL,
+        dollars REAL NOT NULL,
+        PRIMARY KEY (day, model)
+    ) STRICT, WITHOUT ROWID;
+",
+    "
+    -- The purpose of the session; of those from before this was noted, a chat.
+    ALTER TABLE sessions ADD COLUMN purpose TEXT NOT NULL DEFAULT 'chat';
+",
 ];
 
 /// How long a connection waits for another one that writes. Transactions take milliseconds; a checkpoint on a slow

@@ -3,7 +3,7 @@
 use ports::store::{Origin, SessionFilter, StoreError};
 use protocol::checkpoint::FileImage;
 use protocol::event::SeenOccasion;
-use protocol::session::{Mode, SessionInfo};
+use protocol::session::{Mode, Purpose, SessionInfo};
 use protocol::{Event, SequencedEvent, SessionId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use crate::error::Error;
 
 const COLUMNS: &str = "id, title, folders, model, mode, created_at, updated_at, last_seq, input, output, cache_read, \
-                       cache_write, cost, parent";
+                       cache_write, cost, parent, purpose";
 /// How deeply an event may be nested; reading one that deep takes a few hundred KiB of a stack.
 const DEEPEST: usize = 1000;
 /// The number of the use of a session that is written now.
@@ -34,6 +34,7 @@ pub(crate) fn blank(session: &SessionId, folders: &[String], at: u64) -> Session
         usage: protocol::content::Usage::default(),
         cost: 0.0,
         parent: None,
+        purpose: Purpose::Chat,
     }
 }
 
@@ -41,14 +42,16 @@ pub(crate) fn blank(session: &SessionId, folders: &[String], at: u64) -> Session
 pub(crate) fn apply(info: &mut SessionInfo, at: u64, event: &Event) {
     info.updated_at = info.updated_at.max(at);
     match event {
-        Event::SessionStarted { folders, parent, .. } => {
+        Event::SessionStarted { folders, parent, purpose, .. } => {
             info.folders.clone_from(folders);
+            info.purpose = *purpose;
             info.parent = parent.as_ref().map(|parent| parent.session_id.clone());
             info.created_at = at;
         }
         Event::TitleChanged { title } => info.title.clone_from(title),
         Event::ModelChanged { model, .. } => info.model = Some(model.clone()),
         Event::ModeChanged { mode } => info.mode = *mode,
+        Event::PurposeChanged { purpose } => info.purpose = *purpose,
         Event::TurnEnded { usage, cost, .. } | Event::SideAsked { usage, cost, .. } => {
             info.usage += *usage;
             let cost = info.cost + cost.unwrap_or_default();
@@ -65,7 +68,8 @@ pub(crate) fn apply(info: &mut SessionInfo, at: u64, event: &Event) {
 pub(crate) fn insert(connection: &Connection, info: &SessionInfo) -> Result<(), Error> {
     let sql = format!(
         "INSERT INTO sessions ({COLUMNS}, used)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, {NEXT_USE}) ON CONFLICT DO NOTHING"
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
+                 {NEXT_USE}) ON CONFLICT DO NOTHING"
     );
     match bind_info(connection, &sql, info)? {
         0 => Err(StoreError::Exists(info.session_id.to_string()).into()),
@@ -78,7 +82,7 @@ pub(crate) fn update(connection: &Connection, info: &SessionInfo) -> Result<(), 
     let sql = format!(
         "UPDATE sessions SET title = ?2, folders = ?3, model = ?4, mode = ?5, created_at = ?6, updated_at = ?7,
          last_seq = ?8, input = ?9, output = ?10, cache_read = ?11, cache_write = ?12, cost = ?13, parent = ?14,
-         used = {NEXT_USE}
+         purpose = ?15, used = {NEXT_USE}
          WHERE id = ?1"
     );
     bind_info(connection, &sql, info)?;
@@ -102,7 +106,12 @@ pub(crate) fn select(which: &str) -> String {
 
 /// The same for a database that is not in our format, of which this says how many steps it has taken.
 pub(crate) fn select_from_earlier(steps: i64, which: &str) -> String {
-    let columns = if steps < 4 { COLUMNS.replace("parent", "NULL") } else { COLUMNS.to_owned() };
+    let mut columns = COLUMNS.to_owned();
+    for (step, column, before) in [(4, "parent", "NULL"), (6, "purpose", "'chat'")] {
+        if steps < step {
+            columns = columns.replace(column, before);
+        }
+    }
     format!("SELECT {columns} FROM sessions {which}")
 }
 
@@ -118,7 +127,8 @@ pub(crate) fn list(connection: &Connection, filter: &SessionFilter) -> Result<Ve
     // Titles are compared here and not in SQL, since SQLite knows the case of ASCII letters only.
     let query = filter.query.as_ref().map(|query| query.to_lowercase());
     let passes = |info: &SessionInfo| {
-        (filter.folders.is_empty() || info.folders.iter().any(|folder| filter.folders.contains(folder)))
+        filter.purpose.is_none_or(|purpose| purpose == info.purpose)
+            && (filter.folders.is_empty() || info.folders.iter().any(|folder| filter.folders.contains(folder)))
             && query.as_ref().is_none_or(|query| info.title.to_lowercase().contains(query))
     };
     let (which, parent) = match &filter.origin {
@@ -332,6 +342,7 @@ fn bind_info(connection: &Connection, sql: &str, info: &SessionInfo) -> Result<u
         to_sql(info.usage.cache_write),
         info.cost,
         info.parent.as_ref().map(SessionId::as_str),
+        info.purpose.name(),
     ])?;
     Ok(changed)
 }
@@ -361,5 +372,7 @@ pub(crate) fn read_info(row: &Row<'_>) -> rusqlite::Result<SessionInfo> {
         },
         cost: row.get(12)?,
         parent: row.get::<_, Option<String>>(13)?.map(SessionId::new),
+        // One of a purpose that we do not know is no chat that could be gone on with.
+        purpose: Purpose::named(&row.get::<_, String>(14)?).unwrap_or(Purpose::Suggestions),
     })
 }

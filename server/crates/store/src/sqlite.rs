@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use ports::counts::{Cost, Count};
 use ports::store::{Origin, SessionFilter, SessionLock, Store, StoreError};
-use protocol::session::SessionInfo;
+use protocol::session::{Purpose, SessionInfo};
 use protocol::{Event, SequencedEvent, SessionId};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use serde_json::value::RawValue;
@@ -14,7 +15,7 @@ use crate::error::Error;
 use crate::layout::{self, Layout};
 use crate::lock::{self, HeldSessions, InUse};
 use crate::recover::{self, Recovery};
-use crate::{clock, files, schema, sessions};
+use crate::{clock, counts, files, schema, sessions};
 
 /// How many connections for reading are kept open.
 const READERS: usize = 4;
@@ -168,9 +169,15 @@ impl SqliteStore {
 }
 
 impl Store for SqliteStore {
-    fn create(&self, session: &SessionId, folders: &[String], parent: Option<&SessionId>) -> Result<(), StoreError> {
+    fn create(
+        &self,
+        session: &SessionId,
+        folders: &[String],
+        parent: Option<&SessionId>,
+        purpose: Purpose,
+    ) -> Result<(), StoreError> {
         layout::valid(session)?;
-        let info = SessionInfo { parent: parent.cloned(), ..sessions::blank(session, folders, clock::now()) };
+        let info = SessionInfo { parent: parent.cloned(), purpose, ..sessions::blank(session, folders, clock::now()) };
         self.write(Synchronous::Normal, |connection| sessions::insert(connection, &info))
     }
 
@@ -292,6 +299,26 @@ impl Store for SqliteStore {
             connection.prepare_cached(sql)?.execute([key, value])?;
             Ok(())
         })
+    }
+
+    fn add_counts(&self, added: &[Count], costs: &[Cost], since: u32) -> Result<(), StoreError> {
+        self.write(Synchronous::Normal, |connection| counts::add(connection, added, costs, since))
+    }
+
+    fn counts(&self, since: u32) -> Result<Vec<Count>, StoreError> {
+        self.read(|connection| counts::counts(connection, since))
+    }
+
+    fn costs(&self, since: u32) -> Result<Vec<Cost>, StoreError> {
+        self.read(|connection| counts::costs(connection, since))
+    }
+
+    fn forget_counts(&self, today: u32) -> Result<(), StoreError> {
+        if self.counts(0)?.is_empty() && self.costs(0)?.iter().all(|cost| cost.day >= today) {
+            // Nobody has to wait for a lock to delete nothing.
+            return Ok(());
+        }
+        self.write(Synchronous::Normal, |connection| counts::forget(connection, today))
     }
 
     fn session_folder(&self, session: &SessionId) -> Result<PathBuf, StoreError> {

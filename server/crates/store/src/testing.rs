@@ -3,6 +3,7 @@
 use ports::store::{SessionFilter, Store};
 use protocol::content::Usage;
 use protocol::event::ApplyOutcome;
+use protocol::session::Purpose;
 use protocol::turn::StopReason;
 use protocol::{Event, HunkId, MessageId, ProposalId, SessionId, TurnId};
 use tempfile::TempDir;
@@ -20,11 +21,20 @@ pub(crate) fn store() -> (TempDir, SqliteStore) {
 pub(crate) fn session(store: &SqliteStore, id: &str) -> SessionId {
     let session = SessionId::from(id);
     let folders = vec!["file:///project".to_owned()];
-    store.create(&session, &folders, None).unwrap();
+    store.create(&session, &folders, None, Purpose::Chat).unwrap();
     store
         .append(
             &session,
-            vec![(1, Event::SessionStarted { folders, asked_for: None, begins_with: 0, parent: None })],
+            vec![(
+                1,
+                Event::SessionStarted {
+                    folders,
+                    asked_for: None,
+                    begins_with: 0,
+                    parent: None,
+                    purpose: Purpose::Chat,
+                },
+            )],
             false,
         )
         .unwrap();

@@ -15,20 +15,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use lang::Lang;
 use ports::edit::{EditForm, TextHash};
 use ports::hooks::Hooks;
-use ports::tool::{Tool, ToolError};
+use ports::tool::{Access, Tool, ToolError};
 use ports::tool_names;
 use project::paths::{self, Roots};
 use project::reader::Reader;
 use project::results::Results;
 use project::search::Search;
 use project::seen::Seen;
-use protocol::content::Location;
+use protocol::content::{Location, ToolKind};
 use shell::{Jobs, Outside, Shell};
 
 pub use expand_output::how_to_read;
 pub use intercept::Intercept;
 pub use on_disk::note as compare_with_disk;
 pub use undo_edit::Edits;
+
+use self::typed::Typed;
 
 pub mod typed;
 
@@ -160,6 +162,18 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
     ];
     tools.extend(lsp::tools(services));
     tools
+}
+
+/// The names of the built-in tools that read, search, ask language servers or edit: of those among these that neither
+/// run commands nor show any.
+pub fn without_commands(tools: &[Arc<dyn Tool>]) -> Vec<String> {
+    let of_terminals = [<shell_read::ShellRead as Typed>::NAME, <shell_list::ShellList as Typed>::NAME];
+    let is_one = |tool: &&Arc<dyn Tool>| {
+        matches!(tool.access(), Access::Read | Access::Edit)
+            && tool.kind() != ToolKind::Think
+            && !of_terminals.contains(&tool.spec().name.as_str())
+    };
+    tools.iter().filter(is_one).map(|tool| tool.spec().name.clone()).collect()
 }
 
 /// The hooks of all built-in tools of a session: their plans are remembered for `undo_edit`, and their results say

@@ -35,6 +35,7 @@ fn value_schema(setting: &Setting) -> Value {
         }
         Kind::Number { min, max: u32::MAX, .. } => json!({ "type": "integer", "minimum": min }),
         Kind::Number { min, max, .. } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Kind::Decimal { min, max, .. } => json!({ "type": "number", "minimum": min, "maximum": max }),
         Kind::List(_) => json!({ "type": "array", "items": { "type": "string" } }),
     }
 }

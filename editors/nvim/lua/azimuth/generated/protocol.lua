@@ -214,6 +214,12 @@
 ---@field beginsWith integer The number of the following changes of model and mode that only say what the session starts with.
 ---@field askedFor? boolean True if the user created it with a command, so that it is kept even if it stays empty. Absent in logs of older versions.
 ---@field parent? azimuth.Terms The terms on which another session started it.
+---@field purpose? azimuth.Purpose Its purpose; absent for a chat.
+
+---The session has another purpose: it became a chat. People see it by the session's being among the chats.
+---@class azimuth.Event.PurposeChanged
+---@field type "purposeChanged"
+---@field purpose azimuth.Purpose The purpose.
 
 ---The session has a new title.
 ---@class azimuth.Event.TitleChanged
@@ -508,6 +514,7 @@
 ---An event of a session.
 ---@alias azimuth.Event
 ---| azimuth.Event.SessionStarted
+---| azimuth.Event.PurposeChanged
 ---| azimuth.Event.TitleChanged
 ---| azimuth.Event.ModelChanged
 ---| azimuth.Event.AcceptEditsChanged
@@ -568,6 +575,11 @@
 ---@field bytes? string The hash of its bytes, if the bytes are known and not only the text.
 ---@field executable? boolean True if it was executable; false if that is unknown.
 
+---A replacement that an editor can show as ghost text.
+---@class azimuth.GhostText
+---@field range azimuth.Range The range.
+---@field text string The text in its place.
+
 ---A part of a proposal that is decided on its own.
 ---@class azimuth.Hunk
 ---@field hunkId azimuth.HunkId The hunk.
@@ -600,6 +612,23 @@
 ---@field tabSize integer The width of a tab, in columns.
 ---@field insertSpaces boolean True if it indents with spaces.
 
+---Parameters of `azimuth/inline/accept`: puts a suggested edit, or a part of it, into the document.
+---@class azimuth.InlineAcceptParams
+---@field id string The edit.
+---@field hunks? string[] The hunks; without them, all.
+
+---Result of `azimuth/inline/accept`. The server has changed the document with `workspace/applyEdit`, in one step, and has seen the changed text.
+---@class azimuth.InlineAcceptResult
+---@field uri string The document that was changed.
+---@field cursor azimuth.Position The end of what was put into it, where the cursor belongs.
+---@field rest? azimuth.InlineEdit The rest of the edit, if there is any.
+
+---Parameters of the notification `azimuth/inline/changed`: the suggested edit is another one, since the document has changed. Sent only to clients that asked for edits.
+---@class azimuth.InlineChangedParams
+---@field id string The edit as it was named.
+---@field edit? azimuth.InlineEdit The rest of it, at its new position; absent if it is to go off the screen.
+---@field reason? azimuth.Reason The rule that took it off the screen, if it is to go.
+
 ---Parameters of `azimuth/inline/complete`.
 ---@class azimuth.InlineCompleteParams
 ---@field textDocument azimuth.InlineDocument The document.
@@ -614,6 +643,16 @@
 ---@field items azimuth.InlineItem[] The suggestions, the best first: at most one if the user types, at most three if the user asked.
 ---@field reason? azimuth.Reason The rule that left nothing to show, if there is nothing.
 
+---Parameters of `azimuth/inline/counts`.
+---@class azimuth.InlineCountsParams
+---@field days? integer The days that are counted, today among them: 1 to 90, by default 30. Days are those of UTC.
+
+---Result of `azimuth/inline/counts`.
+---@class azimuth.InlineCountsResult
+---@field counted boolean False if the user has switched the counting off. Then only the cost is known.
+---@field days integer The days that are counted.
+---@field models azimuth.InlineModelCounts[] The models, by their names.
+
 ---The fate of a request for a suggestion. It contains nothing of the text.
 ---@class azimuth.InlineDecision
 ---@field uri string The document.
@@ -622,6 +661,7 @@
 ---@field at integer The time, in milliseconds since the Unix epoch.
 ---@field source azimuth.InlineSource The source of what was shown, or where the search for it ended.
 ---@field tookMs integer The milliseconds from the request to its answer.
+---@field isEdit? boolean True for an edit, and not for text at the cursor.
 ---@field reason? azimuth.Reason The rule that left nothing to show, if there was nothing.
 ---@field changedBy? azimuth.Rule[] The rules that changed the model's answer.
 ---@field model? string The model that was asked, if one was.
@@ -630,6 +670,35 @@
 ---@class azimuth.InlineDocument
 ---@field uri string The document.
 ---@field version? integer The version that the client shows. If the server has another one by now, the answer is empty. Without it, the document is taken as the server has it when the request comes.
+
+---A suggested edit. Nothing of it is in the document until it is accepted.
+---@class azimuth.InlineEdit
+---@field id string Its name in `azimuth/inline/accept` and `azimuth/inline/feedback`.
+---@field kind azimuth.InlineEditKind Its kind.
+---@field uri string The document that it changes, which may be another than the one that was asked about, as the client names it.
+---@field version integer The version of the document that the ranges are of.
+---@field hunks azimuth.InlineHunk[] The parts that can be accepted one by one, from top to bottom, at least one. They do not overlap.
+---@field target azimuth.Position The position to jump to before it is accepted: that of the part that is nearest to the cursor.
+---@field ghost? azimuth.GhostText The only hunk as ghost text at the cursor, if it can be shown so: a range on the cursor's line that ends at or after the cursor, and a text that begins with what stands between the beginning of the range and the cursor.
+---@field model? string The model that it is from. Absent if it follows from the text alone.
+
+---The kind of a suggested edit.
+---@alias azimuth.InlineEditKind
+---| "edit" # It changes the text around the cursor.
+---| "jump" # It changes another part of the document, or another document: jump there first.
+---| "rename" # It renames what the user has renamed in one place in the others.
+
+---Parameters of `azimuth/inline/edit`: asks for the next edit, that is how the text goes on to change after what the user has just changed.
+---@class azimuth.InlineEditParams
+---@field textDocument azimuth.InlineDocument The document.
+---@field position azimuth.Position The cursor.
+---@field trigger? azimuth.InlineTrigger The reason.
+---@field selecting? boolean True if something is selected, or there are several cursors.
+
+---Result of `azimuth/inline/edit`.
+---@class azimuth.InlineEditResult
+---@field edit? azimuth.InlineEdit The edit, if there is one. It takes the place of the one before.
+---@field reason? azimuth.Reason The rule that left nothing to show, if there is nothing.
 
 ---The fate of a suggestion.
 ---@alias azimuth.InlineEvent
@@ -652,7 +721,26 @@
 ---@class azimuth.InlineFeedbackParams
 ---@field id string The suggestion.
 ---@field event azimuth.InlineEvent The event.
+---@field hunk? string For a part of an edit: the hunk.
 ---@field length? integer For `partly`: the characters of the suggestion's text that have been accepted so far, from its beginning, in UTF-16.
+
+---A part of a suggested edit.
+---@class azimuth.InlineHunk
+---@field id string Its name in `azimuth/inline/accept` and `azimuth/inline/feedback`.
+---@field range azimuth.Range The range that it replaces. Whole lines, unless both the old and the new text are parts of one line.
+---@field text string The text in its place, with LF line ends.
+
+---Parameters of `azimuth/inline/instruct`: has a model change what is selected, or write at the cursor, as the user says. Its changes are proposals, which are reviewed like those of a chat; nothing is in the document before.
+---@class azimuth.InlineInstructParams
+---@field textDocument azimuth.InlineDocument The document.
+---@field instruction string The change that is wanted, in the user's words. Nothing in it is a slash command.
+---@field selections? azimuth.Range[] The selected ranges. An empty range is a cursor, at which something is to be written. Without any, the whole document is meant.
+---@field sessionId? azimuth.SessionId The session of an earlier instruction, to go on from what it has proposed. A client that does not follow it follows it from here on; one in another window than the session's host opens it first.
+
+---Result of `azimuth/inline/instruct`. The client follows the session: its events arrive as `azimuth/event`, from the first one on if it is new. `azimuth/session/promote` makes it a chat, to go on there.
+---@class azimuth.InlineInstructResult
+---@field sessionId azimuth.SessionId The session.
+---@field turnId azimuth.TurnId The turn that does it.
 
 ---A suggestion at the cursor.
 ---@class azimuth.InlineItem
@@ -661,6 +749,33 @@
 ---@field text string The text in its place, plain. It begins with the text from the range's beginning to the cursor.
 ---@field version integer The version of the document that the range is of.
 
+---The counts of a model.
+---@class azimuth.InlineModelCounts
+---@field model string The model.
+---@field changes integer The changes that the user made to documents, as a key makes them, while it was the model.
+---@field requests integer The requests to it. Divided by `changes`, they are the requests for each key.
+---@field late integer The requests that had no answer in time.
+---@field failed integer The requests that failed.
+---@field given integer The suggestions that editors were given.
+---@field givenFromCache integer Those of them that needed no request: they were typed into, or kept.
+---@field shown integer The suggestions that were on a screen, as far as editors tell.
+---@field accepted integer The suggestions that were accepted to their end.
+---@field partly integer The suggestions of which a word or a line was accepted.
+---@field partlyCharacters integer The characters of those parts, in UTF-16.
+---@field rejected integer The suggestions that were dismissed.
+---@field ignored integer The suggestions that went off the screen because the user did something else.
+---@field replaced integer The suggestions that another one took the position of.
+---@field retention azimuth.InlineRetention[] The retention of accepted text, after each time.
+---@field cost number The cost in US dollars; 0 if it costs nothing, or its price is not known.
+---@field p50Ms? integer The milliseconds within which half of the requests were answered, at most a quarter too many. Absent if none was.
+---@field p90Ms? integer The milliseconds within which nine of ten requests were answered.
+
+---The share of accepted text that is still there.
+---@class azimuth.InlineRetention
+---@field afterSeconds integer The seconds since the acceptance.
+---@field lookedFor integer The suggestions that were looked for: those whose document was still open.
+---@field kept integer Those of which at least half of the words were still there.
+
 ---The source of a suggestion.
 ---@alias azimuth.InlineSource
 ---| "none" # Nothing was looked for.
@@ -668,17 +783,21 @@
 ---| "running" # A request that was running already.
 ---| "model" # The model.
 
----The state of suggestions where the user types.
+---The state of ghost text.
 ---@alias azimuth.InlineState
----| "off" # No model is set or found: nothing is suggested, and asking is of no use.
+---| "off" # No model is set or found, or today's limit of cost is reached: nothing is suggested, and asking is of no use.
 ---| "ready" # Suggestions can be asked for.
+---| "slow" # They can be asked for, but lately the model took so long that most of them come too late.
 ---| "failing" # The model's server has failed several times in a row. It is asked again, less often.
 
 ---Parameters of the notification `azimuth/inline/status`.
 ---@class azimuth.InlineStatusParams
 ---@field state azimuth.InlineState The state.
 ---@field model? string The model that suggests, if there is one.
----@field reason? azimuth.Reason The reason, if nothing is suggested.
+---@field editModel? string The model that suggests edits, if there is one. Without it, asking for edits is of no use.
+---@field reason? azimuth.Reason The reason, if nothing is suggested, or the model is slow.
+---@field cost? number The cost of today's suggestions (UTC) in US dollars, in all windows, rounded to a tenth of a cent. Absent if nothing costs.
+---@field costUnknown? boolean True if a model may cost something, but its price is not known: `cost` lacks it, and no limit holds for it.
 
 ---The reason why a suggestion is asked for.
 ---@alias azimuth.InlineTrigger
@@ -1218,6 +1337,12 @@
 ---@field base? string The current text; absent if there is no file. If the hunks have landed, the text without the pending ones.
 ---@field proposed? string The text with every pending hunk; absent if the file is to be deleted. If the hunks have landed, the current text.
 
+---The purpose of a session.
+---@alias azimuth.Purpose
+---| "chat" # A conversation, with all tools.
+---| "instruct" # It changes what is selected, as `azimuth/inline/instruct` says: its tools only read and propose edits.
+---| "suggestions" # The record of the suggestions that were accepted. No model is asked in it.
+
 ---A prompt that waits for the running turn to end.
 ---@alias azimuth.QueueId string
 
@@ -1331,6 +1456,7 @@
 ---| "mid_word" # The cursor is inside a word.
 ---| "mid_line" # The rest of the line is more than closing brackets and quotes.
 ---| "too_short" # There is too little text to go on from.
+---| "nothing_changed" # Nothing was changed here lately, so there is nothing for an edit to follow from.
 ---| "menu" # The completion menu shows an entry that the suggestion cannot extend.
 ---| "undo" # The last change was an undo or a redo.
 ---| "deletion" # The last change only deleted something.
@@ -1338,12 +1464,15 @@
 ---| "cursors" # There are several cursors, or something is selected.
 ---| "own_edit" # The last change was made by Azimuth.
 ---| "control_tokens" # The text contains what controls the model.
+---| "secret_near" # There is what looks like a secret near the cursor.
+---| "cost_limit" # Today's limit of cost for suggestions is reached.
 ---| "late" # There was no answer in time.
 ---| "failed" # The model's server failed.
 ---| "empty" # The answer is empty.
 ---| "garbage" # The answer is no answer of this model's format.
 ---| "too_long" # The answer is too long.
 ---| "no_change" # The answer changes nothing.
+---| "blank_space" # The answer changes only blank space.
 ---| "fence" # The answer was in a code fence, which is taken off.
 ---| "thoughts" # The answer contained the model's thoughts, which are taken off.
 ---| "answer_tokens" # The answer contained tokens that control the model, which are taken off.
@@ -1481,6 +1610,7 @@
 ---@field cost number Cost of all turns in US dollars.
 ---@field model? string The model's id, if one is chosen.
 ---@field parent? azimuth.SessionId The session that started it, if a session did.
+---@field purpose? azimuth.Purpose Its purpose; absent for a chat.
 
 ---Parameters of `azimuth/session/list`.
 ---@class azimuth.SessionListParams
@@ -1488,6 +1618,7 @@
 ---@field everywhere? boolean True for the sessions of every folder.
 ---@field query? string Only sessions with this text in their title, ignoring case.
 ---@field parent? azimuth.SessionId Only the sessions that this one started; without it, those that none started, or whose parent is gone.
+---@field purpose? azimuth.Purpose Only sessions of this purpose; without it, chats.
 ---@field limit? integer At most this many, 1 to 1000; 100 without it.
 
 ---Result of `azimuth/session/list`.
@@ -1521,6 +1652,10 @@
 ---@field events azimuth.SequencedEvent[] The events after `since`, in order.
 ---@field queue azimuth.QueueId[] The waiting prompts, the next one first.
 ---@field runningTurn? azimuth.TurnId The running turn, if there is one.
+
+---Parameters of `azimuth/session/promote`: makes a session that was started by `azimuth/inline/instruct` a chat with all tools, to go on there. Its next turn has them. A chat stays one.
+---@class azimuth.SessionPromoteParams
+---@field sessionId azimuth.SessionId The session.
 
 ---Parameters of `azimuth/session/rename`.
 ---@class azimuth.SessionRenameParams
@@ -1797,6 +1932,8 @@ M.requests = {
   session_close = "azimuth/session/close",
   ---Renames a session. Params: `azimuth.SessionRenameParams`. Result: `azimuth.Done`.
   session_rename = "azimuth/session/rename",
+  ---Makes a session that was started by `azimuth/inline/instruct` a chat with all tools, to go on there. Params: `azimuth.SessionPromoteParams`. Result: `azimuth.Done`.
+  session_promote = "azimuth/session/promote",
   ---Sets the mode of a session's next turns. `bypass` needs a confirmation. Params: `azimuth.SessionModeParams`. Result: `azimuth.Done`.
   session_mode = "azimuth/session/mode",
   ---Deletes a session and everything that belongs to it. This cannot be undone. Params: `azimuth.SessionDeleteParams`. Result: `azimuth.Done`.
@@ -1869,10 +2006,18 @@ M.requests = {
   prompt_beginnings = "azimuth/prompt/beginnings",
   ---Returns suggestions of text at the cursor. The answer is empty, with the reason, if there is nothing to show; it is never for another text than the one that the server has when it answers. Params: `azimuth.InlineCompleteParams`. Result: `azimuth.InlineCompleteResult`.
   inline_complete = "azimuth/inline/complete",
+  ---Returns the next edit: how the text goes on to change after what the user has just changed. The answer is empty, with the reason, if there is nothing to show. The edit is kept in step with what is typed; see `azimuth/inline/changed`. Params: `azimuth.InlineEditParams`. Result: `azimuth.InlineEditResult`.
+  inline_edit = "azimuth/inline/edit",
+  ---Accepts a suggested edit, or some of its hunks. Params: `azimuth.InlineAcceptParams`. Result: `azimuth.InlineAcceptResult`.
+  inline_accept = "azimuth/inline/accept",
+  ---Has a model change what is selected as the user says ("change this"). Its changes are proposals. Params: `azimuth.InlineInstructParams`. Result: `azimuth.InlineInstructResult`.
+  inline_instruct = "azimuth/inline/instruct",
   ---Tells what became of a suggestion. It can be sent as a notification too. Params: `azimuth.InlineFeedbackParams`. Result: `azimuth.Done`.
   inline_feedback = "azimuth/inline/feedback",
   ---Returns the last decisions on suggestions: the rules that kept them back or changed them. Params: `azimuth.InlineExplainParams`. Result: `azimuth.InlineExplainResult`.
   inline_explain = "azimuth/inline/explain",
+  ---Returns how suggestions fare: numbers by model, which are kept on this machine only. Params: `azimuth.InlineCountsParams`. Result: `azimuth.InlineCountsResult`.
+  inline_counts = "azimuth/inline/counts",
 }
 
 ---The names of requests from server to client.
@@ -1899,6 +2044,8 @@ M.notifications = {
   prompt_put = "azimuth/prompt/put",
   ---The state of suggestions where the user types; until the first of these it is `off`. Sent when it changes, to a client that has a panel or has used one of Azimuth's methods. Params: `azimuth.InlineStatusParams`.
   inline_status = "azimuth/inline/status",
+  ---A suggested edit is another one, or none, since the document has changed. Params: `azimuth.InlineChangedParams`.
+  inline_changed = "azimuth/inline/changed",
 }
 
 ---The numbers of errors, by name.
@@ -1938,6 +2085,7 @@ M.error_codes = {
 ---The kinds of events, in the order of the protocol.
 M.event_kinds = {
   "sessionStarted",
+  "purposeChanged",
   "titleChanged",
   "modelChanged",
   "acceptEditsChanged",
@@ -1982,7 +2130,7 @@ M.event_kinds = {
 
 ---The events that people see nothing of.
 ---@type table<string, true>
-M.unseen_events = { fileSeen = true }
+M.unseen_events = { fileSeen = true, purposeChanged = true }
 
 ---The reasons that `turnEnded` says as a whole in its `error`, so that no words are added.
 ---@type table<azimuth.StopReason, true>

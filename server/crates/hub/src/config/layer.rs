@@ -73,6 +73,7 @@ pub(super) fn default_of(setting: &Setting) -> Value {
         (DefaultValue::Unset(_), _) => Value::Null,
         (DefaultValue::Bool(is_on), _) => is_on.into(),
         (DefaultValue::Word(choice), _) => choice.into(),
+        (DefaultValue::Int(number), Kind::Decimal { .. }) => f64::from(number).into(),
         (DefaultValue::Int(number), _) => number.into(),
     }
 }
@@ -170,6 +171,10 @@ impl<'de> DeserializeSeed<'de> for ValueOf {
             Kind::Flag => Option::<bool>::deserialize(deserializer)?.into(),
             Kind::Number { min, max, .. } => {
                 let number = Option::<u64>::deserialize(deserializer)?;
+                number.map(|number| number.clamp(min.into(), max.into())).into()
+            }
+            Kind::Decimal { min, max, .. } => {
+                let number = Option::<f64>::deserialize(deserializer)?;
                 number.map(|number| number.clamp(min.into(), max.into())).into()
             }
             Kind::List(_) => Option::<Vec<String>>::deserialize(deserializer)?.into(),

@@ -9,7 +9,7 @@ use inline::tidy::Indent;
 use project::buffers::Snapshot;
 use project::text::PositionEncoding;
 use protocol::content::Position;
-use protocol::inline::{InlineCompleteParams, InlineCompleteResult, InlineItem, InlineTrigger, Reason, Rule};
+use protocol::inline::{InlineCompleteParams, InlineCompleteResult, InlineTrigger, Reason, Rule};
 use tokio::sync::oneshot;
 
 use super::LARGEST;
@@ -108,9 +108,4 @@ pub(super) fn next_number() -> u64 {
 /// An answer without a suggestion.
 pub(super) fn nothing(reason: Reason) -> InlineCompleteResult {
     InlineCompleteResult { items: Vec::new(), reason: Some(reason) }
-}
-
-/// An answer with one.
-pub(super) fn one(item: InlineItem) -> InlineCompleteResult {
-    InlineCompleteResult { items: vec![item], reason: None }
 }

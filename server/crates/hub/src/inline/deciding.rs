@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use inline::before::{self, Cursor, Event, Limits, Menu};
 use inline::cache::Answer;
-use inline::engine::{Ask, Step};
+use inline::engine::{Ask, RunId, Step};
 use inline::journal::Kind;
 use project::buffers::Snapshot;
 use protocol::inline::{InlineItem, InlineSource, Reason, Rule};
@@ -24,7 +24,7 @@ use crate::ClientId;
 use crate::config::Config;
 
 /// So long a judgement holds. What git ignores and what is trusted can change without a word.
-const FRESH: Duration = Duration::from_secs(10);
+pub(super) const FRESH: Duration = Duration::from_secs(10);
 /// So long a server is left alone after several failures in a row, unless the user asks for a suggestion.
 const AFTER_FAILURES: Duration = Duration::from_secs(15);
 /// The most other files of which parts are put before the model.
@@ -36,6 +36,9 @@ impl Task {
     /// Decides on the request that waits in a document.
     pub(super) fn consider(&mut self, key: &Key) {
         let now = Instant::now();
+        if !self.may_spend(key) {
+            return;
+        }
         let Some(document) = self.documents.get_mut(key) else { return };
         let Some(waiting) = document.waiting.last() else { return };
         match self.admitted.get(key).filter(|(judged, _)| now - *judged < FRESH) {
@@ -61,6 +64,7 @@ impl Task {
         waiting.is_decided = true;
         match step {
             Step::Silent(rule) => self.silence(key, &rule.into()),
+            Step::Have(answer) if !is_automatic => self.give_or_vary(key, answer),
             Step::Have(answer) => self.give(key, &answer, &Found::kept()),
             Step::Join(_) => waiting.joined = true,
             Step::Wait => {
@@ -79,7 +83,7 @@ impl Task {
 
     /// Has the documents judged that a client has open and that were not judged lately: the one that is asked about,
     /// and those of which a model may read parts.
-    fn judge(&mut self, key: &Key) {
+    pub(super) fn judge(&mut self, key: &Key) {
         let Some(client) = self.clients.get(&key.0) else { return };
         let now = Instant::now();
         let Some(own) = client.caller.buffers.by_uri(&key.1) else {
@@ -118,6 +122,7 @@ impl Task {
         let open = self.documents.iter().filter(|(key, document)| key.0 == client && is_open(document));
         let keys: Vec<_> = open.map(|(key, _)| key.clone()).collect();
         keys.iter().for_each(|key| self.consider(key));
+        self.consider_edit(client);
     }
 
     /// Asks the model for every place whose time has come.
@@ -132,26 +137,39 @@ impl Task {
     }
 
     fn start(&mut self, key: &Key, now: Instant) {
-        let (others, model) = (self.others(key), self.source.model.clone());
+        let is_possible = self.source.model.is_ok() && self.admitted.get(key).is_some_and(|(_, judged)| judged.is_ok());
         let Some(document) = self.documents.get_mut(key) else { return };
-        let file = self.admitted.get(key).and_then(|(_, judged)| judged.as_ref().ok());
-        let (Ok(model), Some(file), Some(waiting)) = (model, file, document.waiting.last()) else {
+        if !is_possible || document.waiting.is_empty() {
             document.stop();
             return self.consider(key);
-        };
+        }
         let Some((run, ask)) = document.engine.start(now) else { return };
+        self.ask_model(key, run, ask, false);
+        // A file that is opened later is of use to the next request.
+        self.judge(key);
+    }
+
+    /// Asks the model for what waits in a document.
+    pub(super) fn ask_model(&mut self, key: &Key, run: RunId, ask: Ask, is_varied: bool) {
+        let others = self.others(key);
+        let Some(document) = self.documents.get_mut(key) else { return };
+        let file = self.admitted.get(key).and_then(|(_, judged)| judged.as_ref().ok());
+        let (Ok(model), Some(file), Some(waiting)) = (&self.source.model, file, document.waiting.last()) else {
+            return;
+        };
         let asked = &waiting.asked;
         let cancel = CancellationToken::new();
         document.run = Some(Run { id: run, _cancel: cancel.clone().drop_guard() });
         let work = Work {
             run,
             ask,
-            model,
+            model: Arc::clone(model),
             file: file.clone(),
             language: asked.document.language_id.to_string(),
             indent: asked.indent,
             is_after_accepted: self.journal.last_change(&document.name) == Some(Kind::Accepted),
             others,
+            is_varied,
             key: key.clone(),
             messages: self.messages.clone(),
         };
@@ -159,12 +177,10 @@ impl Task {
             // It ends at once if it is of no use any more, which closes the connection.
             let _ = cancel.run_until_cancelled(work.run()).await;
         });
-        // A file that is opened later is of use to the next request.
-        self.judge(key);
     }
 
     /// The other open documents of the same language that may be sent.
-    fn others(&self, key: &Key) -> Vec<Other> {
+    pub(super) fn others(&self, key: &Key) -> Vec<Other> {
         let (Some(client), Some(document)) = (self.clients.get(&key.0), self.documents.get(key)) else {
             return Vec::new();
         };
@@ -177,7 +193,7 @@ impl Task {
             let kept = self.parts.get(&key);
             let is_same = |of: &Weak<str>| of.upgrade().is_some_and(|text| Arc::ptr_eq(&text, other.normal()));
             let parts = kept.filter(|(of, _)| is_same(of)).map(|(_, parts)| Arc::clone(parts));
-            Some(Other { display: file.display.clone(), parts, document: other })
+            Some(Other { client: key.0, file: file.clone(), parts, document: other })
         });
         admitted.take(OTHERS).collect()
     }
@@ -194,7 +210,7 @@ impl Task {
     }
 
     pub(super) fn answered(&mut self, key: &Key, answered: Answered) {
-        let Answered { run, ask, answer, changed_by, model, server } = answered;
+        let Answered { run, ask, answer, changed_by, model, server, is_varied } = answered;
         let now = Instant::now();
         let reason = answer.as_ref().err().cloned();
         if let Some(reason) = reason.clone().filter(|_| server == Server::Failed) {
@@ -202,6 +218,15 @@ impl Task {
         }
         if server != Server::NotAsked {
             self.note_failure(server == Server::Failed);
+        }
+        if is_varied {
+            let source = InlineSource::Model;
+            return self.varied(
+                key,
+                &ask,
+                answer.ok(),
+                &Found { source, model: Some(model), changed_by, is_edit: false },
+            );
         }
         let Some(document) = self.documents.get_mut(key) else { return };
         let answer = answer.map_err(|reason| reason.rule);
@@ -212,7 +237,7 @@ impl Task {
             return self.silence(key, &reason);
         }
         let source = if waiting.joined { InlineSource::Running } else { InlineSource::Model };
-        let found = Found { source, model: Some(model), changed_by };
+        let found = Found { source, model: Some(model), changed_by, is_edit: false };
         match document.engine.find(&ask_of(&waiting.asked), &mut self.cache, now) {
             Some(Step::Have(answer)) => self.give(key, &answer, &found),
             Some(Step::Silent(rule)) => self.silence(key, &rule.into()),
@@ -232,7 +257,7 @@ impl Task {
 
     /// Answers all that wait in a document with a suggestion for the place that they asked for; or if the user has gone
     /// on, with what is left of it there.
-    fn give(&mut self, key: &Key, answer: &Answer, found: &Found) {
+    pub(super) fn give(&mut self, key: &Key, answer: &Answer, found: &Found) {
         let Some(document) = self.documents.get_mut(key) else { return };
         let snapshot = Arc::clone(&document.snapshot);
         for waiting in std::mem::take(&mut document.waiting) {
@@ -255,7 +280,7 @@ impl Task {
                 self.decisions.silent(waiting, Rule::Mismatch.into());
                 continue;
             };
-            let item = item(asked, &snapshot, offset, &answer);
+            let first = item(asked, &snapshot, offset, &answer);
             // Of the text that is there, and not of the one that the menu's entry would make.
             let (offset, answer) = match &asked.selected {
                 None => (offset, answer),
@@ -265,10 +290,19 @@ impl Task {
                     (selected.range.start, Answer { text, replaces })
                 }
             };
-            let suggestion = Suggestion { text: Arc::clone(text), offset, answer };
+            let suggestion = Suggestion { text: Arc::clone(text), offset, answer: answer.clone() };
             // Most clients do not say what they show.
             document.shown(suggestion.clone());
-            self.decisions.give(waiting, key, suggestion, item, found.clone());
+            let mut given = vec![(suggestion, first)];
+            if asked.is_invoked() && asked.selected.is_none() {
+                let others = document.alternatives.beside(text, offset, &answer).into_iter();
+                given.extend(others.map(|answer| {
+                    let item = item(asked, &snapshot, offset, &answer);
+                    (Suggestion { text: Arc::clone(text), offset, answer }, item)
+                }));
+            }
+            self.counts.gave(self.source.model.as_ref().ok().map(|model| &*model.info().id), found);
+            self.decisions.give(waiting, key, given, found.clone());
         }
     }
 }

@@ -3,12 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use inline::cache::Answer;
-use protocol::inline::{InlineDecision, InlineExplainResult, InlineItem, InlineSource, Reason, Rule};
+use protocol::inline::{
+    InlineCompleteResult, InlineDecision, InlineExplainResult, InlineItem, InlineSource, Reason, Rule,
+};
 
 use super::Key;
-use super::asked::{self, Waiting};
+use super::asked::{self, Asked, Waiting};
 use crate::ClientId;
 use crate::feed::now;
 
@@ -48,32 +51,43 @@ pub(super) struct Found {
     pub(super) source: InlineSource,
     pub(super) model: Option<String>,
     pub(super) changed_by: Vec<Rule>,
+    /// True for an edit, and not for text at the cursor.
+    pub(super) is_edit: bool,
 }
 
 impl Found {
+    /// Nothing was found.
+    pub(super) fn none() -> Self {
+        Self { source: InlineSource::None, ..Self::kept() }
+    }
+
     /// The way to an answer that was there already.
     pub(super) fn kept() -> Self {
-        Self { source: InlineSource::Kept, model: None, changed_by: Vec::new() }
+        Self { source: InlineSource::Kept, model: None, changed_by: Vec::new(), is_edit: false }
     }
 }
 
 impl Decisions {
     /// Answers that there is nothing to show, and notes why.
     pub(super) fn silent(&mut self, waiting: Waiting, reason: Reason) {
-        let found = Found { source: InlineSource::None, model: None, changed_by: Vec::new() };
-        self.note(&waiting, found, Some(reason.clone()));
+        let found = Found::none();
+        self.note(&waiting.asked, waiting.begun, found, Some(reason.clone()));
         let _ = waiting.answer.send(asked::nothing(reason));
     }
 
-    /// Answers with a suggestion for the text that the request is about.
-    pub(super) fn give(&mut self, waiting: Waiting, key: &Key, suggestion: Suggestion, item: InlineItem, found: Found) {
-        self.note(&waiting, found, None);
-        if self.suggestions.len() >= SUGGESTIONS {
-            self.suggestions.pop_front();
+    /// Answers with suggestions for the text that the request is about, the best first.
+    pub(super) fn give(&mut self, waiting: Waiting, key: &Key, given: Vec<(Suggestion, InlineItem)>, found: Found) {
+        self.note(&waiting.asked, waiting.begun, found, None);
+        let mut items = Vec::with_capacity(given.len());
+        for (suggestion, item) in given {
+            if self.suggestions.len() >= SUGGESTIONS {
+                self.suggestions.pop_front();
+            }
+            let (id, key) = (item.id.clone(), key.clone());
+            self.suggestions.push_back(Given { id, key, suggestion, is_decided: false });
+            items.push(item);
         }
-        let (id, key) = (item.id.clone(), key.clone());
-        self.suggestions.push_back(Given { id, key, suggestion, is_decided: false });
-        let _ = waiting.answer.send(asked::one(item));
+        let _ = waiting.answer.send(InlineCompleteResult { items, reason: None });
     }
 
     /// The suggestion of a client with this name, if it is one of the last. A second decision on it does not count.
@@ -103,22 +117,24 @@ impl Decisions {
         InlineExplainResult { decisions }
     }
 
-    fn note(&mut self, waiting: &Waiting, found: Found, reason: Option<Reason>) {
+    /// Notes the outcome of a request.
+    pub(super) fn note(&mut self, asked: &Asked, begun: Instant, found: Found, reason: Option<Reason>) {
         if self.last.len() >= DECISIONS {
             self.last.pop_front();
         }
         let decision = InlineDecision {
-            uri: waiting.asked.document.uri.to_string(),
-            position: waiting.asked.position,
-            trigger: waiting.asked.trigger,
+            uri: asked.document.uri.to_string(),
+            position: asked.position,
+            trigger: asked.trigger,
+            is_edit: found.is_edit,
             at: now(),
             source: found.source,
             reason,
             changed_by: found.changed_by,
             model: found.model,
-            took_ms: u32::try_from(waiting.begun.elapsed().as_millis()).unwrap_or(u32::MAX),
+            took_ms: u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX),
         };
-        self.last.push_back((waiting.asked.client, decision));
+        self.last.push_back((asked.client, decision));
     }
 }
 

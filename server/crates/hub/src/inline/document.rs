@@ -5,10 +5,13 @@ use std::time::Instant;
 
 use inline::engine::{Engine, RunId};
 use inline::journal::{By, Journal, View};
+use inline::rebase::Hunk;
+use inline::rejected::Rejected;
 use inline::splice::between;
 use project::buffers::Snapshot;
 use tokio_util::sync::DropGuard;
 
+use super::alternatives::Alternatives;
 use super::asked::Waiting;
 use super::decisions::Suggestion;
 use super::positions::lines;
@@ -25,6 +28,12 @@ pub(super) struct Document {
     pub(super) waiting: Vec<Waiting>,
     /// The request to a model that runs. Dropping it closes the connection.
     pub(super) run: Option<Run>,
+    /// The answers for a position at which the user asked more than once.
+    pub(super) alternatives: Alternatives,
+    /// The edits that the user rejected.
+    pub(super) rejected: Rejected,
+    /// The edit that was accepted last: the text before it, and its hunks.
+    pub(super) landed: Option<(Arc<str>, Vec<Hunk>)>,
     /// The time of the last change.
     pub(super) typed: Option<Instant>,
 }
@@ -44,18 +53,31 @@ impl Document {
             name,
             waiting: Vec::new(),
             run: None,
+            alternatives: Alternatives::default(),
+            rejected: Rejected::default(),
+            landed: None,
             typed: None,
         }
     }
 
-    /// Takes another text of it, and notes the change in the journal.
-    pub(super) fn changed(&mut self, snapshot: &Arc<Snapshot>, journal: &mut Journal, now: Instant) {
+    /// Takes another text of it, and notes the change in the journal; `is_accepted` if it is an edit that was accepted.
+    pub(super) fn changed(&mut self, snapshot: &Arc<Snapshot>, journal: &mut Journal, is_accepted: bool, now: Instant) {
         let old = std::mem::replace(&mut self.snapshot, Arc::clone(snapshot));
         let Some(change) = between(old.normal(), snapshot.normal()) else { return };
-        let is_accepted = self.engine.is_accepted_by(&change, snapshot.normal());
-        let by = if is_accepted { By::Accepted } else { By::User };
+        let is_accepted = is_accepted || self.engine.is_accepted_by(&change, snapshot.normal());
+        let by = match snapshot.is_ours() {
+            _ if is_accepted => By::Accepted,
+            true => By::Azimuth,
+            false => By::User,
+        };
         self.typed = Some(now);
         self.engine.changed(old.normal(), snapshot.normal(), &change, now);
+        self.rejected.change(old.normal(), snapshot.normal(), &change);
+        // Who undoes what was accepted does not want it.
+        if let Some((text, hunks)) = self.landed.take_if(|(text, _)| **text == **snapshot.normal()) {
+            hunks.iter().for_each(|hunk| self.rejected.reject(&text, std::slice::from_ref(hunk)));
+            self.rejected.reject(&text, &hunks);
+        }
         let lines = [&old, snapshot].map(|of| lines(of));
         let [old_lines, new_lines] = &lines;
         let views = (View { text: old.normal(), lines: old_lines }, View { text: snapshot.normal(), lines: new_lines });

@@ -1,8 +1,8 @@
-//! The model that suggests where the user types.
+//! The models that suggest where the user types: one that fills in text, and one that edits.
 
 use std::sync::Arc;
 
-use ports::complete::Complete;
+use ports::complete::{Complete, EditNext};
 use protocol::inline::{Reason, Rule};
 
 use crate::config::Config;
@@ -11,17 +11,25 @@ use crate::post::Shared;
 /// The value of `completion_model` for a model that is found on this machine.
 pub(crate) const LOCAL: &str = "local";
 
-/// The model, or why there is none.
+/// The models, each with the reason if there is none.
 pub(super) struct Source {
+    /// The one that fills in text at the cursor.
     pub(super) model: Result<Arc<dyn Complete>, Reason>,
+    /// The one that suggests edits.
+    pub(super) edits: Result<Arc<dyn EditNext>, Reason>,
 }
 
 impl Source {
     pub(super) fn none(reason: Reason) -> Self {
-        Self { model: Err(reason) }
+        Self { model: Err(reason.clone()), edits: Err(reason) }
     }
 
-    /// Why there is no model.
+    /// True if there is one of them.
+    pub(super) fn is_any(&self) -> bool {
+        self.model.is_ok() || self.edits.is_ok()
+    }
+
+    /// Why there is no model that fills in text.
     pub(super) fn reason(&self) -> Reason {
         self.model.as_ref().err().cloned().unwrap_or_else(|| Rule::NoModel.into())
     }
@@ -36,34 +44,51 @@ pub(super) fn is_other(old: &Config, new: &Config) -> bool {
         config.providers.providers.iter().map(of).collect::<Vec<_>>()
     };
     old.completion_model != new.completion_model
+        || old.next_edit_model != new.next_edit_model
         || old.hosts_unknown != new.hosts_unknown
         || providers(old) != providers(new)
 }
 
-/// The model that a configuration names.
+/// True if a configuration names a model.
+pub(super) fn are_named(config: &Config) -> bool {
+    config.completion_model.is_some() || config.next_edit_model.is_some()
+}
+
+/// The models that a configuration names.
 pub(super) async fn source(shared: &Shared, config: &Config) -> Source {
-    let Some(name) = config.completion_model.as_deref() else {
-        return Source::none(Rule::NotSet.into());
-    };
-    if let Some(error) = config.errors.first().filter(|_| config.hosts_unknown) {
+    if let Some(error) = config.errors.first().filter(|_| config.hosts_unknown && are_named(config)) {
         let words = format!("{error}. Until this is fixed, nothing is sent to a model.");
         return Source::none(Reason { rule: Rule::NoModel, words });
     }
-    let name = match name {
-        LOCAL => match providers::fill::local(&config.providers).await.into_iter().next() {
+    let (model, edits) = tokio::join!(completing(shared, config), editing(shared, config));
+    if let Ok(model) = &model {
+        tracing::info!(model = model.info().id, "suggestions have a model");
+    }
+    if let Ok(model) = &edits {
+        tracing::info!(model = model.info().id, "suggested edits have a model");
+    }
+    Source { model, edits }
+}
+
+async fn completing(shared: &Shared, config: &Config) -> Result<Arc<dyn Complete>, Reason> {
+    let name = match config.completion_model.as_deref() {
+        None => return Err(Rule::NotSet.into()),
+        Some(LOCAL) => match providers::fill::local(&config.providers).await.into_iter().next() {
             Some(found) => found.name,
             None => {
                 let words = "No model for suggestions was found on this machine: neither a llama.cpp server with a \
                              model that fills in code, nor such a model of Ollama's.";
-                return Source::none(Reason { rule: Rule::NoModel, words: words.to_owned() });
+                return Err(Reason { rule: Rule::NoModel, words: words.to_owned() });
             }
         },
-        name => name.to_owned(),
+        Some(name) => name.to_owned(),
     };
     let resolved = providers::fill::resolve(&config.providers, &shared.parts.catalog, &name).await;
-    let model = resolved.map_err(|error| Reason { rule: Rule::NoModel, words: format!("{error}.") });
-    if let Ok(model) = &model {
-        tracing::info!(model = model.info().id, "suggestions have a model");
-    }
-    Source { model }
+    resolved.map_err(|error| Reason { rule: Rule::NoModel, words: format!("{error}.") })
+}
+
+async fn editing(shared: &Shared, config: &Config) -> Result<Arc<dyn EditNext>, Reason> {
+    let Some(name) = config.next_edit_model.as_deref() else { return Err(Rule::NotSet.into()) };
+    let resolved = providers::next_edit::resolve(&config.providers, &shared.parts.catalog, name).await;
+    resolved.map_err(|error| Reason { rule: Rule::NoModel, words: format!("{error}.") })
 }

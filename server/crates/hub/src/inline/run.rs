@@ -18,8 +18,10 @@ use project::buffers::Snapshot;
 use protocol::inline::{Reason, Rule};
 use tokio::sync::mpsc;
 
+use super::counts::Exchange;
 use super::gate::Admitted;
 use super::{Key, Message};
+use crate::ClientId;
 
 /// The text around the cursor that is put before a model, in bytes, if the model takes that much.
 const AROUND: usize = 12 * 1024;
@@ -44,15 +46,34 @@ pub(super) struct Work {
     /// True if the user has just accepted a suggestion.
     pub(super) is_after_accepted: bool,
     pub(super) others: Vec<Other>,
+    /// True for another answer than the most likely one.
+    pub(super) is_varied: bool,
     pub(super) key: Key,
     pub(super) messages: mpsc::WeakUnboundedSender<Message>,
 }
 
 /// Another file that may be sent.
 pub(super) struct Other {
-    pub(super) display: String,
+    pub(super) client: ClientId,
+    pub(super) file: Admitted,
     pub(super) document: Arc<Snapshot>,
     pub(super) parts: Option<Arc<Parts>>,
+}
+
+impl Other {
+    fn parts(&self, keep: impl Fn(Message)) -> Arc<Parts> {
+        if let Some(parts) = &self.parts {
+            return Arc::clone(parts);
+        }
+        let text = self.document.normal();
+        let parts = match text.len() {
+            0..=LARGEST => Arc::new(Parts::new(&self.file.display, &secret::without(text))),
+            _ => Arc::default(),
+        };
+        let key = (self.client, Arc::clone(&self.document.uri));
+        keep(Message::Parts(key, Arc::downgrade(text), Arc::clone(&parts)));
+        parts
+    }
 }
 
 /// The end of a request.
@@ -63,6 +84,7 @@ pub(super) struct Answered {
     pub(super) changed_by: Vec<Rule>,
     pub(super) model: String,
     pub(super) server: Server,
+    pub(super) is_varied: bool,
 }
 
 /// The state of a model's server, by a request.
@@ -83,7 +105,8 @@ impl Work {
             Err(Reason { rule: Rule::Failed, words })
         });
         let model = self.model.info().id.clone();
-        let answered = Answered { run: self.run, ask: self.ask.clone(), answer, changed_by, model, server };
+        let (run, ask, is_varied) = (self.run, self.ask.clone(), self.is_varied);
+        let answered = Answered { run, ask, answer, changed_by, model, server, is_varied };
         self.tell(Message::Answered(self.key.clone(), Box::new(answered)));
     }
 
@@ -98,6 +121,7 @@ impl Work {
         // Ours comes first, since a part of an answer is of use.
         let fill = Fill { deadline: deadline + AFTER, ..fill };
         *server = Server::Failed;
+        let mut exchange = Exchange::begin(self.model.info(), sent(&fill), self.messages.clone());
         let mut answer = String::new();
         let asked = async {
             let mut stream = self.model.fill(fill).await?;
@@ -105,12 +129,17 @@ impl Work {
                 match event? {
                     FillEvent::Text(piece) => {
                         answer.push_str(&piece);
+                        exchange.piece(&piece);
                         self.tell(Message::Piece(self.key.clone(), self.run, piece));
                         if is_enough(&cursor, &answer) {
+                            exchange.answered();
                             return Ok(false);
                         }
                     }
-                    FillEvent::Finished { is_cut, .. } => return Ok(is_cut),
+                    FillEvent::Finished { is_cut, usage, .. } => {
+                        exchange.finished(usage);
+                        return Ok(is_cut);
+                    }
                 }
             }
             let message = "the answer broke off".to_owned();
@@ -118,6 +147,11 @@ impl Work {
         };
         let ended = tokio::time::timeout(deadline, asked).await;
         let is_late = ended.is_err();
+        match &ended {
+            Ok(Ok(_)) => {}
+            Ok(Err(_)) => exchange.failed(),
+            Err(_) => exchange.late(),
+        }
         let is_cut = match ended {
             Ok(ended) => ended.map_err(failed)?,
             Err(_) => true,
@@ -151,7 +185,8 @@ impl Work {
             left -= if fits { part.text.len() } else { 0 };
             fits
         };
-        let extra = self.extra().into_iter().filter(fits).collect();
+        let others = related(&self.others, text, offset, |message| self.tell(message));
+        let extra = others.into_iter().filter(fits).collect();
         Ok(Fill {
             path: self.file.display.clone(),
             language: self.language.clone(),
@@ -160,30 +195,9 @@ impl Work {
             extra,
             max_tokens: if multi_line { BLOCK_TOKENS } else { LINE_TOKENS },
             stops: if multi_line { Vec::new() } else { vec!["\n".to_owned()] },
+            is_varied: self.is_varied,
             deadline: if self.ask.is_invoked { INVOKED } else { AUTOMATIC },
         })
-    }
-
-    /// Parts of other files that are like the text around the cursor.
-    fn extra(&self) -> Vec<Excerpt> {
-        let parts: Vec<_> = self.others.iter().map(|other| self.parts(other)).collect();
-        let (_, lines) = block(&self.ask.text, self.ask.offset);
-        let near = self.ask.text.get(lines).unwrap_or_default();
-        alike(near, parts.iter().map(Arc::as_ref))
-    }
-
-    fn parts(&self, other: &Other) -> Arc<Parts> {
-        if let Some(parts) = &other.parts {
-            return Arc::clone(parts);
-        }
-        let text = other.document.normal();
-        let parts = match text.len() {
-            0..=LARGEST => Arc::new(Parts::new(&other.display, &secret::without(text))),
-            _ => Arc::default(),
-        };
-        let key = (self.key.0, Arc::clone(&other.document.uri));
-        self.tell(Message::Parts(key, Arc::downgrade(text), Arc::clone(&parts)));
-        parts
     }
 
     fn tell(&self, message: Message) {
@@ -193,7 +207,22 @@ impl Work {
     }
 }
 
-fn failed(error: ModelError) -> Reason {
+/// The bytes of text that a request sends.
+fn sent(fill: &Fill) -> usize {
+    fill.prefix.len() + fill.suffix.len() + fill.extra.iter().map(|part| part.text.len()).sum::<usize>()
+}
+
+/// Parts of other files that are like the text around a cursor. Those of a file are found once for each of its texts,
+/// and told to be kept.
+pub(super) fn related(others: &[Other], text: &str, offset: usize, keep: impl Fn(Message)) -> Vec<Excerpt> {
+    let parts: Vec<_> = others.iter().map(|other| other.parts(&keep)).collect();
+    let (_, lines) = block(text, offset);
+    let near = text.get(lines).unwrap_or_default();
+    alike(near, parts.iter().map(Arc::as_ref))
+}
+
+/// The reason for silence after a model's failure.
+pub(super) fn failed(error: ModelError) -> Reason {
     let rule = if error.kind == ModelErrorKind::Garbage { Rule::Garbage } else { Rule::Failed };
     let end = if error.message.ends_with(['.', '?', '!']) { "" } else { "." };
     Reason { rule, words: format!("{}{end}", error.message) }

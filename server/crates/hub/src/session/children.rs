@@ -4,7 +4,7 @@ use agent::quoted;
 use ports::children::{Child, ChildEnd, ChildError};
 use ports::model::Message as ModelMessage;
 use project::paths;
-use protocol::session::{Mode, Terms};
+use protocol::session::{Mode, Purpose, Terms};
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, PromptBlock};
 
@@ -50,6 +50,7 @@ impl Session {
             mode,
             is_asked_for: false,
             parent: Some(Terms { session_id, tools, budget }),
+            purpose: Purpose::Chat,
         })
     }
 

@@ -11,6 +11,7 @@ mod landings;
 mod routes;
 mod saving;
 mod settling;
+mod suggested;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use protocol::event::{ApplyOutcome, Severity};
 use protocol::review::{
     DecisionTarget, HunkState, Proposal, ProposedText, ReviewChangeParams, ReviewCommentParams, ReviewDecideParams,
 };
+use protocol::session::Purpose;
 use protocol::{ErrorCode, Event, ProposalId, ToolCallId, TurnId};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
@@ -41,6 +43,7 @@ pub(super) use self::routes::register;
 use self::saving::{NotSaved, Ours};
 pub(super) use self::settling::{CutOff, ended};
 use self::settling::{Halves, Settling};
+use self::suggested::Suggested;
 use super::checkpoints::Checkpoints;
 use super::problems::Problems;
 use super::state::State;
@@ -78,6 +81,8 @@ pub(super) enum Message {
     Saved { own: bool, failures: Vec<String>, done: oneshot::Sender<Vec<String>> },
     /// Documents that edits arrived in were saved, but for these.
     EditsSaved(Vec<NotSaved>),
+    /// The accepted suggestion that was on its way is in its document, but for these failures.
+    SuggestionSettled(Vec<String>),
 }
 
 /// The parts of the session that its edits see.
@@ -108,6 +113,7 @@ pub(super) struct Edits {
     listing: Listing,
     /// The effects of a turn's edits on the problems of their files.
     problems: Problems,
+    suggested: Suggested,
 }
 
 /// The outcome of a decision.
@@ -131,6 +137,7 @@ impl Edits {
             not_saved: Vec::new(),
             listing: Listing::default(),
             problems,
+            suggested: Suggested::default(),
         }
     }
 
@@ -159,7 +166,12 @@ impl Edits {
 
     /// True if accepted hunks are on their way, or files that they arrived in are being formatted.
     pub(super) fn are_on(&self) -> bool {
-        self.are_applying() || self.formatting.is_running()
+        self.are_applying() || self.formatting.is_running() || self.suggested.are_on()
+    }
+
+    /// True if an accepted suggestion is on its way, and its turn has not ended.
+    pub(super) fn are_suggesting(&self) -> bool {
+        self.suggested.are_on()
     }
 
     /// Returns the changes that are on their way into files.
@@ -348,7 +360,9 @@ impl Edits {
         // The last of those whose calls had a part in it.
         let turn_id = context.state.checkpoints.last_of(&application.calls).cloned();
         self.review.applied(application, &carried.outcome);
-        if is_in_ours {
+        self.suggested.carried(&application.calls, &carried.outcome);
+        // Where a suggestion was accepted the user is typing.
+        if is_in_ours && context.state.purpose != Purpose::Suggestions {
             self.arrived(application, turn_id.clone(), context);
         }
         if is_formatting {

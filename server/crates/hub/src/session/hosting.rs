@@ -123,6 +123,10 @@ async fn refuse(open: Open, error: &Error) {
             Message::Request(_, request) => request.fail(error.clone()),
             Message::Attach(_, reply) => drop(reply.send(Err(error.clone()))),
             Message::Begin(_, first) => Requester::Session(first).fail(error.clone()),
+            Message::Instruct(_, instruction, reply) => {
+                Requester::Instruction(instruction, reply).fail(error.clone());
+            }
+            Message::Suggestion(_, suggestion) => Requester::Suggestion(suggestion).fail(error.clone()),
             Message::Shutdown(done) => drop(done.send(())),
             Message::Gone(_)
             | Message::TextChanged(..)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ports::store::{SessionLock, Store, StoreError};
+use ports::store::{SessionFilter, SessionLock, Store, StoreError};
 use process::Confinement;
 use project::baseline::Baseline;
 use project::paths::{self, Roots};
@@ -14,7 +14,7 @@ use project::review::Review;
 use project::text::hash;
 use protocol::checkpoint::FileImage;
 use protocol::event::{SeenOccasion, Severity};
-use protocol::session::SessionInfo;
+use protocol::session::{Purpose, SessionInfo};
 use protocol::{ErrorCode, Event, SessionId};
 use shell::{Shell, ShellConfig, Spool, Trust, jobs};
 use tokio::sync::mpsc;
@@ -80,6 +80,7 @@ pub(super) async fn load(
     if let Some(new) = &new {
         stored.state.created_at = now();
         stored.state.parent.clone_from(&new.parent);
+        stored.state.purpose = new.purpose;
     }
     open.feed.announce(stored.last);
     let (mut session, inbox) = build(open, lock, stored, (config, roots), confinement);
@@ -148,6 +149,7 @@ fn build(
         servers: &servers,
         terminals: &terminals,
         only: state.parent.as_ref().map(|parent| parent.tools.as_slice()),
+        purpose: state.purpose,
         more: &shared.parts.tools,
         more_commands: &shared.parts.commands,
     });
@@ -276,6 +278,28 @@ pub(crate) fn is_unused(store: &dyn Store, session: &SessionId) -> Result<bool, 
     Ok(state.is_unused())
 }
 
+/// Deletes the sessions that are no chats, if they were last used before a time and nothing in them waits for the user.
+/// Blocks.
+fn forget_old(store: &dyn Store, before: u64) -> Result<(), StoreError> {
+    for purpose in [Purpose::Instruct, Purpose::Suggestions] {
+        let filter = SessionFilter { purpose: Some(purpose), limit: usize::MAX, ..SessionFilter::default() };
+        let old = store.list(&filter)?.into_iter().filter(|info| info.updated_at < before);
+        for SessionInfo { session_id: session, .. } in old {
+            // A process that has it may be about to use it.
+            let Ok(lock) = store.lock(&session) else { continue };
+            let mut state = State::default();
+            let is_read = fold(store, &session, &mut state).is_ok();
+            // It may have been used, or become a chat, before it was locked.
+            let is_old = state.purpose == purpose && store.info(&session)?.updated_at < before;
+            if is_read && is_old && state.proposals.is_empty() && state.queue.is_empty() && state.questions.is_empty() {
+                store.delete(&session)?;
+            }
+            drop(lock);
+        }
+    }
+    Ok(())
+}
+
 /// Takes the session's log into its state, in pages, since a log may be long. Gives the number of its last event.
 fn fold(store: &dyn Store, session: &SessionId, state: &mut State) -> Result<u64, StoreError> {
     let mut last = 0;
@@ -316,13 +340,14 @@ impl Session {
             settings.push(Event::ModeChanged { mode: new.mode });
         }
         let begins_with = u32::try_from(settings.len()).unwrap_or(u32::MAX);
-        let (asked_for, parent) = (Some(new.is_asked_for), new.parent);
-        self.record(Event::SessionStarted { folders, asked_for, begins_with, parent });
+        let (asked_for, parent, purpose) = (Some(new.is_asked_for), new.parent, new.purpose);
+        self.record(Event::SessionStarted { folders, asked_for, begins_with, parent, purpose });
         settings.into_iter().for_each(|event| self.record(event));
         Ok(())
     }
 
-    /// Lets go of what edits wrote over longer ago than the user wants it kept, once a day.
+    /// Lets go of what edits wrote over longer ago than the user wants it kept, once a day; and with it of the sessions
+    /// that are no chats, of which nothing else is left to see.
     fn forget_old_checkpoints(&self) {
         let days = u64::from(self.config.checkpoint_days);
         // The user's wish is not known if the configuration cannot be understood.
@@ -336,7 +361,11 @@ impl Session {
             if last.is_some_and(|last| last <= now && now - last < DAY) {
                 return;
             }
-            let forgotten = store.forget_blobs(now.saturating_sub(days * DAY));
+            let before = now.saturating_sub(days * DAY);
+            if let Err(error) = forget_old(&*store, before) {
+                tracing::warn!(%error, "sessions that are no chats and were long not used could not be deleted");
+            }
+            let forgotten = store.forget_blobs(before);
             if let Err(error) = forgotten.and_then(|_| store.set(LAST_FORGOTTEN, &now.to_string())) {
                 tracing::warn!(%error, "what old edits wrote over could not be let go");
             }
@@ -387,5 +416,50 @@ impl Session {
             }
         }
         self.tell_halves();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ports::edit::FilePlan;
+    use protocol::session::SessionInfo;
+
+    use super::*;
+
+    #[test]
+    fn of_old_sessions_those_that_are_no_chats_go_unless_something_waits_in_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store::SqliteStore::open(folder.path()).unwrap();
+        let mut review = Review::default();
+        let (path, read) = (PathBuf::from("/p/a.txt"), Some(hash("one\n")));
+        let plan = FilePlan { path, read, new_text: Some("two\n".into()), moved_to: None };
+        review.propose(&plan, Some("one\n"), "a.txt", "file:///p/a.txt", &"call".into()).unwrap();
+        let waiting = review.proposals().remove(0);
+        let made = [
+            ("chat", Purpose::Chat, None),
+            ("decided", Purpose::Instruct, None),
+            ("waiting", Purpose::Instruct, Some(waiting)),
+            ("held", Purpose::Instruct, None),
+            ("record", Purpose::Suggestions, None),
+        ];
+        for (id, purpose, proposal) in made {
+            let id = SessionId::from(id);
+            store.create(&id, &[], None, purpose).unwrap();
+            let (folders, asked_for, begins_with, parent) = (Vec::new(), Some(false), 0, None);
+            let mut events = vec![(1, Event::SessionStarted { folders, asked_for, begins_with, parent, purpose })];
+            events.extend(proposal.map(|proposal| (2, Event::ProposalChanged { proposal })));
+            store.append(&id, events, false).unwrap();
+        }
+        let _held = store.lock(&"held".into()).unwrap();
+        let left = |before: u64| {
+            forget_old(&store, before).unwrap();
+            let all = SessionFilter { limit: 9, ..SessionFilter::default() };
+            let mut ids: Vec<_> =
+                store.list(&all).unwrap().into_iter().map(|SessionInfo { session_id, .. }| session_id).collect();
+            ids.sort();
+            ids.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(left(1).len(), 5, "they were just used");
+        assert_eq!(left(now() + 1000), ["chat", "held", "waiting"]);
     }
 }

@@ -6,11 +6,14 @@
 
 mod commands;
 mod complete;
+mod excerpt;
 mod file_mark;
+mod instruct;
 mod port;
 mod preparation;
 mod prepare;
 mod routes;
+mod selected;
 mod titles;
 mod turns;
 mod user_commands;
@@ -36,6 +39,7 @@ use self::titles::Titled;
 use self::user_commands::UserEnd;
 use self::waiting::Sent;
 use super::Caller;
+use crate::instruction::Instruction;
 use crate::post::Report;
 use crate::{ClientId, Error, Reply};
 
@@ -112,8 +116,20 @@ struct Command {
     cancel: CancellationToken,
 }
 
-/// A prompt as it was sent, by whom and with the place its answer goes to.
-type Start = (Caller, TurnStartParams, Reply<TurnStartResult>);
+/// A prompt or an instruction, with who sent it and where its answer goes.
+type Start = (Caller, Said, Reply<TurnStartResult>);
+
+/// The words that a turn is made of.
+enum Said {
+    Prompt(TurnStartParams),
+    Instruction(Box<Instruction>),
+}
+
+/// The error of a prompt to a session that only records what was accepted.
+pub(super) fn is_a_record() -> Error {
+    let text = "this session is the record of accepted suggestions, and no conversation: start another one";
+    Error::new(ErrorCode::OperationFailed, text)
+}
 
 impl Prompts {
     /// Nothing runs, and nothing waits.

@@ -12,6 +12,7 @@ use project::reader::Reader;
 use project::results::Results;
 use project::search::Search;
 use project::seen::Seen;
+use protocol::session::Purpose;
 
 use super::Caller;
 use super::gate::InForce;
@@ -55,6 +56,7 @@ pub(super) struct Made<'m> {
     pub(super) terminals: &'m Terminals,
     /// The names of the only tools of a session that another one started.
     pub(super) only: Option<&'m [String]>,
+    pub(super) purpose: Purpose,
     /// Tools beside those that are built in.
     pub(super) more: &'m [Arc<dyn Tool>],
     /// Slash commands beside those that are built in.
@@ -64,7 +66,7 @@ pub(super) struct Made<'m> {
 impl Reading {
     /// Makes the means by which this client's session reads.
     pub(super) fn build(made: Made<'_>) -> Self {
-        let Made { roots, home, results, rules, servers, terminals, only, more, more_commands } = made;
+        let Made { roots, home, results, rules, servers, terminals, only, purpose, more, more_commands } = made;
         let overlay = Overlay::default();
         let reader = Arc::new(Reader::new(Arc::clone(&home.buffers), Arc::new(overlay.clone())));
         let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
@@ -84,10 +86,15 @@ impl Reading {
             tags: tags.clone(),
             intercept: intercept.clone(),
         };
-        let tools = ToolSet::new("built-in", tools::builtin(&services));
+        let builtin = tools::builtin(&services);
+        let only = match purpose {
+            Purpose::Instruct => Some(tools::without_commands(&builtin)),
+            Purpose::Chat | Purpose::Suggestions => only.map(<[String]>::to_vec),
+        };
+        let tools = ToolSet::new("built-in", builtin);
         tools.put("this process", more.iter().cloned());
         if let Some(only) = only {
-            tools.restrict(only.iter().cloned());
+            tools.restrict(only);
         }
         let commands = CommandSet::default();
         for source in more_commands {

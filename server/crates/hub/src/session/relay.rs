@@ -10,6 +10,7 @@ mod onward;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use project::text::PositionEncoding;
 use protocol::methods::{self, Request as Method};
 use protocol::review::ReviewResult;
 use protocol::session::SessionOpenParams;
@@ -24,6 +25,7 @@ use tokio::sync::mpsc;
 use self::link::{Heard, Link};
 use super::{Caller, Message, Open, give_log, terminals};
 use crate::feed::blocking;
+use crate::instruction;
 use crate::request::{self, Opened};
 use crate::{ClientId, Error, Reply, Request, post};
 
@@ -203,6 +205,11 @@ impl Relay<'_> {
             // A session that was made here is held here.
             Message::Attach(_, reply) => drop(reply),
             Message::Begin(_, first) => drop(first),
+            Message::Instruct(_, _, reply) => drop(reply),
+            Message::Suggestion(_, suggestion) => {
+                let text = "another window has taken over the record of accepted suggestions; accept it again";
+                let _ = suggestion.done.send(Err(text.to_owned()));
+            }
             Message::Request(caller, request) => return self.request(caller, request).await,
             Message::Gone(client) => {
                 if self.links.remove(&client).is_some() {
@@ -332,7 +339,7 @@ impl Relay<'_> {
         })?;
         let request = request.when::<methods::TurnStart>(|mut params, reply| {
             let (shared, client, news) = (self.open.shared.clone(), caller.id, news.clone());
-            self.open.home = caller;
+            self.open.home = caller.clone();
             let rest = onward::take_rest(&mut params.prompt);
             let answer = link.ask(methods::TurnStart::METHOD, json!(params));
             tokio::spawn(async move {
@@ -344,6 +351,17 @@ impl Relay<'_> {
                         onward::send_rest(&shared, client, params, started, reply).await;
                     }
                 }
+                let _ = news.send(News::Answered);
+            });
+        })?;
+        let request = request.when::<methods::InlineInstruct>(|mut params, reply| {
+            let (news, buffers) = (news.clone(), Arc::clone(&caller.buffers));
+            // The host follows the documents under this encoding of positions.
+            instruction::encode(&mut params, &buffers, caller.encoding, PositionEncoding::Utf8);
+            let answer = link.ask(methods::InlineInstruct::METHOD, json!(params));
+            self.open.home = caller.clone();
+            tokio::spawn(async move {
+                let _ = reply.send(read(answer.await));
                 let _ = news.send(News::Answered);
             });
         })?;

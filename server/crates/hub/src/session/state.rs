@@ -14,7 +14,7 @@ use protocol::event::{ApplyOutcome, SeenOccasion, Severity};
 use protocol::mode::{Edits, Mode};
 use protocol::permission::{PermissionAbout, PermissionOutcome, PermissionRequest};
 use protocol::review::{AutoScope, Decision, HunkState, Proposal};
-use protocol::session::{SessionInfo, Terms};
+use protocol::session::{Purpose, SessionInfo, Terms};
 use protocol::turn::StopReason;
 use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, ToolCallId, TurnId};
 
@@ -35,6 +35,7 @@ pub(super) struct State {
     pub(super) folders: Vec<String>,
     /// The terms on which another session started it.
     pub(super) parent: Option<Terms>,
+    pub(super) purpose: Purpose,
     pub(super) model: Option<String>,
     pub(super) mode: Mode,
     /// The automatic acceptance of edits: whether it is on, and for how long.
@@ -136,12 +137,14 @@ impl State {
         self.updated_at = now();
         self.is_used |= self.is_use(event);
         match event {
-            Event::SessionStarted { folders, asked_for, begins_with, parent } => {
+            Event::SessionStarted { folders, asked_for, begins_with, parent, purpose } => {
                 self.folders.clone_from(folders);
+                self.purpose = *purpose;
                 self.parent.clone_from(parent);
                 (self.is_not_asked_for, self.begins_with) = (*asked_for == Some(false), *begins_with);
             }
             Event::TitleChanged { title } => self.title.clone_from(title),
+            Event::PurposeChanged { purpose } => self.purpose = *purpose,
             Event::ModelChanged { model, .. } => self.model = Some(model.clone()),
             Event::AcceptEditsChanged { on, scope } => self.accept_edits = (*on, *scope),
             Event::ModeChanged { mode } => self.mode = *mode,
@@ -359,6 +362,7 @@ impl State {
             usage: self.usage,
             cost: self.cost,
             parent: self.parent.as_ref().map(|parent| parent.session_id.clone()),
+            purpose: self.purpose,
         }
     }
 }

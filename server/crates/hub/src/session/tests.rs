@@ -12,6 +12,7 @@ use project::reader::Reader;
 use project::results::Results;
 use project::search::Search;
 use project::seen::Seen;
+use project::text::PositionEncoding;
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
 use protocol::{SessionId, TerminalId};
 use shell::Spool;
@@ -62,6 +63,7 @@ pub(super) fn caller() -> Caller {
         editor: Arc::new(Nobody),
         buffers: Arc::default(),
         trust: Word::default(),
+        encoding: PositionEncoding::Utf16,
     }
 }
 

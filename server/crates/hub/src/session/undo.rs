@@ -73,6 +73,7 @@ impl Undo {
     /// about to be others.
     pub(super) fn holds(&self, request: &Request) -> bool {
         let waits = request.is::<methods::TurnStart>()
+            || request.is::<methods::InlineInstruct>()
             || request.is::<methods::ReviewDecide>()
             || request.is::<methods::CheckpointUndo>()
             || request.is::<methods::CheckpointRedo>();

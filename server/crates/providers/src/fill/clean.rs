@@ -224,6 +224,7 @@ mod tests {
             extra: Vec::new(),
             max_tokens: 64,
             stops: stops.iter().map(|stop| (*stop).into()).collect(),
+            is_varied: false,
             deadline: Duration::from_secs(1),
         }
     }

@@ -199,6 +199,7 @@ mod tests {
             extra: extra.collect(),
             max_tokens: 64,
             stops: Vec::new(),
+            is_varied: false,
             deadline: Duration::from_secs(1),
         }
     }

@@ -115,6 +115,7 @@ fn request() -> Fill {
         extra: vec![Excerpt { path: "src/b.rs".into(), text: "fn b() {}\n".into() }],
         max_tokens: 64,
         stops: Vec::new(),
+        is_varied: false,
         deadline: Duration::from_secs(20),
     }
 }

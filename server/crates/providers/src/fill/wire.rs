@@ -17,6 +17,8 @@ const DEEPSEEK_LONGEST: u32 = 4_096;
 const STOPS: usize = 4;
 /// The time that Ollama keeps a model after a request: a pause in writing must not cost the time to load it again.
 const KEEP_ALIVE: &str = "30m";
+/// The temperature of a text that is not the most likely one.
+const VARIED: f32 = 0.7;
 
 /// The wire over which a model fills in text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,7 +211,7 @@ fn llama_cpp(request: &Fill) -> Result<Vec<u8>, serde_json::Error> {
     let extra = request.extra.iter().map(|excerpt| Extra { filename: &excerpt.path, text: &excerpt.text });
     serde_json::to_vec(&Body {
         n_predict: request.max_tokens,
-        temperature: 0.0,
+        temperature: temperature(request),
         stop: &request.stops,
         stream: true,
         cache_prompt: true,
@@ -233,7 +235,8 @@ fn ollama(model: &str, family: Option<&Family>, request: &Fill) -> Result<Vec<u8
     let prompt =
         if family.is_some_and(|family| family.name == "codestral") { headed(request) } else { with_files(request) };
     let body = Generate::new(model, prompt, request.max_tokens, stops(family, request, usize::MAX));
-    serde_json::to_vec(&Generate { raw: false, suffix: Some(suffix), ..body })
+    let options = GenerateOptions { temperature: temperature(request), ..body.options };
+    serde_json::to_vec(&Generate { raw: false, suffix: Some(suffix), options, ..body })
 }
 
 fn completion<'a>(
@@ -244,8 +247,13 @@ fn completion<'a>(
     request: &Fill,
 ) -> Completion<'a> {
     let stream_options = Some(StreamOptions { include_usage: true });
-    let max_tokens = request.max_tokens;
-    Completion { model, max_tokens, temperature: 0.0, stop, stream: true, stream_options, prompt, suffix }
+    let (max_tokens, temperature) = (request.max_tokens, temperature(request));
+    Completion { model, max_tokens, temperature, stop, stream: true, stream_options, prompt, suffix }
+}
+
+/// The most likely text comes at the temperature 0. Another one that is still of use comes at this one.
+fn temperature(request: &Fill) -> f32 {
+    if request.is_varied { VARIED } else { 0.0 }
 }
 
 /// The texts at which the server is to stop: the request's first, then the family's, no more than so many.
@@ -290,6 +298,7 @@ mod tests {
             extra: vec![Excerpt { path: "b.rs".into(), text: "fn b() {}\n".into() }],
             max_tokens: 64,
             stops: vec!["\n\n".into()],
+            is_varied: false,
             deadline: Duration::from_millis(900),
         }
     }

@@ -226,6 +226,39 @@ async fn a_scripted_model_edits_next_under_its_name() {
     assert_eq!(model.edit(request()).await.unwrap().text.as_deref(), Some(NEW));
 }
 
+#[test]
+fn recorded_answers_come_to_the_new_text_of_the_windows_that_they_were_asked_for() {
+    macro_rules! recorded {
+        ($name:literal) => {
+            include_str!(concat!("../../../../../tests/corpus/inline/cursortab/next_edits/", $name, ".json"))
+        };
+    }
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    let scenarios = read(recorded!("scenarios"));
+    let number = |value: &Value| usize::try_from(value.as_u64().unwrap()).unwrap();
+    let targets = [
+        recorded!("mercuryapi"),
+        recorded!("sweep-next-edit-0.5B"),
+        recorded!("sweep-next-edit-1.5B"),
+        recorded!("sweep-next-edit-7B"),
+        recorded!("zeta"),
+        recorded!("zeta-2"),
+    ];
+    for target in targets.map(read) {
+        let dialect = EditDialect::parse(target["dialect"].as_str().unwrap()).unwrap();
+        let answers = target["answers"].as_object().unwrap();
+        assert_eq!(answers.len(), 35);
+        for (name, recorded) in answers {
+            let window = number(&recorded["window"][0])..number(&recorded["window"][1]);
+            let excerpt = scenarios[name]["text"].as_str().unwrap().to_owned();
+            let request = NextEdit { excerpt, window, cursor: number(&recorded["cursor"]), ..request() };
+            let parts = Parts::of(&request).unwrap();
+            let new = dialect.parse_answer(recorded["answer"].as_str().unwrap(), &parts).unwrap();
+            assert_eq!(new.as_deref(), recorded["new"].as_str(), "{dialect:?}, {name}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn no_answer_makes_a_parser_panic(

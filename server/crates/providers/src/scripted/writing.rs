@@ -238,6 +238,7 @@ mod tests {
             extra: Vec::new(),
             max_tokens: 64,
             stops: Vec::new(),
+            is_varied: false,
             deadline: Duration::from_secs(2),
         }
     }

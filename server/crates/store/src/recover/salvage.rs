@@ -18,7 +18,8 @@ use crate::{files, schema, sessions};
 const PAGE: u64 = 4096;
 
 /// Copies all that can be read into the new database: sessions, each with its events up to the first that is missing,
-/// grants and settings. Gives the sessions that miss events. Only what the new database says is an error.
+/// grants and settings, but no counts of suggestions. Gives the sessions that miss events. Only what the new database
+/// says is an error.
 pub(super) fn salvage(layout: &Layout, new: &Connection) -> Result<Vec<SessionId>, Error> {
     let old = match schema::reader(&layout.database()) {
         Ok(old) if has_tables(&old) => Some(old),

@@ -7,6 +7,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use ports::store::{Store, StoreError};
 use protocol::SessionId;
+use protocol::session::Purpose;
 use tempfile::TempDir;
 
 use crate::SqliteStore;
@@ -81,7 +82,7 @@ fn processes_append_to_their_own_sessions_at_once() {
     const EVENTS: u64 = 100;
     if let Some((store, job)) = job() {
         let id = SessionId::new(job);
-        store.create(&id, &[], None).unwrap();
+        store.create(&id, &[], None, Purpose::Chat).unwrap();
         let _lock = store.lock(&id).unwrap();
         for n in 1..=EVENTS {
             let event = delta(format!("{id} {n}"));

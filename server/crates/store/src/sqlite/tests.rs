@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::time::SystemTime;
 
 use ports::store::{Origin, SessionFilter, Store, StoreError};
-use protocol::session::{Budget, Terms};
+use protocol::session::{Budget, Purpose, Terms};
 use protocol::{Event, SessionId};
 
 use crate::SqliteStore;
@@ -49,7 +49,7 @@ fn a_session_that_is_not_there_is_said_to_be_missing() {
 fn an_id_is_taken_once() {
     let (_folder, store) = store();
     let id = session(&store, "one");
-    assert_eq!(store.create(&id, &[], None), Err(StoreError::Exists("one".into())));
+    assert_eq!(store.create(&id, &[], None, Purpose::Chat), Err(StoreError::Exists("one".into())));
     assert_eq!(store.info(&id).unwrap().folders, ["file:///project"]);
 }
 
@@ -57,7 +57,10 @@ fn an_id_is_taken_once() {
 fn an_id_that_is_a_path_makes_no_session() {
     let (folder, store) = store();
     for id in ["../../evil", "a/b", "", "."] {
-        assert!(matches!(store.create(&SessionId::from(id), &[], None), Err(StoreError::Failed(_))), "{id:?}");
+        assert!(
+            matches!(store.create(&SessionId::from(id), &[], None, Purpose::Chat), Err(StoreError::Failed(_))),
+            "{id:?}"
+        );
     }
     assert!(ids(&store).is_empty());
     assert!(!folder.path().join("sessions").exists());
@@ -69,7 +72,7 @@ fn sessions_are_listed_with_the_last_used_first() {
     let now = crate::clock::now();
     for (id, seconds) in [("old", 1_000), ("newest", 3_000), ("newer", 2_000)] {
         let id = SessionId::from(id);
-        store.create(&id, &[], None).unwrap();
+        store.create(&id, &[], None, Purpose::Chat).unwrap();
         let far = now + seconds * 1_000;
         store.append(&id, vec![(far, crate::testing::delta("a"))], false).unwrap();
     }
@@ -88,7 +91,7 @@ fn of_sessions_used_in_the_same_millisecond_the_last_used_is_listed_first() {
     let at = crate::clock::now() + 1000;
     let mut expected: Vec<_> = (0..20).map(|n| SessionId::new(format!("s{}", n * 7 % 20))).collect();
     for id in &expected {
-        store.create(id, &[], None).unwrap();
+        store.create(id, &[], None, Purpose::Chat).unwrap();
         store.append(id, vec![(at, crate::testing::delta("a"))], false).unwrap();
     }
     store.append(&expected[3], vec![(at, crate::testing::delta("b"))], false).unwrap();
@@ -109,12 +112,13 @@ fn sessions_are_found_by_folder_and_by_title_whatever_its_case() {
     let (_folder, store) = store();
     for (id, folder, title) in [("a", "file:///a", "Größe ändern"), ("b", "file:///b", "Größe messen")] {
         let id = SessionId::from(id);
-        store.create(&id, &["file:///x".into(), folder.into()], None).unwrap();
+        store.create(&id, &["file:///x".into(), folder.into()], None, Purpose::Chat).unwrap();
         store.append(&id, vec![(1, Event::TitleChanged { title: title.into() })], false).unwrap();
     }
     let found = |folders: &[&str], query: Option<&str>| {
         let folders = folders.iter().map(|&folder| folder.to_owned()).collect();
-        let filter = SessionFilter { folders, query: query.map(str::to_owned), origin: Origin::Any, limit: 10 };
+        let filter =
+            SessionFilter { folders, query: query.map(str::to_owned), origin: Origin::Any, purpose: None, limit: 10 };
         let mut ids: Vec<_> =
             store.list(&filter).unwrap().into_iter().map(|info| info.session_id.to_string()).collect();
         ids.sort();
@@ -130,15 +134,42 @@ fn sessions_are_found_by_folder_and_by_title_whatever_its_case() {
 }
 
 #[test]
+fn sessions_are_listed_by_their_purpose_which_follows_their_events() {
+    let (folder, store) = store();
+    for (id, purpose) in [("a", Purpose::Chat), ("b", Purpose::Instruct), ("c", Purpose::Suggestions)] {
+        store.create(&id.into(), &[], None, purpose).unwrap();
+    }
+    let list = |store: &SqliteStore, purpose| {
+        let found = store.list(&SessionFilter { purpose, limit: 9, ..SessionFilter::default() }).unwrap();
+        let mut ids: Vec<_> = found.iter().map(|info| info.session_id.to_string()).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(list(&store, Some(Purpose::Chat)), ["a"]);
+    assert_eq!(list(&store, Some(Purpose::Instruct)), ["b"]);
+    assert_eq!(list(&store, None), ["a", "b", "c"]);
+    let (asked_for, begins_with, parent, purpose) = (None, 0, None, Purpose::Instruct);
+    let started = Event::SessionStarted { folders: Vec::new(), asked_for, begins_with, parent, purpose };
+    let promoted = Event::PurposeChanged { purpose: Purpose::Chat };
+    store.append(&"b".into(), vec![(1, started)], false).unwrap();
+    assert_eq!(store.info(&"b".into()).unwrap().purpose, Purpose::Instruct);
+    store.append(&"b".into(), vec![(2, promoted)], false).unwrap();
+    drop(store);
+    let store = SqliteStore::open(folder.path()).unwrap();
+    assert_eq!(list(&store, Some(Purpose::Chat)), ["a", "b"]);
+}
+
+#[test]
 fn sessions_that_a_session_started_are_listed_for_it_alone_and_go_with_it() {
     let (folder, store) = store();
     for (id, parent) in [("a", None), ("b", None), ("of-a", Some("a")), ("of-a-too", Some("a")), ("of-b", Some("b"))] {
         let (id, parent) = (SessionId::from(id), parent.map(SessionId::from));
-        store.create(&id, &[], parent.as_ref()).unwrap();
+        store.create(&id, &[], parent.as_ref(), Purpose::Chat).unwrap();
         // A fold of its log says the same.
         let terms = |session_id| Terms { session_id, tools: Vec::new(), budget: Budget::default() };
         let (folders, parent) = (vec!["file:///a".into()], parent.map(terms));
-        let started = Event::SessionStarted { folders, asked_for: None, begins_with: 0, parent };
+        let started =
+            Event::SessionStarted { folders, asked_for: None, begins_with: 0, parent, purpose: Purpose::Chat };
         store.append(&id, vec![(1, started)], false).unwrap();
     }
     let list = |store: &SqliteStore, origin: Origin| {
@@ -286,7 +317,7 @@ fn a_deleted_session_takes_with_it_what_is_its_own() {
     assert_eq!(store.blob(&shared).unwrap(), b"shd");
     assert_eq!(store.blob(&fresh).unwrap(), b"new", "whoever put it just now may be about to speak of it");
     // The id is free again, and its log begins anew.
-    store.create(&gone, &[], None).unwrap();
+    store.create(&gone, &[], None, Purpose::Chat).unwrap();
     assert_eq!(store.events(&gone, 0, 10).unwrap(), []);
 }
 

@@ -99,7 +99,7 @@ impl fmt::Display for Type {
             Kind::Flag => f.write_str("boolean"),
             Kind::Number { unit, min: 0, max: u32::MAX } => f.write_str(unit),
             Kind::Number { unit, min, max: u32::MAX } => write!(f, "{unit}, at least {min}"),
-            Kind::Number { unit, min, max } => write!(f, "{unit}, {min} to {max}"),
+            Kind::Number { unit, min, max } | Kind::Decimal { unit, min, max } => write!(f, "{unit}, {min} to {max}"),
             Kind::List(what) => write!(f, "list of {what}"),
             Kind::Choice(choices) => {
                 let quoted: Vec<_> = choices.iter().map(|(choice, _)| format!("`{choice}`")).collect();

@@ -158,4 +158,10 @@ fn a_set_that_is_restricted_has_only_these_tools_whoever_brings_them_and_wheneve
     let offered: Vec<_> = offered.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(offered, ["look", "other"]);
     assert!(set.get("edit").is_none() && set.get("more").is_none(), "what is not offered cannot be called either");
+
+    set.release();
+    let offered = set.offered(Mode::Agent);
+    let offered: Vec<_> = offered.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(offered, ["look", "edit", "other", "more"], "all are, though it was offered others before");
+    assert!(set.get("edit").is_some() && set.news(Mode::Agent).is_none(), "there is nothing to tell of");
 }

@@ -477,6 +477,7 @@ fn another_value(setting: &Setting) -> Value {
         (ValueKind::Flag, default) => json!(default == json!(false)),
         (ValueKind::Number { min, .. }, default) if default == json!(min) => json!(min + 1),
         (ValueKind::Number { min, .. }, _) => json!(min),
+        (ValueKind::Decimal { min, .. }, _) => json!(f64::from(min) + 0.25),
         (ValueKind::Choice(choices), default) => {
             json!(choices.iter().find(|(choice, _)| default != *choice).map(|(choice, _)| *choice))
         }
@@ -514,6 +515,7 @@ fn the_configuration_holds_what_the_table_has_with_its_defaults() {
         let values = match setting.kind {
             ValueKind::Choice(choices) => choices.iter().map(|(choice, _)| json!(choice)).collect(),
             ValueKind::Number { min, max, .. } => vec![json!(min), json!(max)],
+            ValueKind::Decimal { min, max, .. } => vec![json!(f64::from(min)), json!(f64::from(max))],
             _ => vec![another_value(setting)],
         };
         for value in values {

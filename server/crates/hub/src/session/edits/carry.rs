@@ -197,14 +197,13 @@ impl Carrier {
 
     /// Keeps the texts before and after. Gives the hash of the one before.
     async fn keep_texts(&self, change: &Change) -> Result<Option<String>, StoreError> {
-        let (store, before, after) = (Arc::clone(&self.store), change.base_text.clone(), change.target_text.clone());
-        blocking(move || {
-            if let Some(after) = after {
-                store.put_blob(after.as_bytes())?;
-            }
-            before.map(|before| store.put_blob(before.as_bytes())).transpose()
-        })
-        .await
+        // Each is written through to the disk, which takes a moment, so both at once.
+        let keep = |text: &Option<Arc<str>>| {
+            let (store, text) = (Arc::clone(&self.store), text.clone());
+            blocking(move || text.map(|text| store.put_blob(text.as_bytes())).transpose())
+        };
+        let (before, _) = tokio::try_join!(keep(&change.base_text), keep(&change.target_text))?;
+        Ok(before)
     }
 
     /// Changes an open document, or has the editor delete its file.

@@ -17,6 +17,7 @@ use protocol::event::{ApplyOutcome, SeenOccasion};
 use protocol::review::{
     Decision, DecisionTarget, ReviewChangeParams, ReviewCommentParams, ReviewDecideParams, ReviewResult,
 };
+use protocol::session::Purpose;
 use protocol::{Event, ToolCallId, TurnId, methods};
 use tokio::sync::oneshot;
 
@@ -91,6 +92,7 @@ impl Session {
                 self.record_all(notice);
                 let _ = done.send(failures);
             }
+            Message::SuggestionSettled(failures) => self.suggestion_settled(&failures),
             Message::EditsSaved(failures) => {
                 let notice = self.edits.formatting.edits_saved(&failures);
                 self.record_all(notice);
@@ -168,7 +170,7 @@ impl Session {
     }
 
     /// Accepts hunks; `done` hears what did not arrive.
-    fn accept_hunks(
+    pub(super) fn accept_hunks(
         &mut self,
         targets: Vec<DecisionTarget>,
         call: Option<ToolCallId>,
@@ -230,7 +232,10 @@ impl Session {
         tokio::spawn(async move {
             let exactly = tokio::task::spawn_blocking(exactly).await.ok().flatten();
             let change = Change { exactly, ..Change::new(&application, new_place) };
+            let buffers = carrier.reader.buffers();
+            buffers.expect(&change.path, change.target_text.as_deref().map(hash));
             let carried = AssertUnwindSafe(carrier.carry_out(&change)).catch_unwind().await;
+            buffers.expect(&change.path, None);
             let carried = carried.unwrap_or_else(|_| Carried::failed("a fault in Azimuth; its log says more"));
             let now = match &carried.outcome {
                 ApplyOutcome::Failed { .. } => carrier.now(application.path.clone()).await,
@@ -386,7 +391,10 @@ impl Session {
     pub(in crate::session) fn review_changed(&mut self) {
         let changed = self.edits.review.take_changed();
         self.record_all(changed.into_iter().map(|proposal| Event::ProposalChanged { proposal }));
-        self.shared.board.put(self.id(), self.edits.proposals());
+        // An accepted suggestion is only proposed for a moment, and not to be reviewed.
+        if self.state.purpose != Purpose::Suggestions {
+            self.shared.board.put(self.id(), self.edits.proposals());
+        }
         self.reading.overlay.set(self.edits.review.overlay());
         if self.edits.all_pending().is_empty() {
             let closed = self.gate.nothing_pending();
@@ -406,6 +414,10 @@ impl Session {
     /// Tells the model what became of its edits.
     pub(in crate::session) fn note(&mut self) -> Vec<Note> {
         let mut notes = self.edits.take_notes(&self.state);
+        if self.state.purpose == Purpose::Suggestions {
+            // No model is asked here.
+            return Vec::new();
+        }
         notes.extend(self.terminals.shell().take_news().into_iter().map(|text| Note { text, has_word: false }));
         for note in &notes {
             self.record(Event::Noted { turn_id: self.state.last_turn(), text: note.text.clone() });

@@ -20,7 +20,7 @@ use protocol::checkpoint::{
 use protocol::methods::{self, Request as Method};
 use protocol::permission::{PermissionListParams, PermissionRevokeParams, RuleEffect, RuleInfo};
 use protocol::review::{AutoScope, ReviewAutoParams};
-use protocol::session::Mode;
+use protocol::session::{Mode, Purpose};
 use protocol::{Event, SessionId, TurnId};
 use providers::cost::format_cost;
 use tokio::sync::oneshot;
@@ -315,6 +315,7 @@ async fn new_session(preparation: &Preparation) -> Result<SessionId, Error> {
         mode: Some(preparation.info.mode).filter(|mode| !mode.needs_confirmation()).unwrap_or_default(),
         is_asked_for: true,
         parent: None,
+        purpose: Purpose::Chat,
     };
     let (reply, made) = oneshot::channel();
     preparation.shared.post(None, Message::NewSession(preparation.caller.clone(), new, Requester::Client(reply)));
@@ -420,8 +421,13 @@ async fn models(preparation: &Preparation) -> String {
 }
 
 async fn conversations(preparation: &Preparation) -> Result<String, String> {
-    let filter =
-        SessionFilter { folders: preparation.info.folders.clone(), query: None, origin: Origin::Roots, limit: LIST };
+    let filter = SessionFilter {
+        folders: preparation.info.folders.clone(),
+        query: None,
+        origin: Origin::Roots,
+        purpose: Some(Purpose::Chat),
+        limit: LIST,
+    };
     let sessions = preparation.shared.list(filter).await.map_err(|error| error.to_string())?;
     let mut text = String::new();
     for session in &sessions {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent::commands::{Choice, Choices, Known, TokenKind};
 use ports::store::{Origin, SessionFilter};
 use project::paths;
-use protocol::session::{CompletionItem, CompletionKind, PromptCompleteParams, PromptCompleteResult};
+use protocol::session::{CompletionItem, CompletionKind, PromptCompleteParams, PromptCompleteResult, Purpose};
 use tokio_util::sync::CancellationToken;
 
 use crate::Reply;
@@ -31,7 +31,13 @@ impl Session {
                     known.models = usable.map(|model| Choice { value: model.id, detail: model.name }).collect();
                 }
                 TokenKind::Argument(Choices::Sessions) => {
-                    let filter = SessionFilter { folders, query: None, origin: Origin::Roots, limit: SESSIONS };
+                    let filter = SessionFilter {
+                        folders,
+                        query: None,
+                        origin: Origin::Roots,
+                        purpose: Some(Purpose::Chat),
+                        limit: SESSIONS,
+                    };
                     let sessions = shared.list(filter).await.unwrap_or_default();
                     let choice = |session: protocol::session::SessionInfo| Choice {
                         value: session.session_id.to_string(),

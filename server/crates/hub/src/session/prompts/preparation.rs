@@ -21,6 +21,7 @@ use shell::Shell;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
+use crate::instruction::Instruction;
 use crate::post::{Message, Shared};
 use crate::session::{Caller, gate};
 use crate::trust::Workspace;
@@ -62,6 +63,10 @@ pub(super) struct Preparation {
     /// True if a model has something to do for what is left of it without the commands.
     pub(super) asks_model: bool,
     pub(super) mode: Option<Mode>,
+    /// The instruction that the prompt is, if it is one.
+    pub(super) instruction: Option<Box<Instruction>>,
+    /// True if its sender is to see the session from the turn on.
+    pub(super) is_followed: bool,
     pub(super) given: Option<GivenAnswer>,
     pub(super) reply: Option<Reply<TurnStartResult>>,
 }
@@ -90,6 +95,10 @@ pub(in crate::session) struct Prepared {
     pub(super) texts: Vec<PromptBlock>,
     /// The turn; none if the prompt held only commands, or leads to another session.
     pub(super) turn: Option<NewTurn>,
+    /// The reason why there is no turn, if it could not be made.
+    pub(super) refused: Option<Error>,
+    /// True if its sender is to see the session from the turn on.
+    pub(super) is_followed: bool,
     pub(super) given: Option<GivenAnswer>,
     pub(super) reply: Option<Reply<TurnStartResult>>,
 }
@@ -109,6 +118,26 @@ pub(super) struct NewTurn {
     pub(super) kept: Option<(gate::Kept, gate::Changes)>,
     /// The project's rules that could not be read and why, for the user.
     pub(super) rules_left_out: Vec<String>,
+}
+
+impl Prepared {
+    /// A prompt of which no turn can be made.
+    pub(super) fn refused(preparation: Preparation, error: Error) -> Self {
+        Self {
+            id: preparation.turn,
+            events: Vec::new(),
+            mode: preparation.info.mode,
+            chose_mode: false,
+            confirmed: false,
+            switch_to: None,
+            texts: Vec::new(),
+            turn: None,
+            refused: Some(error),
+            is_followed: false,
+            given: None,
+            reply: preparation.reply,
+        }
+    }
 }
 
 impl Preparation {

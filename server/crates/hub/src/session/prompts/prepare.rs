@@ -18,10 +18,11 @@ use project::reader::Reader;
 use project::seen::Seen;
 use protocol::PromptBlock;
 use protocol::content::Range;
-use protocol::session::Mode;
+use protocol::session::{Mode, Purpose};
 
+use super::excerpt::{cut, lines_of, section};
 use super::preparation::{NewTurn, Preparation, Prepared};
-use super::{commands as slash, file_mark};
+use super::{commands as slash, file_mark, selected};
 use crate::feed::blocking;
 use crate::session::{default_model, gate, resolve_model, usable};
 
@@ -39,6 +40,14 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
     // Where a terminal was handed back a moment ago, its folder is known when the user's prompt there is gone.
     preparation.shell.at_prompt_no_more().await;
     let mut done = slash::Done::default();
+    let told = match preparation.instruction.take() {
+        Some(instruction) => Some(selected::tell(&preparation, instruction).await),
+        None => None,
+    };
+    let told = match told.transpose() {
+        Ok(told) => told,
+        Err(error) => return Prepared::refused(preparation, error),
+    };
     let whole = std::mem::take(&mut preparation.whole);
     let (session, turn, hooks) =
         (preparation.info.session_id.clone(), preparation.turn.clone(), preparation.hooks.clone());
@@ -58,7 +67,7 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
     let is_turn = whole.is_empty() || preparation.asks_model || !texts.is_empty();
     let turns_here = is_turn && done.switch_to.is_none();
     let new = match turns_here {
-        true => Some(new_turn(&mut preparation, mode, done.model.take(), said).await),
+        true => Some(new_turn(&mut preparation, mode, done.model.take(), said, told).await),
         false => None,
     };
     cancel.run_until_cancelled(hooks.after_prompt(&point)).await;
@@ -71,6 +80,8 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
         switch_to: done.switch_to,
         texts,
         turn: new,
+        refused: None,
+        is_followed: preparation.is_followed,
         given: preparation.given,
         reply: preparation.reply,
     }
@@ -97,6 +108,7 @@ async fn new_turn(
     mode: Mode,
     chosen: Option<Arc<dyn Model>>,
     said: Option<String>,
+    told: Option<String>,
 ) -> NewTurn {
     let mentions = std::mem::take(&mut preparation.mentions);
     let preparation = &*preparation;
@@ -107,7 +119,10 @@ async fn new_turn(
         (None, None) => default_model(shared, &preparation.config).await,
     };
     let model = model.and_then(|model| usable(model, &preparation.config));
-    let mut context = expand(reader, roots, &preparation.rules, &preparation.seen, mentions).await;
+    let mut context = match told {
+        Some(told) => told,
+        None => expand(reader, roots, &preparation.rules, &preparation.seen, mentions).await,
+    };
     if let Some(said) = said {
         let _ = writeln!(context, "{said}");
     }
@@ -137,7 +152,8 @@ async fn new_turn(
         false => None,
     };
     let file_blocks = file_mark.as_deref();
-    let sections = [Section::of_rules(text)];
+    let in_place = (info.purpose == Purpose::Instruct).then(Section::of_instructions);
+    let sections: Vec<_> = std::iter::once(Section::of_rules(text)).chain(in_place).collect();
     let parts = PromptParts { tools: &offered, mode, environment: &environment, file_blocks, sections: &sections };
     let system = agent::prompt::system(&parts);
     let rules_left_out = rules.problems;
@@ -244,24 +260,6 @@ impl Mentions<'_> {
         self.context.extend(tools::compare_with_disk(self.reader, self.roots, self.seen, &path, true));
         self.reader.read(&path).map(|file| file.text.to_string()).map_err(|error| error.to_string())
     }
-}
-
-fn section(context: &mut String, name: &str, place: &str, text: &str) {
-    // A fence longer than any in the text keeps the text from ending it.
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    let end = if text.ends_with('\n') { "" } else { "\n" };
-    let _ = writeln!(context, "{name}{place}:\n{fence}\n{text}{end}{fence}");
-}
-
-/// Lines are counted from 1 for people and models.
-fn lines_of(range: Range) -> String {
-    let [start, end] = range.lines().map(|line| line.saturating_add(1));
-    if start == end { format!("line {start}") } else { format!("lines {start}-{end}") }
-}
-
-fn cut(text: &str, bytes: usize) -> &str {
-    text.get(..text.floor_char_boundary(bytes.min(text.len()))).unwrap_or(text)
 }
 
 /// The day of a time, as `2026-11-21` (civil from days, proleptic Gregorian calendar, UTC).

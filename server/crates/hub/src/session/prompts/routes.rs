@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use agent::commands;
 use ports::session::{Answer, Interjection};
+use protocol::session::Purpose;
 use protocol::terminal::Done;
 use protocol::turn::{
     StopReason, TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnSteerParams,
@@ -12,7 +13,7 @@ use protocol::{ErrorCode, Event, QueueId, ToolCallId, TurnId, methods};
 
 use super::preparation::{GivenAnswer, Prepared};
 use super::waiting::{Kept, Sent};
-use super::{Message, Running, TurnEnd, prepare};
+use super::{Message, Running, TurnEnd, is_a_record, prepare};
 use crate::request::Handlers;
 use crate::session::{Caller, Own, Session, gate};
 use crate::{Error, Reply};
@@ -24,6 +25,7 @@ pub(in crate::session) fn register(handlers: &mut Handlers<Session, Caller>) {
         .on::<methods::TurnSteer>(Session::steer)
         .at_once::<methods::TurnQueue>(Session::enqueue)
         .at_once::<methods::TurnCancel>(Session::cancel)
+        .on::<methods::InlineInstruct>(Session::instruct)
         .on::<methods::PromptComplete>(Session::complete);
 }
 
@@ -109,6 +111,7 @@ impl Session {
     /// Has a prompt wait, or takes out one that does.
     fn enqueue(&mut self, caller: Caller, params: TurnQueueParams) -> Result<TurnQueueResult, Error> {
         let added = match params {
+            TurnQueueParams::Add { .. } if self.state.purpose == Purpose::Suggestions => return Err(is_a_record()),
             TurnQueueParams::Add { prompt, .. } => {
                 let queue_id = QueueId::new(self.ids.next("queue"));
                 let queued = self.prompts.add(queue_id.clone(), prompt, caller);
@@ -209,9 +212,7 @@ impl Session {
         } else {
             self.unheard();
         }
-        for (caller, params, reply) in next {
-            self.start_turn(caller, params, reply);
-        }
+        next.into_iter().for_each(|start| self.start(start));
     }
 
     /// Takes the interjections, then the results of the user's own commands, and then the news of the turn's edits. All

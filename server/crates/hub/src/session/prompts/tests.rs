@@ -19,7 +19,7 @@ fn steer(words: &str) -> Interjection {
 fn start(words: &str) -> (Start, oneshot::Receiver<Result<TurnStartResult, Error>>) {
     let (reply, answer) = oneshot::channel();
     let params = TurnStartParams { session_id: "s".into(), prompt: text(words), mode: None };
-    ((caller(), params, reply), answer)
+    ((caller(), Said::Prompt(params), reply), answer)
 }
 
 /// Prompts of which a turn runs in a task, made of what waited as `q`.

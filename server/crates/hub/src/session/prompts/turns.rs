@@ -10,7 +10,7 @@ use agent::turn::{Limits, TurnContext};
 use futures_util::FutureExt;
 use ports::edit::EditForm;
 use protocol::event::Severity;
-use protocol::session::{Budget, Mode};
+use protocol::session::{Budget, Mode, Purpose};
 use protocol::turn::{StopReason, TurnQueueParams, TurnStartParams, TurnStartResult};
 use protocol::{ErrorCode, Event, PromptBlock, SessionId, TurnId, methods};
 use tokio::sync::{mpsc, oneshot};
@@ -19,30 +19,56 @@ use tokio::task::AbortHandle;
 use super::port::Port;
 use super::preparation::{GivenAnswer, NewTurn, Preparation, Prepared, post_as};
 use super::waiting::Sent;
-use super::{Message, TurnEnd, prepare};
+use super::{Message, Said, Start, TurnEnd, is_a_record, prepare};
+use crate::instruction::Instruction;
 use crate::post::Report;
 use crate::session::gate::{self, Asking};
 use crate::session::{Caller, Own, Session};
 use crate::trust::Word;
 use crate::{Error, Reply, Request};
 
+/// A prompt of which a turn is to be made.
+#[derive(Default)]
+struct NewPrompt {
+    prompt: Vec<PromptBlock>,
+    /// The slash commands that count in it.
+    commands: Commands,
+    mode: Option<Mode>,
+    instruction: Option<Box<Instruction>>,
+    /// True if its sender is to see the session from the turn on.
+    is_followed: bool,
+    given: Option<GivenAnswer>,
+    reply: Option<Reply<TurnStartResult>>,
+}
+
 impl Session {
     /// Makes a turn of a prompt, or runs it if it is a command of the user's own.
     pub(super) fn start_turn(&mut self, caller: Caller, params: TurnStartParams, reply: Reply<TurnStartResult>) {
-        if let Some(command) = commands::user_command(&params.prompt) {
-            return self.start_user_command(caller, command, reply);
+        match commands::user_command(&params.prompt) {
+            Some(command) => self.start_user_command(caller, command, reply),
+            None => self.start((caller, Said::Prompt(params), reply)),
+        }
+    }
+
+    /// Makes a turn of what was sent, unless one runs.
+    pub(super) fn start(&mut self, start: Start) {
+        if self.state.purpose == Purpose::Suggestions {
+            return drop(start.2.send(Err(is_a_record())));
         }
         let has_said_its_end = self.state.open_turn.is_none();
-        let start = self.prompts.while_running((caller, params, reply), has_said_its_end);
-        let Some((caller, params, reply)) = start else { return };
+        let Some((caller, said, reply)) = self.prompts.while_running(start, has_said_its_end) else { return };
+        let TurnStartParams { prompt, mode, .. } = match said {
+            Said::Prompt(params) => params,
+            Said::Instruction(instruction) => return self.prepare_instruction(caller, instruction, reply),
+        };
         // A prompt alone confirms nothing.
-        if let Some(mode) = params.mode
+        if let Some(mode) = mode
             && let Some(error) = gate::refused(&self.config, mode, self.state.mode.needs_confirmation())
         {
             return drop(reply.send(Err(error)));
         }
-        self.prepare_turn(caller, params.prompt.clone(), params.mode, None, Some(reply));
-        self.prompts.made_of(Sent { queue_id: None, prompt: params.prompt, mode: params.mode });
+        self.prepare_turn(caller, prompt.clone(), mode, None, Some(reply));
+        self.prompts.made_of(Sent { queue_id: None, prompt, mode });
     }
 
     /// Begins to make a turn of a prompt; it comes back as [`Message::Prepared`].
@@ -56,24 +82,28 @@ impl Session {
     ) {
         commands::unescape(&mut prompt);
         let commands = self.reading.commands.now();
-        self.prepare(caller, prompt, mode, given, reply, commands);
+        self.prepare(caller, NewPrompt { prompt, commands, mode, given, reply, ..NewPrompt::default() });
     }
 
     /// Begins to make the first turn of a session that another one started. Nothing in its prompt is a command.
     pub(in crate::session) fn prepare_first_turn(&mut self, caller: Caller, prompt: Vec<PromptBlock>, report: Report) {
-        self.prepare(caller, prompt, None, None, None, Commands::default());
+        self.prepare(caller, NewPrompt { prompt, ..NewPrompt::default() });
         self.prompts.reports_to(report);
     }
 
-    fn prepare(
-        &mut self,
-        caller: Caller,
-        prompt: Vec<PromptBlock>,
-        mode: Option<Mode>,
-        given: Option<GivenAnswer>,
-        reply: Option<Reply<TurnStartResult>>,
-        commands: Commands,
-    ) {
+    /// Begins to make a turn of an instruction. Nothing in it is a command, and if nothing comes of the turn, whoever
+    /// sent it hears of that: it does not wait, since its selections would be those of another text.
+    fn prepare_instruction(&mut self, caller: Caller, instruction: Box<Instruction>, reply: Reply<TurnStartResult>) {
+        let (prompt, reply) = (instruction.prompt(), Some(reply));
+        let is_followed = self.clients.follower(caller.id).is_none();
+        self.prepare(
+            caller,
+            NewPrompt { prompt, instruction: Some(instruction), is_followed, reply, ..NewPrompt::default() },
+        );
+    }
+
+    fn prepare(&mut self, caller: Caller, new: NewPrompt) {
+        let NewPrompt { prompt, commands, mode, instruction, is_followed, given, reply } = new;
         self.set_home(Some(caller.clone()));
         let id = TurnId::new(self.ids.next("turn"));
         let whole = prompt.clone();
@@ -104,6 +134,8 @@ impl Session {
             mentions,
             asks_model,
             mode,
+            instruction,
+            is_followed,
             given,
             reply,
         };
@@ -121,7 +153,8 @@ impl Session {
         if self.prompts.turn() != Some(&prepared.id) {
             return self.prepared_in_vain(prepared);
         }
-        let Prepared { id, events, mode, chose_mode, confirmed, switch_to, texts, turn, given, reply } = prepared;
+        let Prepared { id, events, mode, chose_mode, confirmed, switch_to, texts, turn, .. } = prepared;
+        let Prepared { refused, is_followed, given, reply, .. } = prepared;
         let mut prompt = texts;
         prompt.extend(self.prompts.take_rest());
         self.record_all(events);
@@ -136,13 +169,18 @@ impl Session {
             self.hand_on(switch_to.clone(), prompt);
             self.dequeue_begun();
             self.prompts.end(&id);
-            let answer = Ok(TurnStartResult { turn_id: None, switch_to });
+            let answer = refused.map_or(Ok(TurnStartResult { turn_id: None, switch_to }), Err);
             // With nothing to wait for, what the commands came to should be there when the answer is.
             if let Some(reply) = reply {
                 self.answer_when_stored(reply, answer);
             }
             return self.next_in_queue();
         };
+        if is_followed && let Some(home) = self.prompts.home().cloned() {
+            // All of it, if this is the first turn.
+            let since = if self.state.is_used { self.log.feed().last() } else { 0 };
+            self.follow(&home, since);
+        }
         self.record_beginning(&id, mode, prompt, &mut turn, given.is_none());
         self.gate.turn_began(mode);
         self.dequeue_begun();
@@ -186,8 +224,9 @@ impl Session {
             && let Some(title) = agent::title::from_prompt(&prompt)
         {
             self.record(Event::TitleChanged { title });
-            // A session that another one started is found by that one.
+            // A session that another one started is found by that one, and one that is no chat is not listed.
             if self.state.parent.is_none()
+                && self.state.purpose.is_chat()
                 && let Ok(model) = &turn.model
             {
                 self.ask_for_title(&prompt, model.info());

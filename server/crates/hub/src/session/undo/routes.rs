@@ -172,6 +172,7 @@ impl Session {
         if self.undo.take_next() {
             self.next_in_queue();
         }
+        self.next_suggestion();
     }
 
     fn turns_meant(&self, direction: Direction, turn: Option<&TurnId>, and_later: bool) -> Result<Vec<TurnId>, Error> {

@@ -55,6 +55,7 @@ impl Host {
             editor: Arc::new(Nobody),
             buffers: Arc::clone(buffers),
             trust: Word::default(),
+            encoding: Utf8,
         };
         let connecting = Link::connect(&sockets, std::process::id(), ears, &caller);
         let (host, link) = tokio::join!(host, connecting);

@@ -1,0 +1,236 @@
+//! The consequences of the user's last edit, as far as the text shows them: the other uses of a name that was changed
+//! in one position, and the lines that are like one that was changed.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::path::Path;
+
+use code::syntax::{Language, Outline, Parsed, Scope, SymbolKind};
+use ports::complete::Edited;
+
+use crate::rebase::Hunk;
+use crate::splice::between;
+
+/// The most uses of a name that are renamed at once. Nobody decides more one by one.
+const MOST_USES: usize = 50;
+/// The shortest name that is renamed, in bytes. Shorter ones mean many things.
+const SHORTEST: usize = 2;
+/// The largest text in which names are looked for, in bytes, since it has to be parsed.
+const LARGEST: usize = 256 << 10;
+/// The least likeness of a line to one before it was changed, in common words of all words of both.
+const LIKE: f32 = 0.6;
+/// The fewest words of a line that is compared.
+const FEWEST_WORDS: usize = 3;
+
+/// A name that the user changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renamed {
+    /// The name before.
+    pub old: String,
+    /// The name now.
+    pub new: String,
+    /// The other uses, in order.
+    pub hunks: Vec<Hunk>,
+}
+
+/// The other uses of a name that the user's last edit changed, if it did no more than that, to a name that is new in
+/// the text. In a function, only its own uses count.
+///
+/// The edits are those of the text's document, the newest last, as [`crate::journal::Journal::edited`] has them.
+/// Several of the same line are one, since people pause while they type a name. Comments and texts in quotes stay as
+/// they are.
+pub fn rename(path: &Path, text: &str, edits: &[Edited]) -> Option<Renamed> {
+    if text.len() > LARGEST {
+        return None;
+    }
+    let last = edits.last()?;
+    let of_line = edits.iter().rev().take_while(|edit| edit.line == last.line && is_one_line(edit));
+    let before = &of_line.last()?.before;
+    let (old, new) = changed_name(before, &last.after)?;
+    let language = Language::of_text(path, text)?;
+    let edited = lines(text, last.line, last.after.lines().count())?;
+    // A name that was there before means something else already.
+    let there = words(text, &new).count();
+    let edited_text = text.get(edited.clone())?;
+    if there == 0 || there != words(edited_text, &new).count() || words(edited_text, &old).next().is_some() {
+        return None;
+    }
+    let parsed = Parsed::new(language, text).ok()?;
+    let position = edited.start + words(edited_text, &new).next()?;
+    let range = scope_of(&parsed, position, &new).unwrap_or(0..text.len());
+    let uses = words(text, &old)
+        .filter(|at| range.contains(at) && !edited.contains(at))
+        .filter(|at| parsed.scope(at + 1) == Scope::Code);
+    let hunks: Vec<_> = uses.take(MOST_USES + 1).map(|at| Hunk::new(at..at + old.len(), new.as_str())).collect();
+    ((1..=MOST_USES).contains(&hunks.len())).then_some(Renamed { old, new, hunks })
+}
+
+/// The lines outside a range that are like the last edit's were before it, the most alike first: offsets of their first
+/// characters that are no space. At such a line the same edit may be due.
+pub fn alike(text: &str, outside: &Range<usize>, edits: &[Edited]) -> Vec<usize> {
+    let Some(last) = edits.last() else { return Vec::new() };
+    let wanted = last.before.lines().map(word_set).max_by_key(HashSet::len).unwrap_or_default();
+    if wanted.len() < FEWEST_WORDS {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let at = start + (line.len() - line.trim_start().len());
+        start += line.len();
+        if outside.contains(&at) || line.len() > 1000 {
+            continue;
+        }
+        let likeness = likeness(&wanted, &word_set(line));
+        if likeness >= LIKE {
+            found.push((likeness, at));
+        }
+    }
+    found.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+    found.into_iter().map(|(_, at)| at).collect()
+}
+
+/// The name before and after, if nothing but one name differs.
+fn changed_name(before: &str, after: &str) -> Option<(String, String)> {
+    let change = between(before, after)?;
+    let start = before.get(..change.range.start)?.trim_end_matches(is_of_name).len();
+    let tail = before.get(change.range.end..)?;
+    let tail = tail.len() - tail.trim_start_matches(is_of_name).len();
+    let old = before.get(start..change.range.end + tail)?;
+    let new = after.get(start..change.range.start + change.text.len() + tail)?;
+    let is_name = |name: &str| {
+        name.len() >= SHORTEST && name.chars().all(is_of_name) && !name.starts_with(|c: char| c.is_ascii_digit())
+    };
+    (is_name(old) && is_name(new)).then(|| (old.to_owned(), new.to_owned()))
+}
+
+/// The function that a position is in, if the name is not the function's own.
+fn scope_of(parsed: &Parsed, position: usize, name: &str) -> Option<Range<usize>> {
+    let outline = Outline::new(parsed);
+    let around = outline.symbols.iter().filter(|symbol| symbol.range.contains(&position));
+    let is_function = |kind: SymbolKind| matches!(kind, SymbolKind::Function | SymbolKind::Method);
+    let inner = around.filter(|symbol| is_function(symbol.kind)).min_by_key(|symbol| symbol.range.len())?;
+    (inner.own_name() != name || !inner.selection.contains(&position)).then(|| inner.range.clone())
+}
+
+/// Where a name stands as a whole word.
+fn words<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
+    text.match_indices(name).map(|(at, _)| at).filter(move |at| {
+        let before = text.get(..*at).and_then(|before| before.chars().next_back());
+        let after = text.get(at + name.len()..).and_then(|after| after.chars().next());
+        !before.is_some_and(is_of_name) && !after.is_some_and(is_of_name)
+    })
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn is_one_line(edit: &Edited) -> bool {
+    edit.before.lines().count() <= 1 && edit.after.lines().count() <= 1
+}
+
+/// The bytes of so many lines from a line on.
+fn lines(text: &str, first: usize, count: usize) -> Option<Range<usize>> {
+    let start = match first {
+        0 => 0,
+        _ => text.match_indices('\n').nth(first - 1)?.0 + 1,
+    };
+    let rest = text.get(start..)?;
+    let end = rest.match_indices('\n').nth(count.max(1) - 1).map_or(text.len(), |(at, _)| start + at);
+    Some(start..end)
+}
+
+fn word_set(line: &str) -> HashSet<&str> {
+    line.split(|c: char| !is_of_name(c)).filter(|word| !word.is_empty()).collect()
+}
+
+fn likeness(one: &HashSet<&str>, other: &HashSet<&str>) -> f32 {
+    let common = one.intersection(other).count();
+    let all = one.len() + other.len() - common;
+    if all == 0 { 0.0 } else { common as f32 / all as f32 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RUST: &str = "\
+struct Point {
+    x: i32,
+}
+
+fn total(values: &[i32]) -> i32 {
+    let mut sum = 0;
+    for value in values {
+        sum += value; // the sum so far
+    }
+    sum
+}
+
+fn other() -> i32 {
+    let sum = 1;
+    sum
+}
+";
+
+    fn edited(line: usize, before: &str, after: &str) -> Edited {
+        Edited { path: "a.rs".into(), line, before: before.into(), after: after.into() }
+    }
+
+    fn renamed(text: &str, edits: &[Edited]) -> Option<(Renamed, String)> {
+        let renamed = rename(Path::new("a.rs"), text, edits)?;
+        let new = crate::rebase::accept(&renamed.hunks, text).unwrap();
+        Some((renamed, new))
+    }
+
+    #[test]
+    fn a_name_that_is_changed_where_it_is_declared_is_to_be_changed_in_its_function() {
+        let text = RUST.replacen("let mut sum", "let mut total_sum", 1);
+        let edits = [edited(5, "    let mut sum = 0;\n", "    let mut total_sum = 0;\n")];
+        let (found, new) = renamed(&text, &edits).unwrap();
+        assert_eq!((found.old.as_str(), found.new.as_str(), found.hunks.len()), ("sum", "total_sum", 2));
+        assert!(new.contains("        total_sum += value; // the sum so far\n"), "comments stay: {new}");
+        assert!(new.contains("let sum = 1;\n    sum\n"), "another function's name stays: {new}");
+    }
+
+    #[test]
+    fn a_function_is_renamed_wherever_it_is_used() {
+        let text = "fn sum_of(a: i32) -> i32 {\n    a\n}\n\nfn main() {\n    add(add(1));\n}\n";
+        let (_, new) =
+            renamed(text, &[edited(0, "fn add(a: i32) -> i32 {\n", "fn sum_of(a: i32) -> i32 {\n")]).unwrap();
+        assert!(new.ends_with("    sum_of(sum_of(1));\n}\n"), "{new}");
+    }
+
+    #[test]
+    fn a_name_that_is_typed_with_pauses_is_one() {
+        let text = RUST.replacen("let mut sum", "let mut total_sum", 1);
+        let edits = [
+            edited(5, "    let mut sum = 0;\n", "    let mut to = 0;\n"),
+            edited(5, "    let mut to = 0;\n", "    let mut total_sum = 0;\n"),
+        ];
+        assert_eq!(renamed(&text, &edits).unwrap().0.hunks.len(), 2);
+    }
+
+    #[test]
+    fn nothing_is_renamed_to_a_name_that_means_something_already_nor_after_any_other_edit() {
+        let text = RUST.replacen("let mut sum", "let mut value", 1);
+        assert!(renamed(&text, &[edited(5, "    let mut sum = 0;\n", "    let mut value = 0;\n")]).is_none());
+        let text = RUST.replacen("= 0;", "= 10;", 1);
+        assert!(renamed(&text, &[edited(5, "    let mut sum = 0;\n", "    let mut sum = 10;\n")]).is_none());
+        let text = RUST.replacen("let mut sum = 0;", "let mut all = zero();", 1);
+        let edits = [edited(5, "    let mut sum = 0;\n", "    let mut all = zero();\n")];
+        assert!(renamed(&text, &edits).is_none(), "more than a name has changed");
+        assert!(renamed("", &[]).is_none());
+    }
+
+    #[test]
+    fn lines_that_are_like_one_before_its_change_are_found_the_most_alike_first() {
+        let text = "log(user, name, 1);\nlog(user, name);\n  log(other, name);\nreturn;\nlog(user, name);\n";
+        let edits = [edited(0, "log(user, name);\n", "log(user, name, 1);\n")];
+        let found: Vec<_> =
+            alike(text, &(0..36), &edits).iter().map(|at| text[*at..].lines().next().unwrap()).collect();
+        assert_eq!(found, ["log(user, name);"]);
+        assert!(alike(text, &(0..0), &[edited(3, "x;\n", "return;\n")]).is_empty(), "too short to be alike");
+    }
+}
