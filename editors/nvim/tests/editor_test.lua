@@ -229,7 +229,8 @@ function T.the_help_names_every_subcommand_setting_and_mapping()
   local tags = vim.uv.fs_mkdtemp(vim.uv.os_tmpdir() .. "/azimuth-doc-XXXXXX")
   local all = help
   support.write(tags .. "/azimuth.txt", help)
-  for _, page in ipairs({ "azimuth-review.txt", "azimuth-inline.txt", "azimuth-shell.txt" }) do
+  local pages = { "azimuth-review.txt", "azimuth-change.txt", "azimuth-inline.txt", "azimuth-edits.txt", "azimuth-shell.txt" }
+  for _, page in ipairs(pages) do
     local text = support.read(support.plugin .. "/doc/" .. page)
     support.write(tags .. "/" .. page, text)
     all = all .. text

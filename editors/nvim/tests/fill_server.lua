@@ -1,5 +1,6 @@
---- A model to fill in text with: a small HTTP server on the loopback that speaks as llama.cpp's does, `POST /infill` with
---- events, and answers as a test says.
+--- A model of the user's machine: a small HTTP server on the loopback that answers as a test says. It fills in text as
+--- llama.cpp's server does, `POST /infill`, and it says the next edit as one of Sweep's models does,
+--- `POST /v1/completions`. Both answer with events.
 
 local M = {}
 
@@ -8,6 +9,8 @@ local M = {}
 ---@field asked { prefix: string, suffix: string }[] The requests, in order.
 ---@field closed integer How many connections were closed before their answer ended.
 ---@field answer fun(prefix: string, suffix: string): string?, integer? The text, and the milliseconds before it; nil for a failure.
+---@field edits { path: string, window: string }[] The requests for edits, in order.
+---@field edit? fun(window: string, path: string): string? The lines around the cursor as they will be; nil if they stay.
 local FillServer = {}
 FillServer.__index = FillServer
 
@@ -54,6 +57,25 @@ local function fill(server, socket, state, body)
   end)
 end
 
+--- Says the next edit in Sweep's dialect: the prompt ends with the lines around the cursor as they are, and with those
+--- that will be, up to the cursor's line.
+---@param server FillServer
+---@param socket uv.uv_tcp_t
+---@param body table
+local function say_edit(server, socket, body)
+  local path, _, window, begun =
+    body.prompt:match("<|file_sep|>current/([^\n]-):(%d+:%d+)\n(.*)<|file_sep|>updated/[^\n]*\n(.-)$")
+  window = window:gsub("<|cursor|>", "")
+  table.insert(server.edits, { path = path, window = window })
+  local new = server.edit and server.edit(window, path) or window
+  local text = vim.startswith(new, begun) and new:sub(#begun + 1) or ""
+  local events = { { choices = { { index = 0, text = text } } }, { choices = { { index = 0, text = "", finish_reason = "stop" } } } }
+  local lines = vim.tbl_map(function(event)
+    return "data: " .. vim.json.encode(event) .. "\n\n"
+  end, events)
+  reply(socket, "200 OK", "text/event-stream", table.concat(lines) .. "data: [DONE]\n\n")
+end
+
 ---@param server FillServer
 ---@param socket uv.uv_tcp_t
 local function serve(server, socket)
@@ -74,7 +96,9 @@ local function serve(server, socket)
         return
       end
       received = rest:sub(length + 1)
-      if vim.startswith(head, "POST") then
+      if head:match("^POST %S*/completions ") then
+        say_edit(server, socket, vim.json.decode(rest:sub(1, length)))
+      elseif vim.startswith(head, "POST") then
         fill(server, socket, state, vim.json.decode(rest:sub(1, length)))
       else
         reply(socket, "200 OK", "application/json", PROPS)
@@ -83,13 +107,15 @@ local function serve(server, socket)
   end)
 end
 
---- Starts a server that fills in by a function of the text before and after the cursor.
+--- Starts a server that fills in by a function of the text before and after the cursor, and edits by one of the lines
+--- around it.
 ---@param answer fun(prefix: string, suffix: string): string?, integer?
+---@param edit? fun(window: string, path: string): string?
 ---@return FillServer
-function M.start(answer)
+function M.start(answer, edit)
   local listener = assert(vim.uv.new_tcp())
   assert(listener:bind("127.0.0.1", 0))
-  local server = setmetatable({ asked = {}, closed = 0, answer = answer }, FillServer)
+  local server = setmetatable({ asked = {}, edits = {}, closed = 0, answer = answer, edit = edit }, FillServer)
   server.url = ("http://127.0.0.1:%d"):format(listener:getsockname().port)
   listener:listen(16, function()
     local socket = assert(vim.uv.new_tcp())
@@ -103,6 +129,18 @@ end
 ---@return string
 function FillServer:configuration()
   return ('completion_model = "llama.cpp/"\n[providers."llama.cpp"]\nbase_url = "%s"\n'):format(self.url)
+end
+
+--- The lines of `config.toml` that make it the model for edits. They come before its tables.
+---@return string
+function FillServer:edit_configuration()
+  return table.concat({
+    'next_edit_model = "near/sweep-next-edit-1.5B"',
+    ('providers.near.base_url = "%s"'):format(self.url),
+    'providers.near.key = "k"',
+    'providers.near.wire = "openai-chat"',
+    "",
+  }, "\n")
 end
 
 return M

@@ -588,6 +588,22 @@ function T.nobody_is_asked_in_macros_snippets_diffs_read_only_and_nameless_buffe
   child:stop()
 end
 
+function T.the_cost_of_the_day_and_a_slow_model_are_in_the_status()
+  local child = inline.start({ "x = " }, { suggest = [[function() return { { "abc" } } end]] })
+  local function status(params)
+    child:lua(([[_G.tell(require("azimuth.generated.protocol").notifications.inline_status, %s)]]):format(params))
+  end
+  local component = "require('azimuth.status').inline()"
+  status([[{ state = "ready", model = "m", cost = 0.123 }]])
+  child:wait(component .. " == 'suggests · $0.12 today'")
+  status([[{ state = "ready", model = "m", cost = 0.004 }]])
+  child:wait(component .. " == 'suggests · <$0.01 today'")
+  status([[{ state = "slow", model = "m", reason = { rule = "late", words = "It takes 3.4 seconds." } }]])
+  child:wait(component .. " == 'suggestions slow'")
+  inline.type(child, "1")
+  inline.wait(child)
+end
+
 function T.switches_pause_and_stop()
   local child = inline.start({ "x = " }, {
     setup = "{ inline = { filetypes = { markdown = false } } }",

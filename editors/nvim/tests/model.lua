@@ -10,6 +10,7 @@ local M = {}
 ---@field call_pieces? integer Into how many pieces the input of each call is cut; 1 without it.
 ---@field pause? integer Milliseconds between pieces; 5 without it.
 ---@field hang? boolean Whether the answer stops in the middle and never ends.
+---@field status? string What HTTP says instead of an answer, such as `401 Unauthorized`.
 ---@field held? boolean Whether the answer ends only when `Model:go_on` is called.
 
 ---@class Model
@@ -52,6 +53,10 @@ end
 ---@param socket uv.uv_tcp_t
 ---@param answer Answer
 local function play(model, socket, answer)
+  if answer.status then
+    socket:write(("HTTP/1.1 %s\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"):format(answer.status))
+    return
+  end
   local list = deltas(answer)
   local function event(data)
     if not socket:is_closing() then

@@ -346,6 +346,95 @@ local scenes = {
       vim.api.nvim_input("GO<CR><Up><C-o>zzfunction M.to_rankine(")
     end,
   },
+  next_edit = {
+    file = "src/temperature.lua",
+    answers = {},
+    edit = function(window)
+      local lines = "  local fahrenheit = celsius * 9 / 5 + OFFSET\n  return M.rounded(fahrenheit, digits)\n"
+      return (
+        window
+          :gsub("  return celsius %* 9 / 5 %+ OFFSET\n", lines, 1)
+          :gsub("M.to_celsius%(fahrenheit%)", "M.to_celsius(fahrenheit, digits)", 1)
+      )
+    end,
+    after = function()
+      vim.cmd("Azimuth chat")
+      vim.wo.number, vim.wo.signcolumn = true, "yes"
+      vim.wait(10000, function()
+        return require("azimuth.inline.edits").model() ~= nil
+      end, 10)
+      vim.api.nvim_win_set_cursor(0, { 12, 32 })
+      vim.api.nvim_input("a, digits<Esc>")
+      vim.wait(10000, require("azimuth.inline").edit_visible, 10)
+    end,
+  },
+  -- The words are being written, and the hunks of the instruction before are still there.
+  change = {
+    file = "src/temperature.lua",
+    answers = {
+      {
+        calls = {
+          {
+            name = "edit_replace_exact",
+            input = {
+              path = "src/temperature.lua",
+              old_text = "  return celsius * 9 / 5 + OFFSET\nend\n",
+              new_text = "  assert(celsius >= M.ABSOLUTE_ZERO, \"colder than anything can be\")\n  return celsius * 9 / 5 + OFFSET\nend\n",
+            },
+          },
+          {
+            name = "edit_replace_exact",
+            input = {
+              path = "src/temperature.lua",
+              old_text = "  return (fahrenheit - OFFSET) * 5 / 9\n",
+              new_text = "  local celsius = (fahrenheit - OFFSET) * 5 / 9\n  assert(celsius >= M.ABSOLUTE_ZERO, \"colder than anything can be\")\n  return celsius\n",
+            },
+          },
+        },
+      },
+      { text = "Done." },
+    },
+    after = function()
+      vim.cmd("stopinsert | Azimuth chat")
+      vim.wo.number, vim.wo.signcolumn = true, "yes"
+      vim.cmd("12,21Azimuth change Refuse what is colder than absolute zero.")
+      vim.wait(10000, function()
+        local bufnr = vim.fn.bufnr("src/temperature.lua")
+        return #require("azimuth.review.marks").list(bufnr) == 2 and require("azimuth.change").running() == 0
+      end, 10)
+      vim.api.nvim_input("14G<Space>akSay the temperature in the message")
+    end,
+  },
+  changing = {
+    file = "src/temperature.lua",
+    answers = {
+      {
+        calls = {
+          {
+            name = "edit_replace_exact",
+            input = {
+              path = "src/temperature.lua",
+              old_text = "  return celsius * 9 / 5 + OFFSET\nend\n",
+              new_text = "  assert(celsius >= M.ABSOLUTE_ZERO, \"colder than anything can be\")\n  return celsius * 9 / 5 + OFFSET\nend\n",
+            },
+          },
+        },
+        call_pieces = 12,
+        held = true,
+      },
+    },
+    after = function()
+      vim.cmd("stopinsert | Azimuth chat")
+      vim.wo.number, vim.wo.signcolumn = true, "yes"
+      vim.api.nvim_win_set_cursor(0, { 14, 0 })
+      vim.cmd("12,14Azimuth change Refuse what is colder than absolute zero.")
+      vim.wait(10000, function()
+        local namespace = vim.api.nvim_get_namespaces()["azimuth.change.sign"]
+        local mark = namespace and vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true })[1]
+        return mark and mark[4].virt_text[1][1]:find("so far", 1, true)
+      end, 10)
+    end,
+  },
   completion = {
     answers = {},
     after = function()
@@ -372,6 +461,9 @@ if scene.fill then
     return scene.fill
   end)
   settings = ('completion_model = "llama.cpp/"\nproviders."llama.cpp".base_url = "%s"'):format(model.url)
+end
+if scene.edit then
+  settings = fill_server.start(function() end, scene.edit):edit_configuration()
 end
 support.use_model(place, models.start(scene.answers), settings)
 vim.cmd.cd(place.project)

@@ -26,6 +26,7 @@ local M = {}
 ---@field early table<integer, table> Events that came before the ones they follow.
 ---@field opening boolean Whether `session/open` is under way.
 ---@field attached boolean Whether the server sends us its events.
+---@field kept? boolean True if it is followed beside the current one.
 
 --- The error of a request whose answer never came.
 M.connection_lost = -32097
@@ -224,7 +225,7 @@ end
 ---@param session_id string
 local function leave_if_idle(session_id)
   local session = sessions[session_id]
-  if not session or session_id == current or not session.attached then
+  if not session or session_id == current or session.kept or not session.attached then
     return
   end
   local state = session.state
@@ -252,6 +253,33 @@ function M.select(session_id)
 end
 
 M.on("turnEnded", leave_if_idle)
+
+--- Follows a session whose events the server sends by now, until `leave`, beside the current one.
+---@param session_id string
+function M.keep(session_id)
+  local session = followed(session_id)
+  session.kept, session.attached = true, true
+end
+
+--- The sessions that are kept beside the current one, in the order of their ids.
+---@return string[] ids
+function M.kept()
+  local ids = vim.tbl_filter(function(session_id)
+    return sessions[session_id].kept == true and session_id ~= current
+  end, M.sessions())
+  table.sort(ids)
+  return ids
+end
+
+--- Keeps a session no longer. It is left once nothing goes on in it, unless it is the current one.
+---@param session_id string
+function M.leave(session_id)
+  local session = sessions[session_id]
+  if session then
+    session.kept = nil
+    leave_if_idle(session_id)
+  end
+end
 
 local open_at_server
 
@@ -420,56 +448,6 @@ function M.forget(session_id)
   end
 end
 
--- Requests of the server --------------------------------------------------------------------------------------------
-
----@param params azimuth.EditorDocumentParams
----@return azimuth.EditorSaveResult
-local function save(_, params)
-  local bufnr = documents.open(params.uri)
-  if not bufnr then
-    return { saved = false }
-  end
-  local ok, problem = pcall(vim.api.nvim_buf_call, bufnr, function()
-    vim.cmd("silent update")
-  end)
-  if not ok then
-    say(("%s could not be saved: %s"):format(vim.api.nvim_buf_get_name(bufnr), problem), vim.log.levels.ERROR)
-  end
-  return { saved = ok and not vim.bo[bufnr].modified }
-end
-
----@param params azimuth.EditorDocumentParams
----@return azimuth.EditorTextResult
-local function text(_, params)
-  local bufnr = documents.open(params.uri)
-  if not bufnr then
-    return vim.empty_dict()
-  end
-  local lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, true)
-  local ends = vim.bo[bufnr].fileformat == "dos" and "\r\n" or "\n"
-  local whole = table.concat(lines, ends)
-  -- As in what Neovim told of the document: what 'fixendofline' would add when it is saved is not there yet.
-  if vim.bo[bufnr].endofline then
-    whole = whole .. ends
-  end
-  return { text = whole }
-end
-
----@param params azimuth.EditorFormatParams
----@param context lsp.HandlerContext
----@return azimuth.EditorFormatResult
-local function format(_, params, context)
-  local bufnr = documents.open(params.uri)
-  return bufnr and require("azimuth.format").formatted(bufnr, params, context.client_id) or vim.empty_dict()
-end
-
----@param params azimuth.EditorQueryParams
----@param context lsp.HandlerContext
----@return azimuth.LangResult
-local function query(_, params, context)
-  return require("azimuth.lang").answer(params, context.client_id)
-end
-
 -- Documents ---------------------------------------------------------------------------------------------------------
 
 --- True if a buffer is a document of a file, even if that is not there yet. One that is read for a question alone is none.
@@ -551,7 +529,7 @@ end
 
 --- Loads what shows by itself what happens in a session.
 local function load_views()
-  for _, view in ipairs({ "permission", "review", "terminal", "follow", "workflows", "inline" }) do
+  for _, view in ipairs({ "permission", "review", "terminal", "follow", "workflows", "inline", "change" }) do
     if #vim.api.nvim_get_runtime_file(("lua/azimuth/%s.lua"):format(view), false) > 0 then
       require("azimuth." .. view)
     end
@@ -663,13 +641,9 @@ function M.lsp_config()
   capabilities.experimental = vim.tbl_extend("force", capabilities.experimental or {}, {
     azimuth = { panel = true, save = true, text = true, format = true, query = true },
   })
-  local handlers = {
-    [protocol.client_requests.editor_save] = save,
-    [protocol.client_requests.editor_text] = text,
-    [protocol.client_requests.editor_format] = format,
-    [protocol.client_requests.editor_query] = query,
+  local handlers = vim.tbl_extend("error", require("azimuth.editor_requests").handlers, {
     [protocol.notifications.event] = on_event,
-  }
+  })
   for _, method in pairs(protocol.notifications) do
     handlers[method] = handlers[method] or function(_, params)
       tell(notification_listeners[method], params)

@@ -11,7 +11,7 @@ local M = {}
 
 ---@class azimuth.Subcommand
 ---@field run fun(args: azimuth.Arguments, name: string)
----@field complete? string[]|fun(): string[] What can follow it.
+---@field complete? string[]|fun(words: string[]): string[] What can follow it.
 
 ---@param module string
 ---@return fun(args: azimuth.Arguments, name: string)
@@ -111,7 +111,15 @@ M.subcommands = {
   },
   cancel = {
     run = function()
-      require("azimuth.turn").cancel()
+      if not require("azimuth.change").cancel() then
+        require("azimuth.turn").cancel()
+      end
+    end,
+  },
+  change = { run = delegate("azimuth.change") },
+  promote = {
+    run = function()
+      require("azimuth.change").promote()
     end,
   },
   continue = {
@@ -184,6 +192,13 @@ M.subcommands = {
   auto = { run = review, complete = { "on", "off", "project" } },
   servers = { run = delegate("azimuth.language_servers") },
   inline = { run = delegate("azimuth.inline"), complete = { "on", "off", "toggle", "snooze", "why" } },
+  edit = {
+    run = delegate("azimuth.inline.edits"),
+    complete = function(words)
+      local takes_all = words[2] == "accept" or words[2] == "reject"
+      return takes_all and { "all" } or { "go", "accept", "reject", "next", "ask" }
+    end,
+  },
   follow = { run = delegate("azimuth.follow"), complete = { "on", "off" } },
   undo = { run = undo },
   redo = { run = undo },
@@ -226,7 +241,7 @@ function M.complete(lead, line)
   else
     local subcommand = M.subcommands[words[1]]
     local complete = subcommand and subcommand.complete or {}
-    candidates = type(complete) == "function" and complete() or complete
+    candidates = type(complete) == "function" and complete(words) or complete
   end
   return vim.tbl_filter(function(candidate)
     return vim.startswith(candidate, lead)

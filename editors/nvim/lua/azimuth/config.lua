@@ -32,7 +32,12 @@ local M = {}
 ---@field in_snippets boolean True if text is suggested while a snippet is being filled in.
 ---@field filetypes table<string, boolean> False for the file types without suggestions; `*` means all others.
 ---@field force boolean True if text is suggested although another plugin does so, too.
----@field keys table<azimuth.inline.Action, string|false> The keys in insert mode; false for none.
+---@field edits azimuth.Config.Edits
+---@field keys table<azimuth.inline.Action, string|false> The keys; false for none.
+
+---@class azimuth.Config.Edits
+---@field enabled boolean True if edits are suggested while you work. If not, the key `ask_edit` still asks for one.
+---@field display "text"|"sign" A suggested edit at once, or only signs until the key `ask_edit` is pressed.
 
 ---@type azimuth.Config
 M.defaults = {
@@ -59,6 +64,7 @@ M.defaults = {
     in_snippets = false,
     filetypes = {},
     force = false,
+    edits = { enabled = true, display = "text" },
     -- No letters with Alt: in a terminal they cannot be told from Esc and a letter that follows it quickly.
     keys = {
       accept = "<Tab>",
@@ -69,6 +75,14 @@ M.defaults = {
       prev = false,
       dismiss = "<M-Left>",
       invoke = "<M-Up>",
+      -- Those of edits, in normal and insert mode.
+      go = "<Tab>",
+      accept_hunk = "<M-Right>",
+      accept_edit = "<M-S-Right>",
+      reject_hunk = "<M-Left>",
+      reject_edit = "<M-S-Left>",
+      next_hunk = "<M-Down>",
+      ask_edit = "<M-Up>",
     },
   },
 }

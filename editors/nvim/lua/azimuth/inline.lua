@@ -5,6 +5,7 @@
 --- happens in insert mode is a request. The server answers it at once, later, or with a reason for silence.
 
 local client = require("azimuth.client")
+local edits = require("azimuth.inline.edits")
 local gate = require("azimuth.inline.gate")
 local held = require("azimuth.inline.held")
 local menus = require("azimuth.inline.menu")
@@ -333,15 +334,24 @@ function M.visible()
   return held.is_visible()
 end
 
+-- Edits: what they do is said where they are.
+M.go, M.next_hunk, M.ask_edit = edits.go, edits.next_hunk, edits.ask_edit
+M.accept_hunk, M.accept_edit = edits.accept_hunk, edits.accept_edit
+M.reject_hunk, M.reject_edit = edits.reject_hunk, edits.reject_edit
+M.edit_visible = edits.visible
+
 -- Commands ----------------------------------------------------------------------------------------------------------
 
 --- The state of suggestions, for a status line: `off` without a model or if the user has turned them off.
----@return "off"|"ready"|"failing"|"snoozed"
+---@return "off"|"ready"|"slow"|"failing"|"snoozed"
 function M.state()
-  if status.state == "off" or not gate.is_on() then
+  if (status.state == "off" and not status.editModel) or not gate.is_on() then
     return "off"
+  elseif gate.snoozed() then
+    return "snoozed"
   end
-  return gate.snoozed() and "snoozed" or status.state --[[@as "ready"|"failing"]]
+  -- Edits may be suggested if no text is.
+  return status.state == "off" and "ready" or status.state --[[@as "ready"|"slow"|"failing"]]
 end
 
 --- The server's last word on suggestions.
@@ -360,14 +370,35 @@ function M.why_not(bufnr)
   return gate.switched_off() or gate.closed(bufnr)
 end
 
+--- The cost of today's suggestions in all windows; nil if nothing costs.
+---@return string?
+function M.cost()
+  local cost = status.cost
+  return cost and ((cost < 0.01 and "<$0.01" or ("$%.2f"):format(cost)) .. " today") or nil
+end
+
+---@return string
+local function cost_in_words()
+  local cost = M.cost()
+  local unknown = status.costUnknown and " Its cost is not known, so no limit holds for it." or ""
+  return (cost and (" It costs %s (UTC)."):format(cost) or "") .. unknown
+end
+
+---@return string
 local function state_in_words()
-  local why = M.why_not(vim.api.nvim_get_current_buf())
+  local bufnr = vim.api.nvim_get_current_buf()
+  local why, why_no_edits = M.why_not(bufnr), edits.why_not(bufnr)
+  local of_edits = not why_no_edits and ("Edits are suggested by %s."):format(edits.model()) or nil
   if why then
-    return why
+    -- Without a model for text, edits alone are not worth two sentences.
+    return of_edits or why
   elseif status.state == "failing" then
     return "The model's server fails: " .. (status.reason and status.reason.words or "the reason is not known.")
   end
-  return ("Text is suggested where you type%s."):format(status.model and ", by " .. status.model or "")
+  local by = status.model and ", by " .. status.model or ""
+  local slow = status.state == "slow" and status.reason and " " .. status.reason.words or ""
+  local of_text = ("Text is suggested where you type%s.%s%s"):format(by, slow, cost_in_words())
+  return of_text .. (of_edits and " " .. of_edits or "")
 end
 
 ---@param on boolean
@@ -375,6 +406,7 @@ local function turn(on)
   gate.turn(on)
   if not on then
     leave()
+    edits.leave()
   end
   redraw_status()
   say(state_in_words())
@@ -392,6 +424,7 @@ local function snooze(given)
   minutes = math.floor(minutes)
   gate.snooze(minutes)
   leave()
+  edits.leave()
   redraw_status()
   -- The status line says when it is over.
   vim.defer_fn(redraw_status, minutes * 60000 + 100)
@@ -421,6 +454,9 @@ end
 --- The part of `:checkhealth` about suggestions.
 function M.check()
   vim.health.start("Azimuth: suggestions where you type")
+  local by = edits.model()
+  local no_model = "No model suggests edits: `next_edit_model` is not set."
+  vim.health.info(by and ("Edits are suggested by %s."):format(by) or no_model)
   if status.state == "off" then
     vim.health.info(off() or "")
     return
@@ -428,8 +464,10 @@ function M.check()
   local model = status.model or "a model"
   if status.state == "failing" then
     vim.health.warn(("%s fails: %s"):format(model, status.reason and status.reason.words or "the reason is not known."))
+  elseif status.state == "slow" then
+    vim.health.warn(("%s: %s"):format(model, status.reason and status.reason.words or "it is slow."))
   else
-    vim.health.ok(("Text is suggested by %s."):format(model))
+    vim.health.ok(("Text is suggested by %s.%s"):format(model, cost_in_words()))
   end
   if not gate.is_on() then
     vim.health.info("You have turned suggestions off; :Azimuth inline on turns them on.")

@@ -15,6 +15,7 @@ local M = {}
 M.defaults = {
   { action = "chat", modes = { "n" }, key = "a", command = "<Cmd>Azimuth chat<CR>", desc = "open or close the chat" },
   { action = "ask", modes = { "x" }, key = "a", command = ":Azimuth ask<CR>", desc = "ask about the selection" },
+  { action = "change", modes = { "n", "x" }, key = "k", command = "<Cmd>Azimuth change<CR>", desc = "change this" },
   { action = "sessions", modes = { "n" }, key = "s", command = "<Cmd>Azimuth sessions<CR>", desc = "choose a session" },
   { action = "new", modes = { "n" }, key = "n", command = "<Cmd>Azimuth new<CR>", desc = "new session" },
   { action = "models", modes = { "n" }, key = "m", command = "<Cmd>Azimuth models<CR>", desc = "choose a model" },

@@ -1,7 +1,7 @@
---- Review: the open hunks of the current session, shown in their documents, and the commands that decide them and that say
---- something of them.
+--- Review: the open hunks of the current session and of those kept beside it, shown in their documents, and the commands
+--- that decide them and that say something of them.
 ---
---- The shown hunks are a fold of the session's events. A decision goes to the server; an accepted hunk comes back from it
+--- The shown hunks are a fold of the sessions' events. A decision goes to the server; an accepted hunk comes back from it
 --- as an edit of the document. Closing any view decides nothing.
 
 local apply = require("azimuth.review.apply")
@@ -14,6 +14,7 @@ local hunks = require("azimuth.review.hunks")
 local keys = require("azimuth.review.keys")
 local list = require("azimuth.review.list")
 local marks = require("azimuth.review.marks")
+local sources = require("azimuth.review.sources")
 local text = require("azimuth.text")
 
 require("azimuth.review.highlights")
@@ -22,10 +23,7 @@ local M = {}
 
 local say = decide.say
 
----@return azimuth.Proposal[]
-local function proposals()
-  return hunks.proposals(client.state())
-end
+local proposals = sources.proposals
 
 -- Showing -----------------------------------------------------------------------------------------------------------
 
@@ -80,7 +78,7 @@ end
 
 for _, type in ipairs({ "proposalChanged", "reviewDecided", "editApplied", "sessionOpened", "sessionSelected" }) do
   client.on(type, function(session_id)
-    if session_id == client.session() or type == "sessionSelected" then
+    if sources.is_one(session_id) or type == "sessionSelected" then
       refresh_soon(true)
     end
   end)
@@ -138,7 +136,7 @@ end
 ---@param at_end? boolean
 local function open(proposal, at_end)
   if diff.is_alone(proposal) then
-    diff.open(client.session(), proposal)
+    diff.open(sources.session_of(proposal.proposalId), proposal)
     return
   end
   local bufnr = documents.show(proposal.uri)
@@ -405,7 +403,7 @@ function commands.diff()
     open_ones = proposals()
   end
   local function show(proposal)
-    diff.open(client.session(), proposal)
+    diff.open(sources.session_of(proposal.proposalId), proposal)
   end
   if #open_ones == 0 then
     say("no hunk waits for review.")
@@ -469,7 +467,7 @@ end
 --- or `auto`.
 ---@param words table The words, and in fields `first`, `last` and `bang` what came with them.
 function M.command(words)
-  if client.session() then
+  if client.session() or (words[1] ~= "auto" and #proposals() > 0) then
     commands[words[1]](words)
     return
   end

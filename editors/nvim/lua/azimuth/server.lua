@@ -35,6 +35,40 @@ function M.command()
     "there is no program `azimuth` in the plugin's bin folder or in PATH. Install it, or name it: require('azimuth').setup({ cmd = { '/path/to/azimuth', 'lsp' } })"
 end
 
+--- Adds "Change this" to the code actions that the user asks for: the editor itself asks for the words.
+---@param params lsp.CodeActionParams
+---@param actions? table[]
+---@return table[]
+function M.with_change(params, actions)
+  actions = type(actions) == "table" and actions or {}
+  local only, kind = params.context and params.context.only, "azimuth.change"
+  local is_wanted = not only or vim.iter(only):any(function(wanted)
+    return wanted == "" or wanted == kind or vim.startswith(kind, wanted .. ".")
+  end)
+  -- A request that the user did not make, such as at each move of the cursor, looks for what can be mended.
+  if is_wanted and (params.context or {}).triggerKind ~= vim.lsp.protocol.CodeActionTriggerKind.Automatic then
+    local arguments = { params.textDocument.uri, params.range }
+    local command = { title = "Change this", command = kind, arguments = arguments }
+    table.insert(actions, { title = "Azimuth: change this…", kind = kind, command = command })
+  end
+  return actions
+end
+
+---@param rpc vim.lsp.rpc.PublicClient
+---@return vim.lsp.rpc.PublicClient
+local function with_actions(rpc)
+  local request = rpc.request
+  rpc.request = function(method, params, callback, notify)
+    if method ~= "textDocument/codeAction" then
+      return request(method, params, callback, notify)
+    end
+    return request(method, params, function(err, result)
+      callback(err, not err and M.with_change(params, result) or result)
+    end, notify)
+  end
+  return rpc
+end
+
 --- Starts the server, as `cmd` of a `vim.lsp.ClientConfig`.
 ---@param dispatchers vim.lsp.rpc.Dispatchers
 ---@return vim.lsp.rpc.PublicClient
@@ -43,7 +77,7 @@ function M.spawn(dispatchers)
   if not cmd then
     error("Azimuth cannot start its server: " .. problem, 0)
   end
-  return vim.lsp.rpc.start(cmd, dispatchers, { env = require("azimuth.keys").environment() })
+  return with_actions(vim.lsp.rpc.start(cmd, dispatchers, { env = require("azimuth.keys").environment() }))
 end
 
 --- Why the server that answered cannot be used with this plugin, or nil.

@@ -125,13 +125,18 @@ local function compose(state)
 end
 
 ---@type table<string, string>
-local INLINE = { ready = "suggests", snoozed = "suggestions paused", failing = "suggestions fail" }
+local INLINE = { ready = "suggests", snoozed = "suggestions paused", slow = "suggestions slow", failing = "suggestions fail" }
 
 --- Returns the text of a component for suggestions where the user types, empty while they are off.
 ---@return string
 function M.inline()
   local inline = package.loaded["azimuth.inline"]
-  return type(inline) == "table" and INLINE[inline.state()] or ""
+  local words = type(inline) == "table" and INLINE[inline.state()]
+  if not words then
+    return ""
+  end
+  local cost = inline.cost()
+  return cost and ("%s · %s"):format(words, cost) or words
 end
 
 --- Returns the text of the component, empty before the first session.

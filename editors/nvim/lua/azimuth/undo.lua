@@ -340,8 +340,8 @@ end
 ---@param turn_id? azimuth.TurnId Without it, the turn that the server would take: the last one that it can be done for.
 ---@param and_later? boolean Also all turns after it: back to the message that began it.
 ---@param here any See `whereabouts`.
-local function ask(direction, turn_id, and_later, here)
-  local session_id = client.session()
+---@param session_id? azimuth.SessionId
+local function ask(direction, turn_id, and_later, here, session_id)
   if not session_id then
     say("no session is open.")
     return
@@ -366,7 +366,8 @@ local function ask(direction, turn_id, and_later, here)
   end)
 end
 
---- Runs `:Azimuth undo` and `:Azimuth redo`: of the turn at the cursor in the chat, elsewhere of the last one.
+--- Runs `:Azimuth undo` and `:Azimuth redo`: of the turn at the cursor in the chat, of the change at the cursor in a file,
+--- elsewhere of the last turn.
 ---@param words table The words, and in the field `bang` whether all turns from there on are meant.
 function M.command(words)
   local chat = package.loaded["azimuth.chat"]
@@ -375,11 +376,16 @@ function M.command(words)
     turn_id, several = chat.turn_at_cursor(words[1])
   end
   local here = whereabouts()
+  local changed = not turn_id and require("azimuth.change").changed_here()
+  if changed then
+    ask(words[1], nil, words.bang, here, changed)
+    return
+  end
   client.ensure_session(function(err)
     if err then
       say(err.message, vim.log.levels.ERROR)
     else
-      ask(words[1], turn_id, words.bang or several, here)
+      ask(words[1], turn_id, words.bang or several, here, client.session())
     end
   end)
 end

@@ -19,6 +19,7 @@ local is_011 = vim.fn.has("nvim-0.11") == 1
 ---@field bufnr integer
 ---@field row integer From 0.
 ---@field col integer The cursor, in bytes.
+---@field namespace? integer The marks' own; without it, that of ghost text.
 
 --- A text as it looks in the current window from a column on: virtual text knows no tabs.
 ---@param line string
@@ -133,9 +134,10 @@ local function below(lines, after, seen)
 end
 
 ---@param bufnr integer
-function M.clear(bufnr)
+---@param own? integer The namespace; without it, that of ghost text.
+function M.clear(bufnr, own)
   if vim.api.nvim_buf_is_valid(bufnr) then
-    vim.api.nvim_buf_clear_namespace(bufnr, namespace, 0, -1)
+    vim.api.nvim_buf_clear_namespace(bufnr, own or namespace, 0, -1)
   end
 end
 
@@ -147,7 +149,7 @@ local function mark(spot, col, options)
   options.priority = options.priority or PRIORITY
   -- The text comes and goes with the user's keys, and is no part of what undo restores.
   options.undo_restore = false
-  vim.api.nvim_buf_set_extmark(spot.bufnr, namespace, spot.row, col, options)
+  vim.api.nvim_buf_set_extmark(spot.bufnr, spot.namespace or namespace, spot.row, col, options)
 end
 
 --- Says how many lines are below the window, as it must not scroll for them.
@@ -162,7 +164,7 @@ end
 ---@param fit azimuth.inline.Fit
 ---@param note? string Such as its number among several.
 function M.show(spot, fit, note)
-  M.clear(spot.bufnr)
+  M.clear(spot.bufnr, spot.namespace)
   local seen = view()
   local line = vim.api.nvim_buf_get_lines(spot.bufnr, spot.row, spot.row + 1, false)[1]
   local column = vim.fn.strdisplaywidth(line:sub(1, spot.col))
@@ -216,7 +218,7 @@ end
 --- Shows only that there is a suggestion.
 ---@param spot azimuth.inline.Spot
 function M.sign(spot)
-  M.clear(spot.bufnr)
+  M.clear(spot.bufnr, spot.namespace)
   mark(spot, 0, { sign_text = SIGN, sign_hl_group = GROUP, number_hl_group = GROUP })
 end
 

@@ -2,6 +2,7 @@
 
 local client = require("azimuth.client")
 local config = require("azimuth.config")
+local keys = require("azimuth.inline.keys")
 local menus = require("azimuth.inline.menu")
 local others = require("azimuth.inline.others")
 local snippets = require("azimuth.inline.snippets")
@@ -149,18 +150,13 @@ function M.closed(bufnr)
   return other and ("%s suggests text here. The setting `inline.force` has both shown."):format(other) or nil
 end
 
---- The reason for which nothing is suggested just now, in the current buffer; nil if there is none.
----@param is_invoked boolean True if the user asks by a key: the switches do not hold then.
+--- The reason for which the editor is busy with something that a suggestion would disturb; nil if it is not.
+---@param is_invoked boolean
 ---@return string?
-function M.silent(is_invoked)
-  local bufnr = vim.api.nvim_get_current_buf()
-  if not vim.startswith(vim.api.nvim_get_mode().mode, "i") then
-    return "Suggestions come in insert mode."
-  elseif not is_invoked and M.switched_off() then
-    return M.switched_off()
-  elseif vim.fn.reg_recording() ~= "" or vim.fn.reg_executing() ~= "" then
+local function busy(is_invoked)
+  if vim.fn.reg_recording() ~= "" or vim.fn.reg_executing() ~= "" then
     return "A macro is being recorded or played."
-  elseif M.has_cursors(bufnr) then
+  elseif M.has_cursors(vim.api.nvim_get_current_buf()) then
     return "There are several cursors."
   elseif vim.fn.getcurpos()[4] > 0 then
     return "The cursor is where there is no text."
@@ -171,7 +167,64 @@ function M.silent(is_invoked)
   if menu and (menu.is_unclear or options().menu == "hide") then
     return "The completion menu is open."
   end
-  return M.closed(bufnr)
+end
+
+--- The reason for which no text is suggested at the cursor of the current buffer just now; nil if there is none.
+---@param is_invoked boolean True if the user asks by a key: the switches do not hold then.
+---@return string?
+function M.silent(is_invoked)
+  local bufnr = vim.api.nvim_get_current_buf()
+  if not vim.startswith(vim.api.nvim_get_mode().mode, "i") then
+    return "Suggestions come in insert mode."
+  elseif not is_invoked and M.switched_off() then
+    return M.switched_off()
+  end
+  return busy(is_invoked) or M.closed(bufnr)
+end
+
+-- Edits -------------------------------------------------------------------------------------------------------------
+
+--- True in normal and in insert mode, and not while an operator waits for its motion.
+---@return boolean
+function M.is_mode_of_edits()
+  local mode = vim.api.nvim_get_mode().mode
+  return mode == "n" or vim.startswith(mode, "i") or vim.startswith(mode, "ni")
+end
+
+--- The reason for which no edit is suggested in a buffer at all; nil if one is.
+---@param bufnr integer
+---@return string?
+function M.closed_to_edits(bufnr)
+  local why = M.closed(bufnr)
+  local other = not why and not options().force and others.editing(bufnr)
+  return other and ("%s suggests edits here. The setting `inline.force` has both shown."):format(other) or why
+end
+
+--- The reason for which the user does not want edits now; nil if there is none.
+---@return string?
+function M.edits_switched_off()
+  if not options().edits.enabled then
+    return "Suggested edits are off in the settings: `inline.edits.enabled`."
+  end
+  return M.switched_off()
+end
+
+--- The reason for which no edit is suggested in the current buffer just now; nil if there is none.
+---@param is_invoked boolean True if the user asks by a key: the switches do not hold then.
+---@return string?
+function M.silent_on_edits(is_invoked)
+  if not M.is_mode_of_edits() then
+    return "Edits are suggested in normal and in insert mode."
+  end
+  local off = not is_invoked and M.edits_switched_off() or nil
+  return off or busy(is_invoked) or M.closed_to_edits(vim.api.nvim_get_current_buf())
+end
+
+--- True if Tab in insert mode is for nobody else: no snippet and no completion menu.
+---@return boolean
+function M.has_tab()
+  local menu = menus.open()
+  return not snippets.is_active() and (not menu or (not menu.entry and keys.is_tab_free()))
 end
 
 return M

@@ -1,13 +1,13 @@
 --- The suggestion that is held. It is on the screen while the text agrees with it. If the text does not, it is kept
 --- for a while, because deleting a character may bring it back.
 
+local around = require("azimuth.inline.around")
 local config = require("azimuth.config")
 local draw = require("azimuth.inline.draw")
 local gate = require("azimuth.inline.gate")
 local keys = require("azimuth.inline.keys")
 local menus = require("azimuth.inline.menu")
 local request = require("azimuth.inline.request")
-local snippets = require("azimuth.inline.snippets")
 local suggestions = require("azimuth.inline.suggestion")
 
 local M = {}
@@ -27,6 +27,8 @@ local anchors = vim.api.nvim_create_namespace("azimuth.inline.anchor")
 
 ---@type azimuth.inline.Held?
 local held = nil
+--- Called when ghost text comes or goes.
+local changed = function() end
 
 ---@param event azimuth.InlineEvent
 ---@param length? integer
@@ -43,9 +45,13 @@ local function tell(event, length)
 end
 
 local function hide()
+  local was_visible = M.is_visible()
   held.fit, held.drawn = nil, nil
   draw.clear(held.bufnr)
-  keys.unmap()
+  keys.hide("ghost")
+  if was_visible then
+    changed()
+  end
 end
 
 --- Lets the suggestion go.
@@ -68,15 +74,7 @@ end
 ---@return azimuth.inline.Place?
 local function place()
   local anchor = vim.api.nvim_buf_get_extmark_by_id(held.bufnr, anchors, held.anchor, {})
-  local cursor = vim.api.nvim_win_get_cursor(0)
-  local first, row = anchor[1], cursor[1] - 1
-  if not first or row < first or row - first > select(2, held.all[held.at].text:gsub("\n", "")) then
-    return nil
-  end
-  local lines = vim.api.nvim_buf_get_lines(held.bufnr, math.max(0, first - 1), row + 2, false)
-  local above = first > 0 and table.remove(lines, 1) or nil
-  local below = #lines > row - first + 1 and table.remove(lines) or nil
-  return { lines = lines, col = cursor[2], above = above, below = below }
+  return around.from(held.bufnr, anchor[1], select(2, held.all[held.at].text:gsub("\n", "")))
 end
 
 --- True if Tab would indent here, and the suggestion begins with an indentation: then Tab does what it says.
@@ -88,11 +86,10 @@ local function is_indenting(before)
 end
 
 ---@param here azimuth.inline.Place
----@param menu? azimuth.inline.Menu
-local function show(here, menu)
+local function show(here)
   local cursor = vim.api.nvim_win_get_cursor(0)
   local spot = { bufnr = held.bufnr, row = cursor[1] - 1, col = cursor[2] }
-  local has_tab = not snippets.is_active() and (not menu or (not menu.entry and keys.is_tab_free()))
+  local has_tab = gate.has_tab()
   local drawn = table.concat({
     vim.api.nvim_buf_get_changedtick(held.bufnr), spot.row, spot.col, held.at, #held.all, tostring(held.is_revealed),
     vim.api.nvim_get_current_win(), tostring(has_tab), vim.fn.line("w0"), vim.fn.winsaveview().leftcol,
@@ -103,12 +100,13 @@ local function show(here, menu)
   held.drawn = drawn
   if not held.is_revealed then
     draw.sign(spot)
-    keys.unmap()
+    keys.hide("ghost")
     return
   end
   draw.show(spot, held.fit, #held.all > 1 and ("(%d/%d)"):format(held.at, #held.all) or nil)
-  keys.map(held.bufnr, has_tab and not is_indenting(here.lines[#here.lines]:sub(1, here.col)))
+  keys.show("ghost", held.bufnr, "i", has_tab and not is_indenting(here.lines[#here.lines]:sub(1, here.col)))
   tell("shown")
+  changed()
 end
 
 --- True if it must not be shown just now, though the text agrees with it.
@@ -164,7 +162,7 @@ function M.refresh()
     return false
   end
   held.fit = fit
-  show(here, menu)
+  show(here)
   return true
 end
 
@@ -174,6 +172,12 @@ function M.redraw()
     held.drawn = nil
     M.refresh()
   end
+end
+
+--- Has a function called when ghost text comes or goes.
+---@param callback fun()
+function M.listen(callback)
+  changed = callback
 end
 
 --- True if its text is on the screen.

@@ -100,16 +100,48 @@ M.known = {
   },
 }
 
---- The name of one that shows text in a buffer, or nil.
+--- Those that show edits.
+---@type azimuth.inline.Other[]
+M.editors = {
+  {
+    name = "sidekick.nvim",
+    is_on = function()
+      local nes = loaded("sidekick.nes")
+      return nes ~= nil and nes.enabled == true and #vim.lsp.get_clients({ name = "copilot" }) > 0
+    end,
+  },
+  {
+    name = "copilot-lsp",
+    is_on = function(bufnr)
+      return loaded("copilot-lsp.nes") ~= nil and #vim.lsp.get_clients({ name = "copilot_ls", bufnr = bufnr }) > 0
+    end,
+  },
+}
+
+---@param list azimuth.inline.Other[]
 ---@param bufnr integer
 ---@return string?
-function M.found(bufnr)
-  for _, other in ipairs(M.known) do
+local function first_of(list, bufnr)
+  for _, other in ipairs(list) do
     local ok, is_on = pcall(other.is_on, bufnr)
     if ok and is_on then
       return other.name
     end
   end
+end
+
+--- The name of one that shows text in a buffer, or nil.
+---@param bufnr integer
+---@return string?
+function M.found(bufnr)
+  return first_of(M.known, bufnr)
+end
+
+--- The name of one that shows edits in a buffer, or nil.
+---@param bufnr integer
+---@return string?
+function M.editing(bufnr)
+  return first_of(M.editors, bufnr)
 end
 
 return M

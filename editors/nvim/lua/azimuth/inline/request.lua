@@ -2,12 +2,12 @@
 
 local client = require("azimuth.client")
 local diagnostics = require("azimuth.lang.diagnostics")
+local positions = require("azimuth.inline.position")
 local protocol = require("azimuth.generated.protocol")
 local suggestions = require("azimuth.inline.suggestion")
+local wire = require("azimuth.inline.wire")
 
 local M = {}
-
-local is_011 = vim.fn.has("nvim-0.11") == 1
 
 ---@class azimuth.inline.Asked
 ---@field is_invoked boolean
@@ -21,35 +21,6 @@ local asked = nil
 ---@field row integer The line that they are for, from 0.
 ---@field problem? string Why there are none.
 
---- The bytes of a line before a character, as a client counts characters.
----@param encoding string
----@param line string
----@param character integer
----@return integer
-local function byte(encoding, line, character)
-  if encoding == "utf-8" then
-    return math.min(character, #line)
-  elseif is_011 then
-    return vim.str_byteindex(line, encoding, character, false)
-  end
-  local ok, index = pcall(vim.str_byteindex, line, character, encoding == "utf-16")
-  return ok and index or #line
-end
-
----@param encoding string
----@param line string
----@param col integer
----@return integer
-local function character(encoding, line, col)
-  if encoding == "utf-8" then
-    return col
-  elseif is_011 then
-    return vim.str_utfindex(line, encoding, col, false)
-  end
-  local utf32, utf16 = vim.str_utfindex(line, col)
-  return encoding == "utf-16" and utf16 or utf32
-end
-
 --- The way in which a buffer indents.
 ---@param bufnr integer
 ---@return azimuth.Indentation
@@ -59,27 +30,16 @@ local function indentation(bufnr)
   return { insertSpaces = spaces, tabSize = width }
 end
 
----@param server vim.lsp.Client
----@param id integer
-local function cancel(server, id)
-  if is_011 then
-    server:cancel_request(id)
-  else
-    server.cancel_request(id)
-  end
-end
-
 --- Withdraws the request that runs, if one does.
 ---@param is_patient? boolean True to let one run that the user has made by a key.
 function M.withdraw(is_patient)
-  local server = client.lsp_client()
   local old = asked
   if old and is_patient and old.is_invoked then
     return
   end
   asked = nil
-  if old and old.id and server then
-    cancel(server, old.id)
+  if old and old.id then
+    wire.cancel(old.id)
   end
 end
 
@@ -105,7 +65,7 @@ local function taken(result, places, encoding)
   for _, item in ipairs(result.items) do
     local place = places[item.version]
     table.insert(found, place and suggestions.new(item, place, function(line, at)
-      return byte(encoding, line, at)
+      return positions.byte(encoding, line, at)
     end))
   end
   return found
@@ -125,7 +85,7 @@ function M.ask(is_invoked, entry, callback)
   local line, col = place.lines[1], place.col
   local encoding = server.offset_encoding or "utf-16"
   local function position(at)
-    return { line = row, character = character(encoding, line, at) }
+    return { line = row, character = positions.character(encoding, line, at) }
   end
   -- The order on the wire: what was typed, then the end of the earlier request, which the server then takes for
   -- overtaken and not for given up, then the new one.
@@ -163,13 +123,8 @@ function M.ask(is_invoked, entry, callback)
     local reason = result.reason and result.reason.words
     callback({ suggestions = taken(result, places, encoding), row = row, problem = reason })
   end
-  local sent
-  if is_011 then
-    sent, mine.id = server:request(protocol.requests.inline_complete, params, answered, bufnr)
-  else
-    sent, mine.id = server.request(protocol.requests.inline_complete, params, answered, bufnr)
-  end
-  if not sent then
+  mine.id = wire.send(protocol.requests.inline_complete, params, answered, bufnr)
+  if not mine.id then
     asked = nil
   end
 end
@@ -178,9 +133,10 @@ end
 ---@param id string
 ---@param event azimuth.InlineEvent
 ---@param length? integer
-function M.tell(id, event, length)
+---@param hunk? string The hunk of an edit that it is about.
+function M.tell(id, event, length, hunk)
   if client.lsp_client() then
-    client.notify(protocol.requests.inline_feedback, { id = id, event = event, length = length })
+    client.notify(protocol.requests.inline_feedback, { id = id, event = event, length = length, hunk = hunk })
   end
 end
 

@@ -29,11 +29,17 @@ end
 ---@param here? string What the editor itself says.
 ---@param decisions azimuth.InlineDecision[]
 ---@param width integer
+---@param no_edits? string|false What it says of edits; false if they are suggested.
 ---@return azimuth.Block
-function M.drawn(here, decisions, width)
+function M.drawn(here, decisions, width, no_edits)
   local block = blocks.new()
   local first = here or "Nothing in the editor prevents a suggestion here."
   blocks.put(block, first, here and "AzimuthWarning" or "AzimuthDim")
+  if no_edits and no_edits ~= here then
+    blocks.put(block, "No edits: " .. no_edits, "AzimuthDim")
+  elseif no_edits == false and here then
+    blocks.put(block, "Nothing in the editor prevents an edit here.", "AzimuthDim")
+  end
   blocks.put(block, "")
   if #decisions == 0 then
     blocks.put(block, "The server was not asked about this file yet.", "AzimuthDim")
@@ -61,12 +67,13 @@ function M.open()
   end
   local bufnr = vim.api.nvim_get_current_buf()
   local here = require("azimuth.inline").why_not(bufnr)
+  local no_edits = require("azimuth.inline.edits").why_not(bufnr) or false
   local decisions = {}
   local mine = lists.open({
     title = "Why there is no suggestion",
     footer = { "q closes" },
     draw = function(width)
-      return M.drawn(here, decisions, width), {}
+      return M.drawn(here, decisions, width, no_edits), {}
     end,
     keys = {},
     closed = function()

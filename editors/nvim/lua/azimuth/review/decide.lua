@@ -2,8 +2,12 @@
 
 local client = require("azimuth.client")
 local protocol = require("azimuth.generated.protocol")
+local sources = require("azimuth.review.sources")
 
 local M = {}
+
+--- The longest wait for the edits of one session before those of the next one are made, in milliseconds.
+local MAX_WAIT = 2000
 
 ---@param message string
 ---@param level? integer
@@ -33,24 +37,74 @@ function M.failed(session_id, err, what)
   end
 end
 
+--- Goes on once the edits of a decision are in their documents, or cannot be. The answer to the decision comes before.
+---@param params azimuth.ReviewDecideParams
+---@param go_on fun()
+---@return fun() finish Goes on at once.
+local function once_applied(params, go_on)
+  local expected, off, is_over = {}, nil, false
+  for _, target in ipairs(params.targets) do
+    local proposal = sources.now(target.proposalId)
+    if proposal and (proposal.landed == true) == (params.decision == "reject") then
+      expected[target.proposalId] = true
+    end
+  end
+  local function finish()
+    if not is_over then
+      is_over = true
+      off()
+      go_on()
+    end
+  end
+  off = client.on("editApplied", function(_, event)
+    expected[event.proposalId] = nil
+    if not next(expected) then
+      finish()
+    end
+  end)
+  vim.defer_fn(finish, next(expected) and MAX_WAIT or 0)
+  return finish
+end
+
+--- Sends the decisions of some sessions, one after the other: edits of the same document would be in each other's way.
+---@param requests azimuth.ReviewDecideParams[]
+local function send_all(requests)
+  local params = table.remove(requests, 1)
+  local finish = #requests > 0 and once_applied(params, function()
+    send_all(requests)
+  end)
+  client.request(protocol.requests.review_decide, params, function(err)
+    if err then
+      M.failed(params.sessionId, err, params.decision == "accept" and "accepting" or "rejecting")
+    end
+    if err and finish then
+      finish()
+    end
+  end)
+end
+
 --- Decides hunks.
 ---@param decision azimuth.Decision
 ---@param targets azimuth.DecisionTarget[]
 ---@param message? string A word to the model.
 function M.decide(decision, targets, message)
-  local session_id = client.session()
-  if not session_id or #targets == 0 then
-    return
-  end
-  local params = { sessionId = session_id, decision = decision, targets = targets }
-  if message and message ~= "" then
-    params.message = message
-  end
-  client.request(protocol.requests.review_decide, params, function(err)
-    if err then
-      M.failed(session_id, err, decision == "accept" and "accepting" or "rejecting")
+  local requests, by_session = {}, {}
+  for _, target in ipairs(targets) do
+    local session_id = sources.session_of(target.proposalId)
+    local params = by_session[session_id or ""]
+    if session_id and not params then
+      params = { sessionId = session_id, decision = decision, targets = {} }
+      params.message = message ~= "" and message or nil
+      by_session[session_id] = params
+      table.insert(requests, params)
     end
-  end)
+    if params then
+      table.insert(params.targets, target)
+    end
+  end
+  if #requests > 0 then
+    send_all(requests)
+  end
 end
 
 --- Decides hunks after asking why.
@@ -72,8 +126,7 @@ end
 ---@param chosen { proposal: azimuth.Proposal, hunk: azimuth.Hunk }[]
 ---@param text string Where it is empty, the user is asked.
 function M.comment(chosen, text)
-  local session_id = client.session()
-  if not session_id or #chosen == 0 then
+  if #chosen == 0 then
     return
   end
   local function send(said)
@@ -81,7 +134,9 @@ function M.comment(chosen, text)
       return
     end
     for at, one in ipairs(chosen) do
-      local params = { sessionId = session_id, proposalId = one.proposal.proposalId, hunkId = one.hunk.hunkId, text = said }
+      local proposal_id = one.proposal.proposalId
+      local session_id = sources.session_of(proposal_id)
+      local params = { sessionId = session_id, proposalId = proposal_id, hunkId = one.hunk.hunkId, text = said }
       client.request(protocol.requests.review_comment, params, function(err)
         if err then
           M.failed(session_id, err, "commenting")

@@ -1,10 +1,10 @@
 --- All that is proposed in one list: the quickfix list with a line a hunk, and a picker with a line a file.
 
-local client = require("azimuth.client")
 local diff = require("azimuth.review.diff")
 local documents = require("azimuth.review.documents")
 local hunks = require("azimuth.review.hunks")
 local marks = require("azimuth.review.marks")
+local sources = require("azimuth.review.sources")
 local text = require("azimuth.text")
 
 local M = {}
@@ -23,6 +23,7 @@ local function items(proposals)
     for _, place in ipairs(bufnr and marks.list(bufnr) or {}) do
       rows[place.item.hunk.hunkId] = place.row
     end
+    local name = diff.is_alone(proposal) and diff.name(sources.session_of(proposal.proposalId), proposal)
     for _, hunk in ipairs(hunks.open(proposal)) do
       local old, new = hunks.lines(hunk.oldText), hunks.lines(hunk.newText)
       local what = ("-%d +%d"):format(#old, #new)
@@ -38,7 +39,7 @@ local function items(proposals)
         what = "conflict, " .. what
       end
       table.insert(list, {
-        filename = diff.is_alone(proposal) and diff.name(client.session(), proposal) or vim.uri_to_fname(proposal.uri),
+        filename = name or vim.uri_to_fname(proposal.uri),
         lnum = (rows[hunk.hunkId] or hunk.startLine) + 1,
         col = 1,
         type = hunk.state == "conflicted" and "W" or proposal.landed and "I" or "",
@@ -103,8 +104,7 @@ function M.pick(proposals, go)
     end,
   }, function(proposal)
     -- The list may have stood open for long.
-    local state = client.state()
-    local now = proposal and state and state.proposals[proposal.proposalId]
+    local now = proposal and sources.now(proposal.proposalId)
     if now then
       go(now)
     end
