@@ -3,10 +3,12 @@
 import * as vscode from 'vscode';
 import { file, selection } from './chat/attachments';
 import type { ChatView } from './chat/view';
-import type { Decision, Hunk, HunkId, Mode, Proposal, ProposalId, TerminalId } from './generated/protocol';
+import type { Decision, Hunk, HunkId, Mode, Proposal, ProposalId, SessionId, TerminalId } from './generated/protocol';
 import type { Inline } from './inline/inline';
+import type { NextEdits } from './inline/next';
 import { pickPause, toggle, type Switches } from './inline/switches';
 import { showMenu, showWhy } from './inline/why';
+import type { Instruct } from './instruct/instruct';
 import { showLanguageServers } from './lang/servers';
 import { isIn } from './review/address';
 import type { Diffs } from './review/diffs';
@@ -39,6 +41,8 @@ export interface Parts {
   terminals: Terminals;
   follow: Follow;
   inline: Inline;
+  edits: NextEdits;
+  instruct: Instruct;
   switches: Switches;
   output: vscode.LogOutputChannel;
 }
@@ -47,13 +51,13 @@ export interface Parts {
 type Given = Item | { proposalId: ProposalId; hunkId?: HunkId } | vscode.CommentThread | vscode.CommentReply | vscode.Uri | undefined;
 
 export function registerCommands(parts: Parts): vscode.Disposable {
-  const { server, request, session, keys, chat, review, diffs, terminals, follow, inline, switches, output } = parts;
+  const { server, request, session, keys, chat, review, diffs, terminals, follow, inline, edits, instruct, switches, output } = parts;
   const commands: Record<string, (...given: never[]) => unknown> = {
     'azimuth.chat.open': () => chat.focus(),
     'azimuth.chat.addSelection': () => addSelection(chat),
     'azimuth.chat.addFile': (uri?: vscode.Uri, uris?: vscode.Uri[]) => addFiles(chat, uri, uris),
     'azimuth.ask': (text?: string) => ask(session, chat, text),
-    'azimuth.answer': () => answer(session),
+    'azimuth.answer': () => answer(session, instruct),
     'azimuth.answer.option': (option: number) => chat.tell({ type: 'answerOption', option }),
     'azimuth.continue': () => session.prompt([]),
     'azimuth.cancel': () => session.cancel(),
@@ -97,6 +101,12 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.terminal.kill': (given?: GivenTerminal) => terminals.kill(given),
     'azimuth.jobs.show': () => showJobs(session, terminals),
 
+    'azimuth.instruct': () => instruct.changeSelection(),
+    'azimuth.instruct.file': () => instruct.changeFile(),
+    'azimuth.instruct.refine': (sessionId?: SessionId) => instruct.refine(sessionId),
+    'azimuth.instruct.cancel': () => instruct.cancel(),
+    'azimuth.instruct.chat': (sessionId?: SessionId) => instruct.handOver(sessionId),
+
     'azimuth.follow.toggle': () => follow.toggle(),
     'azimuth.inline.show': () => showMenu(parts),
     'azimuth.inline.explain': () => showWhy(parts),
@@ -106,6 +116,14 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.inline.pause': (count?: number) => pickPause(switches, count),
     'azimuth.inline.resume': () => switches.pauseFor(0),
     'azimuth.inline.reject': () => inline.reject(),
+    'azimuth.nextEdit.trigger': () => server.start().then(() => edits.invoke()),
+    'azimuth.nextEdit.go': () => edits.go(),
+    'azimuth.nextEdit.jump': () => edits.jump(),
+    'azimuth.nextEdit.next': () => edits.next(),
+    'azimuth.nextEdit.accept': (hunkId?: string) => edits.accept(hunkId),
+    'azimuth.nextEdit.acceptAll': () => edits.acceptAll(),
+    'azimuth.nextEdit.reject': (hunkId?: string) => edits.reject(hunkId),
+    'azimuth.nextEdit.rejectAll': (by?: unknown) => edits.rejectAll(by === 'escape'),
     'azimuth.languageServers.show': () => showLanguageServers(server, request),
 
     'azimuth.key.set': async () => ((await keys.set()) ? server.restart() : undefined),
@@ -128,7 +146,10 @@ export function registerCommands(parts: Parts): vscode.Disposable {
 }
 
 /** The commands that need no server, so none starts for them. */
-const serverless: ReadonlySet<string> = new Set(['toggle', 'toggleLanguage', 'pause', 'resume', 'reject'].map((name) => `azimuth.inline.${name}`));
+const serverless: ReadonlySet<string> = new Set([
+  ...['toggle', 'toggleLanguage', 'pause', 'resume', 'reject'].map((name) => `azimuth.inline.${name}`),
+  ...['go', 'jump', 'next', 'accept', 'acceptAll', 'reject', 'rejectAll'].map((name) => `azimuth.nextEdit.${name}`),
+]);
 
 async function addSelection(chat: ChatView): Promise<void> {
   const selected = selection();
@@ -159,8 +180,9 @@ async function ask(session: Session, chat: ChatView, text?: string): Promise<voi
   }
 }
 
-/** Answers the question that has waited longest. */
-async function answer(session: Session): Promise<void> {
+/** Answers the question that has waited longest: in a change in place, since the user waits there, else in the chat. */
+async function answer(session: Session, instruct: Instruct): Promise<void> {
+  if (await instruct.answerFirst()) return;
   const [question] = session.state?.questions.values() ?? [];
   if (question === undefined) throw new Error('No question waits for an answer.');
   const items = question.options.map(({ name, optionId }) => ({ label: iconless(name), optionId }));

@@ -6,9 +6,17 @@ import { carryOut } from './chat/intents';
 import { put } from './chat/put';
 import { ChatView } from './chat/view';
 import { registerCommands } from './commands';
+import { EditPaint } from './inline/paint';
+import { EditLenses } from './inline/lenses';
 import { Inline } from './inline/inline';
+import { NextEdits } from './inline/next';
 import { InlineStatus } from './inline/status';
 import { Switches } from './inline/switches';
+import { InstructActions } from './instruct/actions';
+import { Changes } from './instruct/changes';
+import { Instruct } from './instruct/instruct';
+import { ChangeMarks } from './instruct/marks';
+import { ChangeSigns } from './instruct/sign';
 import { SCHEME } from './review/address';
 import { trackHunksInEditor } from './review/context';
 import { Diffs } from './review/diffs';
@@ -37,19 +45,21 @@ export function activate(context: vscode.ExtensionContext): void {
   const output = vscode.window.createOutputChannel('Azimuth', { log: true });
   const keys = new Keys(context.secrets, context.globalState);
   const held = new Held();
-  const request: Request = (method, params) => started.request(method, params);
+  const request: Request = (method, params, token) => started.request(method, params, token);
   const switches = new Switches({ all: context.globalState, workspace: context.workspaceState });
   const inline = new Inline(switches, request, output);
   const started = new Server(context, output, keys, held, inline);
   server = started;
+  const edits = new NextEdits(inline, request, new EditPaint(context.extensionUri), output);
 
   const session = new Session(started, context.workspaceState);
   const feeds = new Feeds(started);
   const terminals = new Terminals(feeds, request, session);
 
   const follow = new Follow(session, held);
-  const review = new Review(session, held);
-  const files = new ReviewFiles(request, session, review);
+  const changes = new Changes(started, context.workspaceState);
+  const review = new Review(session, held, changes);
+  const files = new ReviewFiles(request, review);
   const threads = new Threads(review);
 
   const facts = new FactsKeeper(started, session);
@@ -67,6 +77,9 @@ export function activate(context: vscode.ExtensionContext): void {
     },
   }));
 
+  const signs = new ChangeSigns(changes);
+  const instruct = new Instruct(changes, signs, review, session, chat, context.globalState);
+
   const diffs = new Diffs(review, files, held, chat);
 
   started.onPromptPut((params) => {
@@ -76,20 +89,25 @@ export function activate(context: vscode.ExtensionContext): void {
   const tails = new Tails(feeds, session, (toolCallId, text) => chat.tell({ type: 'tail', toolCallId, text }));
 
   context.subscriptions.push(
-    output, held, switches, inline, session, feeds, terminals, tails, follow, review, files, diffs, threads, facts, chat,
+    output, held, switches, inline, edits, session, feeds, terminals, tails, follow, changes, review, files, diffs, threads, facts, chat, signs, instruct,
     vscode.workspace.registerFileSystemProvider(SCHEME, files, { isCaseSensitive: true }),
     trackHunksInEditor(review),
     new Lenses(review),
     new LandedMarks(review),
+    new ChangeMarks(changes, review),
+    new InstructActions(),
     new ReviewTree(review),
-    new Status(started, session, review),
+    new Status(started, session, review, changes),
     new InlineStatus(inline, switches),
+    new EditLenses(edits),
+    started.onEditChanged((params) => edits.take(params)),
     new Notices(session, chat, terminals),
     chat.onShown((on) => tails.show(on)),
-    registerCommands({ server: started, request, session, keys, chat, review, diffs, threads, terminals, follow, inline, switches, output }),
+    registerCommands({ server: started, request, session, keys, chat, review, diffs, threads, terminals, follow, inline, edits, instruct, switches, output }),
   );
   // Whoever has text suggested wants it without having to open the chat.
-  if (switches.areUsed) void started.startQuietly();
+  // A change that waits for a decision is shown again, too.
+  if (switches.areUsed || changes.all.length > 0) void started.startQuietly();
 }
 
 export async function deactivate(): Promise<void> {

@@ -13,8 +13,10 @@ export interface Words {
   detail: string;
 }
 
-export function wordsOf({ reason, position, trigger, source, model, tookMs, changedBy = [] }: InlineDecision, time: string): Words {
+export function wordsOf({ reason, position, trigger, source, model, tookMs, changedBy = [], isEdit }: InlineDecision, time: string): Words {
+  const subject = isEdit === true ? 'An edit' : 'Text';
   const how = [
+    reason !== undefined && isEdit === true ? 'An edit' : undefined,
     trigger === 'invoked' ? 'Requested manually' : 'You typed',
     sources[source],
     model,
@@ -23,7 +25,7 @@ export function wordsOf({ reason, position, trigger, source, model, tookMs, chan
   ];
   return {
     isShown: reason === undefined,
-    label: reason === undefined ? 'Text was suggested.' : reason.words,
+    label: reason === undefined ? `${subject} was suggested.` : reason.words,
     description: `line ${position.line + 1}, column ${position.character + 1} · ${time}`,
     detail: how.filter((part) => part !== undefined && part !== '').join(' · '),
   };
@@ -32,7 +34,7 @@ export function wordsOf({ reason, position, trigger, source, model, tookMs, chan
 /** The decisions with another one. One that says the same of the same document as the last takes its place. */
 export function noted(decisions: readonly InlineDecision[], one: InlineDecision): InlineDecision[] {
   const last = decisions.at(-1);
-  const isSame = last?.uri === one.uri && last.trigger === one.trigger && last.reason?.words === one.reason?.words;
+  const isSame = last?.uri === one.uri && last.isEdit === one.isEdit && last.trigger === one.trigger && last.reason?.words === one.reason?.words;
   return [...(isSame ? decisions.slice(0, -1) : decisions), one].slice(-MOST);
 }
 

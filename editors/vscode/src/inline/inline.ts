@@ -16,6 +16,8 @@ import type { Switches } from './switches';
 
 /** The command by which VS Code says that a suggestion was accepted; the server knows it. */
 export const ACCEPTED = 'azimuth.inline.accepted';
+/** The same for an edit that is shown as ghost text, of which the server is told here. */
+const EDIT_ACCEPTED = 'azimuth.inline.editAccepted';
 
 /** The time that the reason stays in the status bar if a suggestion was asked for and there is none, in milliseconds. */
 const SAID_MS = 6_000;
@@ -28,8 +30,24 @@ const LONG_SETTLE_MS = 10_000;
 /** Sends a request for suggestions. */
 export type Ask = (params: InlineCompleteParams) => Promise<InlineCompleteResult>;
 
+/** A suggestion that is probably on the screen. */
+interface OnScreen {
+  document: vscode.TextDocument;
+  one: Shown;
+  /** True if it is an edit, which the user accepts in another way. */
+  isEdit: boolean;
+}
+
+/** The fate of a suggestion that has gone off the screen. */
+export interface Ended {
+  id: string;
+  event: InlineEvent;
+}
+
 export class Inline implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
+  private readonly marked = new vscode.EventEmitter<void>();
+  private readonly ended = new vscode.EventEmitter<Ended>();
   private readonly subscriptions: vscode.Disposable[];
   private status: InlineStatusParams | undefined;
   private isStarting = false;
@@ -38,7 +56,9 @@ export class Inline implements vscode.Disposable {
   /** True once VS Code knows that there is a provider. */
   private isRegistered = false;
   /** The suggestion that is probably on the screen; VS Code tells no extension what it shows. */
-  private shown: { document: vscode.TextDocument; one: Shown } | undefined;
+  private shown: OnScreen | undefined;
+  /** The edit that is to be shown as ghost text as soon as VS Code asks. */
+  private offered: { document: vscode.TextDocument; item: InlineItem } | undefined;
   private isMarked = false;
   private own: InlineDecision[] = [];
   /** The warnings that the log has. */
@@ -46,10 +66,21 @@ export class Inline implements vscode.Disposable {
 
   /** The state may be another. */
   readonly onChange = this.changed.event;
+  /** A suggestion came on the screen, or went. */
+  readonly onMark = this.marked.event;
+  /** A suggestion has gone off the screen. */
+  readonly onEnd = this.ended.event;
+  /** True if a suggested edit is drawn at a line. Ghost text that was not asked for would get in its way. */
+  isEditAt: (document: vscode.TextDocument, line: number) => boolean = () => false;
 
   constructor(private readonly switches: Switches, private readonly request: Request, private readonly output: vscode.LogOutputChannel) {
     this.subscriptions = [
-      this.changed,
+      this.changed, this.marked, this.ended,
+      vscode.commands.registerCommand(EDIT_ACCEPTED, (id: string) => this.editAccepted(id)),
+      // The client library has a provider only while there is a model for text.
+      vscode.languages.registerInlineCompletionItemProvider({ scheme: 'file' }, {
+        provideInlineCompletionItems: (document, position, context, token) => (this.status?.state === 'off' ? this.provideEdit(document, position, context, token) : undefined),
+      }),
       switches.onChange(() => this.changed.fire()),
       vscode.workspace.onDidChangeTextDocument((event) => this.follow(event)),
       vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => this.watch(textEditor)),
@@ -111,13 +142,46 @@ export class Inline implements vscode.Disposable {
     document: vscode.TextDocument, position: vscode.Position, context: vscode.InlineCompletionContext, token: vscode.CancellationToken, ask: Ask,
   ): vscode.ProviderResult<vscode.InlineCompletionItem[]> {
     const trigger: InlineTrigger = context.triggerKind === vscode.InlineCompletionTriggerKind.Invoke ? 'invoked' : 'automatic';
-    const reason = this.silence(document);
+    const edit = this.takeOffered(document, position, context, token);
+    if (edit !== undefined) return [edit];
+    const reason = this.silenceOfText(document);
     if (reason !== undefined) {
       this.note(document, position, trigger, reason);
       return undefined;
     }
     const left = trigger === 'automatic' ? this.left(document, position, context.selectedCompletionInfo) : undefined;
+    if (left === undefined && trigger === 'automatic' && this.isEditAt(document, position.line)) return undefined;
     return left === undefined ? this.ask(document, position, { trigger, selected: context.selectedCompletionInfo }, token, ask) : [left];
+  }
+
+  /** Shows an edit as ghost text. `item` is of the document as it is now, with the cursor in its range; false if VS Code could not show it. */
+  offer(document: vscode.TextDocument, position: vscode.Position, item: InlineItem): boolean {
+    if (item.version !== document.version || !canShow(document, position, item)) return false;
+    if (this.offered?.document === document && this.offered.item.id === item.id && this.offered.item.version === item.version) return true;
+    this.offered = { document, item };
+    void vscode.commands.executeCommand('editor.action.inlineSuggest.trigger');
+    return true;
+  }
+
+  /** Takes an edit off the screen that is shown as ghost text and that the server has withdrawn. */
+  withdraw(id: string): void {
+    if (this.offered?.item.id === id) this.offered = undefined;
+    if (this.shown?.one.id !== id) return;
+    this.forget();
+    void vscode.commands.executeCommand('editor.action.inlineSuggest.hide');
+  }
+
+  /** The name of the suggestion that is probably on the screen. */
+  get shownId(): string | undefined {
+    return this.shown?.one.id;
+  }
+
+  /** The reason to ask for no edit. */
+  silenceOfEdits(document: vscode.TextDocument): Reason | undefined {
+    const { reason, kind, editModel } = this.state(document);
+    if (reason !== undefined && kind !== 'failing' && kind !== 'ready') return reason;
+    if (editModel === undefined) return { rule: 'not_set', words: 'No model is named for edits.' };
+    return isInPlainTab(document) ? undefined : outside;
   }
 
   /** Notes that a suggestion was accepted, of which the server hears by itself. */
@@ -135,18 +199,13 @@ export class Inline implements vscode.Disposable {
   async invoke(): Promise<void> {
     await this.settled();
     const document = vscode.window.activeTextEditor?.document;
-    const none = document === undefined ? { words: 'No editor is active.' } : this.silence(document);
+    const none = document === undefined ? { words: 'No editor is active.' } : this.silenceOfText(document);
     if (none !== undefined) throw new Error(`There is no suggestion. ${none.words}`);
     await vscode.commands.executeCommand('editor.action.inlineSuggest.trigger');
   }
 
-  dispose(): void {
-    clearTimeout(this.silent);
-    vscode.Disposable.from(...this.subscriptions).dispose();
-  }
-
   /** Waits until a server that has just started has said if it has a model, and is asked. */
-  private async settled(): Promise<void> {
+  async settled(): Promise<void> {
     const isSettled = (): boolean => (this.status === undefined ? !this.isStarting : this.isRegistered || this.status.state === 'off');
     if (isSettled()) return;
     let subscription: vscode.Disposable | undefined;
@@ -161,20 +220,44 @@ export class Inline implements vscode.Disposable {
     subscription?.dispose();
   }
 
-  /** The reason to ask for nothing. */
-  private silence(document: vscode.TextDocument): Reason | undefined {
+  dispose(): void {
+    clearTimeout(this.silent);
+    vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+
+  /** The reason to ask for no text. */
+  private silenceOfText(document: vscode.TextDocument): Reason | undefined {
     const { kind, reason } = this.state(document);
-    if (reason !== undefined && kind !== 'failing') return reason;
+    if (reason !== undefined && kind !== 'failing' && kind !== 'slow') return reason;
     const editor = vscode.window.activeTextEditor;
-    if (editor?.document !== document || !isInPlainTab(document)) return { rule: 'outside', words: 'Text is suggested in editors of files only, not in diffs and other views.' };
+    if (editor?.document !== document || !isInPlainTab(document)) return outside;
     const isSelecting = editor.selections.length > 1 || !editor.selection.isEmpty;
     return isSelecting ? { rule: 'cursors', words: 'There are several cursors, or something is selected.' } : undefined;
+  }
+
+  /** As `provide`, if only edits are suggested. */
+  private provideEdit(
+    document: vscode.TextDocument, position: vscode.Position, context: vscode.InlineCompletionContext, token: vscode.CancellationToken,
+  ): vscode.InlineCompletionItem[] | undefined {
+    const edit = this.takeOffered(document, position, context, token) ?? (this.shown?.isEdit === true ? this.left(document, position, context.selectedCompletionInfo) : undefined);
+    return edit === undefined ? undefined : [edit];
+  }
+
+  private takeOffered(
+    document: vscode.TextDocument, position: vscode.Position, { selectedCompletionInfo: selected }: vscode.InlineCompletionContext, token: vscode.CancellationToken,
+  ): vscode.InlineCompletionItem | undefined {
+    const offered = this.offered?.document === document ? this.offered.item : undefined;
+    if (offered === undefined || selected !== undefined) return undefined;
+    this.offered = undefined;
+    if (offered.version !== document.version || !canShow(document, position, offered)) return undefined;
+    this.show(document, position, offered, token, true);
+    return itemOf(offered.id, offered.text, rangeOf(offered), EDIT_ACCEPTED);
   }
 
   /** The rest of the suggestion that is shown, if the user types into it. */
   private left(document: vscode.TextDocument, position: vscode.Position, selected?: vscode.SelectedCompletionInfo): vscode.InlineCompletionItem | undefined {
     if (this.shown?.document !== document) return undefined;
-    const { one } = this.shown;
+    const { one, isEdit } = this.shown;
     const between = (start: number, end: number): string => document.getText(new vscode.Range(document.positionAt(start), document.positionAt(end)));
     const at = document.offsetAt(position);
     if (at < one.start || at > one.end) return undefined;
@@ -184,8 +267,8 @@ export class Inline implements vscode.Disposable {
     const range = new vscode.Range(position.translate(0, -found.back), document.positionAt(one.end));
     // The completion menu shows its entry in the text already, and VS Code shows only what goes on from it.
     if (selected !== undefined && !(range.isEqual(selected.range) && found.text.startsWith(selected.text) && found.text !== selected.text)) return undefined;
-    this.shown = { document, one: { ...one, typed: before.replaceAll('\r\n', '\n').length } };
-    return itemOf(one.id, found.text, range);
+    this.shown = { document, one: { ...one, typed: before.replaceAll('\r\n', '\n').length }, isEdit };
+    return itemOf(one.id, found.text, range, isEdit ? EDIT_ACCEPTED : ACCEPTED);
   }
 
   private async ask(
@@ -221,15 +304,15 @@ export class Inline implements vscode.Disposable {
       return undefined;
     }
     this.show(document, position, first, token);
-    return items.map((item) => itemOf(item.id, item.text, rangeOf(item)));
+    return items.map((item) => itemOf(item.id, item.text, rangeOf(item), ACCEPTED));
   }
 
-  private show(document: vscode.TextDocument, position: vscode.Position, item: InlineItem, token: vscode.CancellationToken): void {
+  private show(document: vscode.TextDocument, position: vscode.Position, item: InlineItem, token: vscode.CancellationToken, isEdit = false): void {
     if (this.shown !== undefined && this.shown.one.id !== item.id) this.end('replaced');
     const range = rangeOf(item);
     const [start, end] = [document.offsetAt(range.start), document.offsetAt(range.end)];
     const typed = document.offsetAt(position) - start;
-    this.shown = { document, one: { id: item.id, text: item.text.replaceAll('\r\n', '\n'), start, end, typed } };
+    this.shown = { document, one: { id: item.id, text: item.text.replaceAll('\r\n', '\n'), start, end, typed }, isEdit };
     const { version } = document;
     // VS Code shows what it gets, unless the user has gone on in the meantime.
     setTimeout(() => {
@@ -243,7 +326,7 @@ export class Inline implements vscode.Disposable {
     if (this.shown?.document !== document || contentChanges.length === 0) return;
     const one = followed(this.shown.one, contentChanges);
     if (one === undefined) this.end('ignored');
-    else this.shown = { document, one };
+    else this.shown = { ...this.shown, one };
   }
 
   /** A cursor that has left the place takes the suggestion off the screen. */
@@ -254,10 +337,17 @@ export class Inline implements vscode.Disposable {
     if (at < one.start || at > one.end) this.end('ignored');
   }
 
+  private editAccepted(id: string): void {
+    if (this.shown?.one.id === id) this.end('accepted');
+    else this.tell(id, 'accepted');
+  }
+
   private end(event: InlineEvent): void {
     if (this.shown === undefined) return;
-    this.tell(this.shown.one.id, event);
+    const { id } = this.shown.one;
+    this.tell(id, event);
     this.forget();
+    this.ended.fire({ id, event });
   }
 
   private forget(): void {
@@ -270,6 +360,7 @@ export class Inline implements vscode.Disposable {
     if (this.isMarked === isShown) return;
     this.isMarked = isShown;
     void vscode.commands.executeCommand('setContext', 'azimuth.inlineShown', isShown);
+    this.marked.fire();
   }
 
   private tell(id: string, event: InlineEvent): void {
@@ -293,8 +384,10 @@ export class Inline implements vscode.Disposable {
   }
 }
 
+const outside: Reason = { rule: 'outside', words: 'Text is suggested in editors of files only, not in diffs and other views.' };
+
 /** True if a document is in the tab in front and that is no diff, as far as VS Code says. */
-function isInPlainTab({ uri }: vscode.TextDocument): boolean {
+export function isInPlainTab({ uri }: vscode.TextDocument): boolean {
   const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
   return uri.scheme === 'file' && input instanceof vscode.TabInputText && input.uri.toString() === uri.toString();
 }
@@ -305,8 +398,8 @@ function canShow(document: vscode.TextDocument, position: vscode.Position, item:
   return isVisible(document.lineAt(position.line).text, position.character, { start: start.character, end: end.character }, item.text);
 }
 
-function itemOf(id: string, text: string, range: vscode.Range): vscode.InlineCompletionItem {
-  return new vscode.InlineCompletionItem(text, range, { command: ACCEPTED, title: 'Accepted', arguments: [id] });
+function itemOf(id: string, text: string, range: vscode.Range, command: string): vscode.InlineCompletionItem {
+  return new vscode.InlineCompletionItem(text, range, { command, title: 'Accepted', arguments: [id] });
 }
 
 function rangeOf({ range: { start, end } }: InlineItem): vscode.Range {

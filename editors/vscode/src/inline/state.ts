@@ -26,33 +26,44 @@ export interface Facts {
 export type Remedy = 'turnOn' | 'turnOnForLanguage' | 'turnOnInEditor' | 'resume' | 'suggestToo';
 
 export interface State {
-  kind: 'starting' | 'ready' | 'off' | 'paused' | 'failing';
+  kind: 'starting' | 'ready' | 'off' | 'paused' | 'slow' | 'failing';
   /** The reason, unless it is ready. */
   reason?: Reason;
   remedy?: Remedy;
   model?: string;
+  /** The model that suggests edits. If it is ready for these only, there is a reason why no text is suggested. */
+  editModel?: string;
+  /** Today’s cost in US dollars, if anything costs. */
+  cost?: number;
+  isCostUnknown?: true;
 }
 
 export function stateOf(facts: Facts): State {
+  const { cost, costUnknown } = facts.status ?? {};
+  return { ...kindOf(facts), ...(cost === undefined ? {} : { cost }), ...(costUnknown === true ? { isCostUnknown: true } : {}) };
+}
+
+function kindOf(facts: Facts): State {
   const { status, others, pause } = facts;
   if (status === undefined) return facts.isStarting === true ? { kind: 'starting', reason: { rule: 'off', words: 'The server is starting.' } } : off('The server is not running.');
-  if (status.state === 'off') return status.reason === undefined ? off('No model is named for suggestions.') : { kind: 'off', reason: status.reason };
+  const none = status.state === 'off' ? (status.reason ?? { rule: 'off', words: 'No model is named for suggestions.' } as const) : undefined;
+  if (none !== undefined && status.editModel === undefined) return { kind: 'off', reason: none };
   if (!facts.isOnForLanguage) {
     return facts.isOn ? off(`Suggestions are switched off for ${facts.language ?? 'this language'}.`, 'turnOnForLanguage') : off('Suggestions are switched off.', 'turnOn');
   }
   if (!facts.isOnInEditor) return off('The setting editor.inlineSuggest.enabled of VS Code is off.', 'turnOnInEditor');
   if (others.length > 0) return off(`${listed(others)} ${others.length === 1 ? 'suggests' : 'suggest'} text already, so Azimuth does not.`, 'suggestToo');
-  const model = status.model === undefined ? {} : { model: status.model };
+  const model = { ...(status.model === undefined ? {} : { model: status.model }), ...(status.editModel === undefined ? {} : { editModel: status.editModel }) };
   if (pause > 0) return { kind: 'paused', reason: { rule: 'snoozed', words: `Suggestions are paused for ${minutes(pause)}.` }, remedy: 'resume', ...model };
-  if (status.state === 'failing') return { kind: 'failing', ...model, ...(status.reason === undefined ? {} : { reason: status.reason }) };
-  return { kind: 'ready', ...model };
+  if (status.state === 'failing' || status.state === 'slow') return { kind: status.state, ...model, ...(status.reason === undefined ? {} : { reason: status.reason }) };
+  return { kind: 'ready', ...model, ...(none === undefined ? {} : { reason: none }) };
 }
 
 /** True if a model is named for suggestions, as far as the server says: without a reason it has not said anything of one. */
-export function isModelNamed({ state, reason }: InlineStatusParams): boolean {
+export function isModelNamed({ state, reason, editModel }: InlineStatusParams): boolean {
   // The server may know rules that the generated types do not have yet.
   const rule: string | undefined = reason?.rule;
-  return state !== 'off' || (rule !== undefined && rule !== 'not_set');
+  return state !== 'off' || editModel !== undefined || (rule !== undefined && rule !== 'not_set');
 }
 
 /** A switch as VS Code holds it, place by place. */
@@ -78,8 +89,8 @@ export function isOnInWorkspace({ workspaceFolderLanguageValue, workspaceFolderV
 }
 
 /** True if the user wants suggestions: a model is named or was there the last time, and they are on for some language. */
-export function areWanted(facts: { hadModel: boolean; model: unknown; all: Switch; languages: readonly Switch[] }): boolean {
-  const isModelThere = facts.hadModel || (typeof facts.model === 'string' && facts.model !== '');
+export function areWanted(facts: { hadModel: boolean; models: readonly unknown[]; all: Switch; languages: readonly Switch[] }): boolean {
+  const isModelThere = facts.hadModel || facts.models.some((model) => typeof model === 'string' && model !== '');
   return isModelThere && [facts.all, ...facts.languages].some(isOn);
 }
 
@@ -93,9 +104,19 @@ export function switchInWords(value: Switch, language: string | undefined, other
 }
 
 /** The item in the status bar: its text, and what it says when it is pointed at. */
-export function wordsOf({ kind, reason, model }: State): { text: string; tooltip: string } {
-  const lines = [`Azimuth: ${titles[kind]}`, reason?.words, model === undefined ? undefined : `Model: ${model}`, kind === 'ready' ? undefined : 'Select for options.'];
-  return { text: texts[kind], tooltip: lines.filter((line) => line !== undefined).join('\n') };
+export function wordsOf({ kind, reason, model, editModel, cost, isCostUnknown }: State): { text: string; tooltip: string } {
+  const title = kind === 'ready' && editModel !== undefined ? (reason === undefined ? 'text and edits are suggested' : 'only edits are suggested') : titles[kind];
+  const today = cost === undefined ? undefined : `${cost < 0.01 ? '<$0.01' : `$${cost.toFixed(2)}`} today`;
+  const lines = [
+    `Azimuth: ${title}`,
+    reason?.words,
+    model === undefined ? undefined : `Model: ${model}`,
+    editModel === undefined ? undefined : `Model for edits: ${editModel}`,
+    today === undefined ? undefined : `Cost: ${today} (UTC), in all windows`,
+    isCostUnknown === true ? 'The cost of the model is not known, so no limit holds for it.' : undefined,
+    kind === 'ready' ? undefined : 'Select for options.',
+  ];
+  return { text: today === undefined ? texts[kind] : `${texts[kind]} · ${today}`, tooltip: lines.filter((line) => line !== undefined).join('\n') };
 }
 
 export function minutes(count: number): string {
@@ -110,8 +131,9 @@ export function listed(names: readonly string[]): string {
 const titles: Record<State['kind'], string> = {
   starting: 'suggestions are starting',
   ready: 'text is suggested where you type',
-  off: 'no text is suggested',
+  off: 'nothing is suggested',
   paused: 'suggestions are paused',
+  slow: 'the model for suggestions is slow',
   failing: 'the model for suggestions fails',
 };
 
@@ -120,6 +142,7 @@ const texts: Record<State['kind'], string> = {
   ready: '$(pencil) Suggestions',
   off: '$(circle-slash) Suggestions off',
   paused: '$(debug-pause) Suggestions paused',
+  slow: '$(warning) Suggestions slow',
   failing: '$(warning) Suggestions failing',
 };
 

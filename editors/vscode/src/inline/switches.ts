@@ -56,7 +56,7 @@ export class Switches implements vscode.Disposable {
   get areUsed(): boolean {
     return areWanted({
       hadModel: this.memory.all.get<boolean>(HAD_MODEL, false),
-      model: vscode.workspace.getConfiguration('azimuth').inspect('completionModel')?.globalValue,
+      models: ['completionModel', 'nextEditModel'].map((name): unknown => vscode.workspace.getConfiguration('azimuth').inspect(name)?.globalValue),
       all: inspected(ours),
       languages: languages().map((languageId) => inspected(ours, { languageId })),
     });
@@ -65,9 +65,9 @@ export class Switches implements vscode.Disposable {
   /** Notes if there is a model. One that is named and not there just now is wanted still. */
   noteModel(status: InlineStatusParams): void {
     const had = this.memory.all.get<boolean>(HAD_MODEL, false);
-    const has = status.state === 'ready' || (had && isModelNamed(status));
+    const has = status.state === 'ready' || status.editModel !== undefined || (had && isModelNamed(status));
     if (has !== had) void this.memory.all.update(HAD_MODEL, has);
-    if (status.state !== 'off') void this.lookForAccounts();
+    if (status.state !== 'off' || status.editModel !== undefined) void this.lookForAccounts();
   }
 
   facts(document?: vscode.TextDocument): Omit<Facts, 'status'> {

@@ -55,6 +55,7 @@ export async function showMenu(parts: Parts): Promise<void> {
     ...nowRows(state, switches, document),
     { label: '', kind: vscode.QuickPickItemKind.Separator },
     { label: '$(question) Why is there no suggestion?', run: () => showWhy(parts) },
+    ...(state.editModel === undefined ? [] : [{ label: '$(edit) Suggest next edit', run: () => vscode.commands.executeCommand('azimuth.nextEdit.trigger') }]),
     { label: '$(debug-pause) Pause…', run: () => pickPause(switches) },
     { label: isOn ? '$(circle-slash) Turn off' : '$(check) Turn on', run: () => toggle(switches, false) },
     ...forLanguage,
@@ -63,9 +64,11 @@ export async function showMenu(parts: Parts): Promise<void> {
 }
 
 /** The state, and what can be done about it. */
-function nowRows({ kind, reason, model, remedy }: State, switches: Switches, document?: vscode.TextDocument): Row[] {
-  const label = kind === 'ready' ? '$(check) Suggestions are on.' : `$(${icons[kind]}) ${iconless(reason?.words ?? 'The model for suggestions fails.')}`;
-  const now: Row = { label, ...(model === undefined ? {} : { description: visible(model) }) };
+function nowRows({ kind, reason, model, editModel, remedy }: State, switches: Switches, document?: vscode.TextDocument): Row[] {
+  const on = reason === undefined ? 'Suggestions are on.' : `Edits are suggested. ${iconless(reason.words)}`;
+  const label = kind === 'ready' ? `$(check) ${on}` : `$(${icons[kind]}) ${iconless(reason?.words ?? 'The model for suggestions fails.')}`;
+  const models = [model, editModel === undefined ? undefined : `edits: ${editModel}`].filter((one) => one !== undefined);
+  const now: Row = { label, ...(models.length === 0 ? {} : { description: visible(models.join(' · ')) }) };
   return remedy === undefined ? [now] : [now, { label: `$(debug-continue) ${remedies[remedy]}`, run: () => switches.remedy(remedy, document) }];
 }
 
@@ -85,7 +88,7 @@ async function pick(title: string, placeHolder: string, rows: Row[]): Promise<vo
   await picked?.run?.();
 }
 
-const icons: Record<Exclude<State['kind'], 'ready'>, string> = { starting: 'loading~spin', off: 'circle-slash', paused: 'debug-pause', failing: 'warning' };
+const icons: Record<Exclude<State['kind'], 'ready'>, string> = { starting: 'loading~spin', off: 'circle-slash', paused: 'debug-pause', slow: 'warning', failing: 'warning' };
 
 const remedies: Record<Remedy, string> = {
   turnOn: 'Turn suggestions on',

@@ -4,7 +4,6 @@
 import * as vscode from 'vscode';
 import type { Proposal } from '../generated/protocol';
 import { isError, messageOf, type Request } from '../server/requests';
-import type { Session } from '../session/session';
 import { parseReview, reviewUri, type Address } from './address';
 import type { Review } from './review';
 
@@ -24,7 +23,7 @@ export class ReviewFiles implements vscode.FileSystemProvider, vscode.Disposable
 
   readonly onDidChangeFile = this.changed.event;
 
-  constructor(private readonly request: Request, private readonly session: Session, private readonly review: Review) {
+  constructor(private readonly request: Request, private readonly review: Review) {
     this.subscriptions = [
       review.onChange(() => void this.refresh()),
       vscode.workspace.onDidChangeTextDocument(({ document }) => {
@@ -36,7 +35,7 @@ export class ReviewFiles implements vscode.FileSystemProvider, vscode.Disposable
 
   /** The proposed text's address, and that of the side without a file. */
   uri(proposal: Proposal, empty = false): vscode.Uri {
-    return reviewUri(this.session.id ?? '', proposal, empty);
+    return reviewUri(this.review.sessionOf(proposal.proposalId), proposal, empty);
   }
 
   async stat(uri: vscode.Uri): Promise<vscode.FileStat> {

@@ -1,7 +1,8 @@
-// The review of the session's proposals: decisions, and which hunk the user means.
+// The review of the proposals of the session and of changes in place: decisions, and which hunk the user means.
 
 import * as vscode from 'vscode';
-import type { Decision, DecisionTarget, Hunk, Proposal, ProposalId } from '../generated/protocol';
+import type { Decision, DecisionTarget, Hunk, Proposal, ProposalId, SessionId } from '../generated/protocol';
+import type { Change, Changes } from '../instruct/changes';
 import type { Held } from '../server/held';
 import { pendingHunks, pendingProposals } from '../session/fold';
 import type { Session } from '../session/session';
@@ -27,12 +28,13 @@ export class Review implements vscode.Disposable {
   /** A proposal came, changed or was decided, or another session is shown. */
   readonly onChange = this.changed.event;
 
-  constructor(private readonly session: Session, private readonly held: Held) {
+  constructor(private readonly session: Session, private readonly held: Held, private readonly changes: Changes) {
     this.subscriptions = [
       session.onSwitch(() => this.changed.fire()),
       session.onStep(({ before, after }) => {
         if (before.proposals !== after.proposals) this.changed.fire();
       }),
+      changes.onProposals(() => this.changed.fire()),
       this.changed,
     ];
   }
@@ -56,13 +58,23 @@ export class Review implements vscode.Disposable {
     return this.pending.reduce((count, proposal) => count + pendingHunks(proposal).length, 0);
   }
 
-  /** Every proposal of the session, decided ones included. */
+  /** Every proposal of the session and of changes in place, decided ones included. */
   get all(): Proposal[] {
-    return [...(this.session.state?.proposals.values() ?? [])];
+    return [...(this.session.state?.proposals.values() ?? []), ...this.changes.proposals];
   }
 
   proposal(id: ProposalId): Proposal | undefined {
-    return this.session.state?.proposals.get(id);
+    return this.session.state?.proposals.get(id) ?? this.changeOf(id)?.progress.session.proposals.get(id);
+  }
+
+  /** The change in place that a proposal is of; undefined for one of the chat's session. */
+  changeOf(id: ProposalId): Change | undefined {
+    return this.changes.having(id);
+  }
+
+  /** The session that a proposal is of. */
+  sessionOf(id: ProposalId): SessionId {
+    return this.changeOf(id)?.sessionId ?? this.session.id ?? '';
   }
 
   /** The pending proposals that a document belongs to, and on which side of them it is. A file can have one of each kind. */
@@ -112,12 +124,14 @@ export class Review implements vscode.Disposable {
       throw new Error(`You have changed what is proposed for ${unsaved.path}, but not saved it. Save it in the diff to accept your version, or revert it ("File: Revert File").`);
     }
     if (decision === 'reject' && !(await this.agreesToTakeBack(targets))) return;
-    await this.session.decide(decision, targets, message);
+    const ofChanges = this.changes.all.map((change) => ({ change, own: targets.filter(({ proposalId }) => this.changeOf(proposalId) === change) }));
+    await this.session.decide(decision, targets.filter(({ proposalId }) => this.changeOf(proposalId) === undefined), message);
+    for (const { change, own } of ofChanges) await this.changes.decide(change, decision, own, message);
   }
 
   /** Says something of a hunk to the model. Nothing is decided by it. */
   async comment(proposal: Proposal, hunk: Hunk, text: string): Promise<void> {
-    await this.session.comment(proposal.proposalId, hunk.hunkId, text);
+    await this.session.comment(this.sessionOf(proposal.proposalId), proposal.proposalId, hunk.hunkId, text);
   }
 
   /** The text beside the document, computed here from that and the hunks. */

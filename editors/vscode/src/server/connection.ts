@@ -15,6 +15,7 @@ import { Told, type Held } from './held';
 import { initializationOptions, settings, type Inspect } from './settings';
 
 type CompleteResult = Requests['azimuth/inline/complete']['result'];
+type ChangedParams = Notifications['azimuth/inline/changed']['params'];
 type EventParams = Notifications['azimuth/event']['params'];
 type PutParams = Notifications['azimuth/prompt/put']['params'];
 type OutputParams = Notifications['azimuth/terminal/output']['params'];
@@ -35,6 +36,7 @@ export interface Ends {
   onTerminalOutput: (params: OutputParams) => void;
   onServersChanged: () => void;
   onPromptPut: (params: PutParams) => void;
+  onEditChanged: (params: ChangedParams) => void;
   /** The server has ended, asked to or not. */
   onClosed: (client: LanguageClient) => void;
 }
@@ -86,6 +88,7 @@ export function connect(ends: Ends): LanguageClient {
   client.onNotification('azimuth/servers/changed', ends.onServersChanged);
   client.onNotification('azimuth/prompt/put', ends.onPromptPut);
   client.onNotification('azimuth/inline/status', (params: Notifications['azimuth/inline/status']['params']) => ends.inline.take(params));
+  client.onNotification('azimuth/inline/changed', ends.onEditChanged);
   client.onDidChangeState(({ newState }) => (newState === State.Stopped ? told.dispose() : undefined));
   client.onRequest('azimuth/editor/save', (params: ClientRequests['azimuth/editor/save']['params']) => documents.save(params, held));
   client.onRequest('azimuth/editor/text', (params: ClientRequests['azimuth/editor/text']['params']) => documents.text(params, held));

@@ -1,11 +1,12 @@
 // The requests that this extension sends, typed.
 
+import type { CancellationToken } from 'vscode';
 import { errorCodes, type ErrorName, type Proposal, type Requests } from '../generated/protocol';
 
 export type Method = keyof Requests;
 
-/** Sends a request to the server. */
-export type Request = <M extends Method>(method: M, params: Requests[M]['params']) => Promise<Requests[M]['result']>;
+/** Sends a request to the server, which is cancelled by the token if there is one. */
+export type Request = <M extends Method>(method: M, params: Requests[M]['params'], token?: CancellationToken) => Promise<Requests[M]['result']>;
 
 /** True if this is the server's error of this name. */
 export function isError(error: unknown, name: ErrorName): boolean {

@@ -26,6 +26,7 @@ export class Server implements vscode.Disposable {
   private readonly serversChanged = new vscode.EventEmitter<void>();
   private readonly trusted = new vscode.EventEmitter<void>();
   private readonly promptPut = new vscode.EventEmitter<Notifications['azimuth/prompt/put']['params']>();
+  private readonly editChanged = new vscode.EventEmitter<Notifications['azimuth/inline/changed']['params']>();
   private readonly languages: Languages;
   private readonly subscriptions: vscode.Disposable[];
   private client: LanguageClient | undefined;
@@ -46,6 +47,8 @@ export class Server implements vscode.Disposable {
   readonly onTrusted = this.trusted.event;
   /** The user has chosen a code action that begins with a prompt. */
   readonly onPromptPut = this.promptPut.event;
+  /** A suggested edit is another one, or none. */
+  readonly onEditChanged = this.editChanged.event;
 
   constructor(
     private readonly context: vscode.ExtensionContext,
@@ -104,10 +107,11 @@ export class Server implements vscode.Disposable {
   }
 
   /** Sends a request. Where the server could not be started, it says why, and does not try again. */
-  async request<M extends Method>(method: M, params: Requests[M]['params']): Promise<Requests[M]['result']> {
+  async request<M extends Method>(method: M, params: Requests[M]['params'], token?: vscode.CancellationToken): Promise<Requests[M]['result']> {
     if (this.starting !== undefined || this.current.state === 'starting') await this.startQuietly();
     if (this.client === undefined) throw new Error(this.current.state === 'stopped' ? this.current.message : 'The server is not running.');
-    return this.client.sendRequest<Requests[M]['result']>(method, params);
+    // With a second argument that is no token, the library would send both as a list.
+    return token === undefined ? this.client.sendRequest<Requests[M]['result']>(method, params) : this.client.sendRequest<Requests[M]['result']>(method, params, token);
   }
 
   /** Shows the server's log; where no server runs, what this extension has to say of it. */
@@ -153,6 +157,7 @@ export class Server implements vscode.Disposable {
       onTerminalOutput: (params) => this.printed.fire(params),
       onServersChanged: () => this.serversChanged.fire(),
       onPromptPut: (params) => this.promptPut.fire(params),
+      onEditChanged: (params) => this.editChanged.fire(params),
       onClosed: (closed) => this.crashed(closed),
     });
     this.client = client;

@@ -6,9 +6,10 @@ import type {
   AutoScope, Decision, DecisionTarget, HunkId, Mode, PromptBlock, ProposalId, QueueId, Requests, SequencedEvent, SessionId, SessionInfo,
   SessionOpenResult, TerminalInfo, TurnId,
 } from '../generated/protocol';
-import { isError, messageOf, proposalsOf, type Method } from '../server/requests';
+import { isError, messageOf, type Method } from '../server/requests';
 import type { Server } from '../server/server';
 import { corrected, type Terminals } from '../terminal/state';
+import { decideIn } from './decide';
 import { begin, compact, fold, isDelta, type SessionState } from './fold';
 
 /** Where the id of the session that was last shown in this workspace is kept. */
@@ -182,20 +183,13 @@ export class Session implements vscode.Disposable {
 
   /** Accepts or rejects hunks, of the revisions that the user saw. */
   async decide(decision: Decision, targets: DecisionTarget[], message?: string): Promise<void> {
-    if (targets.length === 0) return;
-    const word = message === undefined || message === '' ? {} : { message };
-    try {
-      await this.own('azimuth/review/decide', (sessionId) => ({ sessionId, decision, targets, ...word }));
-    } catch (error) {
-      if (!isError(error, 'staleReview')) throw error;
-      const paths = proposalsOf(error).map(({ path }) => path).join(', ');
-      throw new Error(`Nothing was decided: the proposal ${paths === '' ? '' : `for ${paths} `}has changed since it was shown. Look at it again.`, { cause: error });
-    }
+    if (targets.length === 0 || this.id === undefined) return;
+    await decideIn((method, params) => this.server.request(method, params), this.id, decision, targets, message);
   }
 
   /** Says something of a hunk to the model, which decides nothing. */
-  async comment(proposalId: ProposalId, hunkId: HunkId, text: string): Promise<void> {
-    await this.own('azimuth/review/comment', (sessionId) => ({ sessionId, proposalId, hunkId, text }));
+  async comment(sessionId: SessionId, proposalId: ProposalId, hunkId: HunkId, text: string): Promise<void> {
+    await this.server.request('azimuth/review/comment', { sessionId, proposalId, hunkId, text });
   }
 
   /** Has edits accepted automatically, or no longer. */

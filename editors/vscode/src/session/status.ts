@@ -2,6 +2,7 @@
 
 import * as vscode from 'vscode';
 import { modes } from '../generated/modes';
+import type { Changes } from '../instruct/changes';
 import type { Review } from '../review/review';
 import type { Server } from '../server/server';
 import { shortCommand, waitingInWords, waitingTerminals } from '../terminal/state';
@@ -16,7 +17,7 @@ export class Status implements vscode.Disposable {
   private readonly bypass = vscode.window.createStatusBarItem('azimuth.bypass', vscode.StatusBarAlignment.Right, 88);
   private readonly subscriptions: vscode.Disposable[];
 
-  constructor(private readonly server: Server, private readonly session: Session, private readonly review: Review) {
+  constructor(private readonly server: Server, private readonly session: Session, private readonly review: Review, private readonly changes: Changes) {
     this.item.name = 'Azimuth';
     this.item.command = 'azimuth.chat.open';
     this.auto.name = 'Azimuth: Edits Are Accepted';
@@ -29,7 +30,7 @@ export class Status implements vscode.Disposable {
     this.bypass.command = 'azimuth.mode.select';
     const update = (): void => this.update();
     this.subscriptions = [
-      server.onState(update), session.onSwitch(update), session.onStep(update), session.onMode(update), session.onTerminals(update), review.onChange(update),
+      server.onState(update), session.onSwitch(update), session.onStep(update), session.onMode(update), session.onTerminals(update), review.onChange(update), changes.onChange(update),
       vscode.workspace.onDidChangeConfiguration(update), this.item, this.auto, this.bypass,
     ];
     this.update();
@@ -43,7 +44,7 @@ export class Status implements vscode.Disposable {
     if (!this.server.hasBegun) return;
     this.item.show();
     const { state } = this.session;
-    const questions = state?.questions.size ?? 0;
+    const questions = (state?.questions.size ?? 0) + this.changes.questions.length;
     const waits = waitingTerminals(this.session.terminals);
     const { icon, word } = this.doing(questions, waits.length);
     const hunks = this.review.pendingCount;

@@ -20,6 +20,24 @@ describe('the state of suggestions', () => {
     assert.equal(stateOf({ ...fine, status: { state: 'off' } }).reason?.words, 'No model is named for suggestions.');
   });
 
+  it('is ready for edits alone if only these have a model, and says why there is no text', () => {
+    const edits: Facts = { ...fine, status: { state: 'off', editModel: 'local/next' } };
+    const state = stateOf(edits);
+    assert.equal(state.kind, 'ready');
+    assert.equal(state.reason?.words, 'No model is named for suggestions.');
+    assert.match(wordsOf(state).tooltip, /only edits are suggested[^]*Model for edits: local\/next/);
+    const both = stateOf({ ...fine, status: { state: 'ready', model: 'local/coder', editModel: 'local/next' } });
+    assert.match(wordsOf(both).tooltip, /text and edits are suggested[^]*Model: local\/coder[^]*Model for edits: local\/next/);
+  });
+
+  it('is that of the same switches for edits as for text', () => {
+    const status = { state: 'off', editModel: 'local/next' } as const;
+    assert.equal(stateOf({ ...fine, status, isOnForLanguage: false }).remedy, 'turnOnForLanguage');
+    assert.equal(stateOf({ ...fine, status, pause: 3 }).kind, 'paused');
+    assert.equal(stateOf({ ...fine, status, others: ['Tabby'] }).remedy, 'suggestToo');
+    assert.equal(stateOf({ ...fine, status, isOnInEditor: false }).kind, 'off');
+  });
+
   it('is starting while the server does, and not off', () => {
     const state = stateOf({ ...fine, status: undefined, isStarting: true });
     assert.equal(state.kind, 'starting');
@@ -34,6 +52,7 @@ describe('the state of suggestions', () => {
 
   it('is of interest to the user if a model is named', () => {
     const rule = (name: string) => ({ state: 'off', reason: { rule: name, words: '' } }) as Parameters<typeof isModelNamed>[0];
+    assert.ok(isModelNamed({ state: 'off', editModel: 'local/next' }));
     assert.ok(isModelNamed({ state: 'ready' }) && isModelNamed({ state: 'failing' }) && isModelNamed(rule('no_model')));
     assert.ok(!isModelNamed({ state: 'off' }) && !isModelNamed(rule('not_set')));
   });
@@ -55,6 +74,23 @@ describe('the state of suggestions', () => {
     const failing = wordsOf(stateOf({ ...fine, status: { state: 'failing', model: 'm', reason: { rule: 'failed', words: 'Connection refused.' } } }));
     assert.match(failing.tooltip, /fails\nConnection refused\.\nModel: m/);
     assert.match(wordsOf(stateOf({ ...fine, others: ['Tabby', 'Cody'] })).tooltip, /Tabby and Cody suggest text already/);
+  });
+
+  it('has the cost of the day, if there is one, and says if it is not known', () => {
+    const said = (status: object) => wordsOf(stateOf({ ...fine, status: { state: 'ready', model: 'm', ...status } }));
+    assert.match(said({ cost: 0.123 }).text, /Suggestions · \$0\.12 today$/);
+    assert.match(said({ cost: 0.123 }).tooltip, /Cost: \$0\.12 today \(UTC\), in all windows/);
+    assert.match(said({ cost: 0.004 }).text, /<\$0\.01 today$/);
+    assert.doesNotMatch(said({}).text + said({}).tooltip, /today|cost/i);
+    assert.match(said({ costUnknown: true }).tooltip, /cost of the model is not known/);
+  });
+
+  it('is slow with a reason, and still asks', () => {
+    const reason = { rule: 'late', words: 'Half of its last ten requests took 3.4 seconds or longer.' } as const;
+    const slow = stateOf({ ...fine, status: { state: 'slow', model: 'm', reason } });
+    assert.equal(slow.kind, 'slow');
+    assert.match(wordsOf(slow).text, /Suggestions slow/);
+    assert.match(wordsOf(slow).tooltip, /is slow\nHalf of its last ten/);
   });
 });
 
@@ -79,11 +115,11 @@ describe('the switch', () => {
   });
 
   it('says if suggestions are wanted: there is a model, and they are on for some language', () => {
-    const facts = { hadModel: true, model: undefined, all: { defaultValue: true }, languages: [] };
+    const facts = { hadModel: true, models: [undefined, undefined], all: { defaultValue: true }, languages: [] };
     assert.ok(areWanted(facts));
     assert.ok(!areWanted({ ...facts, hadModel: false }));
-    assert.ok(areWanted({ ...facts, hadModel: false, model: 'local' }));
-    assert.ok(!areWanted({ ...facts, hadModel: false, model: '' }));
+    assert.ok(areWanted({ ...facts, hadModel: false, models: ['local'] }));
+    assert.ok(!areWanted({ ...facts, hadModel: false, models: [undefined, ''] }));
     const off = { ...facts, all: { globalValue: false } };
     assert.ok(!areWanted(off));
     assert.ok(areWanted({ ...off, languages: [{ globalValue: false, globalLanguageValue: true }] }));
