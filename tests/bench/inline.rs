@@ -70,17 +70,18 @@ fn overhead(binary: &Path) {
 
 /// The same for a suggested edit, and from its acceptance to the changed document.
 fn editing(binary: &Path) {
-    let model = FillServer::start(|asked| asked.replaced("value_of", "item_of").after(MODEL));
+    let model = FillServer::start(|asked| asked.replaced("value_of(own_", "item_of(own_").after(MODEL));
     let mut world = World::with(binary, &model.edit_configuration(), 0);
     let (mut asked, mut followed) = (Vec::new(), Vec::new());
     for time in 0..TIMES / 3 {
-        world.replace_line(LINES / 2 + time * 12, &format!("    let number_{time} = value_of({time});"));
-        // The edit after the one before was looked for ahead.
-        let before = model.asked().len();
+        world.replace_line(LINES / 2 + time * 12, &format!("    let number_{time} = value_of(own_{time});"));
         let began = Instant::now();
         let result = world.edit();
         let total = world.client.arrived - began;
-        let of_model = model.asked().get(before).and_then(|it| Some(it.answered? - it.at)).expect("it was asked");
+        // The edit after each is looked for ahead, so there are other requests.
+        let own = format!("value_of(own_{time})");
+        let asked_so = model.asked().into_iter().find(|it| it.window().contains(&own));
+        let of_model = asked_so.and_then(|it| Some(it.answered? - it.at)).expect("it was asked");
         asked.push(total.saturating_sub(of_model));
         assert!(result["edit"]["hunks"][0]["text"].is_string(), "{result}");
         // A change elsewhere moves the edit, and the client is told.
@@ -140,8 +141,11 @@ fn keeping(binary: &Path) {
         }
         world.replace_line(LINES / 2, "    let x = ");
         let before = world.client.cpu();
-        (0..KEYS).for_each(|_| world.type_on("y"));
-        world.client.request("azimuth/inline/explain", &json!({}));
+        for _ in 0..KEYS {
+            world.type_on("y");
+            // Nobody types faster than the server takes it.
+            world.client.request("azimuth/inline/explain", &json!({}));
+        }
         ((world.client.cpu() - before) / KEYS, world.client.pss())
     };
     let ((off, memory_off), (on, memory_on)) = (cost(""), cost(&model.configuration()));

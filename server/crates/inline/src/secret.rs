@@ -72,8 +72,8 @@ pub fn near(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     places(window).into_iter().map(|found| start + found.start..start + found.end).collect()
 }
 
-/// True if a range of whole lines contains a part of a secret, by the lines around it and the key that it may be in.
-/// Cheaper than [`near`], which finds all of them.
+/// True if a range of whole lines contains a part of a secret, by the lines above it and the key that it may be in. It
+/// costs little enough to be asked for each key that is typed, as [`near`] does not.
 pub fn touches(text: &str, range: Range<usize>) -> bool {
     const LINES_ABOVE: usize = 3;
     let before = text.get(..range.start).unwrap_or_default();
@@ -82,8 +82,7 @@ pub fn touches(text: &str, range: Range<usize>) -> bool {
     // A key begins far above its lines.
     let key = reach.rfind("-----BEGIN ").filter(|at| !reach.get(*at..).unwrap_or_default().contains("-----END "));
     let start = before.len() - reach.len() + key.map_or(first, |key| key.min(first));
-    let end = text.ceil_char_boundary(range.end.saturating_add(REACH / 8).min(text.len()));
-    let found = places(text.get(start..end).unwrap_or_default());
+    let found = places(text.get(start..range.end).unwrap_or_default());
     found.iter().any(|secret| start + secret.start < range.end && start + secret.end > range.start)
 }
 
