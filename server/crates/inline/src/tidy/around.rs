@@ -147,7 +147,9 @@ fn open(state: &mut State, lexis: &Lexis, before: &str, line_start: usize) -> (V
         if mark.start >= far && top.is_none() {
             let mut starts = gap.match_indices('\n').map(|(newline, _)| seen + newline + 1).filter(|at| *at >= far);
             let is_string = open.last().is_some_and(|(mark, _)| scan::closer(mark.kind).is_none());
-            code = code.or_else(|| starts.clone().next().filter(|_| !is_string));
+            // A line that ends a block would end one that it is not of, since the beginning of its own is left out.
+            let begins_no_end = |at: &usize| !before.get(*at..).is_some_and(|line| ends(line.trim_start()));
+            code = code.or_else(|| starts.clone().find(begins_no_end).filter(|_| !is_string));
             top = starts.find(|at| open.is_empty() && before.get(*at..).is_some_and(begins));
         }
         seen = mark.start;
@@ -169,9 +171,14 @@ fn open(state: &mut State, lexis: &Lexis, before: &str, line_start: usize) -> (V
 
 /// True if a line that is not indented begins something.
 pub(super) fn begins(line: &str) -> bool {
+    !ends(line) && line.starts_with(|c: char| c.is_alphabetic() || c == '@' || c == '#' || c == '<')
+}
+
+/// True if a line, without its indentation, ends a block or goes on with one.
+fn ends(line: &str) -> bool {
     let word = line.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    let is_part = matches!(word, "end" | "else" | "elif" | "elseif" | "elsif" | "fi" | "done" | "esac" | "then" | "do");
-    !is_part && line.starts_with(|c: char| c.is_alphabetic() || c == '@' || c == '#' || c == '<')
+    line.starts_with(['}', ')', ']'])
+        || matches!(word, "end" | "else" | "elif" | "elseif" | "elsif" | "fi" | "done" | "esac" | "then" | "do")
 }
 
 fn closing(state: &State, lexis: &Lexis, after: &str, rest: &str) -> Vec<Closing> {

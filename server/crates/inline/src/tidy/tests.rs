@@ -421,3 +421,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn wherever_the_part_begins_that_is_parsed_a_good_method_is_kept() {
+    let methods: String = (0..200)
+        .map(|n| format!("  one{n}(x?: Map<string, number>): void {{\n    if (x) {{\n      use(x);\n    }}\n  }}\n\n"))
+        .collect();
+    for padding in 0..90 {
+        let text =
+            format!("export class A implements B {{\n{methods}  // {}\n  show(): void {{\n    ", "-".repeat(padding));
+        let path = Path::new("a.ts");
+        let cursor = Cursor { path, text: &text, offset: text.len(), indent: Indent::Spaces(2), multi_line: true };
+        let answer = "const a = this.b;\n    if (a) {\n      use(a);\n    }";
+        let tidied = tidy(&cursor, answer, false).map(|tidied| tidied.text);
+        assert_eq!(tidied.as_deref(), Ok(answer), "{padding}");
+    }
+}
