@@ -8,6 +8,7 @@ import { isInPlainTab } from '../inline/inline';
 import { marksOf } from '../inline/marks';
 import { optionsOf } from '../inline/paint';
 import { hunkAt, place, stands, type Placed } from '../review/layout';
+import { barOf } from '../review/marks';
 import type { Review } from '../review/review';
 import type { Changes } from './changes';
 
@@ -18,14 +19,7 @@ export class ChangeMarks implements vscode.HoverProvider, vscode.Disposable {
     rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
   });
   private readonly inserted = vscode.window.createTextEditorDecorationType({ rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed });
-  private readonly lines = vscode.window.createTextEditorDecorationType({
-    isWholeLine: true,
-    borderStyle: 'solid',
-    borderWidth: '0 0 0 3px',
-    borderColor: new vscode.ThemeColor('editorGutter.modifiedBackground'),
-    overviewRulerColor: new vscode.ThemeColor('editorOverviewRuler.modifiedForeground'),
-    overviewRulerLane: vscode.OverviewRulerLane.Left,
-  });
+  private readonly lines = barOf('editorGutter.modifiedBackground', 'editorOverviewRuler.modifiedForeground', '0 0 0 3px');
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(private readonly changes: Changes, private readonly review: Review) {

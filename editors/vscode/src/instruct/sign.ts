@@ -4,6 +4,7 @@
 import * as vscode from 'vscode';
 import { iconless, visible } from '../text';
 import type { Change, Changes } from './changes';
+import { barOf } from '../review/marks';
 import { doing, outcome } from './state';
 
 /** The most characters of the model's words that are shown behind a line; the rest is in the hover. */
@@ -23,14 +24,7 @@ interface Note {
 
 export class ChangeSigns implements vscode.Disposable {
   private readonly words = vscode.window.createTextEditorDecorationType({ rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed });
-  private readonly lines = vscode.window.createTextEditorDecorationType({
-    isWholeLine: true,
-    borderStyle: 'solid',
-    borderWidth: '0 0 0 3px',
-    borderColor: new vscode.ThemeColor('editorGutter.modifiedBackground'),
-    overviewRulerColor: new vscode.ThemeColor('editorOverviewRuler.modifiedForeground'),
-    overviewRulerLane: vscode.OverviewRulerLane.Left,
-  });
+  private readonly lines = barOf('editorGutter.modifiedBackground', 'editorOverviewRuler.modifiedForeground', '0 0 0 3px');
   private readonly item = vscode.window.createStatusBarItem('azimuth.instruct', vscode.StatusBarAlignment.Right, 84);
   private readonly subscriptions: vscode.Disposable[];
   private note: Note | undefined;

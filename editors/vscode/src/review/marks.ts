@@ -5,9 +5,9 @@ import { place } from './layout';
 import type { Review } from './review';
 
 export class LandedMarks implements vscode.Disposable {
-  private readonly added = mark('editorGutter.addedBackground', 'editorOverviewRuler.addedForeground', '0 0 0 3px');
+  private readonly added = barOf('editorGutter.addedBackground', 'editorOverviewRuler.addedForeground', '0 0 0 3px');
   /** Where lines went away, the line below them. */
-  private readonly removed = mark('editorGutter.deletedBackground', 'editorOverviewRuler.deletedForeground', '1px 0 0 3px');
+  private readonly removed = barOf('editorGutter.deletedBackground', 'editorOverviewRuler.deletedForeground', '1px 0 0 3px');
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(private readonly review: Review) {
@@ -31,7 +31,8 @@ export class LandedMarks implements vscode.Disposable {
   }
 }
 
-function mark(border: string, ruler: string, width: string): vscode.TextEditorDecorationType {
+/** A bar at the left of whole lines, with a mark in the overview ruler. */
+export function barOf(border: string, ruler: string, width: string): vscode.TextEditorDecorationType {
   return vscode.window.createTextEditorDecorationType({
     isWholeLine: true,
     borderStyle: 'solid',
