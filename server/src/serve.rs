@@ -10,6 +10,7 @@ use hub::clock::Clock;
 use hub::config::{self, Config, Editor, Sources};
 use hub::sockets::Sockets;
 use hub::{Hub, Parts};
+use ports::hooks::Hooks;
 use ports::store::StoreError;
 use ports::tool::Tool;
 use process::supervisor;
@@ -47,6 +48,8 @@ pub struct Custom {
     pub tools: Vec<Arc<dyn Tool>>,
     /// Slash commands beside the built-in ones, for every session; by default none.
     pub commands: Vec<commands::Source>,
+    /// Hooks beside the built-in ones, for every session; by default none.
+    pub hooks: Vec<Arc<dyn Hooks>>,
     /// The program that holds the processes of shells ([`Parts::supervisor`]); by default this one.
     pub supervisor: Option<PathBuf>,
     /// The time of day ([`Parts::clock`]); by default the system's.
@@ -55,8 +58,14 @@ pub struct Custom {
 
 impl Default for Custom {
     fn default() -> Self {
-        let (tools, commands) = (Vec::new(), Vec::new());
-        Self { resolve: Arc::new(on_disk), tools, commands, supervisor: this_program(), clock: Clock::default() }
+        Self {
+            resolve: Arc::new(on_disk),
+            tools: Vec::new(),
+            commands: Vec::new(),
+            hooks: Vec::new(),
+            supervisor: this_program(),
+            clock: Clock::default(),
+        }
     }
 }
 
@@ -101,7 +110,7 @@ where
     let sockets = Arc::new(Sockets::new(runtime_folder, &data_folder));
     let home = config::dirs::home(&|name| environment(name));
     let config = Arc::new(config);
-    let Custom { resolve, tools, commands, supervisor, clock } = custom;
+    let Custom { resolve, tools, commands, hooks, supervisor, clock } = custom;
     let parts = Parts {
         store,
         data_folder,
@@ -110,6 +119,7 @@ where
         config,
         tools,
         commands,
+        hooks,
         sockets,
         home,
         supervisor,

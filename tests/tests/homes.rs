@@ -39,6 +39,7 @@ fn hub(setup: &Setup) -> Hub {
         config: Arc::new(config),
         tools: Vec::new(),
         commands: Vec::new(),
+        hooks: Vec::new(),
         sockets: Arc::new(Sockets::new(setup.home().join("run"), &setup.data_folder())),
         home: None,
         supervisor: None,

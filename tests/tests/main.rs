@@ -24,6 +24,7 @@ mod generated;
 mod ghost_text;
 mod halves;
 mod homes;
+mod hooks;
 mod host;
 mod hostile;
 mod house;

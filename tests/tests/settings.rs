@@ -164,6 +164,7 @@ async fn the_settings_of_a_folder_on_a_disk_that_is_always_slow_count_once_they_
         config: Arc::new(config),
         tools: Vec::new(),
         commands: Vec::new(),
+        hooks: Vec::new(),
         sockets: Arc::new(Sockets::new(setup.home().join("run"), &setup.data_folder())),
         home: None,
         supervisor: None,

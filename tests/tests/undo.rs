@@ -697,6 +697,37 @@ async fn undos_asked_for_while_an_accepted_hunk_is_on_its_way_go_one_after_the_o
 }
 
 #[tokio::test]
+async fn what_is_said_beside_new_while_an_undo_waits_is_answered_in_the_new_conversation() {
+    let world = World::new(Profile::panel()).await;
+    let turn = world.turn(&[replace("a.txt", "one", "1")]).await;
+    let auto = json!({ "sessionId": world.session, "on": false });
+    world.client.call::<methods::ReviewAuto>(auto).await;
+    world.turn(&[replace("b.txt", "one", "1")]).await;
+    let list = world.client.call::<methods::ReviewList>(json!({ "sessionId": world.session })).await;
+    let target = json!({ "proposalId": list.proposals[0].proposal_id, "revision": list.proposals[0].revision });
+    let decide = json!({ "sessionId": world.session, "decision": "accept", "targets": [target] });
+    world.model.then(Answer::says("Seven."));
+
+    // The accepted hunk waits for the editor, the undo for the hunk, and the prompt for the undo.
+    let paused = world.client.pause_reading();
+    let accepted = world.client.request("azimuth/review/decide", decide);
+    let undone = world.client.request("azimuth/checkpoint/undo", world.params(json!({ "turnId": turn })));
+    let prompt = json!([{ "type": "text", "text": "/new What is 3 + 4?" }]);
+    let said = world.client.request("azimuth/turn/start", json!({ "sessionId": world.session, "prompt": prompt }));
+    drop(paused);
+    let (accepted, undone, said) = tokio::join!(accepted, undone, said);
+    accepted.unwrap();
+    assert_eq!(outcomes(&serde_json::from_value(undone.unwrap()).unwrap()), ["a.txt: done"]);
+    assert_eq!((world.project.read("a.txt"), world.project.read("b.txt")), ("one\ntwo\n".into(), "1\ntwo\n".into()));
+    let new: SessionId = serde_json::from_value(said.unwrap()["switchTo"].clone()).unwrap();
+    assert_ne!(new, world.session);
+    world.client.until_end(&new, StopReason::EndTurn).await;
+    let asked = world.model.asked();
+    assert!(asked.last().unwrap().user_text().contains("What is 3 + 4?"));
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn a_client_without_a_panel_has_it_as_slash_commands() {
     let world = World::new(Profile::plain()).await;
     world.big_turn().await;

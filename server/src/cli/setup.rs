@@ -51,6 +51,7 @@ impl Setup {
             config: Arc::new(config),
             tools: Vec::new(),
             commands: Vec::new(),
+            hooks: Vec::new(),
             sockets: Arc::new(Sockets::new(dirs::runtime_folder(&environment), &self.data_folder)),
             home: dirs::home(&environment),
             supervisor: serve::this_program(),

@@ -31,6 +31,7 @@ use std::time::Duration;
 
 use agent::commands;
 use futures_util::future::BoxFuture;
+use ports::hooks::Hooks;
 use ports::store::Store;
 use ports::tool::Tool;
 use project::buffers::{Buffers, Change};
@@ -73,6 +74,8 @@ pub struct Parts {
     pub tools: Vec<Arc<dyn Tool>>,
     /// Slash commands beside the built-in ones, for every session.
     pub commands: Vec<commands::Source>,
+    /// Hooks beside the built-in ones, for every session. They are called after those, in this order.
+    pub hooks: Vec<Arc<dyn Hooks>>,
     /// Where the processes meet that share the store.
     pub sockets: Arc<Sockets>,
     /// The user's home folder, which is trusted for itself alone.

@@ -152,6 +152,7 @@ fn build(
         purpose: state.purpose,
         more: &shared.parts.tools,
         more_commands: &shared.parts.commands,
+        more_hooks: &shared.parts.hooks,
     });
     let Reading { roots, reader, overlay, search, .. } = &reading;
     let problems = servers.problems(reader, overlay.clone(), roots, rules.shown(search, roots));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ::lang::Source;
 use agent::commands::{self, CommandSet};
 use agent::toolset::ToolSet;
-use ports::hooks::Chain;
+use ports::hooks::{Chain, Hooks};
 use ports::tool::Tool;
 use project::paths::Roots;
 use project::reader::Reader;
@@ -61,12 +61,15 @@ pub(super) struct Made<'m> {
     pub(super) more: &'m [Arc<dyn Tool>],
     /// Slash commands beside those that are built in.
     pub(super) more_commands: &'m [commands::Source],
+    /// Hooks beside those that are built in.
+    pub(super) more_hooks: &'m [Arc<dyn Hooks>],
 }
 
 impl Reading {
     /// Makes the means by which this client's session reads.
     pub(super) fn build(made: Made<'_>) -> Self {
-        let Made { roots, home, results, rules, servers, terminals, only, purpose, more, more_commands } = made;
+        let Made { roots, home, results, rules, servers, terminals, only, purpose, .. } = made;
+        let Made { more, more_commands, more_hooks, .. } = made;
         let overlay = Overlay::default();
         let reader = Arc::new(Reader::new(Arc::clone(&home.buffers), Arc::new(overlay.clone())));
         let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
@@ -103,7 +106,7 @@ impl Reading {
                 tracing::warn!(source = source.name, ?left_out, "slash commands that nobody could call");
             }
         }
-        let hooks = Chain::new(tools::hooks(&services));
+        let hooks = Chain::new(tools::hooks(&services).into_iter().chain(more_hooks.iter().cloned()));
         let editors = servers.editors().clone();
         Self {
             roots,

@@ -89,6 +89,18 @@ async fn only_the_turn_that_is_meant_is_spoken_to_or_cancelled() {
 }
 
 #[tokio::test]
+async fn a_turn_that_was_broken_off_proposes_nothing_more_not_even_while_the_next_one_runs() {
+    // Proposals are taken from the running turn alone.
+    let mut prompts = running();
+    let task = prompts.interrupt().unwrap().task.unwrap();
+    assert_eq!(prompts.turn(), None);
+    tokio::task::yield_now().await;
+    assert!(task.is_finished(), "its task is ended too");
+    prompts.begin("u".into(), caller(), text("go on"));
+    assert_eq!(prompts.turn(), Some(&"u".into()));
+}
+
+#[tokio::test]
 async fn what_is_said_to_a_turn_is_heard_or_waits_before_all_else() {
     let mut prompts = running();
     assert!(prompts.steered(&"t".into(), "q1".into(), steer("one")));

@@ -106,6 +106,7 @@ impl World {
             config: Arc::new(config),
             tools: Vec::new(),
             commands: Vec::new(),
+            hooks: Vec::new(),
             sockets: Arc::new(Sockets::new(folder.path().join("run"), &data_folder)),
             home: None,
             supervisor: None,
