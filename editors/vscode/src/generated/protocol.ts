@@ -2659,6 +2659,8 @@ export type Rule =
   | 'cut_off'
   /** The answer undoes what the user has just done. */
   | 'reversal'
+  /** The answer rewrites lines that have nothing to do with what the user changed lately. */
+  | 'unrelated'
   /** The user rejected it before. */
   | 'rejected'
   /** The answer contains what looks like a key. */

@@ -21,6 +21,8 @@ const LARGEST: usize = 256 << 10;
 const LIKE: f32 = 0.6;
 /// The fewest words of a line that is compared.
 const FEWEST_WORDS: usize = 3;
+/// So many lines that an edit rewrites need a reason. Fewer are soon read, and often a slip that the model has seen.
+const REWRITTEN: usize = 2;
 
 /// A name that the user changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +124,18 @@ fn words<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
     })
 }
 
+/// True if an edit rewrites several lines of a text, and neither they nor the new ones have a name in common with the
+/// user's last edits of any document, so that it follows from none of them.
+pub fn is_unrelated(text: &str, hunks: &[Hunk], edits: &[Edited]) -> bool {
+    let removed = || hunks.iter().filter_map(|hunk| text.get(hunk.range.clone()));
+    if removed().flat_map(str::lines).filter(|line| !line.trim().is_empty()).count() < REWRITTEN {
+        return false;
+    }
+    let of_edits = names(edits.iter().flat_map(|edit| [edit.before.as_str(), &edit.after]));
+    let changed = names(removed().chain(hunks.iter().map(|hunk| hunk.text.as_str())));
+    changed.is_disjoint(&of_edits)
+}
+
 fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
@@ -143,6 +157,11 @@ fn lines(text: &str, first: usize, count: usize) -> Option<Range<usize>> {
 
 fn word_set(line: &str) -> HashSet<&str> {
     line.split(|c: char| !is_of_name(c)).filter(|word| !word.is_empty()).collect()
+}
+
+/// The words of texts but for the numbers, which mean nothing alone.
+fn names<'t>(texts: impl Iterator<Item = &'t str>) -> HashSet<&'t str> {
+    texts.flat_map(word_set).filter(|word| !word.starts_with(|c: char| c.is_ascii_digit())).collect()
 }
 
 fn likeness(one: &HashSet<&str>, other: &HashSet<&str>) -> f32 {
@@ -176,6 +195,22 @@ fn other() -> i32 {
 
     fn edited(line: usize, before: &str, after: &str) -> Edited {
         Edited { path: "a.rs".into(), line, before: before.into(), after: after.into() }
+    }
+
+    #[test]
+    fn lines_that_have_nothing_to_do_with_what_was_edited_are_not_rewritten() {
+        let rewritten = |start: &str, end: &str, new: &str| {
+            let range = RUST.find(start).unwrap()..RUST.find(end).unwrap();
+            [Hunk::new(range, new)]
+        };
+        let several = rewritten("    for value", "    sum\n}", "    sum = values.iter().sum();\n");
+        assert!(is_unrelated(RUST, &several, &[]));
+        assert!(is_unrelated(RUST, &several, &[edited(1, "    x: i32,\n", "    x: i64,\n")]));
+        assert!(!is_unrelated(RUST, &several, &[edited(5, "    let mut sum = 0;\n", "    let mut sum = 0_i32;\n")]));
+        let one = rewritten("    x: i32", "}\n\nfn total", "    x: i64,\n");
+        assert!(!is_unrelated(RUST, &one, &[]), "a line is soon read");
+        let added = [Hunk::new(RUST.len()..RUST.len(), "\nfn third() {\n    other();\n}\n")];
+        assert!(!is_unrelated(RUST, &added, &[]), "nothing is rewritten");
     }
 
     fn renamed(text: &str, edits: &[Edited]) -> Option<(Renamed, String)> {

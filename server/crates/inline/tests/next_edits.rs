@@ -14,9 +14,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use inline::edit::hunks;
+use inline::follow;
 use inline::journal::{By, Journal, View};
 use inline::rebase::{Hunk, accept};
 use inline::splice::{Splice, between};
+use ports::complete::Edited;
 use project::text::LineIndex;
 use protocol::inline::Rule;
 use serde_json::Value;
@@ -28,6 +30,8 @@ struct Scenario {
     positions: u32,
     text: String,
     history: Vec<[String; 2]>,
+    /// The edits of all documents.
+    edits: Vec<Edited>,
     /// The text with the good edit; none if nothing is to be done.
     expected: Option<String>,
 }
@@ -43,7 +47,7 @@ struct Least {
 /// Of 25 good edits and 25 positions with nothing to do. The models of the last two have no dialect here: their answers
 /// are edits of the whole text.
 const LEAST: &[Least] = &[
-    Least { target: "mercuryapi", likeness: 67.3, shown: 23, quiet: 23 },
+    Least { target: "mercuryapi", likeness: 67.3, shown: 23, quiet: 25 },
     Least { target: "zeta-2", likeness: 65.2, shown: 20, quiet: 25 },
     Least { target: "zeta", likeness: 65.7, shown: 22, quiet: 23 },
     Least { target: "sweep-next-edit-7B", likeness: 41.1, shown: 15, quiet: 25 },
@@ -78,11 +82,17 @@ impl Scenario {
         let path = string(&value["path"]).unwrap();
         let own = value["history"].as_array().unwrap().iter().filter(|edit| edit["path"] == path.as_str());
         let history = own.map(|edit| ["before", "after"].map(|name| string(&edit[name]).unwrap())).collect();
+        let edits = value["history"].as_array().unwrap().iter().map(|edit| {
+            let [path, before, after] = ["path", "before", "after"].map(|name| string(&edit[name]).unwrap());
+            Edited { path, line: 0, before, after }
+        });
+        let edits = edits.collect();
         Self {
             positions: u32::try_from(value["positions"].as_u64().unwrap()).unwrap(),
             text: string(&value["text"]).unwrap(),
             expected: string(&value["expected"]),
             history,
+            edits,
             path,
         }
     }
@@ -117,6 +127,9 @@ impl Scenario {
             Ok(hunks) => hunks,
             Err(rule) => return Decision::Refused(rule),
         };
+        if follow::is_unrelated(&self.text, &hunks, &self.edits) {
+            return Decision::Refused(Rule::Unrelated);
+        }
         let (journal, lines) = (self.journal(), LineIndex::new(&self.text));
         let view = View { text: &self.text, lines: &lines };
         let with = accept(&hunks, &self.text).unwrap();

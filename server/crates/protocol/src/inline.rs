@@ -520,6 +520,8 @@ rules! {
     CutOff;
     /// The answer undoes what the user has just done.
     Reversal;
+    /// The answer rewrites lines that have nothing to do with what the user changed lately.
+    Unrelated;
     /// The user rejected it before.
     Rejected;
     /// The answer contains what looks like a key.

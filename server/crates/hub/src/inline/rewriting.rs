@@ -184,6 +184,11 @@ impl Rewriting {
         }
         let answer = rewritten.text.ok_or(Rule::NoChange)?;
         let hunks = hunks(&file.path, text, window, &answer)?;
+        // A problem is a reason too, and so is the user's wish.
+        let needs_reason = !self.is_invoked && near_problems(position).is_empty();
+        if needs_reason && follow::is_unrelated(text, &hunks, &self.history) {
+            return Err(Rule::Unrelated.into());
+        }
         let model = Some(self.model.info().id.clone());
         Ok(Found { kind: *kind, uri: Arc::clone(uri), text: Arc::clone(text), hunks, model })
     }
