@@ -1,6 +1,7 @@
 --- Next edits from end to end: keys in a real Neovim, the real server, and a model that speaks Sweep's dialect.
 
 local fill_server = require("fill_server")
+local stories = require("story_support")
 local support = require("support")
 
 local T = {}
@@ -34,36 +35,20 @@ local function editing(edit, story, options)
   local model = fill_server.start(options.fill or function()
     return ""
   end, edit)
-  local place = support.place({ ["main.rs"] = options.code or CODE })
-  local settings = model:edit_configuration() .. (options.fill and model:configuration() or "")
-  support.write(place.home .. "/config/azimuth/config.toml", settings)
-  local child = support.start(place, { lines = options.lines, setup = options.setup })
-  child:command("edit main.rs")
-  child:lua([[
-    _G.text = function() return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\n") .. "\n" end
-    _G.visible = function() return require("azimuth.inline").edit_visible() end
-    _G.edit = function() return require("azimuth.inline.edits.pending").edit() end
-    -- The rows of the window, with all that is drawn.
-    _G.shown = function()
-      vim.cmd.redraw()
-      local rows = {}
-      for row = 1, vim.api.nvim_win_get_height(0) do
-        local cells = {}
-        for column = 1, vim.o.columns do
-          table.insert(cells, vim.fn.screenstring(row, column))
-        end
-        table.insert(rows, (table.concat(cells):gsub("%s+$", "")))
-      end
-      return rows
-    end
-  ]])
-  child:lua("require('azimuth.client').start()")
-  child:wait("require('azimuth.inline.edits').model() ~= nil")
-  child:wait("vim.lsp.buf_is_attached(0, require('azimuth.client').lsp_client().id)")
-  child:type("gg0f)")
-  local ok, problem = xpcall(story, debug.traceback, child, model)
-  child:stop()
-  assert(ok, problem)
+  stories.run({
+    code = options.code or CODE,
+    configuration = model:edit_configuration() .. (options.fill and model:configuration() or ""),
+    ready = "require('azimuth.inline.edits').model() ~= nil",
+    keys = "gg0f)",
+    lines = options.lines,
+    setup = options.setup,
+  }, function(child)
+    child:lua([[
+      _G.visible = function() return require("azimuth.inline").edit_visible() end
+      _G.edit = function() return require("azimuth.inline.edits.pending").edit() end
+    ]])
+    story(child, model)
+  end)
 end
 
 --- Adds the parameter, from normal mode to normal mode.

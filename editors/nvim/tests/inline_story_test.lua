@@ -1,6 +1,7 @@
 --- Suggestions from end to end: keys in a real Neovim, the real server, and a model that speaks llama.cpp's format.
 
 local fill_server = require("fill_server")
+local stories = require("story_support")
 local support = require("support")
 
 local T = {}
@@ -13,34 +14,15 @@ local REST = "numbers.iter().sum::<i32>();"
 ---@param story fun(child: Child, model: FillServer)
 local function typing(answer, story)
   local model = fill_server.start(answer)
-  local place = support.place({ ["main.rs"] = CODE })
-  support.write(place.home .. "/config/azimuth/config.toml", model:configuration())
-  local child = support.start(place)
-  child:command("edit main.rs")
-  child:lua([[
-    _G.line = function() return vim.api.nvim_get_current_line() end
-    -- The rows of the window, with all that is drawn.
-    _G.shown = function()
-      vim.cmd.redraw()
-      local rows = {}
-      for row = 1, vim.api.nvim_win_get_height(0) do
-        local cells = {}
-        for column = 1, vim.o.columns do
-          table.insert(cells, vim.fn.screenstring(row, column))
-        end
-        table.insert(rows, (table.concat(cells):gsub("%s+$", "")))
-      end
-      return rows
-    end
-  ]])
-  child:lua("require('azimuth.client').start()")
-  child:wait("require('azimuth.inline').state() == 'ready'")
-  child:wait("vim.lsp.buf_is_attached(0, require('azimuth.client').lsp_client().id)")
-  child:type("3GA")
-  child:wait("vim.api.nvim_get_mode().mode == 'i'")
-  local ok, problem = xpcall(story, debug.traceback, child, model)
-  child:stop()
-  assert(ok, problem)
+  stories.run({
+    code = CODE,
+    configuration = model:configuration(),
+    ready = "require('azimuth.inline').state() == 'ready'",
+    keys = "3GA",
+    mode = "i",
+  }, function(child)
+    story(child, model)
+  end)
 end
 
 --- A model that knows the rest of the line, from wherever it is asked.
