@@ -191,7 +191,7 @@ M.subcommands = {
   hunks = { run = review },
   auto = { run = review, complete = { "on", "off", "project" } },
   servers = { run = delegate("azimuth.language_servers") },
-  inline = { run = delegate("azimuth.inline"), complete = { "on", "off", "toggle", "snooze", "why" } },
+  inline = { run = delegate("azimuth.inline"), complete = { "on", "off", "toggle", "snooze", "why", "counts" } },
   edit = {
     run = delegate("azimuth.inline.edits"),
     complete = function(words)

@@ -443,8 +443,10 @@ function M.command(words)
     snooze(words[3])
   elseif what == "why" then
     require("azimuth.inline.why").open()
+  elseif what == "counts" then
+    require("azimuth.inline.counts").open(words[3])
   elseif what then
-    local problem = "there is no :Azimuth inline %s; there are on, off, toggle, snooze and why."
+    local problem = "there is no :Azimuth inline %s; there are on, off, toggle, snooze, why and counts."
     say(problem:format(what), vim.log.levels.ERROR)
   else
     say(state_in_words())
