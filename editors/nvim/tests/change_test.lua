@@ -24,7 +24,11 @@ return M
 ---@param new string
 ---@param path? string
 local function replace(old, new, path)
-  return { name = "edit_replace_exact", input = { path = path or "shape.lua", old_text = old, new_text = new } }
+  local input = { path = path or "shape.lua", old_text = old, new_text = new }
+  local fields = vim.tbl_map(function(name)
+    return ("%q: %s"):format(name, vim.json.encode(input[name]))
+  end, { "path", "old_text", "new_text" })
+  return { name = "edit_replace_exact", input = input, json = ("{%s}"):format(table.concat(fields, ", ")) }
 end
 
 local SHORTER = replace("  local area = width * height\n  return area\n", "  return width * height\n")
@@ -136,6 +140,8 @@ function T.what_was_accepted_of_a_change_is_undone_and_redone_at_its_lines()
     child:type("9G<Space>ay")
     child:wait(("_G.text():find(%q, 1, true)"):format("  return 2 * width + 2 * height\n"))
     child:wait("_G.hunks() == 0")
+    -- The server knows of it a moment after it is in the text.
+    child:wait("require('azimuth.change').changed_here() ~= nil")
     for _, step in ipairs({ { "undo", "  return width + width" }, { "redo", "  return 2 * width" } }) do
       child:command("9Azimuth " .. step[1])
       child:wait("vim.api.nvim_win_get_config(0).relative ~= ''")
@@ -159,6 +165,149 @@ function T.while_it_runs_a_sign_says_so_and_a_key_cancels()
     child:wait("_G.has_said('the change is cancelled')")
     support.equal(child:lua("return _G.sign()"), vim.NIL)
     support.equal(text(child), CODE)
+  end)
+end
+
+-- What is drawn of the edits that arrive: the rows that would go, and the lines that would come below each row.
+local DRAWN = [[
+  _G.drawn = function()
+    local namespace = vim.api.nvim_get_namespaces()["azimuth.change.arriving"]
+    local goes, comes = {}, {}
+    for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(_G.code, namespace, 0, -1, { details = true })) do
+      local row, details = mark[2], mark[4]
+      for at = row, (details.hl_group == "AzimuthDelete" and details.end_row or row) - 1 do
+        table.insert(goes, at)
+      end
+      for _, line in ipairs(details.virt_lines or {}) do
+        local words = vim.iter(line):map(function(chunk) return chunk[1] end):join("")
+        table.insert(comes, ("%d: %s"):format(row, (words:gsub("%s+$", ""))))
+      end
+    end
+    table.sort(goes)
+    return { goes = goes, comes = comes }
+  end
+]]
+
+--- Waits until just this is drawn.
+---@param child Child
+---@param goes integer[]
+---@param comes string[]
+local function wait_for_drawn(child, goes, comes)
+  local wanted = vim.inspect({ goes = goes, comes = comes })
+  local ok, problem = pcall(child.wait, child, ("vim.deep_equal(_G.drawn(), %s)"):format(wanted))
+  if not ok then
+    error(("%s\nis drawn, and not %s\n%s"):format(vim.inspect(child:lua("return _G.drawn()")), wanted, problem), 2)
+  end
+end
+
+function T.while_it_is_written_the_edit_is_drawn_in_the_text_and_the_hunks_replace_it()
+  changing({ { calls = { SHORTER }, call_pieces = 30, pause = 30, held = true }, { text = "Done." } }, function(child, model)
+    child:lua(DRAWN)
+    child:lua([[
+      _G.grown = {}
+      local timer = vim.uv.new_timer()
+      timer:start(0, 5, vim.schedule_wrap(function()
+        local now = #_G.drawn().goes
+        if now ~= _G.grown[#_G.grown] then table.insert(_G.grown, now) end
+      end))
+    ]])
+    instruct(child, "4GVj<Space>ak", "Shorten it.")
+    wait_for_drawn(child, { 3, 4 }, { "4:   return width * height" })
+    support.equal(vim.list_slice(child:lua("return _G.grown"), 1, 3), { 0, 1, 2 }, "line by line")
+    support.equal(text(child), CODE, "nothing of it is in the text")
+    support.equal(child:lua("return vim.bo[_G.code].modified"), false)
+    support.equal(child:lua("return _G.hunks()"), 0)
+    support.contains(child:lua("return _G.sign().words"), "<Space>ac cancels")
+    model:go_on()
+    child:wait("_G.hunks() == 1 and _G.idle()")
+    wait_for_drawn(child, {}, {})
+  end)
+end
+
+function T.what_is_drawn_goes_when_the_change_is_cancelled_and_when_the_server_ends()
+  local answer = { calls = { DOUBLED }, call_pieces = 8, hang = true }
+  changing({ answer, answer }, function(child)
+    child:lua(DRAWN)
+    instruct(child, "8GVj<Space>ak", "Simplify it.")
+    child:wait("#_G.drawn().goes == 1")
+    child:type("<Space>ac")
+    child:wait("_G.has_said('the change is cancelled')")
+    wait_for_drawn(child, {}, {})
+    instruct(child, "8GVj<Space>ak", "Simplify it.")
+    child:wait("#_G.drawn().goes == 1")
+    child:lua([[vim.uv.kill(vim.api.nvim_get_proc_children(vim.fn.getpid())[1], "sigkill")]])
+    wait_for_drawn(child, {}, {})
+  end)
+end
+
+function T.typing_and_undoing_while_it_is_written_moves_and_breaks_nothing()
+  changing({ { calls = { DOUBLED }, call_pieces = 40, pause = 15, hang = true } }, function(child)
+    child:lua(DRAWN)
+    instruct(child, "9GV<Space>ak", "Simplify it.")
+    child:wait("#_G.drawn().goes == 1")
+    child:type("ggOa<Esc>ob<Esc>")
+    wait_for_drawn(child, { 10 }, { "10:   return 2 * width + 2 * height" })
+    child:type("uu")
+    wait_for_drawn(child, { 8 }, { "8:   return 2 * width + 2 * height" })
+    -- What the model wants to go is not there any more.
+    child:type("9G0x")
+    child:wait("#_G.drawn().goes == 1")
+    child:type("9GS  return 1<Esc>")
+    wait_for_drawn(child, {}, { "8:   return 2 * width + 2 * height" })
+    child:type("9GdGggdG")
+    child:wait("_G.text() == '\\n'")
+    child:wait("#_G.drawn().goes == 0")
+    child:type("uuuu")
+    wait_for_drawn(child, { 8 }, { "8:   return 2 * width + 2 * height" })
+    support.equal(child:lua("return vim.v.errmsg"), "")
+    support.equal(child:lua("return #_G.said"), 0)
+  end)
+end
+
+function T.lines_that_would_come_above_do_not_move_what_is_being_typed()
+  changing({ { calls = { DOUBLED }, call_pieces = 8, hang = true } }, function(child)
+    child:lua(DRAWN)
+    local line = "8:   return 2 * width + 2 * height"
+    instruct(child, "9GV<Space>ak", "Simplify it.")
+    wait_for_drawn(child, { 8 }, { line })
+    child:type("12GA")
+    wait_for_drawn(child, { 8 }, {})
+    child:type("<Esc>")
+    wait_for_drawn(child, { 8 }, { line })
+    child:type("4GA")
+    child:wait("vim.api.nvim_get_mode().mode == 'i'")
+    child:type(" -- x")
+    child:wait("_G.text():find('-- x', 1, true) ~= nil")
+    wait_for_drawn(child, { 8 }, { line })
+  end)
+end
+
+function T.an_edit_of_another_file_is_not_drawn_in_this_one()
+  local other = replace("  return area\n", "  return 2\n", "lib/shape.lua")
+  changing({ { calls = { other }, call_pieces = 4, hang = true } }, function(child)
+    child:lua(DRAWN)
+    instruct(child, "3GVG<Space>ak", "Change the other one.")
+    child:wait("_G.sign() and _G.sign().words:find('so far', 1, true)")
+    support.equal(child:lua("return _G.drawn()"), { goes = {}, comes = {} })
+  end)
+end
+
+function T.of_a_long_edit_as_much_is_drawn_as_half_of_the_window_holds()
+  local lines = {}
+  for at = 1, 200 do
+    lines[at] = ("  local line_%d = %d"):format(at, at)
+  end
+  local long = replace("  return area\n", table.concat(lines, "\n") .. "\n")
+  changing({ { calls = { long }, call_pieces = 20, hang = true } }, function(child)
+    child:lua(DRAWN)
+    instruct(child, "4GVj<Space>ak", "Make it long.")
+    child:wait("(_G.drawn().comes[#_G.drawn().comes] or ''):find('more lines', 1, true)")
+    child:wait("_G.sign().words:find('200 lines', 1, true)")
+    local comes = child:lua("return _G.drawn().comes")
+    local height = child:lua("return vim.api.nvim_win_get_height(0)")
+    support.equal(#comes, math.floor(height / 2) + 1)
+    support.equal(comes[1], "4:   local line_1 = 1")
+    support.equal(comes[#comes], ("4:  … %d more lines"):format(200 - math.floor(height / 2)))
   end)
 end
 

@@ -5,7 +5,7 @@ local M = {}
 ---@class Answer
 ---@field text? string
 ---@field thinking? string
----@field calls? { name: string, input: table }[]
+---@field calls? { name: string, input: table, json?: string }[] The JSON of the input, if the order of its fields counts.
 ---@field pieces? integer Into how many pieces the text is cut; 4 without it.
 ---@field call_pieces? integer Into how many pieces the input of each call is cut; 1 without it.
 ---@field pause? integer Milliseconds between pieces; 5 without it.
@@ -34,7 +34,7 @@ local function deltas(answer)
     table.insert(list, { content = body:sub(at, at + size - 1) })
   end
   for at, call in ipairs(answer.calls or {}) do
-    local input = vim.json.encode(call.input)
+    local input = call.json or vim.json.encode(call.input)
     local length = math.ceil(#input / (answer.call_pieces or 1))
     for from = 1, #input, length do
       local piece = { index = at - 1, ["function"] = { arguments = input:sub(from, from + length - 1) } }

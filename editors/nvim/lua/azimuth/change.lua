@@ -4,6 +4,7 @@
 --- another instruction begins, or its buffer goes. Until then a further instruction at the same lines refines what it
 --- has proposed.
 
+local arriving = require("azimuth.change.arriving")
 local client = require("azimuth.client")
 local diagnostics = require("azimuth.lang.diagnostics")
 local documents = require("azimuth.review.documents")
@@ -19,6 +20,11 @@ local M = {}
 
 --- The most selections of an instruction.
 local MAX_SELECTIONS = 100
+--- The shortest time between two drawings, in milliseconds.
+local FRAME = 30
+--- So long the drawn edits of a message that is complete wait for the hunks that replace them, in milliseconds: lines
+--- that went and came again would flicker.
+local HANDOVER = 100
 
 ---@class azimuth.change.Instruction
 ---@field selection azimuth.change.Selection
@@ -27,6 +33,7 @@ local MAX_SELECTIONS = 100
 ---@field turn_id? azimuth.TurnId The turn that runs, from the answer to its end.
 ---@field before table<azimuth.ProposalId, integer> The revisions of the proposals when the turn began.
 ---@field sign? integer
+---@field drawn integer[] The marks of the edits that arrive.
 
 --- The instructions that are not over, the last one last.
 ---@type azimuth.change.Instruction[]
@@ -52,28 +59,34 @@ end
 
 -- Following ---------------------------------------------------------------------------------------------------------
 
+--- Takes away what shows that the turn runs.
 ---@param instruction azimuth.change.Instruction
-local function hide_sign(instruction)
+local function hide(instruction)
+  local bufnr = instruction.selection.bufnr
   if instruction.sign then
-    sign.hide(instruction.selection.bufnr, instruction.sign)
+    sign.hide(bufnr, instruction.sign)
     instruction.sign = nil
   end
+  arriving.hide(bufnr, instruction.drawn)
+  instruction.drawn = {}
 end
 
+--- Shows that the turn runs, and what it writes.
 ---@param instruction azimuth.change.Instruction
-local function show_sign(instruction)
+local function show(instruction)
   local state = state_of(instruction)
   if instruction.turn_id and state and vim.api.nvim_buf_is_loaded(instruction.selection.bufnr) then
     local shown = require("azimuth.mappings").shown
     local keys = { cancel = shown("cancel"), permission = shown("permission") }
     instruction.sign = sign.show(instruction.selection, state, keys, instruction.sign)
+    instruction.drawn = arriving.show(instruction.selection, instruction.session_id, instruction.drawn)
   end
 end
 
 --- Lets an instruction go. Its session is closed unless it is the chat's by now.
 ---@param instruction azimuth.change.Instruction
 local function drop(instruction)
-  hide_sign(instruction)
+  hide(instruction)
   selections.forget(instruction.selection)
   instructions = vim.tbl_filter(function(one)
     return one ~= instruction
@@ -169,7 +182,7 @@ local function note_ending(instruction)
     local entry = state.entries[at]
     if entry and entry.kind == "turn_end" and entry.turn_id == turn_id then
       instruction.turn_id = nil
-      hide_sign(instruction)
+      hide(instruction)
       tell_ending(instruction, state, entry, turn_id)
       if not vim.api.nvim_buf_is_loaded(instruction.selection.bufnr) then
         drop_decided(function(one)
@@ -181,25 +194,55 @@ local function note_ending(instruction)
   end
 end
 
-local due = false
+local due, drawn_at = false, 0
 
---- Draws the signs once, after all that happens now.
-local function draw_soon()
-  if due then
-    return
+local function draw()
+  due, drawn_at = false, vim.uv.now()
+  for _, instruction in ipairs(instructions) do
+    show(instruction)
   end
-  due = true
-  vim.schedule(function()
-    due = false
-    for _, instruction in ipairs(instructions) do
-      show_sign(instruction)
-    end
-  end)
+end
+
+--- Draws soon: at once if nothing was drawn lately, else with what comes until then.
+local function draw_soon()
+  if not due then
+    due = true
+    vim.defer_fn(draw, math.max(0, FRAME - (vim.uv.now() - drawn_at)))
+  end
+end
+
+--- Follows the edits of a session that arrive. They are the first to tell of a session whose request is not answered
+--- yet; those of the chat are drawn there.
+---@param session_id string
+---@param event table
+local function follow_edits(session_id, event)
+  if session_id ~= client.session() or arriving.any(session_id) then
+    arriving.take(session_id, event)
+  end
+  if not arriving.any(session_id) then
+    return
+  elseif event.type == "messageCompleted" then
+    vim.defer_fn(function()
+      arriving.forget(session_id, event.messageId)
+      draw_soon()
+    end, HANDOVER)
+  elseif event.type == "proposalChanged" then
+    arriving.forget(session_id)
+    -- With the review's own drawing, which is scheduled, too.
+    vim.schedule(draw)
+  end
 end
 
 ---@param session_id string?
 ---@param event table
 local function follow(session_id, event)
+  if session_id then
+    follow_edits(session_id, event)
+  elseif event.type == "connection" and event.state ~= "ready" then
+    -- Nobody writes on. The sign stays until the server, started again, says how the turn has ended.
+    arriving.forget_all()
+    draw_soon()
+  end
   for _, instruction in ipairs(instructions) do
     if session_id and instruction.session_id == session_id then
       if event.type == "turnEnded" or event.type == "sessionOpened" then
@@ -332,7 +375,7 @@ local function begin(selection, refined, words)
     return one ~= refined
   end)
   if not refined then
-    refined = { selection = selection, is_sent = false, before = {} }
+    refined = { selection = selection, is_sent = false, before = {}, drawn = {} }
     table.insert(instructions, refined)
   elseif selection ~= refined.selection then
     selections.forget(refined.selection)
@@ -482,8 +525,21 @@ vim.lsp.commands["azimuth.change"] = function(command, context)
   end
 end
 
+local group = vim.api.nvim_create_augroup("azimuth.change", { clear = true })
+-- What the user types may be what would go, and the lines that would come below may be in the way.
+vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP", "InsertEnter", "InsertLeave" }, {
+  group = group,
+  callback = function(args)
+    local is_drawn = vim.iter(instructions):any(function(one)
+      return one.turn_id ~= nil and one.selection.bufnr == args.buf
+    end)
+    if is_drawn then
+      draw_soon()
+    end
+  end,
+})
 vim.api.nvim_create_autocmd("BufUnload", {
-  group = vim.api.nvim_create_augroup("azimuth.change", { clear = true }),
+  group = group,
   callback = function(args)
     drop_decided(function(one)
       return one.selection.bufnr == args.buf

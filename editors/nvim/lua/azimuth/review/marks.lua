@@ -77,7 +77,7 @@ end
 ---@return integer width
 ---@return integer height
 ---@return boolean wraps
-local function room(bufnr)
+function M.room(bufnr)
   local width, height, wraps = vim.o.columns, vim.o.lines, true
   for _, window in ipairs(vim.fn.win_findbuf(bufnr)) do
     local info = vim.fn.getwininfo(window)[1]
@@ -277,14 +277,14 @@ function M.show(bufnr, proposals)
   end
   local list = {}
   if #places > 0 then
-    local width, height, wraps = room(bufnr)
+    local width, height, wraps = M.room(bufnr)
     local canvas = { source = source_of(bufnr, pending), width = width, height = height, wraps = wraps }
     for _, place in ipairs(places) do
       table.insert(list, draw(bufnr, place.proposal, place.hunk, place.row, canvas))
     end
   end
   shown[bufnr] = #list > 0 and list or nil
-  drawn_for[bufnr] = #list > 0 and { proposals = proposals, width = (room(bufnr)) } or nil
+  drawn_for[bufnr] = #list > 0 and { proposals = proposals, width = (M.room(bufnr)) } or nil
   if #list > 0 then
     keys.map(bufnr)
   else
@@ -369,7 +369,7 @@ end
 ---@param bufnr integer
 local function refit(bufnr)
   local last = drawn_for[bufnr]
-  if last and vim.api.nvim_buf_is_loaded(bufnr) and room(bufnr) ~= last.width then
+  if last and vim.api.nvim_buf_is_loaded(bufnr) and M.room(bufnr) ~= last.width then
     M.show(bufnr, last.proposals)
   end
 end
@@ -382,7 +382,7 @@ vim.api.nvim_set_decoration_provider(hints, {
     if not shown[bufnr] or plain[bufnr] then
       return false
     end
-    if room(bufnr) ~= drawn_for[bufnr].width then
+    if M.room(bufnr) ~= drawn_for[bufnr].width then
       vim.schedule(function()
         refit(bufnr)
       end)

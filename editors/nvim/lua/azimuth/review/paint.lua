@@ -166,6 +166,15 @@ function M.added(hunk, source, tabstop, base, emphasis)
   return painted
 end
 
+--- The pieces of a line without syntax.
+---@param line string
+---@param tabstop integer
+---@param base string The group of all of it.
+---@return azimuth.review.Chunk[]
+function M.plain(line, tabstop, base)
+  return { { printable(text.cut(line), 0, tabstop), base } }
+end
+
 --- The same pieces in lines of a width, each filled up to it.
 ---@param chunks azimuth.review.Chunk[]
 ---@param width integer
