@@ -35,6 +35,26 @@ local SHORTER = replace("  local area = width * height\n  return area\n", "  ret
 local DOUBLED = replace("  return width + width + height + height\n", "  return 2 * width + 2 * height\n")
 local FACTORED = replace("  return 2 * width + 2 * height\n", "  return 2 * (width + height)\n")
 
+-- What the tests ask of a child whose buffer is that of `shape.lua`.
+local PREPARED = [[
+  _G.code = vim.api.nvim_get_current_buf()
+  _G.text = function() return table.concat(vim.api.nvim_buf_get_lines(_G.code, 0, -1, false), "\n") .. "\n" end
+  _G.hunks = function() return #require("azimuth.review.marks").list(_G.code) end
+  _G.prompting = function() return vim.bo.filetype == "azimuth-change" and vim.api.nvim_get_mode().mode == "i" end
+  _G.title = function() return vim.api.nvim_win_get_config(0).title[1][1] end
+  _G.has_said = function(part)
+    return vim.iter(_G.said):any(function(one) return one[1]:find(part, 1, true) ~= nil end)
+  end
+  _G.idle = function() return require("azimuth.change").running() == 0 end
+  _G.sign = function()
+    local namespace = vim.api.nvim_get_namespaces()["azimuth.change.sign"]
+    local mark = vim.api.nvim_buf_get_extmarks(_G.code, namespace, 0, -1, { details = true })[1]
+    if not mark then return nil end
+    local words = vim.iter(mark[4].virt_text):map(function(chunk) return chunk[1] end):join("")
+    return { row = mark[2], words = words }
+  end
+]]
+
 --- Runs a story in `shape.lua`, in normal mode.
 ---@param answers Answer[]
 ---@param story fun(child: Child, model: Model, place: Place)
@@ -47,24 +67,7 @@ local function changing(answers, story, options)
   local child = support.start(place, { asks_trust = options.asks_trust })
   local ok, problem = xpcall(function()
     child:command("edit shape.lua")
-    child:lua([[
-      _G.code = vim.api.nvim_get_current_buf()
-      _G.text = function() return table.concat(vim.api.nvim_buf_get_lines(_G.code, 0, -1, false), "\n") .. "\n" end
-      _G.hunks = function() return #require("azimuth.review.marks").list(_G.code) end
-      _G.prompting = function() return vim.bo.filetype == "azimuth-change" and vim.api.nvim_get_mode().mode == "i" end
-      _G.title = function() return vim.api.nvim_win_get_config(0).title[1][1] end
-      _G.has_said = function(part)
-        return vim.iter(_G.said):any(function(one) return one[1]:find(part, 1, true) ~= nil end)
-      end
-      _G.idle = function() return require("azimuth.change").running() == 0 end
-      _G.sign = function()
-        local namespace = vim.api.nvim_get_namespaces()["azimuth.change.sign"]
-        local mark = vim.api.nvim_buf_get_extmarks(_G.code, namespace, 0, -1, { details = true })[1]
-        if not mark then return nil end
-        local words = vim.iter(mark[4].virt_text):map(function(chunk) return chunk[1] end):join("")
-        return { row = mark[2], words = words }
-      end
-    ]])
+    child:lua(PREPARED)
     story(child, model, place)
   end, debug.traceback)
   child:stop()
@@ -487,6 +490,95 @@ function T.a_code_action_asks_for_the_words()
     child:type("Simplify it.<CR>")
     child:wait("_G.hunks() == 1 and _G.idle()")
     support.contains(model:last_user(1), "line 9, selected")
+  end)
+end
+
+--- The instructions that are kept for the next Neovim.
+---@param place Place
+---@return string[]
+local function kept(place)
+  return vim.fn.glob(place.home .. "/state/*/azimuth/change-*.json", true, true)
+end
+
+function T.what_is_undecided_is_found_again_after_a_restart_of_neovim()
+  local answers = { { calls = { SHORTER } }, { text = "Done." }, { calls = { DOUBLED } }, { text = "Done." } }
+  table.insert(answers, { calls = { FACTORED } })
+  table.insert(answers, { text = "Done." })
+  changing(answers, function(first, model, place)
+    instruct(first, "4GVj<Space>ak", "Shorten it.")
+    first:wait("_G.hunks() == 1 and _G.idle()")
+    first:command("Azimuth accept all")
+    first:wait("_G.hunks() == 0")
+    instruct(first, "8GV<Space>ak", "Simplify it.")
+    first:wait("_G.hunks() == 1 and _G.idle()")
+    first:command("silent write")
+    support.equal(#kept(place), 1, "of the decided one, nothing is kept")
+    first:stop()
+    local second = support.start(place)
+    local ok, problem = xpcall(function()
+      second:lua("require('azimuth.client').start()")
+      second:wait("#require('azimuth.client').kept() == 1")
+      second:command("edit shape.lua")
+      second:lua(PREPARED)
+      second:wait("_G.hunks() == 1")
+      support.equal(second:lua("return #require('azimuth.client').kept()"), 1)
+      second:type("8G<Space>ak")
+      second:wait("_G.prompting()")
+      support.equal(second:lua("return _G.title()"), " Refine the change of line 8 ")
+      second:type("Factor it.<CR>")
+      second:wait("_G.idle() and vim.fn.mode() == 'n'")
+      vim.wait(10000, function()
+        return #model.asked == 6
+      end, 10)
+      second:wait("_G.idle() and _G.hunks() == 1")
+      second:type("8G<Space>ay")
+      second:wait(("_G.text():find(%q, 1, true)"):format("  return 2 * (width + height)\n"))
+      second:wait("_G.hunks() == 0")
+      second:command("bdelete!")
+      support.equal(kept(place), {})
+    end, debug.traceback)
+    second:stop()
+    assert(ok, problem)
+  end)
+end
+
+function T.after_a_crash_of_neovim_a_new_one_finds_the_hunks()
+  changing({ { calls = { DOUBLED } }, { text = "Done." } }, function(first, _, place)
+    instruct(first, "9GV<Space>ak", "Simplify it.")
+    first:wait("_G.hunks() == 1 and _G.idle()")
+    vim.uv.kill(vim.fn.jobpid(first.channel), "sigkill")
+    local second = support.start(place)
+    local ok, problem = xpcall(function()
+      second:command("edit shape.lua")
+      second:lua(PREPARED)
+      second:lua("require('azimuth.client').start()")
+      second:wait("_G.hunks() == 1")
+      second:type("9G<Space>ay")
+      second:wait(("_G.text():find(%q, 1, true)"):format("  return 2 * width + 2 * height\n"))
+    end, debug.traceback)
+    second:stop()
+    assert(ok, problem)
+    support.equal(kept(place), {})
+  end)
+end
+
+function T.after_its_buffer_was_closed_and_opened_again_a_change_is_refined_at_its_lines()
+  local answers = { { calls = { DOUBLED } }, { text = "Done." }, { text = "No." }, { text = "No." } }
+  changing(answers, function(child, model)
+    instruct(child, "9GV<Space>ak", "Simplify it.")
+    child:wait("_G.hunks() == 1 and _G.idle()")
+    for at, close in ipairs({ "bdelete", "bwipeout" }) do
+      child:command(close .. " | edit shape.lua")
+      child:lua(PREPARED)
+      child:wait("_G.hunks() == 1")
+      instruct(child, "9G<Space>ak", "And now?")
+      child:wait("_G.idle()")
+      vim.wait(10000, function()
+        return #model.asked == 2 + at
+      end, 10)
+      child:wait("_G.idle()")
+      support.contains(model:last_user(2 + at), "line 9, selected")
+    end
   end)
 end
 

@@ -8,12 +8,11 @@ local arriving = require("azimuth.change.arriving")
 local client = require("azimuth.client")
 local diagnostics = require("azimuth.lang.diagnostics")
 local documents = require("azimuth.review.documents")
-local hunks = require("azimuth.review.hunks")
+local instructions = require("azimuth.change.instructions")
 local marks = require("azimuth.review.marks")
 local prompt = require("azimuth.change.prompt")
 local protocol = require("azimuth.generated.protocol")
 local selections = require("azimuth.change.selection")
-local sign = require("azimuth.change.sign")
 local text = require("azimuth.text")
 
 local M = {}
@@ -26,86 +25,13 @@ local FRAME = 30
 --- that went and came again would flicker.
 local HANDOVER = 100
 
----@class azimuth.change.Instruction
----@field selection azimuth.change.Selection
----@field session_id? string Nil until the server has answered the first time.
----@field is_sent boolean Whether a request is under way.
----@field turn_id? azimuth.TurnId The turn that runs, from the answer to its end.
----@field before table<azimuth.ProposalId, integer> The revisions of the proposals when the turn began.
----@field sign? integer
----@field drawn integer[] The marks of the edits that arrive.
-
---- The instructions that are not over, the last one last.
----@type azimuth.change.Instruction[]
-local instructions = {}
-
 ---@param message string
 ---@param level? integer
 local function say(message, level)
   vim.notify("Azimuth: " .. message, level or vim.log.levels.INFO)
 end
 
----@param instruction azimuth.change.Instruction
----@return azimuth.State?
-local function state_of(instruction)
-  return instruction.session_id and client.state(instruction.session_id)
-end
-
----@param instruction azimuth.change.Instruction
----@return azimuth.Proposal[]
-local function open_proposals(instruction)
-  return hunks.proposals(state_of(instruction))
-end
-
 -- Following ---------------------------------------------------------------------------------------------------------
-
---- Takes away what shows that the turn runs.
----@param instruction azimuth.change.Instruction
-local function hide(instruction)
-  local bufnr = instruction.selection.bufnr
-  if instruction.sign then
-    sign.hide(bufnr, instruction.sign)
-    instruction.sign = nil
-  end
-  arriving.hide(bufnr, instruction.drawn)
-  instruction.drawn = {}
-end
-
---- Shows that the turn runs, and what it writes.
----@param instruction azimuth.change.Instruction
-local function show(instruction)
-  local state = state_of(instruction)
-  if instruction.turn_id and state and vim.api.nvim_buf_is_loaded(instruction.selection.bufnr) then
-    local shown = require("azimuth.mappings").shown
-    local keys = { cancel = shown("cancel"), permission = shown("permission") }
-    instruction.sign = sign.show(instruction.selection, state, keys, instruction.sign)
-    instruction.drawn = arriving.show(instruction.selection, instruction.session_id, instruction.drawn)
-  end
-end
-
---- Lets an instruction go. Its session is closed unless it is the chat's by now.
----@param instruction azimuth.change.Instruction
-local function drop(instruction)
-  hide(instruction)
-  selections.forget(instruction.selection)
-  instructions = vim.tbl_filter(function(one)
-    return one ~= instruction
-  end, instructions)
-  if instruction.session_id then
-    client.leave(instruction.session_id)
-  end
-end
-
---- Lets the instructions go that are over: all is decided, and nothing runs.
----@param is_meant fun(instruction: azimuth.change.Instruction): boolean
-local function drop_decided(is_meant)
-  for _, instruction in ipairs(instructions) do
-    local is_running = instruction.is_sent or instruction.turn_id ~= nil
-    if not is_running and #open_proposals(instruction) == 0 and is_meant(instruction) then
-      drop(instruction)
-    end
-  end
-end
 
 --- Shows what the model said, in one line or in a window at the cursor that goes when the cursor moves.
 ---@param said string
@@ -128,7 +54,7 @@ end
 ---@param instruction azimuth.change.Instruction
 local function tell_of_others(instruction)
   local elsewhere = {}
-  for _, proposal in ipairs(open_proposals(instruction)) do
+  for _, proposal in ipairs(instructions.open_proposals(instruction)) do
     if documents.buffer(proposal.uri) ~= instruction.selection.bufnr then
       table.insert(elsewhere, vim.fn.strtrans(proposal.path))
     end
@@ -177,15 +103,15 @@ end
 --- Ends what shows that the turn runs, once it has ended.
 ---@param instruction azimuth.change.Instruction
 local function note_ending(instruction)
-  local state, turn_id = state_of(instruction), instruction.turn_id
+  local state, turn_id = instructions.state_of(instruction), instruction.turn_id
   for at = turn_id and state and #state.entries or 0, 1, -1 do
     local entry = state.entries[at]
     if entry and entry.kind == "turn_end" and entry.turn_id == turn_id then
       instruction.turn_id = nil
-      hide(instruction)
+      instructions.hide(instruction)
       tell_ending(instruction, state, entry, turn_id)
       if not vim.api.nvim_buf_is_loaded(instruction.selection.bufnr) then
-        drop_decided(function(one)
+        instructions.drop_decided(function(one)
           return one == instruction
         end)
       end
@@ -198,8 +124,8 @@ local due, drawn_at = false, 0
 
 local function draw()
   due, drawn_at = false, vim.uv.now()
-  for _, instruction in ipairs(instructions) do
-    show(instruction)
+  for _, instruction in ipairs(instructions.list()) do
+    instructions.show(instruction)
   end
 end
 
@@ -243,12 +169,12 @@ local function follow(session_id, event)
     arriving.forget_all()
     draw_soon()
   end
-  for _, instruction in ipairs(instructions) do
+  for _, instruction in ipairs(instructions.list()) do
     if session_id and instruction.session_id == session_id then
       if event.type == "turnEnded" or event.type == "sessionOpened" then
         note_ending(instruction)
       elseif event.type == "reviewDecided" and not vim.api.nvim_buf_is_loaded(instruction.selection.bufnr) then
-        drop_decided(function(one)
+        instructions.drop_decided(function(one)
           return one == instruction
         end)
       end
@@ -282,6 +208,7 @@ end
 local function take(instruction, result)
   client.keep(result.sessionId)
   instruction.session_id, instruction.turn_id = result.sessionId, result.turnId
+  instructions.keep(instruction)
   require("azimuth.review").refresh()
   note_ending(instruction)
   draw_soon()
@@ -297,7 +224,7 @@ local function fail(instruction, words, why)
     say(why, vim.log.levels.ERROR)
   end
   if not instruction.session_id then
-    drop(instruction)
+    instructions.drop(instruction)
   end
 end
 
@@ -306,7 +233,7 @@ end
 local function send(instruction, words)
   local selection, bufnr = instruction.selection, instruction.selection.bufnr
   instruction.is_sent, instruction.before = true, {}
-  for id, proposal in pairs((state_of(instruction) or {}).proposals or {}) do
+  for id, proposal in pairs((instructions.state_of(instruction) or {}).proposals or {}) do
     instruction.before[id] = proposal.revision
   end
   when_ready(function(server)
@@ -341,9 +268,8 @@ local function instruction_at(selection)
   for _, item in ipairs(marks.at(selection.bufnr, first, last)) do
     here[item.proposal.proposalId] = true
   end
-  for at = #instructions, 1, -1 do
-    local one = instructions[at]
-    local state = one.selection.bufnr == selection.bufnr and state_of(one)
+  for _, one in vim.iter(instructions.list()):rev():enumerate() do
+    local state = one.selection.bufnr == selection.bufnr and instructions.state_of(one)
     local is_of_hunk = state and vim.iter(here):any(function(id)
       return state.proposals[id] ~= nil
     end)
@@ -371,12 +297,11 @@ end
 ---@param refined? azimuth.change.Instruction
 ---@param words string
 local function begin(selection, refined, words)
-  drop_decided(function(one)
+  instructions.drop_decided(function(one)
     return one ~= refined
   end)
   if not refined then
-    refined = { selection = selection, is_sent = false, before = {}, drawn = {} }
-    table.insert(instructions, refined)
+    refined = instructions.add(selection)
   elseif selection ~= refined.selection then
     selections.forget(refined.selection)
     refined.selection = selection
@@ -399,7 +324,7 @@ local function hand_over(instruction, words)
         say(open_err.message, vim.log.levels.ERROR)
         return
       end
-      drop(instruction)
+      instructions.drop(instruction)
       local chat, input = require("azimuth.chat"), require("azimuth.input")
       chat.open()
       if words ~= "" then
@@ -469,7 +394,7 @@ end
 --- Runs `:Azimuth promote`: goes on in the chat with the instruction at the cursor, or with the last one.
 function M.promote()
   local here = selections.here()
-  local instruction = instruction_at(here) or instructions[#instructions]
+  local instruction = instruction_at(here) or instructions.list()[#instructions.list()]
   selections.forget(here)
   if instruction and instruction.session_id then
     hand_over(instruction, "")
@@ -482,8 +407,7 @@ end
 ---@return boolean done False if there is none.
 function M.cancel()
   local bufnr, state = vim.api.nvim_get_current_buf(), client.state()
-  for at = #instructions, 1, -1 do
-    local one = instructions[at]
+  for _, one in vim.iter(instructions.list()):rev():enumerate() do
     if one.turn_id and (one.selection.bufnr == bufnr or not (state and state.running)) then
       client.request(protocol.requests.turn_cancel, { sessionId = one.session_id, turnId = one.turn_id })
       return true
@@ -497,7 +421,7 @@ end
 function M.changed_here()
   local here = selections.here()
   local instruction = instruction_at(here)
-  local state = instruction and state_of(instruction)
+  local state = instruction and instructions.state_of(instruction)
   selections.forget(here)
   local has_changed = state and vim.iter(state.entries):any(function(entry)
     return entry and entry.changes ~= nil and next(entry.changes) ~= nil
@@ -510,7 +434,7 @@ end
 function M.running()
   return #vim.tbl_filter(function(one)
     return one.turn_id ~= nil
-  end, instructions)
+  end, instructions.list())
 end
 
 client.on("*", follow)
@@ -530,20 +454,12 @@ local group = vim.api.nvim_create_augroup("azimuth.change", { clear = true })
 vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP", "InsertEnter", "InsertLeave" }, {
   group = group,
   callback = function(args)
-    local is_drawn = vim.iter(instructions):any(function(one)
+    local is_drawn = vim.iter(instructions.list()):any(function(one)
       return one.turn_id ~= nil and one.selection.bufnr == args.buf
     end)
     if is_drawn then
       draw_soon()
     end
-  end,
-})
-vim.api.nvim_create_autocmd("BufUnload", {
-  group = group,
-  callback = function(args)
-    drop_decided(function(one)
-      return one.selection.bufnr == args.buf
-    end)
   end,
 })
 

@@ -375,6 +375,18 @@ function M.open_session(session_id, callback)
   end)
 end
 
+--- Opens a session beside the current one, and keeps it until `leave`.
+---@param session_id string
+---@param callback fun(err: azimuth.Error?, result?: azimuth.SessionOpenResult)
+function M.open_beside(session_id, callback)
+  local session = followed(session_id)
+  session.kept = true
+  open_at_server(session_id, function(err, result)
+    sessions[session_id] = (not err or session.state.seq > 0) and session or nil
+    callback(err, result)
+  end)
+end
+
 --- Makes a session and makes it the current one.
 ---@param options? azimuth.SessionNewParams
 ---@param callback? fun(err: azimuth.Error?, session_id?: string)
@@ -483,19 +495,6 @@ local function attach_all()
   end
 end
 
---- Has documents read that a command has changed on disk, as 'autoread' does when the user comes back to the editor. One with
---- unsaved text is left to the user, as Neovim would ask what to do.
-M.on("filesChanged", function(_, event)
-  for _, file in ipairs(event.files) do
-    local bufnr = (file.after or file.unknown) and documents.open(file.uri)
-    local own = bufnr and vim.bo[bufnr].autoread
-    -- A buffer that says nothing of it does as the editor does.
-    if bufnr and not vim.bo[bufnr].modified and (own or own == nil and vim.go.autoread) then
-      vim.cmd.checktime(bufnr)
-    end
-  end
-end)
-
 -- Life and death ----------------------------------------------------------------------------------------------------
 
 --- The folder of the project: what is above the file of a buffer, or the current folder.
@@ -529,7 +528,7 @@ end
 
 --- Loads what shows by itself what happens in a session.
 local function load_views()
-  for _, view in ipairs({ "permission", "review", "terminal", "follow", "workflows", "inline", "change" }) do
+  for _, view in ipairs({ "permission", "review", "terminal", "follow", "workflows", "inline", "change", "reload" }) do
     if #vim.api.nvim_get_runtime_file(("lua/azimuth/%s.lua"):format(view), false) > 0 then
       require("azimuth." .. view)
     end

@@ -22,6 +22,7 @@ local MAX_QUOTED = 32
 ---@field bufnr integer
 ---@field kind azimuth.change.Kind
 ---@field marks integer[] One for each range. Of the whole buffer there is one at the cursor's line.
+---@field parked? azimuth.change.Span[] The ranges while the buffer is not loaded: it has no marks then.
 
 ---@param bufnr integer
 ---@param row integer
@@ -31,11 +32,10 @@ local function line_at(bufnr, row)
 end
 
 ---@param bufnr integer
----@param kind azimuth.change.Kind
 ---@param spans azimuth.change.Span[]
----@return azimuth.change.Selection
-local function marked(bufnr, kind, spans)
-  local marks = vim.tbl_map(function(span)
+---@return integer[] marks
+local function set_marks(bufnr, spans)
+  return vim.tbl_map(function(span)
     return vim.api.nvim_buf_set_extmark(bufnr, namespace, span.row, span.col, {
       end_row = span.end_row,
       end_col = span.end_col,
@@ -44,7 +44,14 @@ local function marked(bufnr, kind, spans)
       strict = false,
     })
   end, spans)
-  return { bufnr = bufnr, kind = kind, marks = marks }
+end
+
+---@param bufnr integer
+---@param kind azimuth.change.Kind
+---@param spans azimuth.change.Span[]
+---@return azimuth.change.Selection
+local function marked(bufnr, kind, spans)
+  return { bufnr = bufnr, kind = kind, marks = set_marks(bufnr, spans) }
 end
 
 --- The selection of some lines. All lines are the whole buffer.
@@ -149,6 +156,9 @@ end
 ---@param selection azimuth.change.Selection
 ---@return azimuth.change.Span[]
 function M.spans(selection)
+  if selection.parked then
+    return selection.parked
+  end
   local spans = {}
   for _, mark in ipairs(selection.marks) do
     local at = vim.api.nvim_buf_get_extmark_by_id(selection.bufnr, namespace, mark, { details = true })
@@ -232,6 +242,39 @@ function M.words(selection)
     return "a part of " .. lines
   end
   return lines
+end
+
+--- A selection of ranges in a buffer that may not be loaded.
+---@param bufnr integer
+---@param kind azimuth.change.Kind
+---@param spans azimuth.change.Span[]
+---@return azimuth.change.Selection
+function M.of_spans(bufnr, kind, spans)
+  local selection = { bufnr = bufnr, kind = kind, marks = {}, parked = spans }
+  if vim.api.nvim_buf_is_loaded(bufnr) then
+    M.unpark(selection)
+  end
+  return selection
+end
+
+--- Keeps the ranges while the buffer is not loaded, from before it is unloaded.
+---@param selection azimuth.change.Selection
+function M.park(selection)
+  selection.parked = M.spans(selection)
+  selection.marks = {}
+end
+
+--- Marks the ranges in the buffer, which is loaded again.
+---@param selection azimuth.change.Selection
+function M.unpark(selection)
+  local count = vim.api.nvim_buf_line_count(selection.bufnr)
+  local within = vim.tbl_map(function(span)
+    local row, end_row = math.min(span.row, count - 1), math.min(span.end_row, count - 1)
+    local col = math.min(span.col, #line_at(selection.bufnr, row))
+    return { row = row, col = col, end_row = end_row, end_col = math.min(span.end_col, #line_at(selection.bufnr, end_row)) }
+  end, selection.parked or {})
+  selection.parked = nil
+  selection.marks = set_marks(selection.bufnr, within)
 end
 
 --- Forgets a selection.
