@@ -24,11 +24,7 @@ return M
 ---@param new string
 ---@param path? string
 local function replace(old, new, path)
-  local input = { path = path or "shape.lua", old_text = old, new_text = new }
-  local fields = vim.tbl_map(function(name)
-    return ("%q: %s"):format(name, vim.json.encode(input[name]))
-  end, { "path", "old_text", "new_text" })
-  return { name = "edit_replace_exact", input = input, json = ("{%s}"):format(table.concat(fields, ", ")) }
+  return models.replace(path or "shape.lua", old, new)
 end
 
 local SHORTER = replace("  local area = width * height\n  return area\n", "  return width * height\n")
@@ -508,7 +504,7 @@ function T.what_is_undecided_is_found_again_after_a_restart_of_neovim()
     instruct(first, "4GVj<Space>ak", "Shorten it.")
     first:wait("_G.hunks() == 1 and _G.idle()")
     first:command("Azimuth accept all")
-    first:wait("_G.hunks() == 0")
+    first:wait("_G.hunks() == 0 and not _G.text():find('local area', 1, true)")
     instruct(first, "8GV<Space>ak", "Simplify it.")
     first:wait("_G.hunks() == 1 and _G.idle()")
     first:command("silent write")

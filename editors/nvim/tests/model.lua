@@ -143,6 +143,21 @@ function Model:go_on()
   self.held.held, self.held = nil, nil
 end
 
+--- A call that replaces a text. Its fields are in the order in which real models give them: only a diff whose file is
+--- known is shown while it arrives.
+---@param path string
+---@param old string
+---@param new string
+---@return { name: string, input: table, json: string }
+function M.replace(path, old, new)
+  local json = ('{"path": %s, "old_text": %s, "new_text": %s}'):format(
+    vim.json.encode(path),
+    vim.json.encode(old),
+    vim.json.encode(new)
+  )
+  return { name = "edit_replace_exact", input = { path = path, old_text = old, new_text = new }, json = json }
+end
+
 --- The text of a request's last message of the user.
 ---@param at? integer Which request; without it, the last.
 ---@return string

@@ -83,6 +83,11 @@ end
 return M
 ]]
 
+local SCALED = "  return celsius * 9 / 5 + OFFSET\nend\n"
+local ASSERTED = "  assert(celsius >= M.ABSOLUTE_ZERO, \"colder than anything can be\")\n"
+-- What a model answers that is told to refuse what is colder than absolute zero.
+local REFUSED = models.replace("src/temperature.lua", SCALED, ASSERTED .. SCALED)
+
 local found = [[
 The offset is **30** and must be **32**: 0 °C is 32 °F.
 `to_fahrenheit` and `to_celsius` both use it, so they agreed with each other and a test of one against the other passed.
@@ -374,14 +379,7 @@ local scenes = {
     answers = {
       {
         calls = {
-          {
-            name = "edit_replace_exact",
-            input = {
-              path = "src/temperature.lua",
-              old_text = "  return celsius * 9 / 5 + OFFSET\nend\n",
-              new_text = "  assert(celsius >= M.ABSOLUTE_ZERO, \"colder than anything can be\")\n  return celsius * 9 / 5 + OFFSET\nend\n",
-            },
-          },
+          REFUSED,
           {
             name = "edit_replace_exact",
             input = {
@@ -409,16 +407,7 @@ local scenes = {
     file = "src/temperature.lua",
     answers = {
       {
-        calls = {
-          {
-            name = "edit_replace_exact",
-            input = {
-              path = "src/temperature.lua",
-              old_text = "  return celsius * 9 / 5 + OFFSET\nend\n",
-              new_text = "  assert(celsius >= M.ABSOLUTE_ZERO, \"colder than anything can be\")\n  return celsius * 9 / 5 + OFFSET\nend\n",
-            },
-          },
-        },
+        calls = { REFUSED },
         call_pieces = 12,
         held = true,
       },

@@ -1,7 +1,7 @@
 --- The code that an instruction is about: ranges of a buffer, which move with its text.
 
 local text = require("azimuth.text")
-local positions = require("azimuth.inline.position")
+local positions = require("azimuth.position")
 
 local M = {}
 

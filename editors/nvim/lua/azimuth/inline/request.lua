@@ -2,19 +2,14 @@
 
 local client = require("azimuth.client")
 local diagnostics = require("azimuth.lang.diagnostics")
-local positions = require("azimuth.inline.position")
+local positions = require("azimuth.position")
 local protocol = require("azimuth.generated.protocol")
 local suggestions = require("azimuth.inline.suggestion")
 local wire = require("azimuth.inline.wire")
 
 local M = {}
 
----@class azimuth.inline.Asked
----@field is_invoked boolean
----@field id? integer The request's id; nil until it is sent.
-
----@type azimuth.inline.Asked?
-local asked = nil
+local slot = wire.slot()
 
 ---@class azimuth.inline.Answer
 ---@field suggestions azimuth.inline.Suggestion[]
@@ -33,14 +28,7 @@ end
 --- Withdraws the request that runs, if one does.
 ---@param is_patient? boolean True to let one run that the user has made by a key.
 function M.withdraw(is_patient)
-  local old = asked
-  if old and is_patient and old.is_invoked then
-    return
-  end
-  asked = nil
-  if old and old.id then
-    wire.cancel(old.id)
-  end
+  slot:withdraw(is_patient)
 end
 
 --- The line of the cursor of the current window, with its neighbours.
@@ -100,14 +88,7 @@ function M.ask(is_invoked, entry, callback)
     selected = entry and { range = replaced, text = entry.text } or nil,
     indentation = indentation(bufnr),
   }
-  ---@type azimuth.inline.Asked
-  local mine = { is_invoked = is_invoked }
-  asked = mine
   local function answered(err, result)
-    if asked ~= mine then
-      return
-    end
-    asked = nil
     if err then
       callback({ suggestions = {}, row = row, problem = err.message })
       return
@@ -123,10 +104,7 @@ function M.ask(is_invoked, entry, callback)
     local reason = result.reason and result.reason.words
     callback({ suggestions = taken(result, places, encoding), row = row, problem = reason })
   end
-  mine.id = wire.send(protocol.requests.inline_complete, params, answered, bufnr)
-  if not mine.id then
-    asked = nil
-  end
+  slot:ask({ is_invoked = is_invoked }, protocol.requests.inline_complete, params, answered, bufnr)
 end
 
 --- Tells the server what became of a suggestion. It waits for no answer.
@@ -142,7 +120,7 @@ end
 
 --- Forgets the request that runs: the server has ended.
 function M.lost()
-  asked = nil
+  slot:lost()
 end
 
 return M

@@ -3,12 +3,11 @@
 --- A client counts in UTF-8, UTF-16 or UTF-32, and Azimuth in UTF-16. An answer that is not what LSP says raises an error.
 
 local documents = require("azimuth.lang.documents")
+local positions = require("azimuth.position")
 local ranges = require("azimuth.lang.ranges")
 local text = require("azimuth.text")
 
 local M = {}
-
-local is_011 = vim.fn.has("nvim-0.11") == 1
 
 --- The largest number in a position, LSP's `uinteger`.
 local MAX_NUMBER = 2 ^ 31 - 1
@@ -18,35 +17,6 @@ local MAX_TEXT = 64 * 1024
 local MAX_EDITS, MAX_NEW_TEXT = 20000, 16 * 1024 * 1024
 
 -- Positions ---------------------------------------------------------------------------------------------------------
-
----@param line string
----@param units integer
----@param encoding string
----@return integer # How many bytes the first `units` units of a line are.
-local function bytes(line, units, encoding)
-  if encoding == "utf-8" then
-    return math.min(units, #line)
-  elseif is_011 then
-    return vim.str_byteindex(line, encoding, units, false)
-  end
-  local ok, byte = pcall(vim.str_byteindex, line, units, encoding == "utf-16")
-  return ok and byte or #line
-end
-
----@param line string
----@param byte integer
----@param encoding string
----@return integer # How many units the first `byte` bytes of a line are.
-local function units(line, byte, encoding)
-  byte = math.min(byte, #line)
-  if encoding == "utf-8" then
-    return byte
-  elseif is_011 then
-    return vim.str_utfindex(line, encoding, byte, false)
-  end
-  local utf32, utf16 = vim.str_utfindex(line, byte)
-  return encoding == "utf-16" and utf16 or utf32
-end
 
 ---@class azimuth.lang.Lines The texts of documents, as clients know them; each is looked for once.
 ---@field buffers table<string, integer> The loaded buffers, by URI.
@@ -155,7 +125,7 @@ function Reader:theirs(uri, position)
   if not line then
     return { line = position.line, character = position.character }
   end
-  return { line = position.line, character = units(line, bytes(line, position.character, "utf-16"), self.encoding) }
+  return { line = position.line, character = positions.character(self.encoding, line, positions.byte("utf-16", line, position.character)) }
 end
 
 ---@param uri string
@@ -221,7 +191,7 @@ function Reader:position(uri, position)
   local row, character = number(position.line), number(position.character)
   local line = self.encoding ~= "utf-16" and self.lines:line(uri, row)
   if line then
-    character = units(line, bytes(line, character, self.encoding), "utf-16")
+    character = positions.character("utf-16", line, positions.byte(self.encoding, line, character))
   end
   return { line = row, character = character }
 end

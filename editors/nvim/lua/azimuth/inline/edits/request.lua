@@ -2,19 +2,13 @@
 
 local client = require("azimuth.client")
 local diagnostics = require("azimuth.lang.diagnostics")
-local positions = require("azimuth.inline.position")
+local positions = require("azimuth.position")
 local protocol = require("azimuth.generated.protocol")
 local wire = require("azimuth.inline.wire")
 
 local M = {}
 
----@class azimuth.inline.EditAsked
----@field is_invoked boolean
----@field about string
----@field id? integer The request's id; nil until it is sent.
-
----@type azimuth.inline.EditAsked?
-local asked = nil
+local slot = wire.slot()
 
 ---@class azimuth.inline.EditAnswer
 ---@field edit? azimuth.InlineEdit
@@ -31,21 +25,14 @@ end
 --- Withdraws the request that runs, if one does.
 ---@param is_patient? boolean True to let one run that the user has made by a key.
 function M.withdraw(is_patient)
-  local old = asked
-  if old and is_patient and old.is_invoked then
-    return
-  end
-  asked = nil
-  if old and old.id then
-    wire.cancel(old.id)
-  end
+  slot:withdraw(is_patient)
 end
 
 --- True if a request about this runs.
 ---@param about string
 ---@return boolean
 function M.is_asking(about)
-  return asked ~= nil and asked.about == about
+  return slot.asked ~= nil and slot.asked.about == about
 end
 
 --- Asks for the edit that follows from the text of the current buffer. The answer is dropped if another request
@@ -69,24 +56,14 @@ function M.ask(is_invoked, about, callback)
     trigger = is_invoked and "invoked" or "automatic",
     selecting = vim.api.nvim_get_mode().mode:find("^[vVsS\22\19]") ~= nil,
   }
-  ---@type azimuth.inline.EditAsked
-  local mine = { is_invoked = is_invoked, about = about }
-  asked = mine
   local function answered(err, result)
-    if asked ~= mine then
-      return
-    end
-    asked = nil
     if err then
       callback({ problem = err.message })
       return
     end
     callback({ edit = result.edit, problem = result.reason and result.reason.words })
   end
-  mine.id = wire.send(protocol.requests.inline_edit, params, answered, bufnr)
-  if not mine.id then
-    asked = nil
-  end
+  slot:ask({ is_invoked = is_invoked, about = about }, protocol.requests.inline_edit, params, answered, bufnr)
 end
 
 --- Has the server put an edit into its document.
@@ -107,7 +84,7 @@ end
 
 --- Forgets the request that runs: the server has ended.
 function M.lost()
-  asked = nil
+  slot:lost()
 end
 
 return M

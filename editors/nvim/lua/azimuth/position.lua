@@ -25,6 +25,7 @@ end
 ---@param col integer
 ---@return integer
 function M.character(encoding, line, col)
+  col = math.min(col, #line)
   if encoding == "utf-8" then
     return col
   elseif is_011 then
