@@ -412,6 +412,25 @@ function T.the_prompt_has_a_history_and_keeps_what_was_not_sent()
   end)
 end
 
+function T.a_prompt_that_is_closed_as_any_window_keeps_its_words()
+  changing({}, function(child)
+    for at, close in ipairs({ "quit", "bwipeout!", "close", "wincmd p" }) do
+      local words = "unfinished " .. at
+      child:type("4G<Space>ak")
+      child:wait("_G.prompting()")
+      child:type("<C-u>" .. words)
+      child:wait(("vim.api.nvim_get_current_line() == %q"):format(words))
+      child:type("<C-\\><C-n>:" .. close .. "<CR>")
+      child:wait("vim.api.nvim_get_current_buf() == _G.code and #vim.api.nvim_list_wins() == 1")
+      support.equal(child:lua("return vim.trim(vim.fn.execute('messages'))"), "", close)
+      child:type("<Space>ak")
+      child:wait(("_G.prompting() and vim.api.nvim_get_current_line() == %q"):format(words))
+      child:type("<C-c>")
+      child:wait("vim.api.nvim_get_current_buf() == _G.code and vim.api.nvim_get_mode().mode == 'n'")
+    end
+  end)
+end
+
 function T.in_a_folder_without_trust_the_question_is_answered_first()
   changing({ { calls = { DOUBLED } }, { text = "Done." } }, function(child)
     instruct(child, "9GV<Space>ak", "Simplify it.")

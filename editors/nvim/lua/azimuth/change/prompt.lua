@@ -34,6 +34,7 @@ local draft = ""
 ---@field cursor integer[] The cursor of the code's window.
 ---@field at integer The position in the history; 0 is what is being written.
 ---@field written string The text that is being written, while the history is shown.
+---@field left? string The text when the window was left; its buffer may be gone by now.
 
 ---@type azimuth.change.Prompt?
 local shown = nil
@@ -99,7 +100,8 @@ function M.close()
     return
   end
   shown = nil
-  draft = prompt.at == 0 and words_of(prompt.bufnr) or prompt.written
+  local words = vim.api.nvim_buf_is_valid(prompt.bufnr) and words_of(prompt.bufnr) or prompt.left or ""
+  draft = prompt.at == 0 and words or prompt.written
   vim.cmd.stopinsert()
   if vim.api.nvim_win_is_valid(prompt.window) then
     vim.api.nvim_win_close(prompt.window, true)
@@ -242,11 +244,14 @@ function M.open(options)
   })
   vim.api.nvim_create_autocmd("WinLeave", {
     buffer = bufnr,
-    callback = vim.schedule_wrap(function()
-      if shown == prompt then
-        M.close()
-      end
-    end),
+    callback = function()
+      prompt.left = words_of(bufnr)
+      vim.schedule(function()
+        if shown == prompt then
+          M.close()
+        end
+      end)
+    end,
   })
   fit(prompt)
   vim.cmd.startinsert({ bang = true })
