@@ -418,6 +418,21 @@ function T.what_is_not_on_the_screen_is_not_accepted_with_tab()
   child:stop()
 end
 
+function T.what_a_closed_fold_hides_is_shown_with_tab_before_it_is_accepted()
+  local child = edits.start({ 5, 9 }, edits.HEIGHT)
+  edits.change(child)
+  local before = edits.text(child)
+  child:type("4GzfG5G")
+  child:wait("vim.fn.foldclosed(5) == 4 and vim.api.nvim_win_get_cursor(0)[1] == 5")
+  child:type("<Tab>")
+  child:wait("vim.fn.foldclosed(5) == -1")
+  support.equal(edits.text(child), before)
+  support.contains(edits.shown(child)[5], "widthheight")
+  child:type("<Tab>")
+  child:wait("_G.text()[5] == '  return WIdth * height'")
+  child:stop()
+end
+
 function T.hunks_are_rejected_one_by_one_or_together()
   local child = start({ 1, 0 }, TWO)
   change(child)
