@@ -93,15 +93,36 @@ function T.what_only_comes_is_below_the_line_that_the_model_names()
   support.equal(rows("+2.5\n"), { false })
 end
 
+--- The pieces of the last group of a diff, as what goes, the line below which lines come, and these.
+---@param diff string
+---@return table[]
+local function pieces(diff)
+  local reader = read({ diff })
+  local arriving = stream.arriving(reader)
+  local group = reader.groups[#reader.groups]
+  return vim.tbl_map(function(piece)
+    return { vim.list_slice(group.old, piece.first, piece.last), piece.below, piece.added }
+  end, stream.pieces(group, arriving:sub(1, 1) == "+" and arriving:sub(2) or nil))
+end
+
 function T.lines_that_come_again_neither_go_nor_come()
-  local reader = read({ "-one\n-two\n-three\n+one\n" })
-  local group = reader.groups[1]
-  support.equal({ stream.kept(group) }, { 1, false })
-  support.equal({ stream.kept(group, "tw") }, { 1, true })
-  support.equal({ stream.kept(group, "tx") }, { 1, false })
-  stream.add(reader, "+2\n+three\n")
-  support.equal({ stream.kept(group, "four") }, { 1, false })
-  support.equal({ stream.kept(read({ "@@\n one\n-two\n+one\n" }).groups[1]) }, { 0, false })
+  support.equal(pieces("-one\n-two\n"), { { { "one", "two" }, 2, {} } })
+  support.equal(pieces("-one\n-two\n+1\n"), { { { "one", "two" }, 2, { "1" } } })
+  support.equal(pieces("-one\n-two\n+one\n"), { { { "two" }, 2, {} } })
+  support.equal(pieces("-one\n-two\n+one\n+1.5\n+two\n"), { { {}, 1, { "1.5" } } })
+  support.equal(pieces("-one\n-two\n+0\n+one\n+two\n+3\n"), { { {}, 0, { "0" } }, { {}, 2, { "3" } } })
+end
+
+function T.a_line_that_arrives_comes_unless_it_may_be_one_that_stays()
+  support.equal(pieces("-one\n-two\n+one\n+tw"), { { { "two" }, 2, {} } })
+  support.equal(pieces("-one\n-two\n+one\n+tx"), { { { "two" }, 2, { "tx" } } })
+  support.equal(pieces("-one\n+"), { { { "one" }, 1, {} } })
+  support.equal(pieces("@@\n one\n+tw"), { { {}, 1, { "tw" } } })
+end
+
+function T.of_a_patch_only_marked_lines_go()
+  support.equal(pieces("@@\n-zero\n one\n-two\n+2\n"), { { { "zero" }, 1, {} }, { { "two" }, 3, { "2" } } })
+  support.equal(pieces("@@\n one\n+one\n"), { { {}, 1, { "one" } } })
 end
 
 return T

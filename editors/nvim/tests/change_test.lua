@@ -223,6 +223,19 @@ function T.while_it_is_written_the_edit_is_drawn_in_the_text_and_the_hunks_repla
   end)
 end
 
+function T.what_the_model_repeats_stays_and_is_drawn_as_the_hunk_will_be()
+  local body = "  local area = width * height\n  return area\n"
+  local checked = replace(body, "  assert(width > 0)\n" .. body)
+  changing({ { calls = { checked }, call_pieces = 10, held = true }, { text = "Done." } }, function(child, model)
+    child:lua(DRAWN)
+    instruct(child, "4GVj<Space>ak", "Check it.")
+    wait_for_drawn(child, {}, { "2:   assert(width > 0)" })
+    model:go_on()
+    child:wait("_G.hunks() == 1 and _G.idle()")
+    support.equal(child:lua("return require('azimuth.review.marks').list(_G.code)[1].item.hunk.newText"), "  assert(width > 0)\n")
+  end)
+end
+
 function T.what_is_drawn_goes_when_the_change_is_cancelled_and_when_the_server_ends()
   local answer = { calls = { DOUBLED }, call_pieces = 8, hang = true }
   changing({ answer, answer }, function(child)

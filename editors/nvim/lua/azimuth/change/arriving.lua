@@ -131,25 +131,6 @@ local function mark(canvas, row, options)
   table.insert(canvas.drawn, vim.api.nvim_buf_set_extmark(canvas.bufnr, namespace, row, 0, options))
 end
 
---- Marks the lines of a group that go, as runs.
----@param canvas azimuth.change.Canvas
----@param of azimuth.change.Group
----@param kept integer
----@param first integer The row of its first line.
-local function draw_old(canvas, of, kept, first)
-  local at = kept + 1
-  while at <= #of.old do
-    local stop = at
-    while of.goes[stop] do
-      stop = stop + 1
-    end
-    if stop > at then
-      mark(canvas, first + at - 1, { end_row = first + stop - 1, end_col = 0, hl_group = "AzimuthDelete", hl_eol = true })
-    end
-    at = math.max(stop, at + 1)
-  end
-end
-
 --- Adds lines that come below a row, as far as there is room.
 ---@param canvas azimuth.change.Canvas
 ---@param row integer
@@ -190,15 +171,15 @@ local function draw_call(canvas, call, spans, below, around)
       call.found[at] = found
     end
     before = found.rows
-    local kept, is_coming_kept = stream.kept(group, coming)
-    if before then
-      draw_old(canvas, group, kept, before.first)
+    for _, piece in ipairs(stream.pieces(group, coming)) do
+      local host = before and before.first + piece.below - 1 or below
+      if before and piece.last >= piece.first then
+        local first, stop = before.first + piece.first - 1, before.first + piece.last
+        mark(canvas, first, { end_row = stop, end_col = 0, hl_group = "AzimuthDelete", hl_eol = true })
+      end
+      -- Above the first line of a text, nothing can be seen.
+      draw_added(canvas, host >= 0 and host or before.stop - 1, piece.added)
     end
-    local added = vim.list_slice(group.added, kept + 1)
-    if coming and not is_coming_kept then
-      table.insert(added, coming)
-    end
-    draw_added(canvas, before and before.stop - 1 or below, added)
   end
 end
 

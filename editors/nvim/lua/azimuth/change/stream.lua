@@ -2,6 +2,8 @@
 
 local M = {}
 
+local diff = vim.text and vim.text.diff or vim.diff
+
 --- What comes after so many bytes of a diff is not read. The server sends less.
 local MAX_SIZE = 262144
 
@@ -202,19 +204,58 @@ function M.find(text, wanted, selected, comes, before)
   end
 end
 
---- The lines at the beginning of what comes that are there already: models repeat what stays. They neither go nor come.
+--- A part of a group in which lines go, or come, or both.
+---@class azimuth.change.Piece
+---@field first integer The lines of the text that go, by their index in the group; none if the last one is before it.
+---@field last integer
+---@field below integer The line below which lines come; 0 for above the first one.
+---@field added string[]
+
+--- The pieces of a group, from top to bottom. Models repeat lines that stay; these are in none.
 ---@param of azimuth.change.Group
 ---@param arriving? string The beginning of one more line that comes.
----@return integer kept
----@return boolean is_arriving_kept True if the arriving line may be one of them, too.
-function M.kept(of, arriving)
-  local kept = 0
-  while of.goes[kept + 1] and of.added[kept + 1] == of.old[kept + 1] do
-    kept = kept + 1
+---@return azimuth.change.Piece[]
+function M.pieces(of, arriving)
+  local pieces, at = {}, 1
+  while at <= #of.old do
+    local last = at
+    while of.goes[last] do
+      last = last + 1
+    end
+    if last > at then
+      table.insert(pieces, { first = at, last = last - 1, below = last - 1, added = {} })
+    end
+    at = math.max(last, at + 1)
   end
-  local next_old = of.goes[kept + 1] and of.old[kept + 1]
-  local is_all_kept = kept == #of.added
-  return kept, is_all_kept and arriving ~= nil and next_old and vim.startswith(next_old, arriving) or false
+  local added = vim.list_extend({}, of.added)
+  if arriving and arriving ~= "" then
+    table.insert(added, arriving)
+  end
+  local tail = pieces[#pieces]
+  if not tail or tail.last < #of.old then
+    table.insert(pieces, { first = #of.old + 1, last = #of.old, below = #of.old, added = added })
+    return pieces
+  elseif #added == 0 then
+    return pieces
+  end
+  -- The lines that go directly above those that come, and these.
+  table.remove(pieces)
+  local gone = vim.list_slice(of.old, tail.first)
+  local found = diff(table.concat(gone, "\n") .. "\n", table.concat(added, "\n") .. "\n", { result_type = "indices" })
+  for _, part in ipairs(found --[[@as integer[][] ]]) do
+    -- Without lines that go, the first index is that of the line before.
+    local first = tail.first - 1 + part[1] + (part[2] == 0 and 1 or 0)
+    local last = first + part[2] - 1
+    local come = vim.list_slice(added, part[3], part[3] + part[4] - 1)
+    table.insert(pieces, { first = first, last = last, below = last, added = part[4] > 0 and come or {} })
+  end
+  -- What arrives may be the next of the lines that stay.
+  local final = pieces[#pieces]
+  local is_beginning = arriving and final and #final.added == 1 and final.added[1] == arriving
+  if is_beginning and final.last >= final.first and vim.startswith(of.old[final.first], arriving) then
+    final.added = {}
+  end
+  return pieces
 end
 
 return M
