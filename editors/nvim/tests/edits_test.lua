@@ -471,6 +471,21 @@ function T.a_hunk_at_the_end_of_the_window_is_scrolled_to_when_the_cursor_goes_t
   child:stop()
 end
 
+function T.lines_below_the_window_are_told_also_if_long_lines_do_not_wrap()
+  local code = vim.list_extend({}, edits.CODE)
+  code[5] = "  return " .. ("width + "):rep(20) .. "1"
+  local longer = [[function() return { { 4, 0, 4, 169, "  local a = 1\n  local b = 2\n  local c = 3\n  return a" } } end]]
+  local child = start({ 4, 0 }, longer, { code = code, lines = 9 })
+  for _, keys in ipairs({ "", "5G30zl4Gzs" }) do
+    child:lua("vim.wo.wrap = false")
+    child:type(keys)
+    change(child)
+    local rows = shown(child)
+    assert(rows[5]:find("… 2 new lines$"), table.concat(rows, "\n"))
+  end
+  child:stop()
+end
+
 function T.a_change_that_the_server_refuses_is_told_and_the_edit_stays()
   local child = start({ 5, 17 }, HEIGHT)
   change(child, "gg0~")

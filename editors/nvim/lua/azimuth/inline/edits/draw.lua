@@ -283,7 +283,12 @@ local function rows_below(row)
   local window = vim.api.nvim_get_current_win()
   local last = vim.fn.getwininfo(window)[1].winrow + vim.api.nvim_win_get_height(window) - 1
   local line = vim.api.nvim_buf_get_lines(0, row, row + 1, false)[1] or ""
-  local at = vim.fn.screenpos(window, row + 1, math.max(1, #line)).row
+  -- The end of a line that is wrapped; of one that is not, any column that the window shows.
+  local column = math.max(1, #line)
+  if not vim.wo.wrap then
+    column = math.max(1, vim.fn.virtcol2col(window, row + 1, vim.fn.winsaveview().leftcol + 1))
+  end
+  local at = vim.fn.screenpos(window, row + 1, column).row
   return at > 0 and last - at or nil
 end
 
