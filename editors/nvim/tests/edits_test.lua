@@ -471,6 +471,22 @@ function T.a_hunk_at_the_end_of_the_window_is_scrolled_to_when_the_cursor_goes_t
   child:stop()
 end
 
+function T.a_mapping_with_expr_goes_there_and_accepts()
+  for _, mode in ipairs({ "n", "i" }) do
+    local child = start({ 4, 0 }, HEIGHT)
+    child:lua([[vim.keymap.set({ "n", "i" }, "<C-l>", function()
+      return require("azimuth.inline").go() and "" or "<C-l>"
+    end, { expr = true })]])
+    change(child, mode == "n" and "~" or "ix")
+    child:type("<C-l>")
+    child:wait("vim.api.nvim_win_get_cursor(0)[1] == 5")
+    child:type("<C-l>")
+    child:wait("_G.text()[5] == '  return width * height'")
+    support.equal(child:lua("return { vim.v.errmsg, vim.api.nvim_get_mode().mode }"), { "", mode })
+    child:stop()
+  end
+end
+
 function T.lines_below_the_window_are_told_also_if_long_lines_do_not_wrap()
   local code = vim.list_extend({}, edits.CODE)
   code[5] = "  return " .. ("width + "):rep(20) .. "1"

@@ -148,7 +148,8 @@ function M.start(lines, options)
                 callback({ code = -32000, message = _G.refuses })
               end)
             else
-              accept(dispatchers, params, reply)
+              -- No server answers while the request is being made.
+              vim.schedule(function() accept(dispatchers, params, reply) end)
             end
           elseif method == protocol.requests.inline_explain then
             reply(_G.explained or { decisions = {} })

@@ -23,6 +23,9 @@ local asked_about = nil
 local is_asking_soon = false
 --- True while the server makes a change that the user has accepted.
 local is_accepting = false
+--- The move of the cursor that is about to be made.
+---@type fun()?
+local move = nil
 
 --- Says something in one line, which waits for no key.
 ---@param words string
@@ -159,6 +162,26 @@ local function jump(hunk)
   pending.refresh()
 end
 
+--- Moves the cursor as the next thing that happens. A key does it, so that this can be called while the cursor must not
+--- be moved, as in an `<expr>` mapping.
+---@param how fun()
+---@return boolean done Always true.
+local function move_next(how)
+  move = how
+  local key = "<Cmd>lua require('azimuth.inline.edits').move()<CR>"
+  vim.api.nvim_feedkeys(vim.api.nvim_replace_termcodes(key, true, true, true), "in", false)
+  return true
+end
+
+--- Makes the move that was asked for.
+function M.move()
+  local how = move
+  move = nil
+  if how and pending.edit() then
+    how()
+  end
+end
+
 --- Puts the cursor where the server says it belongs after a change.
 ---@param result azimuth.InlineAcceptResult
 local function land(result)
@@ -226,15 +249,17 @@ M.go = when_free(function()
   end
   local edit, hunks, nearest = pending.edit(), pending.hunks()
   if pending.buffer() ~= vim.api.nvim_get_current_buf() then
-    open(edit.uri, edit.target)
-    pending.note_jump()
-    pending.refresh()
-    return true
+    return move_next(function()
+      open(edit.uri, edit.target)
+      pending.note_jump()
+      pending.refresh()
+    end)
   elseif not nearest then
     return false
   elseif not nearest.is_here then
-    jump(nearest)
-    return true
+    return move_next(function()
+      jump(nearest)
+    end)
   end
   local seen = {}
   for _, hunk in ipairs(hunks) do
@@ -306,10 +331,9 @@ M.next_hunk = when_free(function()
   local next_one = vim.iter(hunks):find(function(hunk)
     return hunk.row > row and not hunk.is_here
   end) or hunks[1]
-  if next_one then
+  return next_one ~= nil and move_next(function()
     jump(next_one)
-  end
-  return next_one ~= nil
+  end)
 end)
 
 --- Asks for an edit, also if edits are off or paused. If there is none, it says why.
