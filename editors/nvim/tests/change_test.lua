@@ -31,7 +31,7 @@ local SHORTER = replace("  local area = width * height\n  return area\n", "  ret
 local DOUBLED = replace("  return width + width + height + height\n", "  return 2 * width + 2 * height\n")
 local FACTORED = replace("  return 2 * width + 2 * height\n", "  return 2 * (width + height)\n")
 
--- What the tests ask of a child whose buffer is that of `shape.lua`.
+-- The questions of the tests to a child whose buffer is that of `shape.lua`.
 local PREPARED = [[
   _G.code = vim.api.nvim_get_current_buf()
   _G.text = function() return table.concat(vim.api.nvim_buf_get_lines(_G.code, 0, -1, false), "\n") .. "\n" end
@@ -167,7 +167,7 @@ function T.while_it_runs_a_sign_says_so_and_a_key_cancels()
   end)
 end
 
--- What is drawn of the edits that arrive: the rows that would go, and the lines that would come below each row.
+-- The drawing of the edits that arrive: the rows that would go, and the lines that would come below each row.
 local DRAWN = [[
   _G.drawn = function()
     local namespace = vim.api.nvim_get_namespaces()["azimuth.change.arriving"]
@@ -261,7 +261,7 @@ function T.typing_and_undoing_while_it_is_written_moves_and_breaks_nothing()
     wait_for_drawn(child, { 10 }, { "10:   return 2 * width + 2 * height" })
     child:type("uu")
     wait_for_drawn(child, { 8 }, { "8:   return 2 * width + 2 * height" })
-    -- What the model wants to go is not there any more.
+    -- The line that the model wants to go is not there any more.
     child:type("9G0x")
     child:wait("#_G.drawn().goes == 1")
     child:type("9GS  return 1<Esc>")

@@ -5,7 +5,7 @@ local M = {}
 ---@class Answer
 ---@field text? string
 ---@field thinking? string
----@field calls? { name: string, input: table, json?: string }[] The JSON of the input, if the order of its fields counts.
+---@field calls? { name: string, input: table, json?: string }[] With `json`, the order of the fields is that.
 ---@field pieces? integer Into how many pieces the text is cut; 4 without it.
 ---@field call_pieces? integer Into how many pieces the input of each call is cut; 1 without it.
 ---@field pause? integer Milliseconds between pieces; 5 without it.

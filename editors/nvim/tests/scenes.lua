@@ -85,7 +85,7 @@ return M
 
 local SCALED = "  return celsius * 9 / 5 + OFFSET\nend\n"
 local ASSERTED = "  assert(celsius >= M.ABSOLUTE_ZERO, \"colder than anything can be\")\n"
--- What a model answers that is told to refuse what is colder than absolute zero.
+-- The answer of a model that is told to refuse what is colder than absolute zero.
 local REFUSED = models.replace("src/temperature.lua", SCALED, ASSERTED .. SCALED)
 
 local found = [[

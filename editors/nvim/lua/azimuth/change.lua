@@ -450,7 +450,7 @@ vim.lsp.commands["azimuth.change"] = function(command, context)
 end
 
 local group = vim.api.nvim_create_augroup("azimuth.change", { clear = true })
--- What the user types may be what would go, and the lines that would come below may be in the way.
+-- The user may type into lines that would go, and lines that would come may be in the way.
 vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP", "InsertEnter", "InsertLeave" }, {
   group = group,
   callback = function(args)

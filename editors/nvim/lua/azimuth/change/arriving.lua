@@ -18,12 +18,18 @@ local PRIORITY = 180
 --- Lines are looked for in so many rows above and below what is selected.
 local MAX_AROUND = 20000
 
+---@class azimuth.change.Found
+---@field tick integer The change of the text, and the size of the group.
+---@field old integer
+---@field comes boolean
+---@field rows? azimuth.change.Rows
+
 ---@class azimuth.change.Call
 ---@field message_id azimuth.MessageId
 ---@field id azimuth.ToolCallId
 ---@field path string
 ---@field reader azimuth.change.Reader
----@field found { tick: integer, old: integer, comes: boolean, rows?: azimuth.change.Rows }[] Of each group, when it was last looked for.
+---@field found azimuth.change.Found[] Of each group, when it was last looked for.
 ---@field is_here table<integer, boolean> True for the buffer of its file.
 
 ---@class azimuth.change.Canvas

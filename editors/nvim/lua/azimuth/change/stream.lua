@@ -4,7 +4,7 @@ local M = {}
 
 local diff = vim.text and vim.text.diff or vim.diff
 
---- What comes after so many bytes of a diff is not read. The server sends less.
+--- The bytes of a diff that are read. The server sends less.
 local MAX_SIZE = 262144
 
 ---@class azimuth.change.Group Lines of the text, and those that come below them.
@@ -249,7 +249,7 @@ function M.pieces(of, arriving)
     local come = vim.list_slice(added, part[3], part[3] + part[4] - 1)
     table.insert(pieces, { first = first, last = last, below = last, added = part[4] > 0 and come or {} })
   end
-  -- What arrives may be the next of the lines that stay.
+  -- The line that arrives may be the next of those that stay.
   local final = pieces[#pieces]
   local is_beginning = arriving and final and #final.added == 1 and final.added[1] == arriving
   if is_beginning and final.last >= final.first and vim.startswith(of.old[final.first], arriving) then

@@ -561,7 +561,7 @@ function M.hunks()
       row = math.min(one.row, vim.api.nvim_buf_line_count(pending.bufnr) - 1),
       col = column_of(one),
       height = math.max(1, #one.part.change.old) + (one.part.form == "inline" and 0 or #one.part.change.new),
-      -- What a closed fold hides cannot be accepted before it was seen.
+      -- A hunk that a closed fold hides cannot be accepted before it was seen.
       is_here = distance(one, seen.row) == 0 and vim.fn.foldclosed(seen.row + 1) == -1,
       is_seen = pending.is_revealed and is_on_screen and one.part.form ~= "brief",
     }
