@@ -6,6 +6,7 @@ import type { ChatView } from './chat/view';
 import type { Decision, Hunk, HunkId, Mode, Proposal, ProposalId, SessionId, TerminalId } from './generated/protocol';
 import type { Inline } from './inline/inline';
 import type { NextEdits } from './inline/next';
+import type { CountsReport } from './inline/report';
 import { pickPause, toggle, type Switches } from './inline/switches';
 import { showMenu, showWhy } from './inline/why';
 import type { Instruct } from './instruct/instruct';
@@ -44,6 +45,7 @@ export interface Parts {
   edits: NextEdits;
   instruct: Instruct;
   switches: Switches;
+  counts: CountsReport;
   output: vscode.LogOutputChannel;
 }
 
@@ -51,7 +53,7 @@ export interface Parts {
 type Given = Item | { proposalId: ProposalId; hunkId?: HunkId } | vscode.CommentThread | vscode.CommentReply | vscode.Uri | undefined;
 
 export function registerCommands(parts: Parts): vscode.Disposable {
-  const { server, request, session, keys, chat, review, diffs, terminals, follow, inline, edits, instruct, switches, output } = parts;
+  const { server, request, session, keys, chat, review, diffs, terminals, follow, inline, edits, instruct, switches, counts, output } = parts;
   const commands: Record<string, (...given: never[]) => unknown> = {
     'azimuth.chat.open': () => chat.focus(),
     'azimuth.chat.addSelection': () => addSelection(chat),
@@ -110,6 +112,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.follow.toggle': () => follow.toggle(),
     'azimuth.inline.show': () => showMenu(parts),
     'azimuth.inline.explain': () => showWhy(parts),
+    'azimuth.inline.counts': () => counts.show(),
     'azimuth.inline.trigger': () => server.start().then(() => inline.invoke()),
     'azimuth.inline.toggle': () => toggle(switches, false),
     'azimuth.inline.toggleLanguage': () => toggle(switches, true),

@@ -10,6 +10,7 @@ import { EditPaint } from './inline/paint';
 import { EditLenses } from './inline/lenses';
 import { Inline } from './inline/inline';
 import { NextEdits } from './inline/next';
+import { CountsReport } from './inline/report';
 import { InlineStatus } from './inline/status';
 import { Switches } from './inline/switches';
 import { InstructActions } from './instruct/actions';
@@ -80,6 +81,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const signs = new ChangeSigns(changes);
   const instruct = new Instruct(changes, signs, review, session, chat, context.globalState);
 
+  const counts = new CountsReport(inline, request);
   const diffs = new Diffs(review, files, held, chat);
 
   started.onPromptPut((params) => {
@@ -89,7 +91,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const tails = new Tails(feeds, session, (toolCallId, text) => chat.tell({ type: 'tail', toolCallId, text }));
 
   context.subscriptions.push(
-    output, held, switches, inline, edits, session, feeds, terminals, tails, follow, changes, review, files, diffs, threads, facts, chat, signs, instruct,
+    output, held, switches, inline, edits, session, feeds, terminals, tails, follow, changes, review, files, diffs, threads, facts, chat, signs, instruct, counts,
     vscode.workspace.registerFileSystemProvider(SCHEME, files, { isCaseSensitive: true }),
     trackHunksInEditor(review),
     new Lenses(review),
@@ -103,7 +105,7 @@ export function activate(context: vscode.ExtensionContext): void {
     started.onEditChanged((params) => edits.take(params)),
     new Notices(session, chat, terminals),
     chat.onShown((on) => tails.show(on)),
-    registerCommands({ server: started, request, session, keys, chat, review, diffs, threads, terminals, follow, inline, edits, instruct, switches, output }),
+    registerCommands({ server: started, request, session, keys, chat, review, diffs, threads, terminals, follow, inline, edits, instruct, switches, counts, output }),
   );
   // Whoever has text suggested wants it without having to open the chat.
   // A change that waits for a decision is shown again, too.

@@ -55,6 +55,7 @@ export async function showMenu(parts: Parts): Promise<void> {
     ...nowRows(state, switches, document),
     { label: '', kind: vscode.QuickPickItemKind.Separator },
     { label: '$(question) Why is there no suggestion?', run: () => showWhy(parts) },
+    { label: '$(graph) Show counters', run: () => vscode.commands.executeCommand('azimuth.inline.counts') },
     ...(state.editModel === undefined ? [] : [{ label: '$(edit) Suggest next edit', run: () => vscode.commands.executeCommand('azimuth.nextEdit.trigger') }]),
     { label: '$(debug-pause) Pause…', run: () => pickPause(switches) },
     { label: isOn ? '$(circle-slash) Turn off' : '$(check) Turn on', run: () => toggle(switches, false) },

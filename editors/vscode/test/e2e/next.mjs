@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { webview } from '../../../../tests/tools/vscode-smoke.mjs';
 import { startEdits } from './edits.mjs';
 import * as steps from './steps.mjs';
 import { tap } from './tap.mjs';
@@ -71,7 +72,9 @@ const world = await startWorld({
 const { page } = world;
 await page.setViewportSize({ width: 1300, height: 620 });
 try {
+  await counters(/Nothing was counted in the last 30 days\.\s+Type in a file/);
   await hunks();
+  await counters(/inception\/mercury-coder\s+Today\s+Last 30 days\s+Shown\s+[1-9]/);
   await everything();
   await ghostText();
   await jumps();
@@ -152,6 +155,25 @@ async function hunks() {
   await text(one);
   told('each accepted hunk is one step of undo');
   await close();
+}
+
+/** The counters, from the menu of suggestions and by the keyboard alone. The server writes them every few seconds. */
+async function counters(pattern) {
+  await steps.azimuth(world, 'Show Suggestions Menu…');
+  await page.locator('.quick-input-list .monaco-list-row', { hasText: 'Show counters' }).waitFor();
+  await page.keyboard.type('counters');
+  await page.keyboard.press('Enter');
+  let last;
+  await steps.until(`the counters ${pattern}`, async () => {
+    last = await (await webview(page, '.markdown-body')).locator('.markdown-body').innerText().catch(() => '');
+    if (pattern.test(last)) return true;
+    await page.waitForTimeout(500);
+    await steps.azimuth(world, 'Show Suggestion Counters');
+    return false;
+  }, 60_000, async () => JSON.stringify(last));
+  await shot('counters');
+  await steps.closeTab(world);
+  told(`the counters are shown: ${pattern}`);
 }
 
 /** The whole edit at once, by Escape, by a click, while something is selected. */
