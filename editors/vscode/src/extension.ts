@@ -16,6 +16,7 @@ import { Switches } from './inline/switches';
 import { InstructActions } from './instruct/actions';
 import { Changes } from './instruct/changes';
 import { Instruct } from './instruct/instruct';
+import { ArrivingMarks } from './instruct/live';
 import { ChangeMarks } from './instruct/marks';
 import { ChangeSigns } from './instruct/sign';
 import { SCHEME } from './review/address';
@@ -96,6 +97,7 @@ export function activate(context: vscode.ExtensionContext): void {
     trackHunksInEditor(review),
     new Lenses(review),
     new LandedMarks(review),
+    new ArrivingMarks(changes),
     new ChangeMarks(changes, review),
     new InstructActions(),
     new ReviewTree(review),

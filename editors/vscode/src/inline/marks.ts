@@ -55,6 +55,11 @@ export function marksOf(hunk: InlineHunk, old: string, widthOf: (line: number) =
   return marks;
 }
 
+/** A text as it is drawn in a line. */
+export function clipped(text: string): string {
+  return text.length > DRAWN ? `${text.slice(0, DRAWN)}…` : text;
+}
+
 /** The marks of a change within a line that begins at a column. */
 function wordMarks(old: string, text: string, line: number, column: number): Marks {
   const [before, after] = [wordsIn(old), wordsIn(text)];
@@ -151,8 +156,4 @@ function linesInOne(lines: readonly string[]): string {
   const [first = ''] = lines;
   const more = lines.length === 1 ? '' : lines.length === 2 ? '  +1 line' : `  +${lines.length - 1} lines`;
   return `${clipped(first.trim())}${more}`;
-}
-
-function clipped(text: string): string {
-  return text.length > DRAWN ? `${text.slice(0, DRAWN)}…` : text;
 }

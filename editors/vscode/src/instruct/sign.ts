@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import { iconless, visible } from '../text';
 import type { Change, Changes } from './changes';
 import { barOf } from '../review/marks';
-import { doing, outcome } from './state';
+import { doing, lastLineOf, outcome } from './state';
 
 /** The most characters of the model's words that are shown behind a line; the rest is in the hover. */
 const SHOWN = 80;
@@ -92,9 +92,9 @@ export class ChangeSigns implements vscode.Disposable {
         renderOptions: { after: { contentText: visible(text), margin: '0 0 0 2em', color: new vscode.ThemeColor('editorCodeLens.foreground'), fontStyle: 'italic' } },
       };
     }));
-    editor.setDecorations(this.lines, running.flatMap(({ selections }) => selections.map(({ start, end }) => {
-      const last = end.character === 0 && end.line > start.line ? end.line - 1 : end.line;
-      return new vscode.Range(Math.min(start.line, document.lineCount - 1), 0, Math.min(last, document.lineCount - 1), 0);
+    editor.setDecorations(this.lines, running.flatMap(({ selections }) => selections.map((one) => {
+      const last = document.lineCount - 1;
+      return new vscode.Range(Math.min(one.start.line, last), 0, Math.min(lastLineOf(one), last), 0);
     })));
   }
 

@@ -2,6 +2,7 @@
 
 import type { AssistantBlock, Event, Range, SequencedEvent, StopReason } from '../generated/protocol';
 import { begin, conflictedHunks, fold, pendingHunks, type SessionState } from '../session/fold';
+import { grown, type Arriving } from './arriving';
 
 /** The state of an instruction. */
 export interface Progress {
@@ -10,6 +11,8 @@ export interface Progress {
   lines: number;
   /** The call that is arriving, and true if its next piece begins a line. */
   piece: { toolCallId: string; isAtStart: boolean } | undefined;
+  /** The diffs of the message that is arriving. */
+  arriving: readonly Arriving[];
   /** The model's last message in this turn. */
   said: { messageId: string; text: string } | undefined;
   /** True if the turn has proposed something. */
@@ -65,6 +68,11 @@ export function shifted({ start, end }: Range, changed: Range, text: string): Ra
   return { start: from, end: to };
 }
 
+/** The last line that a selection holds something of, or that it is empty in. */
+export function lastLineOf({ start, end }: Range): number {
+  return end.character === 0 && end.line > start.line ? end.line - 1 : end.line;
+}
+
 /** The selections in words: `lines 3 to 5`, `line 8, at the cursor`, `2 selections`, `the whole file`. */
 export function selectedInWords(selections: readonly Range[]): string {
   const [only] = selections;
@@ -72,7 +80,7 @@ export function selectedInWords(selections: readonly Range[]): string {
   if (selections.length > 1) return `${selections.length} selections`;
   const { start, end } = only;
   if (start.line === end.line && start.character === end.character) return `line ${start.line + 1}, at the cursor`;
-  const last = end.character === 0 && end.line > start.line ? end.line - 1 : end.line;
+  const last = lastLineOf(only);
   return last === start.line ? `line ${start.line + 1}` : `lines ${start.line + 1} to ${last + 1}`;
 }
 
@@ -86,7 +94,7 @@ type Position = Range['start'];
 /** So many instructions are kept in the history. */
 const KEPT = 30;
 
-const fresh = { lines: 0, piece: undefined, said: undefined, hasProposed: false, ended: undefined };
+const fresh = { lines: 0, piece: undefined, arriving: [], said: undefined, hasProposed: false, ended: undefined };
 
 function change(before: Progress, event: Event): Partial<Progress> {
   switch (event.type) {
@@ -95,20 +103,20 @@ function change(before: Progress, event: Event): Partial<Progress> {
     case 'editDelta': {
       const isAtStart = before.piece?.toolCallId !== event.toolCallId || before.piece.isAtStart;
       const begun = `${isAtStart ? '\n' : ''}${event.text}`.match(/\n\+/g)?.length ?? 0;
-      return { lines: before.lines + begun, piece: { toolCallId: event.toolCallId, isAtStart: false, ...(event.text.endsWith('\n') ? { isAtStart: true } : {}) } };
+      return { arriving: grown(before.arriving, event), lines: before.lines + begun, piece: { toolCallId: event.toolCallId, isAtStart: false, ...(event.text.endsWith('\n') ? { isAtStart: true } : {}) } };
     }
     case 'messageDelta':
       return { said: { messageId: event.messageId, text: `${before.said?.messageId === event.messageId ? before.said.text : ''}${event.text}` } };
     case 'messageCompleted': {
       const text = event.content.map(textOf).join('');
-      return { piece: undefined, ...(text === '' ? {} : { said: { messageId: event.messageId, text } }) };
+      return { piece: undefined, arriving: [], ...(text === '' ? {} : { said: { messageId: event.messageId, text } }) };
     }
     case 'messageDiscarded':
-      return { lines: 0, piece: undefined, said: undefined };
+      return { lines: 0, piece: undefined, arriving: [], said: undefined };
     case 'proposalChanged':
       return before.session.runningTurn === undefined ? {} : { hasProposed: true };
     case 'turnEnded':
-      return { ended: { reason: event.stopReason, error: event.error } };
+      return { arriving: [], ended: { reason: event.stopReason, error: event.error } };
     default:
       return {};
   }

@@ -97,6 +97,7 @@ async function decide() {
   assert.match(await label(), /Azimuth: changing…/);
   await shot('changing');
   told('while it is written, the first selected line says so, with the number of lines');
+  await arriving();
   write();
 
   await lenses(/Accept.*Reject.*Accept all.*Reject all.*Refine….*Chat/, 3);
@@ -131,6 +132,37 @@ async function decide() {
   await lenses(/Accept/, 1);
   await text(replaced(area, hunks[0]));
   told('one hunk is accepted and one rejected, by the keys of the review');
+}
+
+/** The diff so far is in the text while the model writes: the last line of the last hunk has not come to its end. */
+async function arriving() {
+  const removed = ['let a = w * h;', 'return a;', '/// The price of its floor.', 'let p = area(w, h) * 7;', 'return p;'];
+  const inserted = ['↵ w * h', '↵ /// The price of its floor, in euros.', /^↵ floor\.saturating_mu.*  \(2 lines\)$/];
+  const isDrawn = async () => {
+    const marks = (await behind()).map((one) => one.replaceAll('\u00a0', ' ')).filter((one) => one.startsWith('↵'));
+    const isSame = inserted.every((one, index) => (typeof one === 'string' ? marks[index] === one : one.test(marks[index] ?? '')));
+    return isSame && marks.length === inserted.length && JSON.stringify(await struck()) === JSON.stringify(removed);
+  };
+  const explain = async () => JSON.stringify([await behind(), await struck()]);
+  await steps.until('the diff so far', isDrawn, 30_000, explain);
+  await page.keyboard.press('ArrowLeft');
+  await shot('arriving');
+
+  await steps.goTo(world, '1:1');
+  await page.keyboard.insertText('mod rooms;\n');
+  await steps.until('the diff so far, a line lower', isDrawn, 10_000, explain);
+  await shot('arriving-typed');
+  await steps.goTo(world, '4:8');
+  await page.keyboard.press('Control+k');
+  await page.keyboard.press('Control+i');
+  const hover = page.locator('.monaco-hover:visible', { hasText: 'Azimuth is writing this change' });
+  await hover.waitFor();
+  assert.match((await hover.innerText()).replaceAll('\u00a0', ' '), /-\s+let a = w \* h;\s+-\s+return a;\s+\+\s+w \* h\s*$/);
+  await page.keyboard.press('Escape');
+  await steps.goTo(world, '1:1');
+  await page.keyboard.press('Control+Shift+k');
+  await text(area);
+  told('the diff so far is drawn in the text, follows what is typed, and is in the hover');
 }
 
 /** The hunk that is left is refined by the same key, accepted, and undone. */
@@ -345,6 +377,17 @@ async function behind() {
     .map((span) => [span, getComputedStyle(span, '::after').content])
     .filter(([span, content]) => /ced-/.test(span.className) && content !== 'none' && content !== '""')
     .map(([, content]) => content.replace(/^"|"$/g, '').replaceAll('\\"', '"')));
+}
+
+/** The parts of the text that are struck, one for each line. */
+async function struck() {
+  return page.evaluate(() => {
+    const lines = new Map();
+    const byTop = (a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top || a.getBoundingClientRect().left - b.getBoundingClientRect().left;
+    const spans = [...document.querySelectorAll('.editor-instance .view-lines .view-line span span')].filter((one) => getComputedStyle(one).textDecorationLine.includes('line-through'));
+    for (const span of spans.sort(byTop)) lines.set(span.closest('.view-line'), `${lines.get(span.closest('.view-line')) ?? ''}${span.textContent}`);
+    return [...lines.values()].map((one) => one.replaceAll('\u00a0', ' '));
+  });
 }
 
 /** Waits for lines of actions: as many, the first of them with these. */
