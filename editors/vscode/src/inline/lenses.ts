@@ -2,26 +2,28 @@
 
 import * as vscode from 'vscode';
 import type { InlineEdit, InlineHunk } from '../generated/protocol';
+import { LensNews } from '../lenses';
 import { asDiff, hunkAt, inWords, isLong, numberOf } from './edit';
 import type { NextEdits } from './next';
 import { oldText } from './paint';
 
 export class EditLenses implements vscode.CodeLensProvider, vscode.HoverProvider, vscode.Disposable {
-  private readonly changed = new vscode.EventEmitter<void>();
+  private readonly news = new LensNews();
   private readonly subscriptions: vscode.Disposable[];
 
-  readonly onDidChangeCodeLenses = this.changed.event;
+  readonly onDidChangeCodeLenses = this.news.event;
 
   constructor(private readonly edits: NextEdits) {
     this.subscriptions = [
-      this.changed,
-      edits.onDraw(() => this.changed.fire()),
+      this.news,
+      edits.onDraw(() => this.news.tell()),
       vscode.languages.registerCodeLensProvider({ scheme: 'file' }, this),
       vscode.languages.registerHoverProvider({ scheme: 'file' }, this),
     ];
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
+    this.news.asked(document);
     if (!vscode.workspace.getConfiguration('azimuth').get<boolean>('codeLens', true)) return [];
     const edit = this.edits.drawnIn(document);
     return edit === undefined ? [] : edit.hunks.filter(isLong).flatMap((hunk) => lensesOf(edit, hunk, document));

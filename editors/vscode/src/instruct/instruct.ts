@@ -72,7 +72,7 @@ export class Instruct implements vscode.Disposable {
 
   /** Makes a change a conversation of the chat, and shows it there. */
   async handOver(sessionId?: string): Promise<void> {
-    // VS Code may still show the line of actions of one that is a conversation by now.
+    // VS Code shows the line of actions for a moment after it has become one.
     if (sessionId !== undefined && sessionId === this.session.id) return this.chat.focus(true);
     const editor = vscode.window.activeTextEditor;
     const here = editor === undefined ? undefined : (this.under(editor) ?? this.lastIn(editor));

@@ -3,26 +3,28 @@
 
 import * as vscode from 'vscode';
 import type { Proposal, SessionId } from '../generated/protocol';
+import { LensNews } from '../lenses';
 import { landedBy } from '../session/fold';
 import { place, size } from './layout';
 import type { Review } from './review';
 
 export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
-  private readonly changed = new vscode.EventEmitter<void>();
+  private readonly news = new LensNews();
   private readonly subscriptions: vscode.Disposable[];
 
-  readonly onDidChangeCodeLenses = this.changed.event;
+  readonly onDidChangeCodeLenses = this.news.event;
 
   constructor(private readonly review: Review) {
     this.subscriptions = [
-      review.onChange(() => this.changed.fire()),
+      review.onChange(() => this.news.tell()),
       vscode.languages.registerCodeLensProvider({ scheme: 'file' }, this),
-      vscode.workspace.onDidChangeConfiguration((change) => (change.affectsConfiguration('azimuth.codeLens') ? this.changed.fire() : undefined)),
-      this.changed,
+      vscode.workspace.onDidChangeConfiguration((change) => (change.affectsConfiguration('azimuth.codeLens') ? this.news.tell() : undefined)),
+      this.news,
     ];
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
+    this.news.asked(document);
     if (!vscode.workspace.getConfiguration('azimuth').get<boolean>('codeLens', true)) return [];
     return this.review.of(document.uri).flatMap(({ proposal }) => lensesOf(proposal, this.review.changeOf(proposal.proposalId)?.sessionId));
   }

@@ -327,6 +327,7 @@ async function chat() {
   const frame = await steps.chatFrame(world);
   await frame.locator('.header', { hasText: 'With a symbol' }).waitFor();
   await steps.pendingHunks(world, 1);
+  await lenses(/Accept.*Reject$/, 1);
   await shot('chat');
   model.add({ text: 'They pass.' });
   await steps.ask(world, 'Run the tests');
