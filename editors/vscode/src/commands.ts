@@ -123,6 +123,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.nextEdit.go': () => edits.go(),
     'azimuth.nextEdit.jump': () => edits.jump(),
     'azimuth.nextEdit.next': () => edits.next(),
+    'azimuth.nextEdit.show': (hunkId?: string) => edits.read(hunkId),
     'azimuth.nextEdit.accept': (hunkId?: string) => edits.accept(hunkId),
     'azimuth.nextEdit.acceptAll': () => edits.acceptAll(),
     'azimuth.nextEdit.reject': (hunkId?: string) => edits.reject(hunkId),
@@ -151,7 +152,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
 /** The commands that need no server, so none starts for them. */
 const serverless: ReadonlySet<string> = new Set([
   ...['toggle', 'toggleLanguage', 'pause', 'resume', 'reject'].map((name) => `azimuth.inline.${name}`),
-  ...['go', 'jump', 'next', 'accept', 'acceptAll', 'reject', 'rejectAll'].map((name) => `azimuth.nextEdit.${name}`),
+  ...['go', 'jump', 'next', 'show', 'accept', 'acceptAll', 'reject', 'rejectAll'].map((name) => `azimuth.nextEdit.${name}`),
 ]);
 
 async function addSelection(chat: ChatView): Promise<void> {

@@ -82,6 +82,12 @@ export function asDiff(hunk: InlineHunk, old: string): string {
   return [...marked(old, '-'), ...marked(hunk.text, '+')].join('\n');
 }
 
+/** The lines that come and go, as `+2 −1`. */
+export function sizeOf(hunk: InlineHunk, old: string): string {
+  const lines = asDiff(hunk, old).split('\n');
+  return `+${lines.filter((line) => line.startsWith('+')).length} −${lines.filter((line) => line.startsWith('-')).length}`;
+}
+
 function isAt(hunk: InlineHunk, line: number): boolean {
   const { first, last } = linesOf(hunk);
   return line >= first && line <= last;

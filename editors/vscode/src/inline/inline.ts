@@ -11,7 +11,7 @@ import { messageOf, type Request } from '../server/requests';
 import { visible } from '../text';
 import { noted } from './decisions';
 import { followed, isVisible, rest, type Shown } from './shown';
-import { isModelNamed, stateOf, type State } from './state';
+import { isModelNamed, silenceOfEdits, silenceOfText, stateOf, type State } from './state';
 import type { Switches } from './switches';
 
 /** The command by which VS Code says that a suggestion was accepted; the server knows it. */
@@ -59,7 +59,8 @@ export class Inline implements vscode.Disposable {
   private shown: OnScreen | undefined;
   /** The edit that is to be shown as ghost text as soon as VS Code asks. */
   private offered: { document: vscode.TextDocument; item: InlineItem } | undefined;
-  private isMarked = false;
+  /** Not known at first: VS Code keeps it if the process of the extensions is started again. */
+  private isMarked: boolean | undefined;
   private own: InlineDecision[] = [];
   /** The warnings that the log has. */
   private readonly warned = new Set<string>();
@@ -89,6 +90,7 @@ export class Inline implements vscode.Disposable {
         this.changed.fire();
       }),
     ];
+    this.mark(false);
   }
 
   /** Takes what the server says of suggestions; undefined if it is gone. */
@@ -178,10 +180,7 @@ export class Inline implements vscode.Disposable {
 
   /** The reason to ask for no edit. */
   silenceOfEdits(document: vscode.TextDocument): Reason | undefined {
-    const { reason, kind, editModel } = this.state(document);
-    if (reason !== undefined && kind !== 'failing' && kind !== 'ready') return reason;
-    if (editModel === undefined) return { rule: 'not_set', words: 'No model is named for edits.' };
-    return isInPlainTab(document) ? undefined : outside;
+    return silenceOfEdits(this.state(document)) ?? (isInPlainTab(document) ? undefined : outside);
   }
 
   /** Notes that a suggestion was accepted, of which the server hears by itself. */
@@ -227,8 +226,8 @@ export class Inline implements vscode.Disposable {
 
   /** The reason to ask for no text. */
   private silenceOfText(document: vscode.TextDocument): Reason | undefined {
-    const { kind, reason } = this.state(document);
-    if (reason !== undefined && kind !== 'failing' && kind !== 'slow') return reason;
+    const reason = silenceOfText(this.state(document));
+    if (reason !== undefined) return reason;
     const editor = vscode.window.activeTextEditor;
     if (editor?.document !== document || !isInPlainTab(document)) return outside;
     const isSelecting = editor.selections.length > 1 || !editor.selection.isEmpty;

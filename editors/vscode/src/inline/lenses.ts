@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 import type { InlineEdit, InlineHunk } from '../generated/protocol';
 import { LensNews } from '../lenses';
-import { asDiff, hunkAt, inWords, isLong, numberOf } from './edit';
+import { asDiff, hunkAt, inWords, isLong, numberOf, sizeOf } from './edit';
 import type { NextEdits } from './next';
 import { oldText } from './paint';
 
@@ -51,7 +51,8 @@ function lensesOf(edit: InlineEdit, hunk: InlineHunk, document: vscode.TextDocum
   const range = new vscode.Range(line, 0, line, 0);
   const lens = (title: string, command: string): vscode.CodeLens => new vscode.CodeLens(range, { title, command, arguments: [hunk.id] });
   const more = edit.hunks.length === 1 ? [] : [lens('$(arrow-down) Next', 'azimuth.nextEdit.next'), lens(numberOf(edit, hunk), '')];
-  return [lens('$(check) Accept', 'azimuth.nextEdit.accept'), lens('$(close) Reject', 'azimuth.nextEdit.reject'), ...more];
+  const all = lens(`$(diff) Azimuth ${sizeOf(hunk, oldText(document, hunk))}`, 'azimuth.nextEdit.show');
+  return [all, lens('$(check) Accept', 'azimuth.nextEdit.accept'), lens('$(close) Reject', 'azimuth.nextEdit.reject'), ...more];
 }
 
 /** The hunk in words, without its text, which the diff shows. */

@@ -63,6 +63,8 @@ export class NextEdits implements vscode.Disposable {
       inline.onMark(() => this.update()),
       inline.onEnd(({ id, event }) => this.ended(id, event)),
     ];
+    // The keys may still be those of before, if the process of the extensions was started again.
+    this.mark(false, false, false);
   }
 
   /** The edit that is drawn in a document. */
@@ -105,6 +107,14 @@ export class NextEdits implements vscode.Disposable {
   async next(): Promise<void> {
     const edit = this.edit();
     if (edit !== undefined) await this.goTo(edit, nextFrom(edit, this.line(edit)));
+  }
+
+  /** Goes to a hunk, without a name to the nearest one, and shows all of its lines, with the keyboard in them. */
+  async read(hunkId?: string): Promise<void> {
+    const [edit, hunk] = [this.edit(), this.hunk(hunkId)];
+    if (edit === undefined || hunk === undefined) return;
+    await this.goTo(edit, hunk);
+    await vscode.commands.executeCommand('editor.action.showHover', { focus: 'autoFocusImmediately' });
   }
 
   /** Accepts a hunk, without a name the one that is nearest to the cursor. */
@@ -375,7 +385,7 @@ export class NextEdits implements vscode.Disposable {
   private mark(isDrawn: boolean, isHere: boolean, isTab: boolean): void {
     const all = { 'azimuth.nextEditVisible': isDrawn, 'azimuth.nextEditAtCursor': isHere, 'azimuth.nextEditTab': isTab };
     for (const [key, value] of Object.entries(all)) {
-      if ((this.contexts.get(key) ?? false) === value) continue;
+      if (this.contexts.get(key) === value) continue;
       this.contexts.set(key, value);
       void vscode.commands.executeCommand('setContext', key, value);
     }

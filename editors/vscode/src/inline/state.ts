@@ -59,6 +59,17 @@ function kindOf(facts: Facts): State {
   return { kind: 'ready', ...model, ...(none === undefined ? {} : { reason: none }) };
 }
 
+/** The reason to ask for no text. A model that is slow or fails is asked all the same. */
+export function silenceOfText({ kind, reason }: State): Reason | undefined {
+  return kind === 'failing' || kind === 'slow' ? undefined : reason;
+}
+
+/** The reason to ask for no edit. What the model for text does is nothing to it. */
+export function silenceOfEdits(state: State): Reason | undefined {
+  if (state.kind !== 'ready' && silenceOfText(state) !== undefined) return state.reason;
+  return state.editModel === undefined ? { rule: 'not_set', words: 'No model is named for edits.' } : undefined;
+}
+
 /** True if a model is named for suggestions, as far as the server says: without a reason it has not said anything of one. */
 export function isModelNamed({ state, reason, editModel }: InlineStatusParams): boolean {
   // The server may know rules that the generated types do not have yet.

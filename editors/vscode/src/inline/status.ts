@@ -9,7 +9,7 @@ import type { Switches } from './switches';
 export class InlineStatus implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem('azimuth.inline', vscode.StatusBarAlignment.Right, 86);
   private readonly subscription: vscode.Disposable;
-  private isPaused = false;
+  private isPaused: boolean | undefined;
 
   constructor(private readonly inline: Inline, private readonly switches: Switches) {
     this.item.name = 'Azimuth: Suggestions';

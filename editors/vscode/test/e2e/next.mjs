@@ -79,6 +79,7 @@ try {
   await ghostText();
   await jumps();
   await switches();
+  await restart();
 } catch (error) {
   console.error('told:', JSON.stringify(sent('azimuth/inline/feedback')), 'asked:', sent('azimuth/inline/edit').length, 'the model:', model.asked.length, await drawn(), await said().catch(() => ''));
   fs.cpSync(path.join(world.server.dir, 'tapped.jsonl'), path.join(shots, 'sent.jsonl'));
@@ -104,7 +105,7 @@ async function hunks() {
   assert.equal(await steps.bufferText(world), changed(area), 'nothing of it is in the document');
   await steps.goTo(world, '2:23');
   await shows(/line 3 \(1 of 3\)/);
-  await lens(/Accept.*Reject.*Next.*3 of 3/);
+  await lens(/Azimuth \+3 −1.*Accept.*Reject.*Next.*3 of 3/);
   await steps.until('the server to hear of it', () => feedback().includes('shown'));
   await page.waitForTimeout(700);
   await shot('shown');
@@ -146,6 +147,19 @@ async function hunks() {
   await page.waitForTimeout(300);
   await shows(/line 9/);
   told('the keyboard shows the diff of a hunk, and Escape closes only that');
+
+  await steps.goTo(world, '2:23');
+  await shows(/line 9/);
+  await steps.chord(world, 'Shift+i');
+  await hover.waitFor();
+  await steps.until('the keyboard in the diff', () => page.evaluate(() => document.activeElement?.closest('.monaco-hover') !== null));
+  await cursorAt(9);
+  assert.match((await hover.innerText()).replaceAll('\u00a0', ' '), /let area = area\(w, h\);[^]*let size =[^]*\{area\} \{unit\}²/);
+  await shot('all-lines');
+  await page.keyboard.press('Escape');
+  await hover.waitFor({ state: 'hidden' });
+  await shows(/line 9/);
+  told('from anywhere, a key shows all lines of a hunk');
 
   await page.keyboard.press('Tab');
   const all = plans[0].changes.filter(([from]) => !from.startsWith('fn')).reduce((now, [from, to]) => now.replace(from, to), changed(area));
@@ -308,6 +322,24 @@ async function switches() {
   await page.keyboard.press('Tab');
   await text('fn sum() -> i32 {\n        let a = 1;\n    a\n}\n');
   told('without an edit Tab indents');
+}
+
+/** The keys are VS Code's again after its process of extensions was started again. */
+async function restart() {
+  await begin('src/area.rs', '2:15', ', h: u32');
+  await shows(/line 3/);
+  // In the browser, VS Code has no command for it.
+  const parentOf = (pid) => Number(fs.readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ')[1]);
+  let host = steps.serverPid(world.server.dir);
+  while (!fs.readFileSync(`/proc/${host}/cmdline`, 'utf8').includes('extensionHost')) host = parentOf(host);
+  process.kill(host, 'SIGKILL');
+  await steps.until('another server', () => sent('initialize').length === 2);
+  await gone();
+  await status(/only edits are suggested/);
+  await steps.goTo(world, '2:23');
+  await page.keyboard.press('Tab');
+  await steps.until('the tab in the text', async () => /u32 +\)/.test(await steps.bufferText(world)), 5_000, () => steps.bufferText(world));
+  told('after the extensions were started again, Tab indents');
 }
 
 function changed(code) {

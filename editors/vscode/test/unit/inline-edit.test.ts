@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import type { InlineEdit, InlineHunk } from '../../src/generated/protocol';
-import { asDiff, currentOf, hunkAt, inWords, isLong, isWithin, linesOf, nextFrom, numberOf, positionOf, without } from '../../src/inline/edit';
+import { asDiff, currentOf, hunkAt, inWords, isLong, isWithin, linesOf, nextFrom, numberOf, positionOf, sizeOf, without } from '../../src/inline/edit';
 import { marksOf } from '../../src/inline/marks';
 
 /** A hunk from line and column to line and column, from 0. */
@@ -16,6 +16,12 @@ const inserted = hunk('inserted', [20, 0, 20, 0], 'new\n');
 const edit: InlineEdit = { id: 'e', kind: 'edit', uri: 'file:///a.rs', version: 1, hunks: [word, lines, inserted], target: { line: 10, character: 4 } };
 
 describe('a hunk of a suggested edit', () => {
+  it('says how many lines come and go', () => {
+    assert.equal(sizeOf(lines, 'a\n+b\n'), '+3 −2');
+    assert.equal(sizeOf(inserted, ''), '+1 −0');
+    assert.equal(sizeOf(word, 'w'), '+1 −1');
+  });
+
   it('is at its lines, and one that puts lines between two others is at both', () => {
     assert.deepEqual(linesOf(word), { first: 2, last: 2 });
     assert.deepEqual(linesOf(lines), { first: 10, last: 11 }, 'the line after it is not its own');

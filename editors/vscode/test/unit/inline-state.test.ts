@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { InlineDecision } from '../../src/generated/protocol';
 import { merged, noted, wordsOf as decisionWords } from '../../src/inline/decisions';
 import { known, possible, suggesting } from '../../src/inline/others';
-import { areWanted, isModelNamed, isOn, stateOf, switchInWords, wordsOf, type Facts } from '../../src/inline/state';
+import { areWanted, isModelNamed, isOn, silenceOfEdits, silenceOfText, stateOf, switchInWords, wordsOf, type Facts } from '../../src/inline/state';
 
 const fine: Facts = { status: { state: 'ready', model: 'local/coder' }, isOn: true, isOnForLanguage: true, language: 'rust', isOnInEditor: true, others: [], pause: 0 };
 
@@ -36,6 +36,19 @@ describe('the state of suggestions', () => {
     assert.equal(stateOf({ ...fine, status, pause: 3 }).kind, 'paused');
     assert.equal(stateOf({ ...fine, status, others: ['Tabby'] }).remedy, 'suggestToo');
     assert.equal(stateOf({ ...fine, status, isOnInEditor: false }).kind, 'off');
+  });
+
+  it('keeps edits going while the model for text is slow, fails, or is not there', () => {
+    const words = 'The model takes 2 s.';
+    for (const state of ['slow', 'failing'] as const) {
+      const now = stateOf({ ...fine, status: { state, model: 'local/coder', editModel: 'local/next', reason: { rule: 'model', words } as never } });
+      assert.deepEqual([silenceOfText(now), silenceOfEdits(now)], [undefined, undefined], state);
+    }
+    const only = stateOf({ ...fine, status: { state: 'off', editModel: 'local/next' } });
+    assert.deepEqual([silenceOfText(only)?.rule, silenceOfEdits(only)], ['off', undefined]);
+    assert.equal(silenceOfEdits(stateOf(fine))?.rule, 'not_set');
+    const paused = stateOf({ ...fine, status: { state: 'ready', model: 'local/coder', editModel: 'local/next' }, pause: 3 });
+    assert.deepEqual([silenceOfText(paused)?.rule, silenceOfEdits(paused)?.rule], ['snoozed', 'snoozed']);
   });
 
   it('is starting while the server does, and not off', () => {
