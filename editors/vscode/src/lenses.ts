@@ -2,12 +2,15 @@
 
 import * as vscode from 'vscode';
 
-/** The time in which VS Code asks for lenses after it was told, in milliseconds. It waits for a quarter of a second, and longer if it is busy. */
+/**
+ * The time in which VS Code asks for lenses after it was told, in milliseconds. It waits for a quarter of a second, and
+ * longer if it is busy.
+ */
 const ASKED_MS = 1_500;
 
 /**
- * VS Code waits a moment before it asks for lenses again, and forgets to ask if the editor loses the keyboard in the meantime, as it does to the chat. The
- * lenses that it shows are then of before, so it is told once more.
+ * VS Code waits a moment before it asks for lenses again, and forgets to ask if the editor loses the keyboard in the
+ * meantime, as it does to the chat. The lenses that it shows are then of before, so it is told once more.
  */
 export class LensNews implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();

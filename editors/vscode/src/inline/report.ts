@@ -1,5 +1,5 @@
-// The report of the counters of suggestions: a read-only document, shown as VS Code's preview of Markdown, which the keyboard and
-// screen readers can read row by row.
+// The report of the counters of suggestions: a read-only document, shown as VS Code's preview of Markdown, which the
+// keyboard and screen readers can read row by row.
 
 import * as vscode from 'vscode';
 import { messageOf, type Request } from '../server/requests';

@@ -1,4 +1,5 @@
-// A change while the model still writes it: its diff so far, the lines of a document that it is about, and the marks there. Pure.
+// A change while the model still writes it: its diff so far, the lines of a document that it is about, and the marks
+// there. Pure.
 
 import type { Range } from '../generated/protocol';
 import { clipped, type Marks, type Removed } from '../inline/marks';
@@ -126,7 +127,7 @@ function placed(block: Block, lines: readonly string[], way: Way, first: number)
   return withAdded({ block, first, last: first + most, marks: { removed, inserted: [] } }, lines);
 }
 
-/** A block that only adds lines: after the line that the model names, by its text or with its number as in `12#7KQX`. */
+/** A block that only adds lines, after the line that the model names by its text, or by its number as in `12#7K`. */
 function atLocation(block: Block, lines: readonly string[]): Found | undefined {
   const { at = '' } = block;
   if (at === '') return undefined;

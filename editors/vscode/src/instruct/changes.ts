@@ -1,8 +1,8 @@
 // The sessions of instructions ("change this"): started, followed, decided, answered, and closed when nothing of them waits.
 
 import * as vscode from 'vscode';
-import type { Decision, DecisionTarget, PermissionRequest, Proposal, ProposalId, Range, SequencedEvent, SessionId, TurnId } from '../generated/protocol';
-import { isError, messageOf } from '../server/requests';
+import type { Decision, DecisionTarget, PermissionRequest, Proposal, ProposalId, Range, SequencedEvent, SessionId, SessionOpenResult, TurnId } from '../generated/protocol';
+import { isError, isOfServer, messageOf } from '../server/requests';
 import type { Server } from '../server/server';
 import { decideIn } from '../session/decide';
 import { beginning, follow, isOpen, shifted, type Progress } from './state';
@@ -55,7 +55,7 @@ export class Changes implements vscode.Disposable {
     this.open = new Map(memory.get<Kept[]>(OPEN, []).map((kept) => [kept.sessionId, { ...kept, progress: beginning() }]));
     this.subscriptions = [
       server.onEvent(({ sessionId, ...event }) => this.take(sessionId, event)),
-      server.onState((state) => (state.state === 'running' ? void this.restore() : undefined)),
+      server.onState(({ state }) => (state === 'running' ? void this.restore() : state === 'stopped' ? this.stop() : undefined)),
       vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => this.shift(document, contentChanges)),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => void this.closeDecided((one) => one.uri === uri.toString())),
       this.changed, this.proposed, this.asked, this.ended,
@@ -172,6 +172,7 @@ export class Changes implements vscode.Disposable {
 
   /** The server runs, again or at last: what waited before goes on. */
   private async restore(): Promise<void> {
+    const unknown = new Set<Change>();
     for (const change of this.all) {
       const { sessionId, progress } = change;
       this.starting += 1;
@@ -179,10 +180,14 @@ export class Changes implements vscode.Disposable {
       try {
         const opened = await this.server.request('azimuth/session/open', { sessionId, since: progress.session.lastSeq });
         this.opening.delete(sessionId);
-        for (const event of opened.events) this.take(sessionId, event);
-        change.progress = { ...change.progress, session: { ...change.progress.session, runningTurn: opened.runningTurn } };
+        this.replay(change, opened);
         this.takeEarly(sessionId);
       } catch (error) {
+        if (!isOfServer(error)) {
+          // The server has ended again. The next one is asked.
+          unknown.add(change);
+          continue;
+        }
         this.drop(change);
         // One that is gone is not missed.
         if (!isError(error, 'notFound')) void this.server.tell(`Azimuth cannot open a change again: ${messageOf(error)}`);
@@ -191,7 +196,26 @@ export class Changes implements vscode.Disposable {
         this.started();
       }
     }
-    await this.closeDecided(() => true);
+    await this.closeDecided((one) => !unknown.has(one));
+    this.tellSoon();
+  }
+
+  /**
+   * Takes what has happened in the session in the meantime. The user has heard of it before, except for questions that
+   * wait, and for the end of a turn that ran.
+   */
+  private replay(change: Change, { events, runningTurn }: SessionOpenResult): void {
+    const before = change.progress.session;
+    const progress = events.reduce(follow, change.progress);
+    change.progress = { ...progress, session: { ...progress.session, runningTurn } };
+    this.proposed.fire();
+    for (const request of progress.session.questions.values()) if (!before.questions.has(request.permissionId)) this.asked.fire({ change, request });
+    if (before.runningTurn !== undefined && runningTurn === undefined) this.ended.fire(change);
+  }
+
+  /** No server runs, and none will on its own: nothing is being made. */
+  private stop(): void {
+    for (const change of this.all) change.progress = { ...change.progress, arriving: [], session: { ...change.progress.session, runningTurn: undefined } };
     this.tellSoon();
   }
 
@@ -216,12 +240,13 @@ export class Changes implements vscode.Disposable {
   }
 
   private shift({ uri }: vscode.TextDocument, edits: readonly vscode.TextDocumentContentChangeEvent[]): void {
-    for (const change of this.of(uri)) {
-      for (const { range, text } of edits) {
-        change.selections = change.selections.map((one) => shifted(one, plain(range), text.replaceAll('\r\n', '\n')));
-      }
-    }
+    for (const change of this.of(uri)) change.selections = moved(change.selections, edits);
   }
+}
+
+/** Ranges of a document after these changes of it. */
+export function moved(ranges: readonly Range[], edits: readonly vscode.TextDocumentContentChangeEvent[]): Range[] {
+  return edits.reduce((now, { range, text }) => now.map((one) => shifted(one, plain(range), text.replaceAll('\r\n', '\n'))), [...ranges]);
 }
 
 /** A range of VS Code's as the protocol has it. */

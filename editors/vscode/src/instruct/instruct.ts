@@ -10,7 +10,7 @@ import { messageOf } from '../server/requests';
 import type { Session } from '../session/session';
 import { pendingHunks } from '../session/fold';
 import { iconless, unlinked, visible } from '../text';
-import { plain, type Change, type Changes, type Question } from './changes';
+import { moved, plain, type Change, type Changes, type Question } from './changes';
 import { askForInstruction } from './prompt';
 import type { ChangeSigns } from './sign';
 import { outcome, remembered, selectedInWords } from './state';
@@ -104,12 +104,17 @@ export class Instruct implements vscode.Disposable {
     const { document } = editor;
     const title = `Azimuth: ${verb} ${path.basename(document.uri.fsPath)}, ${selectedInWords(selections)}`;
     const history = this.memory.get<string[]>(HISTORY, []);
-    const instruction = await askForInstruction(title, verb, history);
+    let meant = selections;
+    // The prompt leaves the editor open to the user, to formatters and to the agent.
+    const moves = vscode.workspace.onDidChangeTextDocument((event) => {
+      if (event.document === document) meant = moved(meant, event.contentChanges);
+    });
+    const instruction = await askForInstruction(title, verb, history).finally(() => void moves.dispose());
     if (instruction === undefined) return;
     // It is kept before it is sent, so that words that were not taken are there the next time.
     await this.memory.update(HISTORY, remembered(history, instruction));
     this.signs.forget();
-    await this.changes.start(document, selections, instruction, before);
+    await this.changes.start(document, meant, instruction, before);
     this.last = before?.sessionId ?? this.changes.of(document.uri)[0]?.sessionId;
   }
 

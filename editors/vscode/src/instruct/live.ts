@@ -1,5 +1,6 @@
-// A change while the model still writes it, drawn in the text: what would go away is struck, and the newest line of what would come
-// is drawn behind it. Its hunks replace that once the message is complete. The hover has all that has come.
+// A change while the model still writes it, drawn in the text: what would go away is struck, and the newest line of
+// what would come is drawn behind it. Its hunks replace that once the message is complete. The hover has all that has
+// come.
 
 import * as vscode from 'vscode';
 import { optionsOf } from '../inline/paint';

@@ -4,13 +4,13 @@
 import * as vscode from 'vscode';
 import type { InlineHunk } from '../generated/protocol';
 import { asDiff } from '../inline/edit';
-import { isInPlainTab } from '../inline/inline';
 import { marksOf } from '../inline/marks';
 import { optionsOf } from '../inline/paint';
 import { hunkAt, place, stands, type Placed } from '../review/layout';
 import { barOf } from '../review/marks';
 import type { Review } from '../review/review';
 import type { Changes } from './changes';
+import { isPlain, plainEditorsOf } from './tabs';
 
 export class ChangeMarks implements vscode.HoverProvider, vscode.Disposable {
   private readonly removed = vscode.window.createTextEditorDecorationType({
@@ -28,6 +28,7 @@ export class ChangeMarks implements vscode.HoverProvider, vscode.Disposable {
       this.removed, this.inserted, this.lines,
       review.onChange(update),
       vscode.window.onDidChangeVisibleTextEditors(update),
+      vscode.window.onDidChangeTextEditorViewColumn(update),
       vscode.window.tabGroups.onDidChangeTabs(update),
       vscode.workspace.onDidChangeTextDocument(({ document }) => (changes.of(document.uri).length > 0 ? this.update() : undefined)),
       vscode.languages.registerHoverProvider({ scheme: 'file' }, this),
@@ -37,7 +38,7 @@ export class ChangeMarks implements vscode.HoverProvider, vscode.Disposable {
 
   provideHover(document: vscode.TextDocument, position: vscode.Position): vscode.Hover | undefined {
     const found = hunkAt(this.hunksIn(document), 'document', position.line);
-    if (found === undefined) return undefined;
+    if (found === undefined || plainEditorsOf(document).length === 0) return undefined;
     const text = new vscode.MarkdownString().appendText('Azimuth proposes this change. It is not in the file yet.');
     text.appendCodeblock(asDiff(inlineOf(found), found.hunk.oldText), 'diff');
     return new vscode.Hover(text);
@@ -51,7 +52,8 @@ export class ChangeMarks implements vscode.HoverProvider, vscode.Disposable {
     for (const editor of vscode.window.visibleTextEditors) {
       const { document } = editor;
       if (document.uri.scheme !== 'file') continue;
-      const hunks = this.hunksIn(document);
+      // A diff shows them itself.
+      const hunks = isPlain(editor) ? this.hunksIn(document) : [];
       const widthOf = (line: number): number => document.lineAt(Math.min(line, document.lineCount - 1)).text.length;
       const { removed, inserted } = optionsOf(hunks.map((one) => marksOf(inlineOf(one), one.hunk.oldText, widthOf)));
       editor.setDecorations(this.removed, removed);
@@ -60,9 +62,9 @@ export class ChangeMarks implements vscode.HoverProvider, vscode.Disposable {
     }
   }
 
-  /** The pending hunks of changes in a document that it has as they were made for. A diff shows them itself. */
+  /** The pending hunks of changes in a document that it has as they were made for. */
   private hunksIn(document: vscode.TextDocument): Placed[] {
-    if (this.changes.all.length === 0 || !isInPlainTab(document)) return [];
+    if (this.changes.all.length === 0) return [];
     const text = document.getText();
     return this.review.of(document.uri)
       .filter(({ proposal }) => this.changes.having(proposal.proposalId) !== undefined)

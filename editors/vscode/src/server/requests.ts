@@ -13,6 +13,11 @@ export function isError(error: unknown, name: ErrorName): boolean {
   return codeOf(error) === errorCodes[name];
 }
 
+/** True if the server has answered with an error, and false if there was no answer. */
+export function isOfServer(error: unknown): boolean {
+  return Object.values<unknown>(errorCodes).includes(codeOf(error));
+}
+
 /** The proposals as they are now, which the server gives with the error `staleReview`. */
 export function proposalsOf(error: unknown): Proposal[] {
   const data = typeof error === 'object' && error !== null && 'data' in error ? error.data : undefined;

@@ -73,6 +73,7 @@ try {
   await stop();
   await reload();
   await chat();
+  await gone();
 } catch (error) {
   console.error('the instructions:', JSON.stringify(sent('azimuth/inline/instruct')), 'the model was asked:', model.asked.length);
   fs.cpSync(path.join(world.server.dir, 'tapped.jsonl'), path.join(shots, 'sent.jsonl'));
@@ -113,6 +114,15 @@ async function decide() {
   await shot('proposed');
   if (values.images !== undefined) await page.screenshot({ path: path.join(values.images, 'vscode-instruct.png') });
   told('three hunks are drawn in the text, which is as it was');
+
+  await steps.command(world, 'View: Split Editor Right');
+  await steps.openFile(world, 'src/other.rs');
+  await page.waitForTimeout(500);
+  assert.ok((await behind()).some((one) => /w.\*.h/.test(one)), JSON.stringify(await behind()));
+  await steps.closeTab(world);
+  await steps.closeTab(world);
+  told('they stay while the keyboard is in another group');
+
 
   await steps.goTo(world, '3:8');
   await page.keyboard.press('Control+k');
@@ -227,13 +237,20 @@ async function words() {
   model.add({ text: 'There is nothing to simplify here: the function is one expression.' });
   await select('2:1', 2);
   await steps.chord(world, 't');
-  await prompt('Change area.rs, lines 2 to 3');
+  const input = (await prompt('Change area.rs, lines 2 to 3')).locator('input.input');
+  await page.locator('.view-line', { hasText: 'fn main' }).click();
+  await page.keyboard.press('Control+Home');
+  await page.keyboard.insertText('mod rooms;\n');
+  await input.click();
   await page.keyboard.type('Simplify');
   await page.keyboard.press('Enter');
   await sign(/Azimuth: There is nothing to simplify here/);
+  assert.deepEqual(sent('azimuth/inline/instruct').at(-1).selections, [{ start: { line: 2, character: 0 }, end: { line: 4, character: 0 } }], 'what is typed while the prompt is open moves what is selected');
   assert.match(await label(), /There is nothing to simplify/);
   assert.equal(await page.locator('.notification-list-item').count(), 0);
   await shot('words');
+  await steps.goTo(world, '1:1');
+  await page.keyboard.press('Control+Shift+k');
   told('an answer without a change is said behind the line, and in no message');
 }
 
@@ -297,6 +314,13 @@ async function reload() {
   await page.keyboard.type('With a symbol');
   await page.keyboard.press('Enter');
   await lenses(/Accept/, 1);
+  await steps.goTo(world, '1:3');
+  await steps.chord(world, 'Shift+t');
+  await prompt('Refine area.rs, line 1');
+  await page.keyboard.type('Fail');
+  await page.keyboard.press('Enter');
+  await page.locator('.notification-list-item', { hasText: 'the test has no answer left' }).first().waitFor();
+  await steps.command(world, 'Notifications: Clear All Notifications');
   await steps.command(world, 'Developer: Reload Window');
   await page.locator('.monaco-workbench').waitFor({ state: 'detached' });
   await page.locator('.monaco-workbench').waitFor();
@@ -304,10 +328,13 @@ async function reload() {
   await lenses(/Accept.*Refine….*Chat/, 1);
   await steps.until('the marks', async () => (await behind()).includes('m²'), 30_000, async () => JSON.stringify(await behind()));
   await shot('reloaded');
+  assert.deepEqual(await page.locator('.notification-list-item').allInnerTexts(), [], 'what was said before is not said again');
   told('what waits is there again after the window was loaded again');
 
+  // The next server ends before it has opened the change.
+  sent.dieAt('azimuth/session/open');
   await steps.killServer(world);
-  await steps.until('another server', () => sent('initialize').length === 3);
+  await steps.until('another server', () => sent('initialize').length === 4);
   await steps.pendingHunks(world, 1);
   await lenses(/Accept.*Refine….*Chat/, 1);
   model.add({ calls: [edit('/// The area of a room, in m².\n', '/// The area of a room, in square feet.\n')] }, { text: 'Done.' });
@@ -339,6 +366,26 @@ async function chat() {
   await steps.pendingHunks(world, 0);
   await steps.until('the text', async () => (await steps.bufferText(world)).includes('in square feet'));
   told('a change goes on in the chat, with its hunks and all tools');
+}
+
+/** The server crashes too often to be started again. */
+async function gone() {
+  const before = sent('initialize').length;
+  await steps.killServer(world);
+  await steps.until('another server', () => sent('initialize').length > before);
+  model.add({ text: 'I go on and on. ', delayMs: 50, forever: true });
+  await select('2:1', 2);
+  await steps.chord(world, 't');
+  await prompt('lines 2 to 3');
+  await page.keyboard.type('Go on');
+  await page.keyboard.press('Enter');
+  await sign(/Azimuth: changing…/);
+  // Four times within three minutes are too often.
+  await steps.killServer(world);
+  await page.locator('.notification-list-item', { hasText: 'is not restarted automatically' }).first().waitFor();
+  await steps.until('the end of the sign', async () => (await behind()).length === 0, 10_000, async () => JSON.stringify(await behind()));
+  assert.doesNotMatch(await label(), /changing/);
+  told('without a server nothing is said to be changing');
 }
 
 async function shot(name) {

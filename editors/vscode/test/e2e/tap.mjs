@@ -2,7 +2,11 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** Puts the program in the server's place, in what `prepare` of `startWorld` is given. Returns `sent(method)`, which gives the parameters of all messages with this method. */
+/**
+ * Puts the program in the server's place, in what `prepare` of `startWorld` is given. Returns `sent(method)`, which
+ * gives the parameters of all messages with this method.
+ * `sent.dieAt(method)` has the server killed once when the next message with this method comes to it.
+ */
 export function tap({ program }) {
   // `…/extensions/azimuth…/server/azimuth`, below the folder of this code-server.
   const dir = path.resolve(program, '../../../..');
@@ -12,7 +16,8 @@ export function tap({ program }) {
   const machine = path.join(dir, 'data/Machine/settings.json');
   fs.mkdirSync(path.dirname(machine), { recursive: true });
   fs.writeFileSync(machine, JSON.stringify({ 'azimuth.server.path': file }));
-  return (method) => fs.readFileSync(log, 'utf8').split('\n').filter((line) => line.endsWith('}')).map((line) => JSON.parse(line)).filter((message) => message.method === method).map(({ params }) => params);
+  const sent = (method) => fs.readFileSync(log, 'utf8').split('\n').filter((line) => line.endsWith('}')).map((line) => JSON.parse(line)).filter((message) => message.method === method).map(({ params }) => params);
+  return Object.assign(sent, { dieAt: (method) => fs.writeFileSync(`${log}.die`, method) });
 }
 
 function tapped(program, log) {
@@ -21,7 +26,13 @@ const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const server = spawn(${JSON.stringify(program)}, process.argv.slice(2), { stdio: ['pipe', 'pipe', 'inherit'] });
 let bytes = Buffer.alloc(0);
+const die = ${JSON.stringify(`${log}.die`)};
 process.stdin.on('data', (more) => {
+  if (fs.existsSync(die) && more.includes('"' + fs.readFileSync(die, 'utf8') + '"')) {
+    fs.unlinkSync(die);
+    server.kill('SIGKILL');
+    return;
+  }
   server.stdin.write(more);
   bytes = Buffer.concat([bytes, more]);
   for (let end; (end = bytes.indexOf('\\r\\n\\r\\n')) >= 0;) {
