@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use memchr::memchr_iter;
 use ports::complete::Excerpt;
 
 /// The lines by which the beginning of a prefix moves.
@@ -60,7 +61,7 @@ fn cut_start(text: &str, offset: usize, limit: usize) -> usize {
         return 0;
     }
     let skipped = text.get(..limit).unwrap_or_default();
-    let lines = skipped.bytes().filter(|byte| *byte == b'\n').count();
+    let lines = memchr_iter(b'\n', skipped.as_bytes()).count();
     let part = text.get(limit..offset).unwrap_or_default();
     // The line that `limit` is in has begun before it, so the next multiple is of a line that begins after it.
     let wanted = STEP - lines % STEP;
@@ -123,7 +124,7 @@ impl Parts {
 pub fn block(text: &str, offset: usize) -> (usize, Range<usize>) {
     let offset = floor(text, offset);
     let before = text.get(..offset).unwrap_or_default();
-    let line = before.bytes().filter(|byte| *byte == b'\n').count();
+    let line = memchr_iter(b'\n', before.as_bytes()).count();
     let number = line / STEP;
     let back = line % STEP + STEP;
     let start = before.rmatch_indices('\n').nth(back).map_or(0, |(at, _)| at + 1);

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
 
 /// The beginnings of known services' tokens, and how many characters follow at least.
 const TOKENS: &[(&str, usize)] = &[
@@ -45,6 +48,8 @@ const TOKENS: &[(&str, usize)] = &[
     ("xoxp-", 10),
     ("ya29.", 20),
 ];
+/// The words before a token in a header.
+const SCHEMES: [&str; 2] = ["Bearer ", "Basic "];
 /// The words in names of what holds a secret, in lower case.
 const NAMES: &[&str] = &["key", "token", "secret", "passw", "pwd", "credential", "_auth"];
 /// Those among them whose values are secrets even if they look like words.
@@ -56,6 +61,13 @@ const SHORTEST_QUOTED: usize = 6;
 const LEFT_OUT: &str = "…";
 /// The bytes on each side of a range in which secrets are looked for that reach into it: a long key has 4 KiB.
 const REACH: usize = 8 << 10;
+
+/// All of them are looked for at once: these run for each key that is typed, over many lines. None if they cannot be
+/// made, which a test excludes.
+static BEGINNINGS: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| AhoCorasick::new(TOKENS.iter().map(|(begin, _)| *begin).chain(SCHEMES)).ok());
+static NAMES_OF_SECRETS: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| AhoCorasickBuilder::new().ascii_case_insensitive(true).build(NAMES).ok());
 
 /// A text without its secrets: tokens of known services, private keys, passwords in addresses, and the values of names
 /// such as `api_key`.
@@ -134,14 +146,13 @@ fn tokens(text: &str) -> Vec<Range<usize>> {
         let token = run(text, at);
         (token.len() >= least && is_random(token)).then(|| at..at + token.len())
     };
-    let known = TOKENS
-        .iter()
-        .flat_map(|(begin, least)| text.match_indices(begin).map(move |(at, _)| (at, begin.len() + least)))
-        .filter_map(|(at, least)| token(at, least));
-    let headers = ["Bearer ", "Basic "].into_iter().flat_map(|scheme| {
-        text.match_indices(scheme).filter_map(move |(at, _)| token(at + scheme.len(), SHORTEST_VALUE))
+    let found = BEGINNINGS.iter().flat_map(|all| all.find_overlapping_iter(text)).filter_map(|found| {
+        match TOKENS.get(found.pattern().as_usize()) {
+            Some((begin, least)) => token(found.start(), begin.len() + least),
+            None => token(found.end(), SHORTEST_VALUE),
+        }
     });
-    known.chain(headers).collect()
+    found.collect()
 }
 
 /// The insides of private keys. One whose end is not there goes as far as its characters do, and so does, backwards,
@@ -201,6 +212,11 @@ fn addresses(text: &str) -> Vec<Range<usize>> {
 fn values(text: &str) -> Vec<Range<usize>> {
     let (mut found, mut start, mut is_named_above) = (Vec::new(), 0, false);
     for line in text.split_inclusive('\n') {
+        let has_name = NAMES_OF_SECRETS.as_ref().is_some_and(|names| names.is_match(line));
+        if !has_name && !is_named_above {
+            start += line.len();
+            continue;
+        }
         let lower = line.to_ascii_lowercase();
         let indent = lower.len() - lower.trim_start().len();
         let is_value = is_named_above && lower.trim_start().starts_with("value");
@@ -327,6 +343,11 @@ fn is_name(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_looked_for_can_be_looked_for() {
+        assert!(BEGINNINGS.is_some() && NAMES_OF_SECRETS.is_some());
+    }
 
     /// In two parts, so that nobody takes it for one that was left here by mistake.
     fn token() -> String {

@@ -1,6 +1,6 @@
 //! The answer of a model that fills in, made fit to be shown as ghost text.
 //!
-//! [`tidy`] applies rules in a fixed order, each of which a [`Rule`] names: first what the model puts around its answer
+//! [`Tidier::tidy`] applies rules in a fixed order, each of which a [`Rule`] names: first what the model puts around its answer
 //! is taken off, then what repeats or leaves its place, and at last brackets and syntax are held against the document.
 //! A rule that is not certain leaves the answer as it is: a good answer must come out unchanged. Time is linear in
 //! texts and answers, of which only the part near the cursor is looked at.
@@ -77,49 +77,62 @@ pub struct Tidied {
     pub changed_by: Vec<Rule>,
 }
 
-/// Makes an answer fit to be shown. An answer that the model had to stop in is cut.
-///
-/// # Errors
-/// The rule that leaves nothing of the answer, or refuses it.
-pub fn tidy(cursor: &Cursor<'_>, answer: &str, is_cut: bool) -> Result<Tidied, Rule> {
-    let around = Around::new(cursor);
-    let mut draft = changed(&around, answer, is_cut, CHANGES)?;
-    let replaced = fit(&around, &mut draft)?;
-    let text = draft.text.trim_end_matches('\n');
-    let text = if around.rest.trim().is_empty() { text.trim_end() } else { text };
-    if secret::is_in(around.line, text) {
-        return Err(Rule::SecretAnswer);
-    }
-    let replace = around.offset..around.offset + replaced;
-    if around.text.get(replace.clone()) == Some(text) {
-        return Err(if text.is_empty() { Rule::Empty } else { Rule::NoChange });
-    }
-    if text.trim().is_empty() {
-        return Err(Rule::Empty);
-    }
-    Ok(Tidied { text: space::with_line_ends_of(&around, text.to_owned()), replace, changed_by: draft.changed_by })
+/// The text around a cursor, read once for an answer and all parts of it.
+#[derive(Debug)]
+pub struct Tidier<'a> {
+    around: Around<'a>,
 }
 
-/// True if nothing more of an answer will be of use, so that its stream can be closed. What has arrived is then to be
-/// taken as an answer that is not cut.
-pub fn is_enough(cursor: &Cursor<'_>, partial: &str) -> bool {
-    if partial.len() > MAX_ANSWER {
-        return true;
+impl<'a> Tidier<'a> {
+    /// Reads the text around a cursor. In a large text this takes a part of a millisecond.
+    pub fn new(cursor: &Cursor<'a>) -> Self {
+        Self { around: Around::new(cursor) }
     }
-    let ends = |rule: &Rule| {
-        matches!(rule, Rule::TooLong | Rule::Garbage | Rule::AnswerTokens | Rule::Repetition | Rule::Block)
-    };
-    // The last line may become another one.
-    let complete = partial.rfind('\n').and_then(|newline| partial.get(..=newline)).unwrap_or_default();
-    let around = Around::new(cursor);
-    let before_last = CHANGES.split_last().map(|(_, rules)| rules).unwrap_or_default();
-    match changed(&around, complete, false, before_last) {
-        Err(rule) => ends(&rule),
-        Ok(draft) => {
-            !cursor.multi_line
-                || draft.changed_by.iter().any(ends)
-                || has_closed_fence(&draft, complete)
-                || repeats::has_reached_below(&around, &draft.text)
+
+    /// Makes an answer fit to be shown. An answer that the model had to stop in is cut.
+    ///
+    /// # Errors
+    /// The rule that leaves nothing of the answer, or refuses it.
+    pub fn tidy(&self, answer: &str, is_cut: bool) -> Result<Tidied, Rule> {
+        let around = &self.around;
+        let mut draft = changed(around, answer, is_cut, CHANGES)?;
+        let replaced = fit(around, &mut draft)?;
+        let text = draft.text.trim_end_matches('\n');
+        let text = if around.rest.trim().is_empty() { text.trim_end() } else { text };
+        if secret::is_in(around.line, text) {
+            return Err(Rule::SecretAnswer);
+        }
+        let replace = around.offset..around.offset + replaced;
+        if around.text.get(replace.clone()) == Some(text) {
+            return Err(if text.is_empty() { Rule::Empty } else { Rule::NoChange });
+        }
+        if text.trim().is_empty() {
+            return Err(Rule::Empty);
+        }
+        Ok(Tidied { text: space::with_line_ends_of(around, text.to_owned()), replace, changed_by: draft.changed_by })
+    }
+
+    /// True if nothing more of an answer will be of use, so that its stream can be closed. What has arrived is then to
+    /// be taken as an answer that is not cut.
+    pub fn is_enough(&self, partial: &str) -> bool {
+        let around = &self.around;
+        if partial.len() > MAX_ANSWER {
+            return true;
+        }
+        let ends = |rule: &Rule| {
+            matches!(rule, Rule::TooLong | Rule::Garbage | Rule::AnswerTokens | Rule::Repetition | Rule::Block)
+        };
+        // The last line may become another one.
+        let complete = partial.rfind('\n').and_then(|newline| partial.get(..=newline)).unwrap_or_default();
+        let before_last = CHANGES.split_last().map(|(_, rules)| rules).unwrap_or_default();
+        match changed(around, complete, false, before_last) {
+            Err(rule) => ends(&rule),
+            Ok(draft) => {
+                !around.multi_line
+                    || draft.changed_by.iter().any(ends)
+                    || has_closed_fence(&draft, complete)
+                    || repeats::has_reached_below(around, &draft.text)
+            }
         }
     }
 }

@@ -18,7 +18,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use code::syntax::{Language, Parsed};
-use inline::tidy::{Cursor, Indent, Tidied, tidy};
+use inline::tidy::{Cursor, Indent, Tidied, Tidier};
 use protocol::inline::Rule;
 
 /// The project's folder.
@@ -64,7 +64,7 @@ impl Document {
     }
 
     fn tidy(&self, answer: &str, is_cut: bool) -> Result<Tidied, Rule> {
-        tidy(&self.cursor(), answer, is_cut)
+        Tidier::new(&self.cursor()).tidy(answer, is_cut)
     }
 
     /// The document with an answer in it.

@@ -1,7 +1,7 @@
 //! A request to a model: what it reads, its answer while it comes, and what is left of that.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
@@ -11,7 +11,7 @@ pub(super) use inline::context::Parts;
 use inline::context::{LARGEST, alike, around, block};
 use inline::engine::{Ask, RunId};
 use inline::secret;
-use inline::tidy::{Cursor, Indent, is_enough, tidy};
+use inline::tidy::{Cursor, Indent, Tidier};
 use ports::complete::{Complete, Excerpt, Fill, FillEvent};
 use ports::model::{ModelError, ModelErrorKind};
 use project::buffers::Snapshot;
@@ -34,6 +34,9 @@ const AUTOMATIC: Duration = Duration::from_secs(5);
 const INVOKED: Duration = Duration::from_secs(15);
 /// So much later the wire gives up by itself.
 const AFTER: Duration = Duration::from_secs(2);
+
+/// The time after which a request has most likely been sent. No model answers sooner.
+const SENT: Duration = Duration::from_millis(1);
 
 /// A request to a model, with all that it needs.
 pub(super) struct Work {
@@ -123,15 +126,23 @@ impl Work {
         *server = Server::Failed;
         let mut exchange = Exchange::begin(self.model.info(), sent(&fill), self.messages.clone());
         let mut answer = String::new();
+        let tidier = OnceLock::new();
+        let tidier = || tidier.get_or_init(|| Tidier::new(&cursor));
         let asked = async {
-            let mut stream = self.model.fill(fill).await?;
+            // The text is read while the model works, once the request is on its way.
+            let read = async {
+                tokio::time::sleep(SENT).await;
+                tidier();
+            };
+            let (stream, ()) = tokio::join!(self.model.fill(fill), read);
+            let mut stream = stream?;
             while let Some(event) = stream.next().await {
                 match event? {
                     FillEvent::Text(piece) => {
                         answer.push_str(&piece);
                         exchange.piece(&piece);
                         self.tell(Message::Piece(self.key.clone(), self.run, piece));
-                        if is_enough(&cursor, &answer) {
+                        if tidier().is_enough(&answer) {
                             exchange.answered();
                             return Ok(false);
                         }
@@ -156,7 +167,7 @@ impl Work {
             Ok(ended) => ended.map_err(failed)?,
             Err(_) => true,
         };
-        let tidied = match tidy(&cursor, &answer, is_cut) {
+        let tidied = match tidier().tidy(&answer, is_cut) {
             Err(Rule::CutOff | Rule::Empty) if is_late => return Err(Rule::Late.into()),
             tidied => tidied,
         };

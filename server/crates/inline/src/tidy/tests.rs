@@ -18,7 +18,7 @@ fn parts(document: &str) -> (String, usize) {
 fn check(rule: Rule, rows: &[Row<'_>]) {
     for (path, document, answer, wanted) in rows {
         let (text, offset) = parts(document);
-        let tidied = tidy(&cursor(path, &text, offset), answer, rule == Rule::CutOff);
+        let tidied = Tidier::new(&cursor(path, &text, offset)).tidy(answer, rule == Rule::CutOff);
         let shown = tidied.as_ref().map(|tidied| (tidied.text.as_str(), &text[tidied.replace.clone()]));
         assert_eq!(shown.map_err(|rule| *rule), *wanted, "{document:?} {answer:?}");
         if let Ok(tidied) = &tidied {
@@ -74,9 +74,9 @@ fn tokens_that_control_models_end_an_answer_whatever_the_family() {
         "<|file_separator|>",
     ] {
         let text = "let x = \n";
-        let tidied = tidy(&cursor("a.rs", text, 8), &format!("{token}5;{token}let y"), false).unwrap();
+        let tidied = Tidier::new(&cursor("a.rs", text, 8)).tidy(&format!("{token}5;{token}let y"), false).unwrap();
         assert_eq!((tidied.text.as_str(), tidied.changed_by), ("5;", vec![Rule::AnswerTokens]), "{token}");
-        assert_eq!(tidy(&cursor("a.rs", text, 8), token, false), Err(Rule::AnswerTokens), "{token}");
+        assert_eq!(Tidier::new(&cursor("a.rs", text, 8)).tidy(token, false), Err(Rule::AnswerTokens), "{token}");
     }
     check(
         Rule::AnswerTokens,
@@ -174,9 +174,9 @@ fn an_answer_is_indented_as_the_document_is() {
 #[test]
 fn lines_end_as_the_documents_do() {
     let text = "fn f() {\r\n    \r\n}\r\n";
-    let tidied = tidy(&cursor("a.rs", text, 14), "a();\n    b();\r\n", false).unwrap();
+    let tidied = Tidier::new(&cursor("a.rs", text, 14)).tidy("a();\n    b();\r\n", false).unwrap();
     assert_eq!((tidied.text.as_str(), tidied.replace), ("a();\r\n    b();", 14..14));
-    let tidied = tidy(&cursor("a.rs", "fn f() {\n    \n}\n", 13), "a();\r\n    b();\r\n", false).unwrap();
+    let tidied = Tidier::new(&cursor("a.rs", "fn f() {\n    \n}\n", 13)).tidy("a();\r\n    b();\r\n", false).unwrap();
     assert_eq!(tidied.text, "a();\n    b();");
 }
 
@@ -236,9 +236,9 @@ fn an_answer_ends_with_the_statement_or_the_block_that_the_cursor_is_in() {
 fn a_single_line_is_shown_where_no_more_is_wanted() {
     let text = "fn f() {\n    \n}\n";
     let single = Cursor { multi_line: false, ..cursor("a.rs", text, 13) };
-    assert_eq!(tidy(&single, "a();\n    b();", false).unwrap().text, "a();");
+    assert_eq!(Tidier::new(&single).tidy("a();\n    b();", false).unwrap().text, "a();");
     // A cut answer has its first line whole.
-    assert_eq!(tidy(&single, "a();\n    b(", true).unwrap().text, "a();");
+    assert_eq!(Tidier::new(&single).tidy("a();\n    b(", true).unwrap().text, "a();");
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn an_answer_closes_only_what_is_open() {
         ("a.ts", "function f() {\n  g(‸);\n}\n", "1);", ");"),
     ] {
         let (text, offset) = parts(document);
-        let tidied = tidy(&cursor(path, &text, offset), answer, false).unwrap();
+        let tidied = Tidier::new(&cursor(path, &text, offset)).tidy(answer, false).unwrap();
         assert_eq!((tidied.text.as_str(), &text[tidied.replace]), (answer, replaced), "{document}");
     }
 }
@@ -293,22 +293,22 @@ fn the_last_line_of_an_answer_that_was_cut_is_not_shown() {
 #[test]
 fn nothing_and_what_is_there_already_is_not_shown() {
     let text = "f(x)\n";
-    assert_eq!(tidy(&cursor("a.txt", text, 2), " \n", false), Err(Rule::Empty));
-    assert_eq!(tidy(&cursor("a.txt", text, 2), "\0", false), Err(Rule::Garbage));
-    assert_eq!(tidy(&cursor("a.txt", text, 2), "x\u{fffd}", false), Err(Rule::Garbage));
-    assert!(tidy(&cursor("a.rs", "fn f() {\n    g()\n}\n", 15), ")", false).is_err());
+    assert_eq!(Tidier::new(&cursor("a.txt", text, 2)).tidy(" \n", false), Err(Rule::Empty));
+    assert_eq!(Tidier::new(&cursor("a.txt", text, 2)).tidy("\0", false), Err(Rule::Garbage));
+    assert_eq!(Tidier::new(&cursor("a.txt", text, 2)).tidy("x\u{fffd}", false), Err(Rule::Garbage));
+    assert!(Tidier::new(&cursor("a.rs", "fn f() {\n    g()\n}\n", 15)).tidy(")", false).is_err());
 }
 
 #[test]
 fn what_looks_like_a_key_is_not_shown() {
     let key = ["ghp_", "0123456789abcdefghij0123"].concat();
     let text = "TOKEN=\n";
-    assert_eq!(tidy(&cursor("a.sh", text, 6), &key, false), Err(Rule::SecretAnswer));
+    assert_eq!(Tidier::new(&cursor("a.sh", text, 6)).tidy(&key, false), Err(Rule::SecretAnswer));
     let typed = format!("TOKEN={}\n", &key[..8]);
-    assert_eq!(tidy(&cursor("a.sh", &typed, 14), &key[8..], false), Err(Rule::SecretAnswer));
-    assert!(tidy(&cursor("a.sh", text, 6), "ghp_of_a_name_with_many_words", false).is_ok());
+    assert_eq!(Tidier::new(&cursor("a.sh", &typed, 14)).tidy(&key[8..], false), Err(Rule::SecretAnswer));
+    assert!(Tidier::new(&cursor("a.sh", text, 6)).tidy("ghp_of_a_name_with_many_words", false).is_ok());
     let private = format!("-----BEGIN {} KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQE", "PRIVATE");
-    assert_eq!(tidy(&cursor("a.txt", "\n", 0), &private, false), Err(Rule::SecretAnswer));
+    assert_eq!(Tidier::new(&cursor("a.txt", "\n", 0)).tidy(&private, false), Err(Rule::SecretAnswer));
 }
 
 #[test]
@@ -330,9 +330,9 @@ fn a_stream_is_closed_once_the_line_the_block_or_the_repetition_is_certain() {
         (single, "a();\n", true),
         (single, "<think>\na\nb\n", false),
     ] {
-        assert_eq!(is_enough(&cursor, partial), wanted, "{partial:?}");
+        assert_eq!(Tidier::new(&cursor).is_enough(partial), wanted, "{partial:?}");
     }
-    assert!(is_enough(&multi, &"a".repeat(MAX_ANSWER + 1)));
+    assert!(Tidier::new(&multi).is_enough(&"a".repeat(MAX_ANSWER + 1)));
 }
 
 #[test]
@@ -357,8 +357,8 @@ fn an_answer_or_a_text_of_any_size_takes_no_time() {
             let middle = cursor(path, text, text.len() / 2);
             let spent = spent::Spent::start();
             for answer in ["foo(bar);", "x\n    y\n    z\n}", &"(".repeat(16_000), &"a\n".repeat(290), &long, &lines] {
-                let _ = tidy(&middle, answer, false);
-                let _ = is_enough(&middle, answer);
+                let _ = Tidier::new(&middle).tidy(answer, false);
+                let _ = Tidier::new(&middle).is_enough(answer);
             }
             // Far above what it takes, since tests run on busy machines.
             assert!(spent.elapsed().as_millis() < 3000, "{path}: {:?}", spent.elapsed());
@@ -407,8 +407,8 @@ proptest! {
     ) {
         let indent = if tabs { Indent::Tab } else { Indent::Spaces(offset % 9) };
         let cursor = Cursor { path: Path::new(path), text: &text, offset, indent, multi_line };
-        let _ = is_enough(&cursor, &answer);
-        if let Ok(tidied) = tidy(&cursor, &answer, is_cut) {
+        let _ = Tidier::new(&cursor).is_enough(&answer);
+        if let Ok(tidied) = Tidier::new(&cursor).tidy(&answer, is_cut) {
             let start = text.floor_char_boundary(offset);
             prop_assert_eq!(tidied.replace.start, start);
             prop_assert!(text.is_char_boundary(tidied.replace.end));
@@ -433,7 +433,7 @@ fn wherever_the_part_begins_that_is_parsed_a_good_method_is_kept() {
         let path = Path::new("a.ts");
         let cursor = Cursor { path, text: &text, offset: text.len(), indent: Indent::Spaces(2), multi_line: true };
         let answer = "const a = this.b;\n    if (a) {\n      use(a);\n    }";
-        let tidied = tidy(&cursor, answer, false).map(|tidied| tidied.text);
+        let tidied = Tidier::new(&cursor).tidy(answer, false).map(|tidied| tidied.text);
         assert_eq!(tidied.as_deref(), Ok(answer), "{padding}");
     }
 }

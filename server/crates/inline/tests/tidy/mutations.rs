@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use inline::tidy::is_enough;
+use inline::tidy::Tidier;
 
 use super::cuts::{self, Cut, Kind};
 use super::*;
@@ -273,7 +273,7 @@ fn a_stream_is_not_closed_before_a_good_answer_is_complete() {
     for cut in cuts().iter().filter(|cut| cut.document.multi_line && !repeats_in_source(cut)) {
         let cursor = cut.document.cursor();
         for (at, _) in cut.answer.match_indices('\n') {
-            assert!(!is_enough(&cursor, &cut.answer[..=at]), "{}\n  at {at}", told(cut));
+            assert!(!Tidier::new(&cursor).is_enough(&cut.answer[..=at]), "{}\n  at {at}", told(cut));
         }
     }
 }
