@@ -40,6 +40,13 @@ pub(crate) struct Suggestions {
     pub(crate) has_edit_model: bool,
 }
 
+impl Suggestions {
+    /// True if suggested edits are hints with code actions, for a client without a panel.
+    pub(crate) fn shows_edits(self) -> bool {
+        self.edits_as_actions && self.has_edit_model
+    }
+}
+
 /// Words for the user.
 type Message = (Severity, String);
 
@@ -108,11 +115,13 @@ impl Settings {
         self.suggestions.subscribe()
     }
 
-    /// True if suggested edits are hints with code actions, for a client without a panel, as far as is known: what the
-    /// user types first comes before the first configuration.
-    pub(crate) fn shows_edits(&self) -> bool {
-        let wanted = |suggestions: Suggestions| suggestions.edits_as_actions && suggestions.has_edit_model;
-        self.load.is_some() && self.suggestions.borrow().is_none_or(wanted)
+    /// True if suggested edits are hints with code actions, for a client without a panel; none if it is not known yet:
+    /// what the user types first comes before the first configuration.
+    pub(crate) fn shows_edits(&self) -> Option<bool> {
+        match self.load {
+            Some(_) => self.suggestions.borrow().map(Suggestions::shows_edits),
+            None => Some(false),
+        }
     }
 
     /// The same as [`Settings::suggestions`] of the first configuration, as soon as it is known; none if the disk does

@@ -21,7 +21,7 @@ use super::commands::EditTarget;
 use super::messages::DidChange;
 use super::next_edits::NextEdits;
 use super::outbox::Outbox;
-use crate::front::settings::Settings;
+use crate::front::settings::{Settings, Suggestions};
 
 /// The requests of a client's documents for the next edit.
 pub(super) struct Asking {
@@ -45,7 +45,7 @@ impl Asking {
 
     /// The cursor of a client that is about to change a document, if it is to be asked about.
     pub(super) fn cursor(&self, change: &DidChange, encoding: PositionEncoding) -> Option<Position> {
-        if !self.settings.shows_edits() || !self.edits.is_plain() {
+        if self.settings.shows_edits() == Some(false) || !self.edits.is_plain() {
             return None;
         }
         let before = self.connection.buffers().by_uri(&change.text_document.uri);
@@ -61,9 +61,20 @@ impl Asking {
         let trigger = InlineTrigger::Automatic;
         let params = InlineEditParams { text_document, position, trigger, selecting: false };
         let (request, answer) = request_of::<InlineEdit>(params);
-        self.connection.post(Input::Request(request));
+        let mut early = None;
+        match self.settings.shows_edits() {
+            Some(_) => self.connection.post(Input::Request(request)),
+            None => early = Some((Arc::clone(&self.settings), Arc::clone(&self.connection), request)),
+        }
         let (outbox, asked) = (self.outbox.clone(), uri.to_owned());
         let run = tokio::spawn(async move {
+            // Nobody is asked for a user who may not want it.
+            if let Some((settings, connection, request)) = early {
+                if !settings.first_suggestions().await.is_some_and(Suggestions::shows_edits) {
+                    return;
+                }
+                connection.post(Input::Request(request));
+            }
             let result = answer.await.and_then(|answer| read::<InlineEditResult>(&answer));
             if let Ok(result) = result {
                 outbox.edit_answered(asked, result);

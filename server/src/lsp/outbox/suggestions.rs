@@ -35,7 +35,7 @@ impl Task {
     /// The settings have changed.
     pub(super) async fn settings_changed(&mut self) {
         self.register();
-        if !self.parts.settings.shows_edits() {
+        if self.parts.settings.shows_edits() != Some(true) {
             self.parts.edits.end();
             self.show_hints().await;
         }
@@ -60,7 +60,7 @@ impl Task {
 
     /// Takes the answer to a request for the next edit.
     pub(super) async fn edit_answered(&mut self, asked: &str, result: InlineEditResult) {
-        if !self.parts.settings.shows_edits() {
+        if self.parts.settings.shows_edits() != Some(true) {
             return;
         }
         let id = result.edit.as_ref().map(|edit| edit.id.clone());
