@@ -51,6 +51,8 @@ pub(crate) enum Thinking {
     Always,
     /// OpenAI's reasoning models.
     Effort,
+    /// Gemini's since the third generation: as much as it finds right, up to a level.
+    Level,
 }
 
 impl Thinking {
@@ -58,7 +60,7 @@ impl Thinking {
     pub(crate) fn is_asked_for(self) -> bool {
         match self {
             Self::Budget | Self::Adaptive => true,
-            Self::None | Self::Always | Self::Effort => false,
+            Self::None | Self::Always | Self::Effort | Self::Level => false,
         }
     }
 }

@@ -21,6 +21,8 @@ pub(crate) enum Fault {
     Vendor(Words),
     /// It ended too early.
     Incomplete(&'static str),
+    /// It is whole, and no answer.
+    Unusable(String),
     /// It does not end: it has more bytes than any answer.
     TooLong {
         /// The limit, in bytes.
@@ -38,12 +40,14 @@ pub(crate) struct Words {
     /// The text that the model had written, if the vendor shows it. It may be about anything, so it tells nothing of
     /// the error.
     pub(crate) written: String,
+    /// How long the vendor asks to wait.
+    pub(crate) delay: Option<Duration>,
 }
 
 impl Words {
     /// An error with this code that says this.
     pub(crate) fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { code: code.into(), message: message.into(), written: String::new() }
+        Self { code: code.into(), message: message.into(), ..Self::default() }
     }
 }
 
@@ -89,6 +93,10 @@ impl Whose {
             Fault::Incomplete(how) => {
                 error(ModelErrorKind::Incomplete, format!("the answer of {provider} broke off: {how}"))
             }
+            Fault::Unusable(problem) => error(
+                ModelErrorKind::Garbage,
+                format!("{provider} gave an answer that cannot be used: {}", self.quote(&problem)),
+            ),
             // Not asked again: it would not end then either.
             Fault::TooLong { limit } => error(
                 ModelErrorKind::Rejected,
@@ -104,8 +112,9 @@ impl Whose {
 
     /// The error of an answer with another status than success. `body` is its beginning.
     pub(crate) fn status(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ModelError {
-        let mut failure = self.said(Some(status), &words(body));
-        let asked = asked_delay(headers, SystemTime::now());
+        let words = words(body);
+        let mut failure = self.said(Some(status), &words);
+        let asked = asked_delay(headers, SystemTime::now()).or(words.delay);
         match &mut failure.kind {
             ModelErrorKind::RateLimited { retry_after } => *retry_after = asked,
             // A vendor that is overloaded may name a time too; "at once" names none.
@@ -176,7 +185,12 @@ impl Whose {
     fn said(&self, status: Option<u16>, words: &Words) -> ModelError {
         let Self { provider, model, key_source, .. } = self;
         let status = status.or_else(|| status_in(&words.code));
-        let kind = kind(status, &words.code, &words.message);
+        let is_used_up = is_used_up(&words.code, &words.message);
+        let kind = match kind(status, &words.code, &words.message) {
+            ModelErrorKind::RateLimited { .. } if is_used_up => ModelErrorKind::Rejected,
+            ModelErrorKind::RateLimited { .. } => ModelErrorKind::RateLimited { retry_after: words.delay },
+            kind => kind,
+        };
         let said = match (words.message.trim(), words.code.as_str(), words.written.as_str()) {
             ("", "", _) => String::new(),
             ("", code, "") => format!(": {}", self.quote(code)),
@@ -192,6 +206,10 @@ impl Whose {
                 format!("{provider} does not accept the key, or it has no right to {model}{said}. Check {key_source}")
             }
             ModelErrorKind::RateLimited { .. } => format!("{provider} got too many requests{said}"),
+            ModelErrorKind::Rejected if is_used_up => format!(
+                "the quota for {model} is used up{said}. Wait until {provider} renews it, choose another model, or change the \
+                 plan of {key_source}"
+            ),
             ModelErrorKind::Transient => format!("{provider} is overloaded or not working{status_words}{said}"),
             ModelErrorKind::ContextOverflow => format!("the request is too long for {model}{said}"),
             ModelErrorKind::OrphanedToolCalls => format!("{provider} misses results of tool calls{said}"),
@@ -271,8 +289,12 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
         return ModelErrorKind::OrphanedToolCalls;
     }
     // Out of money: asking again does not help.
-    if says(&["insufficient_quota", "credit balance is too low", "insufficient balance"]) {
+    if says(&["insufficient_quota", "credit balance is too low", "insufficient balance", "credits are depleted"]) {
         return ModelErrorKind::Rejected;
+    }
+    // Google answers 400 to a wrong key.
+    if says(&["api_key_invalid"]) {
+        return ModelErrorKind::Unauthorized;
     }
     match status {
         Some(401 | 403) => ModelErrorKind::Unauthorized,
@@ -294,6 +316,15 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
     }
 }
 
+/// True if the vendor's quota is one that waiting for a minute does not renew: Google's for a day, and one of nothing,
+/// which a plan has for a model that is not in it.
+fn is_used_up(code: &str, message: &str) -> bool {
+    let is_nothing = |(at, zero): (usize, &str)| {
+        !message.get(at + zero.len()..).unwrap_or_default().starts_with(|c: char| c == '.' || c.is_ascii_digit())
+    };
+    code.contains("PerDay") || message.match_indices("limit: 0").any(is_nothing)
+}
+
 /// The words with which vendors say that a request is too long.
 const OVERFLOW: &[&str] = &[
     "prompt is too long",
@@ -306,6 +337,7 @@ const OVERFLOW: &[&str] = &[
     "maximum context",
     "input is too long",
     "too many input tokens",
+    "input token count",
     "reduce the length of the messages",
     "request_too_large",
 ];
@@ -324,6 +356,9 @@ fn is_orphan_complaint(words: &str) -> bool {
         "must be a response to a preceeding message",
         "must be a response to a preceding message",
         "not the same number of function calls and responses",
+        "number of function response parts is equal to the number of function call parts",
+        "function call turn comes immediately after",
+        "function response turn comes immediately after",
     ];
     calls && missing.iter().any(|complaint| words.contains(complaint))
 }
@@ -349,12 +384,41 @@ pub(crate) fn words(body: &[u8]) -> Words {
     let field = |names: &[&str]| {
         names.iter().find_map(|name| inner.get(name).filter(|value| !value.is_null())).map(text).unwrap_or_default()
     };
-    let code = match (field(&["code"]), field(&["type"])) {
+    let mut code = match (field(&["code"]), field(&["type"])) {
         (code, kind) if code.is_empty() || code == kind => kind,
         (code, kind) if kind.is_empty() => code,
         (code, kind) => format!("{kind} {code}"),
     };
-    Words { code, message: field(&["message", "detail"]), written: field(&["failed_generation"]) }
+    let details = details(inner.get("details"));
+    for more in [field(&["status"])].into_iter().chain(details.codes) {
+        if !more.is_empty() && more != code {
+            code = format!("{code} {more}").trim_start().to_owned();
+        }
+    }
+    Words { code, message: field(&["message", "detail"]), written: field(&["failed_generation"]), delay: details.delay }
+}
+
+/// What stands in the details of an error of Google's (`google.rpc.ErrorInfo`, `QuotaFailure` and `RetryInfo`,
+/// cloud.google.com/apis/design/errors).
+#[derive(Default)]
+struct Details {
+    codes: Vec<String>,
+    delay: Option<Duration>,
+}
+
+fn details(value: Option<&Value>) -> Details {
+    let mut details = Details::default();
+    for detail in value.and_then(Value::as_array).into_iter().flatten() {
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+        details.codes.extend(text(detail.get("reason")));
+        let violations = detail.get("violations").and_then(Value::as_array);
+        details.codes.extend(violations.into_iter().flatten().filter_map(|violation| text(violation.get("quotaId"))));
+        // A duration of protobuf's JSON: `39s`, `0.5s`.
+        let seconds = detail.get("retryDelay").and_then(Value::as_str).and_then(|delay| delay.strip_suffix('s'));
+        let seconds = seconds.and_then(|seconds| seconds.parse::<f64>().ok());
+        details.delay = details.delay.or(seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()));
+    }
+    details
 }
 
 /// How long the vendor asks to wait.

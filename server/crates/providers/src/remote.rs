@@ -11,7 +11,7 @@ use ports::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, R
 use protocol::model::ModelInfo;
 
 use crate::failure::{Fault, Whose, error, no_client};
-use crate::wire::{Decode, Pieces, Target, Wire};
+use crate::wire::{Decode, Pieces, Route, Target, Wire};
 
 /// How long a request may take without a piece of an answer. While pieces come it may take as long as it
 /// takes. A model on this machine may read a long prompt for minutes before it says anything.
@@ -48,7 +48,7 @@ impl Model for Remote {
         if self.needs_key && self.whose.key.is_none() {
             return Err(self.whose.no_key());
         }
-        let url = endpoint(&self.base_url, self.wire.path())
+        let url = endpoint(&self.base_url, &self.wire.route(&self.target.model))
             .map_err(|problem| error(ModelErrorKind::Rejected, format!("{}: {problem}", self.whose.provider)))?;
         let body = self
             .wire
@@ -56,7 +56,7 @@ impl Model for Remote {
             .map_err(|problem| error(ModelErrorKind::Rejected, format!("the request cannot be written: {problem}")))?;
         let response = self.send(url, body).await?;
         let mut streaming = Box::new(Streaming {
-            decoder: self.wire.decoder(&self.target),
+            decoder: self.wire.decoder(&self.target, &request.tools),
             whose: self.whose.clone(),
             idle_timeout: self.idle_timeout,
             response: None,
@@ -112,8 +112,8 @@ impl Remote {
     }
 }
 
-/// Where requests go. An address may come with or without its version (`/v1`), and even with the end of its path.
-pub(crate) fn endpoint(base_url: &str, path: &str) -> Result<Url, String> {
+/// The address of a route. A base may come with or without its version (`/v1`), and even with the end of its path.
+pub(crate) fn endpoint(base_url: &str, route: &Route<'_>) -> Result<Url, String> {
     // It is not repeated: it may hold a password or a key.
     let mut url = Url::parse(base_url.trim())
         .map_err(|_| "the base URL is no URL; it is written as https://host/v1".to_owned())?;
@@ -125,15 +125,19 @@ pub(crate) fn endpoint(base_url: &str, path: &str) -> Result<Url, String> {
     let base = ends.iter().find_map(|end| given.strip_suffix(end)).unwrap_or(given);
     let is_version =
         |segment: &str| segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    let version = if base.split('/').any(is_version) { "" } else { "/v1" };
-    let path = format!("{base}{version}/{path}");
+    let Route { version, path, query } = route;
+    let path =
+        if base.split('/').any(is_version) { format!("{base}/{path}") } else { format!("{base}/{version}/{path}") };
     url.set_path(&path);
+    if query.is_some() {
+        url.set_query(*query);
+    }
     Ok(url)
 }
 
 /// The address of a place beside a server's `/v1`; the place begins with `/`.
 pub(crate) fn beside(base_url: &str, place: &str) -> Result<Url, String> {
-    let mut url = endpoint(base_url, "models")?;
+    let mut url = endpoint(base_url, &Route::v1("models"))?;
     let path = url.path().trim_end_matches("/v1/models").to_owned();
     url.set_path(&format!("{path}{place}"));
     Ok(url)
@@ -290,14 +294,34 @@ mod tests {
             ("https://g.example/v1beta/openai/", "https://g.example/v1beta/openai/responses"),
             ("http://127.0.0.1:8080/v1/chat/completions", "http://127.0.0.1:8080/v1/responses"),
         ] {
-            assert_eq!(endpoint(base, "responses").unwrap().as_str(), expected, "{base}");
+            assert_eq!(endpoint(base, &Route::v1("responses")).unwrap().as_str(), expected, "{base}");
         }
+    }
+
+    #[test]
+    fn a_route_may_depend_on_the_model_and_bring_a_query() {
+        let asked = |base: &str, model: &str| endpoint(base, &Wire::Gemini.route(model)).unwrap().to_string();
+        let path = "https://g.example/v1beta/models/gemini-4-argon:streamGenerateContent?alt=sse";
+        for base in ["https://g.example", "https://g.example/v1beta/", "https://g.example/v1beta/models"] {
+            assert_eq!(asked(base, "gemini-4-argon"), path);
+            assert_eq!(asked(base, "models/gemini-4-argon"), path);
+        }
+        assert_eq!(
+            asked("https://g.example/gateway/v1", "tunedModels/mine"),
+            "https://g.example/gateway/v1/tunedModels/mine:streamGenerateContent?alt=sse"
+        );
+        assert_eq!(
+            asked("https://g.example", "a?b#c d"),
+            "https://g.example/v1beta/models/a%3Fb%23c%20d:streamGenerateContent?alt=sse"
+        );
+        let list = endpoint("https://g.example", &Wire::Gemini.listing()).unwrap();
+        assert_eq!(list.as_str(), "https://g.example/v1beta/models?pageSize=1000");
     }
 
     #[test]
     fn what_is_wrong_with_an_address_is_said_without_what_it_holds() {
         for base in ["ftp://user:hunter2@host/v1?key=hunter2", "user:hunter2@host", "http://user:hunter2@:1?hunter2"] {
-            let problem = endpoint(base, "responses").unwrap_err();
+            let problem = endpoint(base, &Route::v1("responses")).unwrap_err();
             assert!(problem.contains("base URL") && !problem.contains("hunter2"), "{problem}");
         }
     }
@@ -305,7 +329,7 @@ mod tests {
     #[test]
     fn what_is_no_address_is_said() {
         for base in ["api.openai.com", "ftp://x", "", "http://"] {
-            assert!(endpoint(base, "responses").unwrap_err().contains("base URL"), "{base}");
+            assert!(endpoint(base, &Route::v1("responses")).unwrap_err().contains("base URL"), "{base}");
         }
     }
 }

@@ -13,6 +13,7 @@
 //!   the answer is whole and the model can be told of its mistake.
 
 pub(crate) mod anthropic;
+pub(crate) mod gemini;
 pub(crate) mod openai_chat;
 pub(crate) mod openai_responses;
 
@@ -22,11 +23,12 @@ mod tool_ids;
 #[cfg(test)]
 pub(crate) mod testing;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 
 use net::header::HeaderValue;
-use ports::model::{ModelEvent, Request};
+use ports::model::{ModelEvent, Request, ToolSpec};
 use protocol::ToolCallId;
 use protocol::content::Usage;
 use serde_json::{Map, Value};
@@ -49,6 +51,19 @@ pub enum Wire {
     OpenAiResponses,
     /// OpenAI's Chat Completions, which most others speak too.
     OpenAiChat,
+    /// Google's Gemini.
+    Gemini,
+}
+
+/// Where something is, below a provider's address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Route<'a> {
+    /// The version that stands before the path, if the address has none.
+    pub(crate) version: &'static str,
+    /// The path, after the version.
+    pub(crate) path: Cow<'a, str>,
+    /// The query.
+    pub(crate) query: Option<&'static str>,
 }
 
 /// The model that a request is for, and how to ask it.
@@ -89,23 +104,36 @@ pub(crate) trait Decode: Send {
 }
 
 impl Wire {
-    /// The wire with this name in the configuration: `anthropic`, `openai-responses` (or `responses`), `openai-chat`
-    /// (or `chat`).
+    /// The names in the configuration.
+    pub const NAMES: &[&str] = &["anthropic", "openai-responses", "openai-chat", "gemini"];
+
+    /// The wire with this name in the configuration: one of [`NAMES`](Self::NAMES), `responses` or `chat`.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "anthropic" => Some(Self::Anthropic),
             "openai-responses" | "responses" => Some(Self::OpenAiResponses),
             "openai-chat" | "chat" => Some(Self::OpenAiChat),
+            "gemini" => Some(Self::Gemini),
             _ => None,
         }
     }
 
-    /// Where requests go, after the version in the address.
-    pub(crate) fn path(self) -> &'static str {
+    /// Where requests to a model go.
+    pub(crate) fn route(self, model: &str) -> Route<'static> {
         match self {
-            Self::Anthropic => "messages",
-            Self::OpenAiResponses => "responses",
-            Self::OpenAiChat => "chat/completions",
+            Self::Anthropic => Route::v1("messages"),
+            Self::OpenAiResponses => Route::v1("responses"),
+            Self::OpenAiChat => Route::v1("chat/completions"),
+            Self::Gemini => Route { version: "v1beta", path: gemini::path(model).into(), query: Some("alt=sse") },
+        }
+    }
+
+    /// Where the list of models is.
+    pub(crate) fn listing(self) -> Route<'static> {
+        match self {
+            Self::Anthropic | Self::OpenAiResponses | Self::OpenAiChat => Route::v1("models"),
+            // Without a size, a page has 50 models.
+            Self::Gemini => Route { version: "v1beta", path: "models".into(), query: Some("pageSize=1000") },
         }
     }
 
@@ -113,7 +141,7 @@ impl Wire {
     pub(crate) fn headers(self, target: &Target) -> Vec<(&'static str, &'static str)> {
         match self {
             Self::Anthropic => anthropic::headers(target),
-            Self::OpenAiResponses | Self::OpenAiChat => Vec::new(),
+            Self::OpenAiResponses | Self::OpenAiChat | Self::Gemini => Vec::new(),
         }
     }
 
@@ -121,6 +149,7 @@ impl Wire {
     pub(crate) fn key_header(self, key: &Secret) -> Option<(&'static str, HeaderValue)> {
         let (name, value) = match self {
             Self::Anthropic => ("x-api-key", key.expose().to_owned()),
+            Self::Gemini => ("x-goog-api-key", key.expose().to_owned()),
             Self::OpenAiResponses | Self::OpenAiChat => ("authorization", format!("Bearer {}", key.expose())),
         };
         let mut value = HeaderValue::try_from(value).ok()?;
@@ -134,16 +163,25 @@ impl Wire {
             Self::Anthropic => anthropic::body(target, request),
             Self::OpenAiResponses => openai_responses::body(target, request),
             Self::OpenAiChat => openai_chat::body(target, request),
+            Self::Gemini => gemini::body(target, request),
         }
     }
 
-    /// A reader for the answer.
-    pub(crate) fn decoder(self, target: &Target) -> Box<dyn Decode> {
+    /// A reader for the answer to a request with these tools.
+    pub(crate) fn decoder(self, target: &Target, tools: &[ToolSpec]) -> Box<dyn Decode> {
         match self {
             Self::Anthropic => Box::new(anthropic::Decoder::new(target)),
             Self::OpenAiResponses => Box::new(openai_responses::Decoder::new(target)),
             Self::OpenAiChat => Box::new(openai_chat::Decoder::new(target)),
+            Self::Gemini => Box::new(gemini::Decoder::new(target, tools)),
         }
+    }
+}
+
+impl<'a> Route<'a> {
+    /// A path of those who number their first version `v1`.
+    pub(crate) fn v1(path: &'a str) -> Self {
+        Self { version: "v1", path: path.into(), query: None }
     }
 }
 

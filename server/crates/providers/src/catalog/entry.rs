@@ -96,7 +96,8 @@ pub(super) fn known(provider: &Provider) -> Option<Vec<Entry>> {
     match provider.wire {
         Wire::Anthropic | Wire::OpenAiResponses => Some(of_vendor(provider)),
         Wire::OpenAiChat if provider.name == "openai" && provider.is_home() => Some(of_vendor(provider)),
-        Wire::OpenAiChat => None,
+        Wire::Gemini if provider.is_home() => Some(of_vendor(provider)),
+        Wire::OpenAiChat | Wire::Gemini => None,
     }
 }
 
@@ -106,6 +107,7 @@ pub(super) fn of_vendor(provider: &Provider) -> Vec<Entry> {
         Wire::Anthropic => "anthropic",
         Wire::OpenAiResponses => "openai",
         Wire::OpenAiChat => provider.name.as_str(),
+        Wire::Gemini => "gemini",
     };
     let models = data::models().iter().filter(|model| model.provider == vendor);
     models
@@ -132,7 +134,8 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     let context = listed.and_then(|l| l.context).or(known.map(|model| model.context)).unwrap_or(usual_context);
     let longest = listed.and_then(|l| l.max_output).or(known.map(|model| model.max_output)).unwrap_or(LONGEST_ANSWER);
     let price = if provider.is_local { Some(Price::default()) } else { listed.and_then(|l| l.price) };
-    let thinking = known.map_or_else(|| guess(provider.wire, plain_id), |model| model.thinking);
+    let told = listed.and_then(|l| l.thinking);
+    let thinking = known.map_or_else(|| guess(provider.wire, plain_id, told), |model| model.thinking);
     let name = match known {
         Some(model) if is_variant => format!("{} (thinking)", model.name),
         Some(model) => model.name.clone(),
@@ -189,10 +192,22 @@ fn says_vl(id: &str) -> bool {
 }
 
 /// Guesses how a model thinks that is not in the data file. At Anthropic nothing is asked for then, which every model
-/// takes; at OpenAI all since GPT-4 reason, and their reasoning must be asked for to be kept.
-fn guess(wire: Wire, id: &str) -> Thinking {
+/// takes; at OpenAI all since GPT-4 reason, and their reasoning must be asked for to be kept; at Google the generation
+/// counts, and before the third what its server says.
+fn guess(wire: Wire, id: &str, told: Option<bool>) -> Thinking {
     match wire {
         Wire::OpenAiResponses if !id.starts_with("gpt-4") && !id.starts_with("gpt-3") => Thinking::Effort,
-        Wire::OpenAiResponses | Wire::Anthropic | Wire::OpenAiChat => Thinking::None,
+        Wire::Gemini if told == Some(false) => Thinking::None,
+        Wire::Gemini if has_levels(id) => Thinking::Level,
+        Wire::Gemini if told == Some(true) => Thinking::Always,
+        Wire::OpenAiResponses | Wire::Anthropic | Wire::OpenAiChat | Wire::Gemini => Thinking::None,
     }
+}
+
+/// True for Gemini's models since the third generation, and for the names that stand for the newest.
+fn has_levels(id: &str) -> bool {
+    let Some(rest) = id.strip_prefix("gemini-") else { return false };
+    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let generation = rest.get(..digits).and_then(|digits| digits.parse::<u32>().ok());
+    generation.map_or_else(|| rest.ends_with("-latest"), |generation| generation >= 3)
 }

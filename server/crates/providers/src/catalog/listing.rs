@@ -38,6 +38,7 @@ pub(super) struct Listed {
     pub(super) max_output: Option<u64>,
     pub(super) price: Option<Price>,
     pub(super) images: Option<bool>,
+    pub(super) thinking: Option<bool>,
 }
 
 /// The last answer of a provider.
@@ -86,7 +87,8 @@ async fn ask(provider: &Provider, http: &Clients, patience: Duration) -> Answer 
     {
         return Ok(models);
     }
-    let mut models = in_time(patience, ask_at(endpoint(&provider.base_url, "models")?, provider, http)).await?;
+    let mut models =
+        in_time(patience, ask_at(endpoint(&provider.base_url, &provider.wire.listing())?, provider, http)).await?;
     // Whatever comes of a list that only says more of the models, they are there.
     if provider.is_local
         && provider.name == "lm-studio"
@@ -153,8 +155,15 @@ fn parse(body: &[u8]) -> Option<Vec<Listed>> {
 /// A model of a list. What is said beside the id differs: context lengths of OpenRouter, Groq, vLLM, LM Studio and
 /// llama.cpp, prices of OpenRouter.
 fn listed(item: &Value) -> Option<Listed> {
+    // Google tells of models that embed, speak or paint too.
+    let methods = item.get("supportedGenerationMethods").and_then(Value::as_array);
+    if methods.is_some_and(|methods| !methods.iter().any(|method| method == "generateContent")) {
+        return None;
+    }
     // LM Studio's own list calls it a key.
     let id = ["id", "key", "name", "model"].iter().find_map(|name| item.get(name)?.as_str())?;
+    // Google's names have their folder.
+    let id = id.strip_prefix("models/").unwrap_or(id);
     let number = |places: &[&str]| places.iter().find_map(|place| item.pointer(place)?.as_u64()).filter(|n| *n > 0);
     // OpenRouter's.
     let modalities = item.pointer("/architecture/input_modalities").and_then(Value::as_array);
@@ -174,8 +183,9 @@ fn listed(item: &Value) -> Option<Listed> {
             "/context_window",
             "/max_context_length",
             "/max_model_len",
+            "/inputTokenLimit",
         ]),
-        max_output: number(&["/top_provider/max_completion_tokens", "/max_completion_tokens"]),
+        max_output: number(&["/top_provider/max_completion_tokens", "/max_completion_tokens", "/outputTokenLimit"]),
         price: item.get("pricing").and_then(price),
         images: modalities.map(|kinds| has(kinds, &["image"])).or_else(|| match (kind, capabilities) {
             (Some("vlm"), _) => Some(true),
@@ -184,6 +194,7 @@ fn listed(item: &Value) -> Option<Listed> {
             (_, Some(Value::Array(able))) => Some(has(able, &["multimodal", "vision"])),
             (_, able) => able?.get("vision")?.as_bool(),
         }),
+        thinking: item.get("thinking").and_then(Value::as_bool),
     })
 }
 

@@ -202,3 +202,87 @@ fn every_shape_of_an_error_body_gives_its_words() {
         assert_eq!(words(body.as_bytes()).message, "why", "{body}");
     }
 }
+
+/// An error as Google writes it.
+fn google(code: u16, status_name: &str, message: &str, details: &Value) -> String {
+    let error = serde_json::json!({"code": code, "message": message, "status": status_name, "details": details});
+    serde_json::json!({ "error": error }).to_string()
+}
+
+#[test]
+fn google_answers_400_to_a_wrong_key() {
+    let reason =
+        serde_json::json!([{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}]);
+    let body = google(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", &reason);
+    for error in [status(400, &body), whose().fault(Fault::Vendor(words(body.as_bytes())))] {
+        assert_eq!(error.kind, ModelErrorKind::Unauthorized);
+        assert!(error.message.contains("Check ANTHROPIC_API_KEY"), "{error}");
+    }
+    let other = google(400, "INVALID_ARGUMENT", "Request contains an invalid argument.", &Value::Null);
+    assert_eq!(status(400, &other).kind, ModelErrorKind::Rejected);
+    let denied = google(403, "PERMISSION_DENIED", "Your API key was reported as leaked.", &serde_json::json!([]));
+    assert_eq!(status(403, &denied).kind, ModelErrorKind::Unauthorized);
+}
+
+#[test]
+fn google_says_in_the_body_when_to_come_back_and_which_quota_it_was() {
+    let details = |quota: &str, delay: &str| {
+        serde_json::json!([
+            {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{"quotaId": quota, "quotaValue": "5"}]},
+            {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay},
+        ])
+    };
+    let limited = |quota: &str, delay: &str, message: &str| {
+        let body = google(429, "RESOURCE_EXHAUSTED", message, &details(quota, delay));
+        let (sent, streamed) = (status(429, &body), whose().fault(Fault::Vendor(words(body.as_bytes()))));
+        assert_eq!(sent.kind, streamed.kind, "{message}");
+        sent
+    };
+    let minute = "GenerateRequestsPerMinutePerProjectPerModel-FreeTier";
+    let asked = |millis| ModelErrorKind::RateLimited { retry_after: millis };
+    let quota = "You exceeded your current quota. * Quota exceeded for metric: x, limit: 5";
+    assert_eq!(limited(minute, "39s", quota).kind, asked(Some(Duration::from_secs(39))));
+    assert_eq!(limited(minute, "0.5s", quota).kind, asked(Some(Duration::from_millis(500))));
+    for nonsense in ["soon", "-1s", "39", ""] {
+        assert_eq!(limited(minute, nonsense, quota).kind, asked(None), "{nonsense}");
+    }
+    let day = limited("GenerateRequestsPerDayPerProjectPerModel-FreeTier", "39s", quota);
+    let none = limited(minute, "39s", "You exceeded your current quota, limit: 0\nPlease retry in 39s.");
+    for error in [day, none] {
+        assert_eq!(error.kind, ModelErrorKind::Rejected, "a minute does not renew it");
+        assert!(error.message.contains("used up") && error.message.contains("choose another model"), "{error}");
+    }
+    assert_eq!(limited(minute, "1s", "limit: 0.5 and limit: 05").kind, asked(Some(Duration::from_secs(1))));
+    let broke = "Your prepayment credits are depleted. Please go to AI Studio.";
+    assert_eq!(limited(minute, "1s", broke).kind, ModelErrorKind::Rejected);
+    let header = HeaderMap::from_iter([(net::header::RETRY_AFTER, "7".parse().unwrap())]);
+    let body = google(429, "RESOURCE_EXHAUSTED", quota, &details(minute, "39s"));
+    assert_eq!(whose().status(429, &header, body.as_bytes()).kind, asked(Some(Duration::from_secs(7))));
+}
+
+#[test]
+fn google_says_in_its_words_what_is_wrong_with_a_request() {
+    let kind = |code: u16, name: &str, message: &str| status(code, &google(code, name, message, &Value::Null)).kind;
+    let long = "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).";
+    assert_eq!(kind(400, "INVALID_ARGUMENT", long), ModelErrorKind::ContextOverflow);
+    for unequal in [
+        "Please ensure that the number of function response parts is equal to the number of function call parts of the \
+         function call turn.",
+        "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
+        "Please ensure that function response turn comes immediately after a function call turn.",
+    ] {
+        assert_eq!(kind(400, "INVALID_ARGUMENT", unequal), ModelErrorKind::OrphanedToolCalls, "{unequal}");
+    }
+    assert_eq!(kind(503, "UNAVAILABLE", "The model is overloaded."), ModelErrorKind::Transient);
+    assert_eq!(kind(504, "DEADLINE_EXCEEDED", "Deadline expired."), ModelErrorKind::Transient);
+    assert_eq!(kind(404, "NOT_FOUND", "models/x is not found for API version v1beta"), ModelErrorKind::Rejected);
+    let location = "User location is not supported for the API use.";
+    assert_eq!(kind(400, "FAILED_PRECONDITION", location), ModelErrorKind::Rejected);
+}
+
+#[test]
+fn an_answer_that_cannot_be_used_is_asked_for_once_more() {
+    let error = whose().fault(Fault::Unusable("it is empty".to_owned()));
+    assert_eq!(error.kind, ModelErrorKind::Garbage);
+    assert!(error.message.contains("cannot be used: it is empty"), "{error}");
+}

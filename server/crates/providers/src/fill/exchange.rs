@@ -14,6 +14,7 @@ use super::wire::{Place, Shape};
 use crate::failure::{Fault, Whose, error, host, no_client};
 use crate::remote::{beside, endpoint};
 use crate::settings::Provider;
+use crate::wire::Route;
 
 /// The most bytes of an answer as it comes. Servers repeat the prompt and their settings in it, and each token has an
 /// event of its own.
@@ -242,7 +243,7 @@ impl Deadline {
 /// The address of a place at a provider.
 pub(crate) fn address(provider: &Provider, place: Place) -> Result<Url, String> {
     match place {
-        Place::Versioned(path) => endpoint(&provider.base_url, path),
+        Place::Versioned(path) => endpoint(&provider.base_url, &Route::v1(path)),
         Place::Beside(path) => {
             // An address with DeepSeek's `/beta` has the beginning of the path already.
             let base = provider.base_url.trim().trim_end_matches('/');

@@ -250,7 +250,9 @@ fn thinking(target: &Target, request: &Request, turns: &[Turn<'_>]) -> Option<Th
             let has_room = most >= LEAST_THINKING && !is_round_without_thinking(turns);
             has_room.then(|| ThinkingSetting::Enabled { budget_tokens: wanted.clamp(LEAST_THINKING, most) })
         }
-        (Thinking::Budget | Thinking::Adaptive, None) | (Thinking::None | Thinking::Effort, _) => None,
+        (Thinking::Budget | Thinking::Adaptive, None) | (Thinking::None | Thinking::Effort | Thinking::Level, _) => {
+            None
+        }
     }
 }
 
