@@ -20,6 +20,7 @@ M.vendors = {
   { name = "Mistral", variable = "MISTRAL_API_KEY" },
   { name = "xAI", variable = "XAI_API_KEY" },
   { name = "Inception", variable = "INCEPTION_API_KEY" },
+  { name = "Gemini", variable = "GEMINI_API_KEY" },
 }
 
 ---@return string

@@ -12,6 +12,7 @@ const providers = [
   { name: 'Mistral', variable: 'MISTRAL_API_KEY' },
   { name: 'xAI', variable: 'XAI_API_KEY' },
   { name: 'Inception', variable: 'INCEPTION_API_KEY' },
+  { name: 'Gemini', variable: 'GEMINI_API_KEY' },
 ];
 
 /** Where the names of the variables are kept; never a key. */

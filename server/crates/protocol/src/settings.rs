@@ -547,6 +547,7 @@ pub const SETTINGS: &[Setting] = &[
             ("anthropic", "Anthropic's Messages"),
             ("openai-responses", "OpenAI's Responses"),
             ("openai-chat", "Chat Completions, as most others have them"),
+            ("gemini", "Google's Gemini"),
         ]),
         default: Unset("by the name"),
         who: USER,

@@ -30,9 +30,10 @@ enum Vendor {
     Anthropic,
     Responses,
     Chat,
+    Gemini,
 }
 
-const VENDORS: [Vendor; 3] = [Vendor::Anthropic, Vendor::Responses, Vendor::Chat];
+const VENDORS: [Vendor; 4] = [Vendor::Anthropic, Vendor::Responses, Vendor::Chat, Vendor::Gemini];
 
 impl Vendor {
     fn settings(self, server: &Server) -> Settings {
@@ -40,6 +41,7 @@ impl Vendor {
             Self::Anthropic => ("anthropic", "anthropic", "claude-haiku-4-5"),
             Self::Responses => ("openai", "openai-responses", "gpt-5.1"),
             Self::Chat => ("mine", "openai-chat", "qwen3-coder"),
+            Self::Gemini => ("gemini", "gemini", "gemini-3.8-flash"),
         };
         let mut settings = Settings::from_env(|_| None);
         let address = Some(server.url());
@@ -57,6 +59,7 @@ impl Vendor {
             Self::Anthropic => streams::anthropic(),
             Self::Responses => streams::responses(),
             Self::Chat => streams::chat(),
+            Self::Gemini => streams::gemini(),
         }
     }
 
@@ -66,13 +69,14 @@ impl Vendor {
             Self::Anthropic => streams::anthropic_thinking(SIGNATURE),
             Self::Responses => streams::responses_thinking(SIGNATURE),
             Self::Chat => streams::chat_thinking(SIGNATURE),
+            Self::Gemini => streams::gemini_thinking(SIGNATURE),
         }
     }
 
     /// A piece that stands within the input of the stream's tool call.
     fn within_call(self) -> &'static str {
         match self {
-            Self::Anthropic => "a.rs",
+            Self::Anthropic | Self::Gemini => "a.rs",
             Self::Responses | Self::Chat => "\\\"a.rs",
         }
     }
@@ -82,6 +86,7 @@ impl Vendor {
             Self::Anthropic => "/v1/messages",
             Self::Responses => "/v1/responses",
             Self::Chat => "/v1/chat/completions",
+            Self::Gemini => "/v1beta/models/gemini-3.8-flash:streamGenerateContent",
         }
     }
 }
@@ -172,6 +177,10 @@ async fn a_request_goes_where_it_should_with_its_key_and_is_the_same_each_time()
                 assert_eq!(header("x-api-key").as_deref(), Some(KEY));
                 assert_eq!(header("anthropic-version").as_deref(), Some("2023-06-01"));
             }
+            Vendor::Gemini => {
+                assert_eq!(header("x-goog-api-key").as_deref(), Some(KEY));
+                assert_eq!(asked[0].query.as_deref(), Some("alt=sse"));
+            }
             Vendor::Responses | Vendor::Chat => {
                 assert_eq!(header("authorization"), Some(format!("Bearer {KEY}")));
             }
@@ -188,6 +197,7 @@ async fn a_wrong_key_is_said_with_the_place_to_mend_it() {
         (Vendor::Anthropic, "ANTHROPIC_API_KEY"),
         (Vendor::Responses, "OPENAI_API_KEY"),
         (Vendor::Chat, "providers.mine.key_env"),
+        (Vendor::Gemini, "providers.gemini.key_env"),
     ] {
         let (_, error) = failure(vendor, Answer::status(401, body)).await;
         assert_eq!(error.kind, ModelErrorKind::Unauthorized);
@@ -270,6 +280,7 @@ async fn an_error_within_the_stream_comes_after_what_was_said() {
             Vendor::Anthropic => r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
             Vendor::Responses => r#"{"type":"error","code":"server_error","message":"oops"}"#,
             Vendor::Chat => r#"{"error":{"code":503,"message":"no capacity"}}"#,
+            Vendor::Gemini => r#"{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}"#,
         };
         let (text, error) = failure(vendor, Answer::stream(&format!("{}data: {error}\n\n", &stream[..end]))).await;
         assert_eq!(error.kind, ModelErrorKind::Transient, "{error}");
@@ -317,7 +328,8 @@ async fn an_answer_that_comes_at_once_is_taken_from_every_vendor() {
     let anthropic = json!({"type": "message", "content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn"});
     let message = json!({"type": "message", "content": [{"type": "output_text", "text": "Hi"}]});
     let responses = json!({"object": "response", "status": "completed", "output": [message]});
-    for (vendor, whole) in [(Vendor::Anthropic, anthropic), (Vendor::Responses, responses)] {
+    let gemini = json!([{"candidates": [{"content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]}]);
+    for (vendor, whole) in [(Vendor::Anthropic, anthropic), (Vendor::Responses, responses), (Vendor::Gemini, gemini)] {
         let answer = Answer::status(200, &whole.to_string()).with_header("content-type", "application/json");
         let server = Server::start(vec![answer]).await;
         let (text, outcome) = ask(&*vendor.model(&server).await).await;
@@ -342,6 +354,7 @@ async fn an_answer_without_an_end_is_broken_off_at_its_limit() {
             json!({"type": "response.output_text.delta", "output_index": 0, "delta": text}),
         ),
         (Vendor::Chat, String::new(), json!({"choices": [{"index": 0, "delta": {"content": text}}]})),
+        (Vendor::Gemini, String::new(), json!({"candidates": [{"content": {"parts": [{"text": text}]}}]})),
     ] {
         let stream = format!("{opening}{}", format!("data: {piece}\n\n").repeat(66));
         let (_, error) = failure(vendor, Answer::stream(&stream).then_silent()).await;
@@ -380,6 +393,45 @@ async fn a_local_server_is_found_by_itself_and_is_the_default_where_there_is_no_
     let asked = server.asked();
     assert_eq!(asked.len(), 2, "the list is asked for once: {asked:?}");
     assert_eq!((asked[0].path.as_str(), asked[1].path.as_str()), ("/api/tags", "/v1/chat/completions"));
+}
+
+#[tokio::test]
+async fn a_server_that_speaks_gemini_is_asked_for_its_models_and_has_the_vendors_where_it_does_not_tell() {
+    let list = r#"{"models":[
+        {"name":"models/gemini-9-neon","displayName":"Neon","inputTokenLimit":2000000,"outputTokenLimit":100000,
+            "supportedGenerationMethods":["generateContent","countTokens"],"thinking":true},
+        {"name":"models/gemini-9-plain","inputTokenLimit":9000,"outputTokenLimit":1000,
+            "supportedGenerationMethods":["generateContent"],"thinking":false},
+        {"name":"models/gemma-4-31b-it","inputTokenLimit":9000,"supportedGenerationMethods":["generateContent"]},
+        {"name":"models/gemini-3.8-flash-live","supportedGenerationMethods":["bidiGenerateContent"]},
+        {"name":"models/gemini-embedding-001","supportedGenerationMethods":["embedContent"]}]}"#;
+    let json = |body: &str| Answer::status(200, body).with_header("content-type", "application/json");
+    let answers = vec![json(list), Answer::stream(&streams::gemini()), Answer::status(404, "{}")];
+    let server = Server::start(answers).await;
+    let catalog = || {
+        let mut settings = Settings::from_env(|_| None);
+        settings.providers.clear();
+        settings.set_provider("mine", Some(server.url()), Some(KEY.into()), Some("gemini"), vec![]).unwrap();
+        Catalog::new(settings)
+    };
+    let first = catalog();
+    let models = first.list().await;
+    let told: Vec<_> =
+        models.iter().map(|it| (it.id.as_str(), it.context_tokens, it.max_output_tokens, it.thinking)).collect();
+    assert_eq!(
+        told,
+        [
+            ("mine/gemini-9-neon", 2_000_000, 100_000, true),
+            ("mine/gemini-9-plain", 9_000, 1_000, false),
+            ("mine/gemma-4-31b-it", 9_000, 4_500, false),
+        ]
+    );
+    ask(&*first.resolve("gemini-9-neon").await.unwrap()).await.1.unwrap();
+    let asked = server.asked();
+    assert_eq!((asked[0].path.as_str(), asked[0].query.as_deref()), ("/v1beta/models", Some("pageSize=1000")));
+    assert_eq!(asked[1].path, "/v1beta/models/gemini-9-neon:streamGenerateContent");
+    assert!(asked[1].body.contains(r#""thinkingConfig":{"includeThoughts":true}"#), "{}", asked[1].body);
+    assert!(catalog().list().await.iter().any(|model| model.id == "mine/gemini-4-argon"));
 }
 
 #[tokio::test]

@@ -22,7 +22,11 @@ const KNOWN: &[(&str, &str, &str, Wire)] = &[
     ("mistral", "MISTRAL_API_KEY", "https://api.mistral.ai/v1", Wire::OpenAiChat),
     ("xai", "XAI_API_KEY", "https://api.x.ai/v1", Wire::OpenAiChat),
     ("inception", "INCEPTION_API_KEY", "https://api.inceptionlabs.ai/v1", Wire::OpenAiChat),
+    ("gemini", "GEMINI_API_KEY", "https://generativelanguage.googleapis.com", Wire::Gemini),
 ];
+
+/// The variables that are looked at if a provider's own is not set. Google's SDKs read both of Gemini's.
+const SECOND_KEYS: &[(&str, &str)] = &[("gemini", "GOOGLE_API_KEY")];
 
 /// Servers that run on the user's machine: name, default address.
 const LOCAL: &[(&str, &str)] = &[
@@ -110,7 +114,7 @@ impl Default for Settings {
 
 impl Settings {
     /// Reads the usual environment variables: `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`, `OPENAI_API_KEY`,
-    /// `OPENAI_BASE_URL`, the keys of other known providers, `OLLAMA_HOST`.
+    /// `OPENAI_BASE_URL`, the keys of other known providers (`GOOGLE_API_KEY` if Gemini has no other), `OLLAMA_HOST`.
     ///
     /// Anthropic, OpenAI and the local servers are always among the providers; others only with a key.
     pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Self {
@@ -118,7 +122,9 @@ impl Settings {
         let mut settings =
             Self { providers: Vec::new(), default_model: None, ca_file: None, idle_timeout: IDLE_TIMEOUT };
         for &(name, variable, base_url, wire) in KNOWN {
-            let key = lookup(variable).map(|key| Secret::new(&key));
+            let second = SECOND_KEYS.iter().filter(|(of, _)| *of == name).map(|(_, variable)| *variable);
+            let found = std::iter::once(variable).chain(second).find_map(|name| Some((name, lookup(name)?)));
+            let (variable, key) = found.map_or((variable, None), |(name, key)| (name, Some(Secret::new(&key))));
             let is_asked_for = matches!(name, "anthropic" | "openai");
             if key.is_none() && !is_asked_for {
                 continue;
@@ -180,9 +186,10 @@ impl Settings {
         }
         let wire = match wire {
             None => None,
-            Some(text) => Some(Wire::parse(text).ok_or_else(|| {
-                format!("providers.{name}.wire: `{text}` is none of anthropic, openai-responses, openai-chat")
-            })?),
+            Some(text) => Some(
+                Wire::parse(text)
+                    .ok_or_else(|| format!("providers.{name}.wire: `{text}` is none of {}", Wire::NAMES.join(", ")))?,
+            ),
         };
         let at = match self.providers.iter().position(|provider| provider.name == name) {
             Some(at) => at,
@@ -250,6 +257,10 @@ impl Provider {
         let is_home = home.is_some_and(|home| host(home) == host(&base_url));
         if self.name == "openai" {
             self.wire = if is_home { Wire::OpenAiResponses } else { Wire::OpenAiChat };
+        }
+        // Google's own server speaks Chat Completions below this folder.
+        if self.name == "gemini" && base_url.trim_end_matches('/').ends_with("/openai") {
+            self.wire = Wire::OpenAiChat;
         }
         self.needs_key = is_home;
         self.base_url = base_url;
@@ -331,6 +342,24 @@ mod tests {
         assert_eq!(names, ["anthropic", "openai", "groq", "ollama", "lm-studio", "llama.cpp"]);
         let shown = format!("{settings:?}");
         assert!(!shown.contains("sk-ant-1") && !shown.contains("gsk-2"), "{shown}");
+    }
+
+    #[test]
+    fn gemini_has_two_names_for_its_key_and_two_wires() {
+        for (variables, key, source) in [
+            (vec![("GEMINI_API_KEY", "a"), ("GOOGLE_API_KEY", "b")], "a", "GEMINI_API_KEY"),
+            (vec![("GOOGLE_API_KEY", "b"), ("GEMINI_API_KEY", " ")], "b", "GOOGLE_API_KEY"),
+        ] {
+            let mut settings = from(&variables);
+            let gemini = provider(&settings, "gemini");
+            assert_eq!((gemini.wire, gemini.key_source.as_str()), (Wire::Gemini, source));
+            assert_eq!(gemini.key.as_ref().unwrap().expose(), key);
+            let compatible = "https://generativelanguage.googleapis.com/v1beta/openai/".to_owned();
+            settings.set_provider("gemini", Some(compatible), None, None, vec![]).unwrap();
+            let gemini = provider(&settings, "gemini");
+            assert_eq!((gemini.wire, gemini.key.is_some(), gemini.is_home()), (Wire::OpenAiChat, true, true));
+        }
+        assert!(from(&[]).providers.iter().all(|provider| provider.name != "gemini"));
     }
 
     #[test]

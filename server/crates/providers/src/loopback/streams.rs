@@ -66,6 +66,17 @@ pub(super) fn chat() -> String {
     format!(": keep-alive\n\n{lines}data: [DONE]\n\n")
 }
 
+pub(super) fn gemini() -> String {
+    let parts = |parts: Value| json!({"candidates": [{"content": {"role": "model", "parts": parts}, "index": 0}]});
+    let call = json!({"functionCall": {"id": "call_1", "name": "read_file", "args": {"path": "a.rs"}},
+        "thoughtSignature": "c2ln"});
+    let usage = json!({"promptTokenCount": 1000, "cachedContentTokenCount": 900, "candidatesTokenCount": 15,
+        "thoughtsTokenCount": 5, "totalTokenCount": 1020});
+    let mut events: Vec<_> = TEXT.map(|text| parts(json!([{ "text": text }]))).into();
+    events.extend([parts(json!([call])), json!({"candidates": [{"finishReason": "STOP"}], "usageMetadata": usage})]);
+    events.into_iter().map(|event| format!("data: {event}\n\n")).collect()
+}
+
 /// Thinking that is signed, and a word.
 pub(super) fn anthropic_thinking(signature: &str) -> String {
     let begin =
@@ -113,6 +124,13 @@ pub(super) fn chat_thinking(signature: &str) -> String {
     ];
     let lines: String = events.into_iter().map(|event| format!("data: {event}\n\n")).collect();
     format!("{lines}data: [DONE]\n\n")
+}
+
+/// The same.
+pub(super) fn gemini_thinking(signature: &str) -> String {
+    let parts = json!([{"thought": true, "text": "Hm.", "thoughtSignature": signature}, {"text": "Yes."}]);
+    let event = json!({"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]});
+    format!("data: {event}\r\n\r\n")
 }
 
 fn named(event: Value) -> String {
