@@ -20,6 +20,7 @@ mod faults;
 mod folders;
 mod foreign;
 mod formatting;
+mod gemini;
 mod generated;
 mod ghost_text;
 mod halves;

@@ -29,6 +29,11 @@ async fn with_chat_completions() {
 }
 
 #[tokio::test]
+async fn with_googles_gemini() {
+    story(Wire::Gemini, Profile::panel()).await;
+}
+
+#[tokio::test]
 async fn with_a_client_that_counts_bytes_and_tells_of_changes_late() {
     let profile = Profile::panel().with("/general/positionEncodings", json!(["utf-8"]));
     story(Wire::Anthropic, Profile { timing: harness::client::Timing::AfterAnswer, ..profile }).await;

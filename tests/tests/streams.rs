@@ -33,7 +33,7 @@ fn shown(events: &[Event]) -> String {
 
 #[tokio::test]
 async fn the_diff_of_an_edit_grows_before_its_call_is_made() {
-    for wire in Wire::ALL {
+    for wire in Wire::IN_PIECES {
         let gate = Gate::default();
         let input =
             [("path", json!("a.txt")), ("old_text", json!("two\n")), ("new_text", json!("TWO \u{1F980}\nthree\n"))];
@@ -60,7 +60,7 @@ async fn the_diff_of_an_edit_grows_before_its_call_is_made() {
 
 #[tokio::test]
 async fn an_edit_of_what_is_not_there_is_stopped_early_by_the_setting_and_only_by_it() {
-    for wire in Wire::ALL {
+    for wire in Wire::IN_PIECES {
         for stops in [true, false] {
             let gate = Gate::default();
             let input = [("path", json!("a.txt")), ("old_text", json!("four\n")), ("new_text", json!("FOUR\n"))];

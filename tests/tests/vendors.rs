@@ -80,7 +80,7 @@ async fn another_model_in_mid_session_gets_nothing_that_only_the_first_understan
         turn(&client, &session, "Now you.").await;
         select("test/model-1").await;
         turn(&client, &session, "And the first once more.").await;
-        let asked: Vec<_> = model.asked().iter().map(|asked| asked.body()["model"].clone()).collect();
+        let asked: Vec<_> = model.asked().iter().map(|asked| asked.model().to_owned()).collect();
         assert_eq!(asked, ["model-1", "model-1", "model-2", "model-2", "model-1"], "{wire:?}");
         assert_eq!(client.finish().await, 0);
     }
@@ -284,6 +284,10 @@ async fn every_way_of_thinking_an_image_and_a_failed_call_are_sent_as_the_vendor
         (Wire::Anthropic, "claude-haiku-4-5-thinking"),
         (Wire::Responses, "gpt-6.1-sol"),
         (Wire::Chat, "gpt-6.1-sol"),
+        (Wire::Gemini, "gemini-4-argon"),
+        (Wire::Gemini, "gemini-2.5-pro"),
+        (Wire::Gemini, "gemini-2.5-flash"),
+        (Wire::Gemini, "gemini-2.5-flash-thinking"),
     ];
     for (wire, name) in models {
         let (tool, input) = reads("missing.txt");

@@ -14,6 +14,7 @@ mod answer;
 mod anthropic;
 mod asked;
 mod chat;
+mod gemini;
 mod responses;
 mod strict;
 
@@ -54,46 +55,62 @@ pub enum Wire {
     /// OpenAI's Chat Completions, and all who are compatible with it. Thinking comes as `reasoning_content`.
     Chat,
     /// The same as Google has it: calls are signed.
-    Gemini,
+    GeminiChat,
     /// The same as Moonshot and DeepSeek have it: no answer without the thinking that led to it.
     Moonshot,
     /// The same as OpenRouter has it: thinking comes in signed pieces.
     OpenRouter,
     /// The same as Groq has it: thinking comes as `reasoning`.
     Groq,
+    /// Google's Gemini. Parts are signed, and a call comes whole.
+    Gemini,
 }
+
+/// The end of the names of Gemini's models that give their calls no ids.
+pub const NO_IDS: &str = "-without-ids";
 
 impl Wire {
     /// All formats.
-    pub const ALL: [Self; 3] = [Self::Anthropic, Self::Responses, Self::Chat];
+    pub const ALL: [Self; 4] = [Self::Anthropic, Self::Responses, Self::Chat, Self::Gemini];
+    /// The formats in which the input of a call comes in pieces.
+    pub const IN_PIECES: [Self; 3] = [Self::Anthropic, Self::Responses, Self::Chat];
     /// All vendors that want something of their own back.
-    pub const VENDORS: [Self; 7] =
-        [Self::Anthropic, Self::Responses, Self::Chat, Self::Gemini, Self::Moonshot, Self::OpenRouter, Self::Groq];
+    pub const VENDORS: [Self; 8] = [
+        Self::Anthropic,
+        Self::Responses,
+        Self::Chat,
+        Self::Gemini,
+        Self::GeminiChat,
+        Self::Moonshot,
+        Self::OpenRouter,
+        Self::Groq,
+    ];
 
     /// Its name in our configuration.
     pub fn name(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",
             Self::Responses => "openai-responses",
-            Self::Chat | Self::Gemini | Self::Moonshot | Self::OpenRouter | Self::Groq => "openai-chat",
+            Self::Chat | Self::GeminiChat | Self::Moonshot | Self::OpenRouter | Self::Groq => "openai-chat",
+            Self::Gemini => "gemini",
         }
     }
 
     /// The dialect to configure for it on this machine, where it is one.
     pub fn dialect(self) -> Option<&'static str> {
         match self {
-            Self::Gemini => Some("gemini"),
+            Self::GeminiChat => Some("gemini"),
             Self::Moonshot => Some("deepseek"),
-            Self::Anthropic | Self::Responses | Self::Chat | Self::OpenRouter | Self::Groq => None,
+            Self::Anthropic | Self::Responses | Self::Chat | Self::Gemini | Self::OpenRouter | Self::Groq => None,
         }
     }
 
     /// Where it is below the server's address.
     fn folder(self) -> &'static str {
         match self {
-            Self::Anthropic => "",
+            Self::Anthropic | Self::Gemini => "",
             Self::Responses | Self::Chat => "/v1",
-            Self::Gemini => "/gemini/v1",
+            Self::GeminiChat => "/gemini/v1",
             Self::Moonshot => "/moonshot/v1",
             Self::OpenRouter => "/openrouter/v1",
             Self::Groq => "/groq/v1",
@@ -101,6 +118,9 @@ impl Wire {
     }
 
     fn of(path: &str) -> Option<Self> {
+        if gemini_model(path).is_some() {
+            return Some(Self::Gemini);
+        }
         let end = |wire| match wire {
             Self::Anthropic => "/v1/messages",
             Self::Responses => "/responses",
@@ -113,9 +133,15 @@ impl Wire {
         match self {
             Self::Anthropic => Box::new(anthropic::Anthropic::of(model)),
             Self::Responses => Box::new(responses::Responses::of(model)),
+            Self::Gemini => Box::new(gemini::Gemini::of(model)),
             vendor => Box::new(chat::Chat::of(vendor, model)),
         }
     }
+}
+
+/// The model that a path of Gemini's names.
+fn gemini_model(path: &str) -> Option<&str> {
+    path.strip_prefix("/v1beta/models/")?.strip_suffix(":streamGenerateContent")
 }
 
 /// A model server on this machine. Dropping it ends it, and fails the test if something was wrong.
@@ -228,10 +254,15 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 
 async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Response<Stream>, Infallible> {
     let path = request.uri().path().to_owned();
+    let request_query = request.uri().query().unwrap_or_default().to_owned();
     let headers = request.headers().clone();
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     if path.ends_with("/models") {
-        let models = json!({ "object": "list", "data": [{ "id": "model-1", "object": "model" }] });
+        let models = match path.as_str() {
+            "/v1beta/models" => json!({ "models": [{ "name": "models/model-1", "inputTokenLimit": 200_000,
+                "outputTokenLimit": 32_768, "supportedGenerationMethods": ["generateContent"], "thinking": true }] }),
+            _ => json!({ "object": "list", "data": [{ "id": "model-1", "object": "model" }] }),
+        };
         return Ok(whole(StatusCode::OK, &[], models.to_string()));
     }
     let Some(wire) = Wire::of(&path) else {
@@ -241,17 +272,26 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
     let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let key = match wire {
         Wire::Anthropic => header("x-api-key"),
+        Wire::Gemini => header("x-goog-api-key"),
         _ => header("authorization").and_then(|key| Some(key.strip_prefix("Bearer ")?.into())),
     };
     let (model, answer) = {
         let mut state = shared.state.lock().unwrap();
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
         keep(wire, &body);
-        let asked = Asked::read(wire, key, body);
+        let model = gemini_model(&path).or(body["model"].as_str()).unwrap_or_default().to_owned();
+        let asked = Asked::read(wire, key, model, body);
         state.check(&asked);
-        if let Err(words) = strict::refusal(wire, asked.body(), &state.sent) {
+        if wire == Wire::Gemini && request_query != "alt=sse" {
+            state.wrong.push(format!("no events are asked for by `{request_query}`"));
+        }
+        if let Err(words) = strict::refusal(wire, asked.model(), asked.body(), &state.sent) {
             state.wrong.push(format!("{wire:?} refuses: {words}"));
-            let body = json!({ "type": "error", "error": { "type": "invalid_request_error", "message": words } });
+            let error = match wire {
+                Wire::Gemini => json!({ "code": 400, "message": words, "status": "INVALID_ARGUMENT" }),
+                _ => json!({ "type": "invalid_request_error", "message": words }),
+            };
+            let body = json!({ "type": "error", "error": error });
             return Ok(whole(StatusCode::BAD_REQUEST, &[], body.to_string()));
         }
         let scripted = match state.responder.as_mut() {
@@ -262,13 +302,14 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
             let last = asked.said().last().cloned();
             state.wrong.push(format!("nothing is scripted for a request that ends in {last:?}"));
         }
-        let (mark, model) = (asked.file_mark(), asked.body()["model"].as_str().unwrap_or_default().to_owned());
+        let (mark, model) = (asked.file_mark(), asked.model().to_owned());
+        let scripted = scripted.map(|answer| answer.with_mark(&mark));
         if let Some(Answer::Streamed { steps, .. }) = &scripted {
             state.sent.remember(&model, steps);
         }
         state.asked.push(asked);
         shared.asked.notify_waiters();
-        (model, scripted.map(|answer| answer.with_mark(&mark)))
+        (model, scripted)
     };
     Ok(match answer {
         None => whole(StatusCode::INTERNAL_SERVER_ERROR, &[], "{\"error\":{\"message\":\"not scripted\"}}".into()),

@@ -9,6 +9,7 @@ use super::Wire;
 pub struct Asked {
     wire: Wire,
     key: Option<String>,
+    model: String,
     body: Value,
     said: Vec<Said>,
 }
@@ -41,13 +42,14 @@ pub enum Said {
 }
 
 impl Asked {
-    pub(super) fn read(wire: Wire, key: Option<String>, body: Value) -> Self {
+    pub(super) fn read(wire: Wire, key: Option<String>, model: String, body: Value) -> Self {
         let said = match wire {
+            Wire::Gemini => list(&body["contents"]).enumerate().flat_map(gemini).collect(),
             Wire::Anthropic => list(&body["messages"]).flat_map(anthropic).collect(),
             Wire::Responses => list(&body["input"]).map(responses).collect(),
             _ => list(&body["messages"]).flat_map(chat).collect(),
         };
-        Self { wire, key, body, said }
+        Self { wire, key, model, body, said }
     }
 
     /// The mark of files that the system prompt tells; empty if it tells none.
@@ -84,6 +86,7 @@ impl Asked {
         match self.wire {
             Wire::Anthropic => text_of(&self.body["system"]),
             Wire::Responses => text_of(&self.body["instructions"]),
+            Wire::Gemini => text_of(&self.body["systemInstruction"]["parts"]),
             _ => list(&self.body["messages"])
                 .find(|message| message["role"] == "system" || message["role"] == "developer")
                 .map(|message| text_of(&message["content"]))
@@ -95,7 +98,14 @@ impl Asked {
     pub fn tools(&self) -> Vec<String> {
         let name =
             |tool: &Value| tool["name"].as_str().or(tool["function"]["name"].as_str()).unwrap_or_default().to_owned();
-        list(&self.body["tools"]).map(name).collect()
+        let declared = list(&self.body["tools"]).flat_map(|tool| list(&tool["functionDeclarations"]));
+        let tools = list(&self.body["tools"]).filter(|_| self.wire != Wire::Gemini);
+        tools.chain(declared).map(name).collect()
+    }
+
+    /// The model that was asked.
+    pub fn model(&self) -> &str {
+        &self.model
     }
 
     /// The body as it came.
@@ -110,7 +120,7 @@ impl Asked {
     /// The text that tells the sessions apart: the cache key, the model and how the conversation begins.
     pub(super) fn session(&self) -> String {
         let first = self.said.iter().find(|said| matches!(said, Said::User(_)));
-        format!("{:?} {:?} {first:?}", self.body["prompt_cache_key"], self.body["model"])
+        format!("{:?} {} {first:?}", self.body["prompt_cache_key"], self.model)
     }
 
     /// Every tool call has exactly one result, right after the message it is in, in the order of the calls.
@@ -143,8 +153,11 @@ impl Asked {
     /// The messages begin with those of an earlier request, byte for byte, and the system prompt is the same as long as
     /// the tools are. Marks for the vendor's cache may move.
     pub(super) fn continues(&self, before: &Self) -> Result<(), String> {
-        let prefix =
-            |asked: &Self| without_marks(&asked.body["system"]).to_string() + &asked.body["instructions"].to_string();
+        let prefix = |asked: &Self| {
+            ["system", "instructions", "systemInstruction"]
+                .map(|name| without_marks(&asked.body[name]).to_string())
+                .concat()
+        };
         let tools = |asked: &Self| asked.body["tools"].to_string();
         if tools(self) == tools(before) && prefix(self) != prefix(before) {
             return Err(format!("the system prompt changed from {} to {}", prefix(before), prefix(self)));
@@ -160,9 +173,14 @@ impl Asked {
 
     /// The pieces that the vendor's cache goes by: the messages, or for Anthropic the blocks in them, if they have any.
     fn messages(&self) -> Vec<String> {
-        let name = if self.wire == Wire::Responses { "input" } else { "messages" };
-        let of = |message: &Value| match (self.wire, &message["content"]) {
-            (Wire::Anthropic, Value::Array(blocks)) => {
+        let name = match self.wire {
+            Wire::Responses => "input",
+            Wire::Gemini => "contents",
+            _ => "messages",
+        };
+        let inner = if self.wire == Wire::Gemini { "parts" } else { "content" };
+        let of = |message: &Value| match (self.wire, &message[inner]) {
+            (Wire::Anthropic | Wire::Gemini, Value::Array(blocks)) => {
                 let role = &message["role"];
                 blocks.iter().map(|block| format!("{role} {}", without_marks(block))).collect()
             }
@@ -207,6 +225,33 @@ fn anthropic(message: &Value) -> Vec<Said> {
         _ => Said::Other,
     };
     list(&message["content"]).map(block).collect()
+}
+
+/// A call and its result have an id only if the model gave one; without, their order says what belongs together.
+fn gemini((at, content): (usize, &Value)) -> Vec<Said> {
+    let (mut calls, mut results) = (0, 0);
+    let id = |given: &Value, of: usize, count: &mut usize| {
+        *count += 1;
+        given.as_str().map_or_else(|| format!("{of}.{count}"), str::to_owned)
+    };
+    let mut part = |part: &Value| {
+        let (call, result) = (&part["functionCall"], &part["functionResponse"]);
+        match (content["role"].as_str(), part["text"].as_str()) {
+            (Some("user"), Some(text)) => Said::User(text.to_owned()),
+            (_, Some(text)) if part.get("thought").is_none() => Said::Assistant(text.to_owned()),
+            _ if call.is_object() => {
+                let id = id(&call["id"], at, &mut calls);
+                Said::Call { id, name: string(&call["name"]), input: call["args"].clone() }
+            }
+            _ if result.is_object() => {
+                let response = &result["response"];
+                let text = response["output"].as_str().or(response["error"].as_str()).unwrap_or_default().to_owned();
+                Said::Result { id: id(&result["id"], at.wrapping_sub(1), &mut results), text }
+            }
+            _ => Said::Other,
+        }
+    };
+    list(&content["parts"]).map(&mut part).collect()
 }
 
 fn responses(item: &Value) -> Said {

@@ -55,7 +55,7 @@ impl Writer for Chat {
             Wire::OpenRouter => json!({ "reasoning": piece, "reasoning_details": [detail] }),
             Wire::Groq => json!({ "reasoning": piece }),
             // It keeps its thinking to itself.
-            Wire::Gemini => return String::new(),
+            Wire::GeminiChat => return String::new(),
             _ => json!({ "reasoning_content": piece }),
         };
         chunk(&delta, None)
@@ -64,7 +64,7 @@ impl Writer for Chat {
     fn call(&mut self, id: &str, name: &str) -> String {
         let function = json!({ "name": name, "arguments": "" });
         let mut call = json!({ "index": self.calls, "id": id, "type": "function", "function": function });
-        if self.vendor == Wire::Gemini && self.calls == 0 {
+        if self.vendor == Wire::GeminiChat && self.calls == 0 {
             call["extra_content"] = json!({ "google": { "thought_signature": sign(&self.model, id) } });
         }
         self.calls += 1;

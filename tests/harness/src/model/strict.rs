@@ -1,8 +1,10 @@
 //! The requests that the vendors refuse.
 //!
 //! A vendor does not forgive what a lenient server reads over: a field that its published types do not have, thinking
-//! or a signature that is missing, changed, or another model's. The fields are those of npm `@anthropic-ai/sdk` 1.12
-//! and `openai` 7.57; the words are the vendors' own.
+//! or a signature that is missing, changed, or another model's. The fields are those of npm `@anthropic-ai/sdk` 1.12,
+//! `openai` 7.57 and `@google/genai` 3.1; the words are the vendors' own.
+
+mod gemini;
 
 use std::collections::HashMap;
 
@@ -13,7 +15,20 @@ use super::answer::Step;
 
 /// The data that came with the calls of answers, by their ids, as the vendor wants it back.
 #[derive(Default)]
-pub(super) struct Sent(HashMap<String, With>);
+pub(super) struct Sent {
+    calls: HashMap<String, With>,
+    /// Gemini's signatures, each with the part that it stands on.
+    signed: HashMap<String, (String, Signed)>,
+}
+
+/// A part that Gemini signed.
+#[derive(Debug, PartialEq)]
+enum Signed {
+    /// A call of this tool.
+    Call(String),
+    /// This text.
+    Text(String),
+}
 
 /// The data that came with a call.
 struct With {
@@ -33,32 +48,59 @@ pub(super) fn sign(model: &str, what: &str) -> String {
     format!("c2ln/{hash:016x}+==")
 }
 
+/// Returns the text that the signature at the end of an answer is for.
+pub(super) fn end_of(said: &str) -> String {
+    format!("the end of {said}")
+}
+
 impl Sent {
     /// Remembers an answer that a model gives.
     pub(super) fn remember(&mut self, model: &str, steps: &[Step]) {
-        let (mut thinking, mut calls) = (String::new(), 0);
+        let (mut thinking, mut said, mut calls) = (String::new(), String::new(), 0);
         for step in steps {
             match step {
                 Step::Thinking(piece) => thinking.push_str(piece),
-                Step::Call { id, .. } | Step::SlowCall { id, .. } => {
+                Step::Text(piece) => said.push_str(piece),
+                Step::Call { id, name, .. } | Step::SlowCall { id, name, .. } | Step::HalfCall { id, name, .. } => {
                     calls += 1;
-                    let with = With { model: model.to_owned(), thinking: thinking.clone(), signed: calls == 1 };
-                    self.0.insert(id.clone(), with);
+                    if calls == 1 {
+                        let signed = (model.to_owned(), Signed::Call(name.clone()));
+                        self.signed.insert(sign(model, id), signed);
+                    }
+                    if !matches!(step, Step::HalfCall { .. }) {
+                        let with = With { model: model.to_owned(), thinking: thinking.clone(), signed: calls == 1 };
+                        self.calls.insert(id.clone(), with);
+                    }
                 }
                 _ => {}
             }
+        }
+        if calls == 0 {
+            let signed = (model.to_owned(), Signed::Text(String::new()));
+            self.signed.insert(sign(model, &end_of(&said)), signed);
         }
     }
 
     /// The data that came with a call, if this model made it.
     fn with(&self, id: &Value, model: &str) -> Option<&With> {
-        self.0.get(id.as_str()?).filter(|with| with.model == model)
+        self.calls.get(id.as_str()?).filter(|with| with.model == model)
+    }
+
+    /// True if this model signed the call with this id.
+    fn is_signed(&self, model: &str, id: &Value) -> bool {
+        self.with(id, model).is_some_and(|with| with.signed)
+    }
+
+    /// The part that this signature of this model stands on.
+    fn signed(&self, model: &str, signature: &str) -> Option<&Signed> {
+        self.signed.get(signature).filter(|(whose, _)| whose == model).map(|(_, signed)| signed)
     }
 }
 
 /// Why the vendor refuses a request, in its words.
-pub(super) fn refusal(wire: Wire, body: &Value, sent: &Sent) -> Result<(), String> {
+pub(super) fn refusal(wire: Wire, model: &str, body: &Value, sent: &Sent) -> Result<(), String> {
     match wire {
+        Wire::Gemini => gemini::refusal(model, body, sent),
         Wire::Anthropic => anthropic(body, sent),
         Wire::Responses => responses(body, sent),
         _ => chat(wire, body, sent),
@@ -226,12 +268,12 @@ fn chat(wire: Wire, body: &Value, sent: &Sent) -> Result<(), String> {
             let with = sent.with(&call["id"], model);
             let known: &[&str] = &["id", "type", "function"];
             match wire {
-                Wire::Gemini => {
+                Wire::GeminiChat => {
                     only(call, &place, &[known, &["extra_content"]].concat())?;
                     let signature = &call["extra_content"]["google"]["thought_signature"];
                     let is_own = with.is_some_and(|with| with.signed);
                     if is_own && *signature != sign(model, text(&call["id"])) {
-                        return Err(missing_signature(call));
+                        return Err(missing_signature(text(&call["function"]["name"])));
                     }
                     let is_skipped = signature == "skip_thought_signature_validator";
                     let is_known = signature.is_null() || is_skipped || is_own;
@@ -239,7 +281,7 @@ fn chat(wire: Wire, body: &Value, sent: &Sent) -> Result<(), String> {
                         return Err("Corrupted thought signature.".into());
                     }
                     if place_in_step == 0 && signature.is_null() {
-                        return Err(missing_signature(call));
+                        return Err(missing_signature(text(&call["function"]["name"])));
                     }
                 }
                 _ => only(call, &place, known)?,
@@ -270,11 +312,10 @@ fn details(model: &str, thinking: &str) -> Value {
         "signature": sign(model, thinking) }])
 }
 
-fn missing_signature(call: &Value) -> String {
+fn missing_signature(name: &str) -> String {
     format!(
         "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly. \
-         Additional data, function call `default_api:{}`",
-        text(&call["function"]["name"])
+         Additional data, function call `default_api:{name}`"
     )
 }
 
