@@ -10,7 +10,7 @@ const here = import.meta.dirname;
 /** The fields whose texts may be any. */
 const WORDS = new Set([
   'text', 'content', 'thinking', 'reasoning', 'reasoning_content', 'output', 'instructions', 'description', 'arguments', 'data', 'url', 'image_url',
-  'id', 'call_id', 'tool_use_id', 'tool_call_id', 'signature', 'thought_signature', 'encrypted_content', 'prompt_cache_key',
+  'id', 'call_id', 'tool_use_id', 'tool_call_id', 'signature', 'thought_signature', 'thoughtSignature', 'encrypted_content', 'prompt_cache_key', 'error',
 ]);
 
 const problems = [...typeProblems(process.argv[2]), ...modelProblems()];
@@ -28,7 +28,7 @@ function typeProblems(folder) {
   }
   const lines = [...bodies.keys()].map((line, at) => `export ${line.replace('const body', `const body${at}`)}`);
   const kinds = new Set(lines.map((line) => /: (\w+) =/.exec(line)[1]));
-  for (const kind of ['Messages', 'Responses', 'Chat', 'Gemini', 'Moonshot', 'OpenRouter', 'Groq']) {
+  for (const kind of ['Messages', 'Responses', 'Chat', 'Gemini', 'GeminiChat', 'Moonshot', 'OpenRouter', 'Groq']) {
     if (!kinds.has(kind)) return [`no body of ${kind} came, so nothing was compared`];
   }
   const names = [...bodies.values()];
@@ -46,15 +46,15 @@ function typeProblems(folder) {
 function typeOf(wire, body) {
   const text = JSON.stringify(body);
   if (wire === 'Anthropic') return text.includes('"block_binding"') ? 'BetaMessages' : 'Messages';
-  if (wire === 'Responses') return 'Responses';
+  if (wire === 'Responses' || wire === 'Gemini') return wire;
   return /"(reasoning\w*|extra_content)":/.test(text) && wire !== 'Chat' ? wire : wire === 'Chat' && text.includes('"reasoning_content"') ? 'Moonshot' : 'Chat';
 }
 
 /** A body without its many words and with each tool's schema shortened: only the shape has a type. */
 function shape(value, key = '') {
   if (typeof value === 'string') return WORDS.has(key) ? '…' : value.slice(0, 40);
-  if (key === 'input_schema' || key === 'parameters') return { type: value.type };
-  if (key === 'tools') return value.slice(0, 2).concat(value.slice(-1)).map((tool) => shape(tool));
+  if (key === 'input_schema' || key === 'parameters' || key === 'parametersJsonSchema') return { type: value.type };
+  if (key === 'tools' || key === 'functionDeclarations') return value.slice(0, 2).concat(value.slice(-1)).map((tool) => shape(tool));
   if (Array.isArray(value)) return value.map((item) => shape(item));
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shape(inner, name)]));
@@ -94,7 +94,8 @@ function modelProblems() {
     if (day !== undefined) for (const [, id] of entry.matchAll(/"([^"]+)"/g)) ends.set(id, new Date(day));
   }
   const asOf = new Date(/^as_of = "([^"]+)"/m.exec(data)?.[1]);
-  if (known.size === 0 || anthropic === 0 || ends.size === anthropic || Number.isNaN(asOf.getTime())) {
+  const gemini = new Set(read('@google/genai/dist/genai.d.ts').match(/declare type Model_\d+ = "gem[^;]*;/)?.[0].match(/(?<=")[^"]+(?=")/g));
+  if (known.size === 0 || gemini.size === 0 || anthropic === 0 || ends.size === anthropic || Number.isNaN(asOf.getTime())) {
     return ['the SDKs keep their lists of models elsewhere, or the data file has no day; mend check.mjs'];
   }
   const soon = new Date(asOf.getTime() + 60 * 24 * 3600 * 1000);
@@ -103,7 +104,8 @@ function modelProblems() {
   return ours.flatMap((model) => {
     const [id, vendor] = ['id', 'provider'].map((name) => new RegExp(`^${name} = "([^"]+)"`, 'm').exec(model)[1]);
     if (ends.get(id) < soon) return [`models.toml: ${id} ends on ${ends.get(id).toISOString().slice(0, 10)}, says the SDK`];
-    return vendor === 'anthropic' && !known.has(id) ? [`models.toml: the SDK does not know ${id} any more`] : [];
+    const lists = { anthropic: known, gemini };
+    return lists[vendor]?.has(id) === false ? [`models.toml: the SDK does not know ${id} any more`] : [];
   });
 }
 

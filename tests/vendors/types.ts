@@ -8,6 +8,9 @@ import type {
   ChatCompletionMessageFunctionToolCall as Call, ChatCompletionMessageParam as Message,
 } from 'openai/resources/chat/completions';
 import type { ResponseCreateParamsStreaming as Responses } from 'openai/resources/responses/responses';
+import type {
+  Content, GenerationConfig, ThinkingConfig, ThinkingLevel, Tool, ToolConfig,
+} from '@google/genai';
 
 /** A request whose messages of the model have more. */
 type With<More> = Omit<Chat, 'messages'> & { messages: (Exclude<Message, Said> | More)[] };
@@ -25,4 +28,14 @@ type Groq = With<Said & { reasoning?: string }>;
 /** ai.google.dev/gemini-api/docs/thought-signatures */
 interface Extra { google: { thought_signature: string } }
 type Signed = Call & { extra_content?: Extra };
-type Gemini = With<Omit<Said, 'tool_calls'> & { extra_content?: Extra; tool_calls?: Signed[] }>;
+type GeminiChat = With<Omit<Said, 'tool_calls'> & { extra_content?: Extra; tool_calls?: Signed[] }>;
+
+/** The SDK's own parameters are of another shape than the body that it makes of them; the parts are the same. */
+type Thinking = Omit<ThinkingConfig, 'thinkingLevel'> & { thinkingLevel?: `${ThinkingLevel}` };
+interface Gemini {
+  contents: Content[];
+  systemInstruction?: Content;
+  tools?: Tool[];
+  toolConfig?: ToolConfig;
+  generationConfig?: Omit<GenerationConfig, 'thinkingConfig'> & { thinkingConfig?: Thinking };
+}
