@@ -193,6 +193,35 @@ async fn an_answer_that_is_none_is_asked_for_once_more_and_then_said() {
 }
 
 #[tokio::test]
+async fn a_session_goes_on_when_its_signatures_are_not_known_any_more() {
+    let body =
+        json!({ "error": { "code": 400, "message": "Corrupted thought signature.", "status": "INVALID_ARGUMENT" } });
+    let refused = Answer::Refused { status: 400, headers: Vec::new(), body: body.to_string() };
+    let model = ModelServer::start([
+        looks("Both.", &["a.txt", "b.txt"]),
+        Answer::says("One and two."),
+        refused,
+        Answer::says("Here I am."),
+    ])
+    .await;
+    model.may_rewrite();
+    let (setup, project) = (Setup::model(&model, Wire::Gemini), project());
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    turn(&client, &session, "Look.").await;
+    let events = turn(&client, &session, "Are you there?").await;
+    let why = events.iter().find_map(|event| match event {
+        Event::Retrying { reason, .. } => Some(reason.as_str()),
+        _ => None,
+    });
+    assert!(why.is_some_and(|why| why.contains("does not know the signatures")), "{why:?}");
+    let last = model.asked_times(4).await.body().to_string();
+    assert!(!last.contains("thoughtSignature") && !last.contains("functionCall\""), "{last}");
+    assert!(last.contains("I called `read_file`"), "the calls are told in words: {last}");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
 async fn a_filter_of_googles_is_named_in_plain_words() {
     let stopped = Answer::nothing().text("Well,").step(ends("RECITATION", ""));
     let blocked = json!({ "promptFeedback": { "blockReason": "SAFETY" } });

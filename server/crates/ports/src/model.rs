@@ -180,7 +180,8 @@ pub enum ModelErrorKind {
     Garbage,
     /// The vendor could not read the call that the model wrote, and gave nothing of the answer. The model is told.
     UnreadableCall,
-    /// The vendor complains of tool calls without results. The history is mended and the request tried once more.
+    /// The vendor complains of tool calls without results, or of signatures that it does not know. The history is
+    /// mended and the request tried once more.
     OrphanedToolCalls,
     /// The request is too long for the model.
     ContextOverflow,

@@ -185,10 +185,12 @@ impl Whose {
     fn said(&self, status: Option<u16>, words: &Words) -> ModelError {
         let Self { provider, model, key_source, .. } = self;
         let status = status.or_else(|| status_in(&words.code));
-        let is_used_up = is_used_up(&words.code, &words.message);
-        let kind = match kind(status, &words.code, &words.message) {
-            ModelErrorKind::RateLimited { .. } if is_used_up => ModelErrorKind::Rejected,
-            ModelErrorKind::RateLimited { .. } => ModelErrorKind::RateLimited { retry_after: words.delay },
+        let kind = kind(status, &words.code, &words.message);
+        let is_limited = matches!(kind, ModelErrorKind::RateLimited { .. });
+        let is_used_up = is_limited && is_used_up(&words.code, &words.message);
+        let kind = match kind {
+            _ if is_used_up => ModelErrorKind::Rejected,
+            _ if is_limited => ModelErrorKind::RateLimited { retry_after: words.delay },
             kind => kind,
         };
         let said = match (words.message.trim(), words.code.as_str(), words.written.as_str()) {
@@ -212,6 +214,9 @@ impl Whose {
             ),
             ModelErrorKind::Transient => format!("{provider} is overloaded or not working{status_words}{said}"),
             ModelErrorKind::ContextOverflow => format!("the request is too long for {model}{said}"),
+            ModelErrorKind::OrphanedToolCalls if is_signature_complaint(&words.message.to_lowercase()) => {
+                format!("{provider} does not know the signatures of earlier answers{said}")
+            }
             ModelErrorKind::OrphanedToolCalls => format!("{provider} misses results of tool calls{said}"),
             ModelErrorKind::UnreadableCall => format!("{provider} could not read a tool call of {model}{said}"),
             ModelErrorKind::Incomplete | ModelErrorKind::Garbage | ModelErrorKind::Rejected => {
@@ -285,7 +290,7 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
     if (refused || status == Some(500)) && says(OVERFLOW) || status == Some(413) {
         return ModelErrorKind::ContextOverflow;
     }
-    if refused && is_orphan_complaint(&words) {
+    if refused && (is_orphan_complaint(&words) || is_signature_complaint(&words)) {
         return ModelErrorKind::OrphanedToolCalls;
     }
     // Out of money: asking again does not help.
@@ -363,6 +368,12 @@ fn is_orphan_complaint(words: &str) -> bool {
     calls && missing.iter().any(|complaint| words.contains(complaint))
 }
 
+/// True if with these words Google says that a signature is missing, or is none of its own: after another key was set,
+/// or a gateway took another route (github.com/google-gemini/gemini-cli/issues/13467). The words are in lower case.
+fn is_signature_complaint(words: &str) -> bool {
+    words.contains("thought signature") || words.contains("thought_signature")
+}
+
 /// Returns the words in the body of an error, whichever way the vendor writes it.
 pub(crate) fn words(body: &[u8]) -> Words {
     let text = |value: &Value| match value {
@@ -398,7 +409,7 @@ pub(crate) fn words(body: &[u8]) -> Words {
     Words { code, message: field(&["message", "detail"]), written: field(&["failed_generation"]), delay: details.delay }
 }
 
-/// What stands in the details of an error of Google's (`google.rpc.ErrorInfo`, `QuotaFailure` and `RetryInfo`,
+/// The details of an error of Google's (`google.rpc.ErrorInfo`, `QuotaFailure` and `RetryInfo`,
 /// cloud.google.com/apis/design/errors).
 #[derive(Default)]
 struct Details {

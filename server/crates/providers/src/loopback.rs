@@ -430,7 +430,7 @@ async fn a_server_that_speaks_gemini_is_asked_for_its_models_and_has_the_vendors
     let asked = server.asked();
     assert_eq!((asked[0].path.as_str(), asked[0].query.as_deref()), ("/v1beta/models", Some("pageSize=1000")));
     assert_eq!(asked[1].path, "/v1beta/models/gemini-9-neon:streamGenerateContent");
-    assert!(asked[1].body.contains(r#""thinkingConfig":{"includeThoughts":true}"#), "{}", asked[1].body);
+    assert!(asked[1].body.contains(r#""thinkingConfig":{"includeThoughts":true,"#), "{}", asked[1].body);
     assert!(catalog().list().await.iter().any(|model| model.id == "mine/gemini-4-argon"));
 }
 

@@ -129,8 +129,10 @@ pub(crate) fn endpoint(base_url: &str, route: &Route<'_>) -> Result<Url, String>
     let path =
         if base.split('/').any(is_version) { format!("{base}/{path}") } else { format!("{base}/{version}/{path}") };
     url.set_path(&path);
-    if query.is_some() {
-        url.set_query(*query);
+    if let Some(query) = query {
+        // A gateway may want a query of its own.
+        let both = url.query().map(|given| format!("{given}&{query}"));
+        url.set_query(Some(both.as_deref().unwrap_or(query)));
     }
     Ok(url)
 }
@@ -313,6 +315,9 @@ mod tests {
         assert_eq!(
             asked("https://g.example", "a?b#c d"),
             "https://g.example/v1beta/models/a%3Fb%23c%20d:streamGenerateContent?alt=sse"
+        );
+        assert!(
+            asked("https://g.example?team=7", "m").ends_with("/v1beta/models/m:streamGenerateContent?team=7&alt=sse")
         );
         let list = endpoint("https://g.example", &Wire::Gemini.listing()).unwrap();
         assert_eq!(list.as_str(), "https://g.example/v1beta/models?pageSize=1000");

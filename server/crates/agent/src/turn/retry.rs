@@ -43,8 +43,8 @@ impl Failures {
     /// - too many requests, or an overload with a time named: as long after as the vendor asks, if it names a time, and
     ///   not at all where that is longer than two minutes;
     /// - what is not the vendor's protocol is tried again once: it may have been a proxy's error page;
-    /// - a complaint of calls without results is tried again once, at once, with the calls and their results told in
-    ///   words;
+    /// - a complaint of calls without results, or of their signatures, is tried again once, at once, with the calls and
+    ///   their results told in words;
     /// - of a call that the vendor could not read the model is told, three times in a row at most;
     /// - a request that is too long is made shorter;
     /// - a wrong key and a rejected request stay wrong.

@@ -281,6 +281,22 @@ fn google_says_in_its_words_what_is_wrong_with_a_request() {
 }
 
 #[test]
+fn signatures_that_google_does_not_know_are_told_apart_by_its_words() {
+    for message in [
+        "Corrupted thought signature.",
+        "Invalid thought signature.",
+        "Unable to submit request because Thought signature is not valid.",
+        "Function call is missing a thought_signature in functionCall parts.",
+    ] {
+        let error = status(400, &google(400, "INVALID_ARGUMENT", message, &Value::Null));
+        assert_eq!(error.kind, ModelErrorKind::OrphanedToolCalls, "{message}");
+        assert!(error.message.contains("does not know the signatures"), "{error}");
+    }
+    let of_another = r#"{"error":{"message":"messages.1.content.0: Invalid `signature` in `thinking` block"}}"#;
+    assert_eq!(status(400, of_another).kind, ModelErrorKind::Rejected);
+}
+
+#[test]
 fn an_answer_that_cannot_be_used_is_asked_for_once_more() {
     let error = whose().fault(Fault::Unusable("it is empty".to_owned()));
     assert_eq!(error.kind, ModelErrorKind::Garbage);

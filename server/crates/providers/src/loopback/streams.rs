@@ -68,7 +68,7 @@ pub(super) fn chat() -> String {
 
 pub(super) fn gemini() -> String {
     let parts = |parts: Value| json!({"candidates": [{"content": {"role": "model", "parts": parts}, "index": 0}]});
-    let call = json!({"functionCall": {"id": "call_1", "name": "read_file", "args": {"path": "a.rs"}},
+    let call = json!({"functionCall": {"id": "call_1", "name": ports::tool_names::READ_FILE, "args": {"path": "a.rs"}},
         "thoughtSignature": "c2ln"});
     let usage = json!({"promptTokenCount": 1000, "cachedContentTokenCount": 900, "candidatesTokenCount": 15,
         "thoughtsTokenCount": 5, "totalTokenCount": 1020});

@@ -1,5 +1,5 @@
-//! The requests that Google refuses. The fields are those of npm `@google/genai` 3.1. Google looks for the signatures of
-//! the current turn's steps; here those of all steps are looked for.
+//! The requests that Google refuses. The fields are those of npm `@google/genai` 3.1. Google looks for the signatures
+//! of the current turn's steps; here those of all steps are looked for.
 
 use std::collections::HashSet;
 

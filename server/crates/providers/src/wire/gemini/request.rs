@@ -17,10 +17,13 @@ use crate::wire::{Target, effort};
 /// The signature that Google documents for calls that are not the model's own
 /// (ai.google.dev/gemini-api/docs/thought-signatures).
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
-/// The least budget for thinking that every model with a budget takes: Flash-Lite's (ai.google.dev/gemini-api/docs/thinking).
+/// The least budget for thinking that every model with a budget takes: Flash-Lite's
+/// (ai.google.dev/gemini-api/docs/thinking).
 const LEAST_THINKING: u64 = 512;
 /// The largest: Flash's.
 const MOST_THINKING: u64 = 24_576;
+/// A longest answer below this, in tokens, as of a title, leaves no room to think at length.
+const SHORT: u64 = 4_096;
 /// How the names of models begin that do not look for signatures.
 const UNSIGNED: &[&str] = &["gemini-1", "gemini-2", "gemma"];
 
@@ -32,7 +35,7 @@ pub(crate) fn path(model: &str) -> String {
 
 /// The body of a request. The conversation stands last, so that its growth changes nothing before it.
 ///
-/// What the user's side says in a row is one content, as is what the model's says, so that roles alternate.
+/// All that the user's side says in a row is one content, as is all that the model says, so that roles alternate.
 pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
     let mut writer = Writer { target, calls: HashMap::new(), contents: Vec::new() };
     request.messages.iter().for_each(|message| writer.add(message));
@@ -262,7 +265,8 @@ fn user(block: &UserBlock) -> Option<Part<'_>> {
 
 /// The setting for thinking. Its tokens count as the answer's, so a budget leaves room for one.
 fn thinking(target: &Target, request: &Request) -> Option<ThinkingConfig> {
-    let wanted = target.wanted_thinking(request);
+    let is_short = request.max_output_tokens < SHORT && target.thinking != Thinking::Budget;
+    let wanted = target.wanted_thinking(request).or(is_short.then_some(0));
     let most = request.max_output_tokens.saturating_sub(1).min(MOST_THINKING);
     let budget = wanted.filter(|_| most >= LEAST_THINKING).map(|wanted| wanted.clamp(LEAST_THINKING, most));
     let shown = ThinkingConfig { include_thoughts: true, ..ThinkingConfig::default() };

@@ -134,6 +134,10 @@ fn each_generation_is_asked_to_think_in_its_own_way() {
     assert_eq!(asked(Thinking::Always, None, 8_000), json!({"includeThoughts": true}));
     assert_eq!(asked(Thinking::Always, Some(1_000), 8_000), json!({"includeThoughts": true, "thinkingBudget": 1_000}));
     assert_eq!(asked(Thinking::None, Some(1_000), 8_000), Value::Null);
+    assert_eq!(asked(Thinking::Level, None, 1_000)["thinkingLevel"], "LOW", "a short answer needs its room");
+    assert_eq!(asked(Thinking::Always, None, 1_000)["thinkingBudget"], 512);
+    assert_eq!(asked(Thinking::Always, None, 100), json!({"includeThoughts": true}), "less than that it does not take");
+    assert_eq!(asked(Thinking::Budget, None, 1_000), json!({"thinkingBudget": 0}));
 }
 
 #[test]
@@ -489,8 +493,8 @@ fn any_part() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Whatever parts come, in whatever events: each with a signature goes back unchanged, in its order, and to no other
-    /// model; and of the rest no letter is lost.
+    /// In any order and in any events: each part with a signature goes back unchanged, and to no other model; and of
+    /// the rest no letter is lost.
     #[test]
     fn what_is_signed_goes_back_unchanged(sent in prop::collection::vec(any_part(), 0..12), at_once in 1_usize..4) {
         let mut events: Vec<_> = sent.chunks(at_once).map(|some| parts(json!(some))).collect();
