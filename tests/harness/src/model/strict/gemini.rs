@@ -139,3 +139,81 @@ fn signatures(model: &str, content: &Value, sent: &Sent, seen: &mut HashSet<Stri
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sign;
+    use super::*;
+    use crate::model::Step;
+
+    const MODEL: &str = "gemini-4-argon";
+
+    fn call(id: &str, signature: Option<&str>) -> Value {
+        let mut part = json!({ "functionCall": { "id": id, "name": "look", "args": {} } });
+        if let Some(signature) = signature {
+            part["thoughtSignature"] = json!(signature);
+        }
+        part
+    }
+
+    fn response(id: &str) -> Value {
+        json!({ "functionResponse": { "id": id, "name": "look", "response": { "output": "" } } })
+    }
+
+    /// Returns why a conversation is refused in which the model said this, and the user that.
+    fn refused(said: &Value, answered: &Value) -> Option<String> {
+        let steps = ["a", "b"].map(|id| Step::Call { id: id.into(), name: "look".into(), input: json!({}) });
+        let mut sent = Sent::default();
+        sent.remember(MODEL, &steps);
+        sent.remember("gemini-3.8-flash", &[Step::Call { id: "c".into(), name: "look".into(), input: json!({}) }]);
+        let user = json!({ "role": "user", "parts": [{ "text": "Go." }] });
+        let contents = json!([user, { "role": "model", "parts": said }, { "role": "user", "parts": answered }]);
+        refusal(MODEL, &json!({ "contents": contents }), &sent).err()
+    }
+
+    #[test]
+    fn a_signature_that_is_missing_moved_or_anothers_is_refused() {
+        let (own, both) = (sign(MODEL, "a"), json!([response("a"), response("b")]));
+        let why =
+            |first: Option<&str>, second: Option<&str>| refused(&json!([call("a", first), call("b", second)]), &both);
+        assert_eq!(why(Some(&own), None), None);
+        assert!(why(None, None).unwrap().contains("missing a thought_signature"));
+        assert!(why(None, Some(&own)).unwrap().contains("missing a thought_signature"));
+        for other in [SKIPPED.to_owned(), sign("gemini-3.8-flash", "c"), "c2ln".into()] {
+            assert_eq!(why(Some(&other), None).as_deref(), Some("Corrupted thought signature."), "{other}");
+        }
+        assert_eq!(why(Some(&own), Some(&own)).as_deref(), Some("Corrupted thought signature."));
+        let text = json!([{ "text": "", "thoughtSignature": own }]);
+        assert_eq!(refused(&text, &json!([{ "text": "On." }])).as_deref(), Some("Corrupted thought signature."));
+        let foreign = json!([call("x", Some(SKIPPED))]);
+        assert_eq!(refused(&foreign, &json!([response("x")])), None, "a call of another vendor's model");
+    }
+
+    #[test]
+    fn results_that_do_not_match_their_calls_are_refused() {
+        let own = sign(MODEL, "a");
+        let said = json!([call("a", Some(&own)), call("b", None)]);
+        for answered in [json!([response("a")]), json!([{ "text": "On." }]), json!([response("b"), response("a")])] {
+            assert!(refused(&said, &answered).is_some(), "{answered}");
+        }
+        assert!(refused(&json!([{ "text": "Hm." }]), &json!([response("a")])).is_some(), "there is no such call");
+    }
+
+    #[test]
+    fn fields_that_google_does_not_know_and_a_beginning_by_the_model_are_refused() {
+        let user = json!({ "role": "user", "parts": [{ "text": "Go." }] });
+        let why = |body: Value| refusal(MODEL, &body, &Sent::default()).err().unwrap_or_default();
+        assert_eq!(why(json!({ "contents": [user] })), "");
+        assert!(why(json!({ "contents": [user], "model": "m" })).contains("Unknown name \"model\""));
+        let noted = json!({ "role": "user", "parts": [{ "text": "Go.", "note": 1 }] });
+        assert!(why(json!({ "contents": [noted] })).contains("Unknown name \"note\""));
+        assert!(why(json!({ "contents": [{ "role": "model", "parts": [{ "text": "Hi." }] }] })).contains("user turn"));
+        assert!(why(json!({ "contents": [user, { "role": "model", "parts": [] }] })).contains("must not be empty"));
+        let thinking = json!({ "thinkingLevel": "LOW", "thinkingBudget": 1 });
+        assert!(
+            why(json!({ "contents": [user], "generationConfig": { "thinkingConfig": thinking } })).contains("only")
+        );
+        let declared = json!([{ "functionDeclarations": [{ "name": "1 look", "description": "" }] }]);
+        assert!(why(json!({ "contents": [user], "tools": declared })).contains("function name"));
+    }
+}
