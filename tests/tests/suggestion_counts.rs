@@ -138,6 +138,39 @@ async fn it_is_counted_what_becomes_of_suggestions_and_whether_they_stay() {
 }
 
 #[tokio::test]
+async fn hunks_of_accepted_edits_are_looked_for_too() {
+    let model = FillServer::start(|asked| {
+        let new = asked
+            .window()
+            .replace("let two = 2;", "let two = second(beta);")
+            .replace("let four = 4;", "let four = fourth(delta);");
+        asked.rewritten(&new)
+    });
+    let text = "fn main() {\n    let one = 1;\n    let two = 2;\n    let three = 3;\n    let four = 4;\n}\n";
+    let world = World::new(&model.edit_configuration(), &[("main.rs", text)]);
+    let (client, uri) = (world.window().await, world.uri());
+    client.waive(STATUS);
+    client.replace(&uri, "one = 1", "one = first(alpha)");
+    let document = json!({ "uri": uri, "version": client.version(&uri) });
+    let position = json!({ "line": 1, "character": 27 });
+    let edit = json!({ "textDocument": document, "position": position, "trigger": "automatic" });
+    let edit = client.call::<methods::InlineEdit>(edit).await.edit.unwrap();
+    assert_eq!(edit.hunks.len(), 2, "{edit:?}");
+    client.call::<methods::InlineAccept>(json!({ "id": edit.id })).await;
+    world.pass(Duration::from_secs(30));
+    let seen = async || {
+        let counts = of_model(&client).await;
+        let seen = counts.retention.iter().map(|it| (it.looked_for, it.kept));
+        (counts.accepted, seen.collect::<Vec<_>>())
+    };
+    assert_eq!(seen().await, (1, vec![(2, 2), (0, 0), (0, 0)]));
+    client.replace(&uri, "let two = second(beta);", "");
+    world.pass(Duration::from_secs(90));
+    assert_eq!(seen().await, (1, vec![(2, 2), (2, 1), (0, 0)]));
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
 async fn what_was_counted_is_written_when_the_process_ends_and_added_up_over_days() {
     let model = FillServer::start(|_| Filled::with(CALL));
     let world = World::new(&model.configuration(), &[("main.rs", MAIN)]);

@@ -126,6 +126,8 @@ pub struct Accepted {
     pub text: String,
     /// The hunks that are left, in that text.
     pub rest: Vec<Hunk>,
+    /// The parts of that text that are new, in order.
+    pub new: Vec<Range<usize>>,
     /// The end of the last accepted one, in that text.
     pub cursor: usize,
 }
@@ -172,13 +174,15 @@ impl Pending {
     /// Accepts some hunks, by their indices in [`Pending::hunks`]. None if there is none of them.
     pub fn accept(&self, indices: &[usize]) -> Option<Accepted> {
         let is_accepted = |index: &usize| indices.contains(index);
-        let mut accepted = Accepted { text: String::with_capacity(self.text.len()), rest: Vec::new(), cursor: 0 };
+        let text = String::with_capacity(self.text.len());
+        let mut accepted = Accepted { text, rest: Vec::new(), new: Vec::new(), cursor: 0 };
         let (mut done, mut count) = (0, 0);
         for (index, hunk) in self.hunks.iter().enumerate() {
             accepted.text.push_str(self.text.get(done..hunk.range.start)?);
             let start = accepted.text.len();
             if is_accepted(&index) {
                 accepted.text.push_str(&hunk.text);
+                accepted.new.push(start..accepted.text.len());
                 accepted.cursor = start + hunk.text.trim_end_matches('\n').len();
                 count += 1;
             } else {

@@ -8,6 +8,7 @@ mod summary;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -285,6 +286,24 @@ impl Task {
         let Some(document) = self.documents.get(key).filter(|_| is_accepted) else { return };
         let (text, at) = (&suggestion.answer.text, self.counts.clock.now());
         self.counts.watches.watch(&document.name, &model, suggestion.offset, text, at);
+        self.look_later();
+    }
+
+    /// Watches the new parts of a document of a suggested edit that was accepted just now.
+    pub(super) fn watch_edit(&mut self, key: &Key, model: Option<&str>, text: &str, new: &[Range<usize>]) {
+        let (Some(model), Some(true), Some(document)) = (model, self.counts.is_on, self.documents.get(key)) else {
+            return;
+        };
+        let at = self.counts.clock.now();
+        for part in new {
+            let words = text.get(part.clone()).unwrap_or_default();
+            self.counts.watches.watch(&document.name, model, part.start, words, at);
+        }
+        self.look_later();
+    }
+
+    /// Has the accepted texts looked for when their times have come.
+    fn look_later(&self) {
         for after in kept::AFTER {
             self.beside(async move {
                 tokio::time::sleep(after).await;

@@ -456,7 +456,7 @@ impl Task {
             return drop(reply.send(Err(Error::new(ErrorCode::StaleReview, text))));
         };
         let (number, text) = (next_number(), Arc::<str>::from(accepted.text));
-        let (rest, cursor) = (accepted.rest, accepted.cursor);
+        let (rest, new, cursor) = (accepted.rest, accepted.new, accepted.cursor);
         let made_by = suggested.model.clone();
         let model = made_by.clone().unwrap_or_default();
         let (key, id, encoding) = (suggested.key.clone(), suggested.id.clone(), suggested.encoding);
@@ -472,6 +472,7 @@ impl Task {
             key,
             text: text_then,
             rest,
+            new,
             cursor,
             encoding,
             reply,
@@ -521,6 +522,9 @@ impl Task {
         let accepted =
             InlineFeedbackParams { id: landing.id.clone(), event: InlineEvent::Accepted, hunk: None, length: None };
         self.count_edit(landing.model.as_deref(), &accepted);
+        if document.normal() == &landing.text {
+            self.watch_edit(&key, landing.model.as_deref(), &landing.text, &landing.new);
+        }
         if let Some(accepted) = self.documents.get_mut(&key) {
             accepted.landed = Some(landing.edit);
         }

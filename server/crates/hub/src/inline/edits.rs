@@ -121,6 +121,8 @@ pub(super) struct Landing {
     pub(super) text: Arc<str>,
     /// The hunks that are left in it.
     pub(super) rest: Vec<Hunk>,
+    /// The parts of it that are new.
+    pub(super) new: Vec<Range<usize>>,
     /// The end of what is put into it, in bytes of that text.
     pub(super) cursor: usize,
     pub(super) encoding: PositionEncoding,
