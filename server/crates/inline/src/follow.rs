@@ -127,7 +127,16 @@ fn words<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
 /// True if an edit rewrites several lines of a text, and neither they nor the new ones have a name in common with the
 /// user's last edits of any document, so that it follows from none of them.
 pub fn is_unrelated(text: &str, hunks: &[Hunk], edits: &[Edited]) -> bool {
-    let removed = || hunks.iter().filter_map(|hunk| text.get(hunk.range.clone()));
+    // A hunk may be a part of a line, of which the rest says what it is about.
+    let whole_lines = |range: &Range<usize>| {
+        let start = text.get(..range.start)?.rfind('\n').map_or(0, |newline| newline + 1);
+        // What ends with its line has all of it.
+        let last = text.floor_char_boundary(range.end.saturating_sub(1)).max(range.start);
+        let end = text.get(last..)?.find('\n').map_or(text.len(), |newline| last + newline);
+        text.get(start..end)
+    };
+    let is_rewriting = |hunk: &&Hunk| !text.get(hunk.range.clone()).unwrap_or_default().trim().is_empty();
+    let removed = || hunks.iter().filter(is_rewriting).filter_map(|hunk| whole_lines(&hunk.range));
     if removed().flat_map(str::lines).filter(|line| !line.trim().is_empty()).count() < REWRITTEN {
         return false;
     }
@@ -207,6 +216,14 @@ fn other() -> i32 {
         assert!(is_unrelated(RUST, &several, &[]));
         assert!(is_unrelated(RUST, &several, &[edited(1, "    x: i32,\n", "    x: i64,\n")]));
         assert!(!is_unrelated(RUST, &several, &[edited(5, "    let mut sum = 0;\n", "    let mut sum = 0_i32;\n")]));
+        let parts = ["x: i32", "sum = 0"].map(|part| {
+            let end = RUST.find(part).unwrap() + part.len();
+            Hunk::new(end - 1..end, "9")
+        });
+        assert!(
+            !is_unrelated(RUST, &parts, &[edited(9, "    sum\n", "    sum + 1\n")]),
+            "a line says what its part is"
+        );
         let one = rewritten("    x: i32", "}\n\nfn total", "    x: i64,\n");
         assert!(!is_unrelated(RUST, &one, &[]), "a line is soon read");
         let added = [Hunk::new(RUST.len()..RUST.len(), "\nfn third() {\n    other();\n}\n")];
