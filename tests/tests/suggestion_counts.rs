@@ -154,7 +154,8 @@ async fn hunks_of_accepted_edits_are_looked_for_too() {
     let document = json!({ "uri": uri, "version": client.version(&uri) });
     let position = json!({ "line": 1, "character": 27 });
     let edit = json!({ "textDocument": document, "position": position, "trigger": "automatic" });
-    let edit = client.call::<methods::InlineEdit>(edit).await.edit.unwrap();
+    let result = client.call::<methods::InlineEdit>(edit).await;
+    let edit = result.edit.clone().unwrap_or_else(|| panic!("{result:?}"));
     assert_eq!(edit.hunks.len(), 2, "{edit:?}");
     client.call::<methods::InlineAccept>(json!({ "id": edit.id })).await;
     world.pass(Duration::from_secs(30));
