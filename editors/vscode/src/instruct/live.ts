@@ -9,7 +9,7 @@ import type { Change, Changes } from './changes';
 import { lastLineOf } from './state';
 import { isPlain, plainEditorsOf } from './tabs';
 
-/** What arrives is drawn so often at most, in milliseconds. */
+/** The shortest time between two drawings of an arriving diff, in milliseconds. */
 const EVERY_MS = 100;
 
 export class ArrivingMarks implements vscode.HoverProvider, vscode.Disposable {

@@ -17,7 +17,7 @@ fn other(w: u32) -> u32 {
 `.split('\n');
 const lines = (first: number, last: number): Range => ({ start: { line: first, character: 0 }, end: { line: last + 1, character: 0 } });
 
-/** What is drawn: struck parts as `line:start-end`, and what comes as `line text`. */
+/** The drawn marks: struck parts as `line:start-end`, and new lines as `line text`. */
 function drawn(diff: string, selections: Range[] = [], text = document): { removed: string[]; inserted: string[] } {
   const marks = findBlocks(blocksOf({ toolCallId: 'c', path: 'a.rs', diff }), text, selections).map((one) => one.marks);
   return {

@@ -130,7 +130,7 @@ pub fn is_unrelated(text: &str, hunks: &[Hunk], edits: &[Edited]) -> bool {
     // A hunk may be a part of a line, of which the rest says what it is about.
     let whole_lines = |range: &Range<usize>| {
         let start = text.get(..range.start)?.rfind('\n').map_or(0, |newline| newline + 1);
-        // What ends with its line has all of it.
+        // A range that ends with its line has all of it.
         let last = text.floor_char_boundary(range.end.saturating_sub(1)).max(range.start);
         let end = text.get(last..)?.find('\n').map_or(text.len(), |newline| last + newline);
         text.get(start..end)

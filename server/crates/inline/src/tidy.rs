@@ -1,9 +1,9 @@
 //! The answer of a model that fills in, made fit to be shown as ghost text.
 //!
-//! [`Tidier::tidy`] applies rules in a fixed order, each of which a [`Rule`] names: first what the model puts around its answer
-//! is taken off, then what repeats or leaves its place, and at last brackets and syntax are held against the document.
-//! A rule that is not certain leaves the answer as it is: a good answer must come out unchanged. Time is linear in
-//! texts and answers, of which only the part near the cursor is looked at.
+//! [`Tidier::tidy`] applies rules in a fixed order, each of which a [`Rule`] names: first what the model puts around
+//! its answer is taken off, then what repeats or leaves its place, and at last brackets and syntax are held against the
+//! document. A rule that is not certain leaves the answer as it is: a good answer must come out unchanged. Time is
+//! linear in texts and answers, of which only the part near the cursor is looked at.
 
 use std::ops::Range;
 use std::path::Path;
