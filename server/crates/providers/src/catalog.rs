@@ -19,7 +19,7 @@ use self::entry::Entry;
 use self::listing::Listing;
 use crate::keys;
 use crate::scripted::{Recorder, Scripted};
-use crate::settings::{Provider, Settings};
+use crate::settings::{Provider, Settings, key_variable};
 
 /// The models of all providers.
 ///
@@ -74,8 +74,8 @@ pub enum CatalogError {
     },
     /// There is no key and no server on this machine.
     #[error(
-        "no model can be used: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start a model server on this machine \
-         (Ollama, LM Studio, llama.cpp), or run `azimuth demo` for the scripted tour, which needs neither"
+        "no model can be used: set ANTHROPIC_API_KEY, OPENAI_API_KEY or another vendor's key, or start a model server \
+         on this machine (Ollama, LM Studio, llama.cpp, vLLM), or run `azimuth demo` for the scripted tour, which needs neither"
     )]
     NothingUsable,
 }
@@ -196,13 +196,19 @@ impl Catalog {
         if let Some(problem) = problem {
             return Err(CatalogError::Unlisted { name: keys::left_out(name).into_owned(), problem });
         }
+        let vendor = name.split_once('/').map(|(vendor, _)| vendor).filter(|_| named.is_none());
+        if let Some((vendor, source)) = vendor.and_then(|vendor| Some((vendor, key_variable(vendor)?))) {
+            let problem = format!("there is no key for {vendor}; set {source}");
+            return Err(CatalogError::Unlisted { name: keys::left_out(name).into_owned(), problem });
+        }
         let entries = known.iter().chain(&found).flat_map(|(_, entries)| entries);
         let ids = entries.map(|entry| (entry.info.id.as_str(), entry.aliases.as_slice()));
         Err(CatalogError::Unknown { name: keys::left_out(name).into_owned(), near: near::near(name, ids) })
     }
 
     /// The model of new sessions: the configured one, else the first of the first provider that can be used, servers on
-    /// this machine last. A scripted model is never chosen unasked.
+    /// this machine after the vendors, and last those vendors that the data file has after them. A scripted model is
+    /// never chosen unasked.
     ///
     /// # Errors
     /// The configured model cannot be given, or no model can be used.
@@ -215,12 +221,9 @@ impl Catalog {
             return Ok(self.give(model));
         }
         let (local, remote): (Vec<_>, Vec<_>) = state.sources().partition(|source| source.provider.is_local);
-        for source in remote.iter().filter(|source| source.is_usable()) {
-            if let Ok(entries) = source.all().await
-                && let Some(entry) = entries.first()
-            {
-                return Ok(self.give(source.model(entry)));
-            }
+        let (late, early): (Vec<_>, Vec<_>) = remote.into_iter().partition(|source| source.provider.is_after_local);
+        if let Some(model) = first_of(&early).await {
+            return Ok(self.give(model));
         }
         let answers = join_all(local.iter().map(|source| source.all())).await;
         for (source, answer) in local.iter().zip(answers) {
@@ -228,7 +231,7 @@ impl Catalog {
                 return Ok(self.give(source.model(entry)));
             }
         }
-        Err(CatalogError::NothingUsable)
+        first_of(&late).await.map(|model| self.give(model)).ok_or(CatalogError::NothingUsable)
     }
 
     /// The model that fills in text and was added with this id.
@@ -321,7 +324,7 @@ impl Source<'_> {
     fn placeholder(&self, problem: String) -> ModelInfo {
         ModelInfo {
             id: self.provider.name.clone(),
-            name: self.provider.name.clone(),
+            name: self.provider.title(),
             provider: self.provider.name.clone(),
             context_tokens: 0,
             max_output_tokens: 0,
@@ -333,6 +336,18 @@ impl Source<'_> {
             scripted: false,
         }
     }
+}
+
+/// The first model of the first of these that can be used.
+async fn first_of(sources: &[Source<'_>]) -> Option<Arc<dyn Model>> {
+    for source in sources.iter().filter(|source| source.is_usable()) {
+        if let Ok(entries) = source.all().await
+            && let Some(entry) = entries.first()
+        {
+            return Some(source.model(entry));
+        }
+    }
+    None
 }
 
 /// The model that a name stands for: one that can be used before one that cannot.

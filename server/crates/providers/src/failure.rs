@@ -7,7 +7,7 @@ use net::{HttpError, NetError, Url};
 use ports::model::{ModelError, ModelErrorKind};
 use serde_json::Value;
 
-use crate::settings::Secret;
+use crate::secret::Secret;
 
 /// The most characters of a vendor's own words that are repeated.
 const WORDS: usize = 400;

@@ -164,9 +164,9 @@ pub(crate) fn provider_of<'a, 'b>(
         return Ok(Some((provider, model)));
     }
     match key_variable(first) {
-        Some(variable) => {
+        Some(source) => {
             let name = keys::left_out(name).into_owned();
-            Err(CatalogError::Unlisted { name, problem: format!("there is no key for {first}; set {variable}") })
+            Err(CatalogError::Unlisted { name, problem: format!("there is no key for {first}; set {source}") })
         }
         None => Ok(None),
     }

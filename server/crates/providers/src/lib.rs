@@ -18,15 +18,20 @@ pub mod next_edit;
 pub mod scripted;
 pub mod settings;
 
+mod compat;
 mod data;
 mod failure;
 mod hash;
 mod remote;
+mod secret;
+mod vendors;
 mod wire;
 
 #[cfg(test)]
 mod loopback;
 
 pub use catalog::{Catalog, CatalogError};
+pub use compat::Compat;
 pub use settings::{Provider, Secret, Settings};
-pub use wire::{Dialect, Wire};
+pub use vendors::dialects;
+pub use wire::Wire;

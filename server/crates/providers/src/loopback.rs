@@ -3,6 +3,7 @@
 
 pub(crate) mod server;
 mod streams;
+mod vendors;
 
 use std::sync::Arc;
 use std::time::Duration;

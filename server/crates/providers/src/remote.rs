@@ -11,6 +11,7 @@ use ports::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, R
 use protocol::model::ModelInfo;
 
 use crate::failure::{Fault, Whose, error, no_client};
+use crate::settings::Provider;
 use crate::wire::{Decode, Pieces, Target, Wire};
 
 /// How long a request may take without a piece of an answer. While pieces come it may take as long as it
@@ -30,9 +31,8 @@ pub(crate) struct Remote {
     pub(crate) info: ModelInfo,
     pub(crate) wire: Wire,
     pub(crate) target: Target,
-    pub(crate) base_url: String,
+    pub(crate) provider: Provider,
     pub(crate) whose: Whose,
-    pub(crate) needs_key: bool,
     pub(crate) http: Arc<Clients>,
     /// How long it may be silent.
     pub(crate) idle_timeout: Duration,
@@ -45,10 +45,10 @@ impl Model for Remote {
     }
 
     async fn stream(&self, request: Request) -> Result<ModelStream, ModelError> {
-        if self.needs_key && self.whose.key.is_none() {
+        if self.provider.needs_key && self.whose.key.is_none() {
             return Err(self.whose.no_key());
         }
-        let url = endpoint(&self.base_url, self.wire.path())
+        let url = endpoint(&self.provider.base_url, self.wire.path())
             .map_err(|problem| error(ModelErrorKind::Rejected, format!("{}: {problem}", self.whose.provider)))?;
         let body = self
             .wire
@@ -90,7 +90,7 @@ impl Remote {
             post = post.header(name, value);
         }
         if let Some(key) = &self.whose.key {
-            let (name, value) = self.wire.key_header(key).ok_or_else(|| {
+            let (name, value) = self.provider.key_header(self.wire, key).ok_or_else(|| {
                 let source = &self.whose.key_source;
                 error(ModelErrorKind::Unauthorized, format!("the key holds what no key can hold; check {source}"))
             })?;

@@ -71,7 +71,7 @@ impl Entry {
             info: self.info.clone(),
             wire: provider.wire,
             target: self.target.clone(),
-            base_url: provider.base_url.clone(),
+            provider: provider.clone(),
             whose: Whose {
                 provider: provider.name.clone(),
                 host: host(&provider.base_url),
@@ -80,7 +80,6 @@ impl Entry {
                 key: provider.key.clone(),
                 is_local: provider.is_local,
             },
-            needs_key: provider.needs_key,
             http: Arc::clone(http),
             idle_timeout,
         })
@@ -92,6 +91,9 @@ impl Entry {
 pub(super) fn known(provider: &Provider) -> Option<Vec<Entry>> {
     if !provider.models.is_empty() {
         return Some(provider.models.iter().map(|id| entry(provider, id, None)).collect());
+    }
+    if let Some(vendor) = provider.vendor().filter(|vendor| !vendor.models.is_empty()) {
+        return Some(vendor.models.iter().map(|id| entry(provider, id, None)).collect());
     }
     match provider.wire {
         Wire::Anthropic | Wire::OpenAiResponses => Some(of_vendor(provider)),
@@ -139,6 +141,7 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
         None => id.to_owned(),
     };
     let aliases = known.filter(|model| model.id == plain_id).map(|model| model.aliases.as_slice()).unwrap_or_default();
+    let compat = provider.compat();
     let is_available = !provider.needs_key || provider.key.is_some();
     Entry {
         info: ModelInfo {
@@ -165,10 +168,11 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             provider: provider.name.clone(),
             host: host(&provider.base_url).into(),
             model: known.filter(|model| model.id == plain_id).map_or(plain_id, |model| model.wire_id()).to_owned(),
-            dialect: provider.dialect(),
+            // What needs a beta is not asked of a gateway that refuses it.
+            bound: known.is_some_and(|model| model.bound) && compat.betas != Some(false),
+            compat,
             thinking,
             thinking_tokens: is_variant.then_some(THINKING_TOKENS),
-            bound: known.is_some_and(|model| model.bound),
         },
     }
 }

@@ -126,7 +126,7 @@ fn complete(model: &mut Listed, told: &[Listed]) {
 async fn ask_at(url: Url, provider: &Provider, http: &Clients) -> Answer {
     let mut get = http.client(&url).await.map_err(|error| error.to_string())?.get(url);
     if let Some(key) = &provider.key {
-        let (name, value) = provider.wire.key_header(key).ok_or("the key holds what no key can hold")?;
+        let (name, value) = provider.key_header(provider.wire, key).ok_or("the key holds what no key can hold")?;
         get = get.header(name, value);
     }
     let response = get.send().await.map_err(|failure| {
@@ -230,7 +230,7 @@ mod tests {
     fn where_a_server_is_holds_no_name_and_no_password() {
         assert_eq!(host("http://user:hunter2@127.0.0.1:8080/v1"), "127.0.0.1:8080");
         assert_eq!(host("https://api.example.com/v1"), "api.example.com");
-        assert_eq!(quote("bad key sk-secret", Some(&crate::settings::Secret::new("sk-secret"))), "bad key [key]");
+        assert_eq!(quote("bad key sk-secret", Some(&crate::secret::Secret::new("sk-secret"))), "bad key [key]");
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Exchange {
         let client = self.http.client(&url).await.map_err(no_client)?;
         let mut post = client.post(url).header("content-type", "application/json");
         if let Some(key) = &self.provider.key {
-            let (name, value) = self.provider.wire.key_header(key).ok_or_else(|| {
+            let (name, value) = self.provider.key_header(self.provider.wire, key).ok_or_else(|| {
                 let source = &self.whose.key_source;
                 error(ModelErrorKind::Unauthorized, format!("the key holds what no key can hold; check {source}"))
             })?;

@@ -110,7 +110,9 @@ impl Asker<'_> {
             None => client.get(url),
             Some(body) => client.post(url).header("content-type", "application/json").body(body.to_string()),
         };
-        if let Some((name, value)) = self.provider.key.as_ref().and_then(|key| self.provider.wire.key_header(key)) {
+        if let Some((name, value)) =
+            self.provider.key.as_ref().and_then(|key| self.provider.key_header(self.provider.wire, key))
+        {
             request = request.header(name, value);
         }
         let answer = self.deadline.wait(async {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use protocol::settings::{Kind as ValueKind, SETTINGS, Stricter};
-use providers::{Dialect, Settings};
+use providers::Settings;
 use serde_json::{Map, json};
 use tempfile::TempDir;
 
@@ -579,7 +579,7 @@ fn what_the_table_has_for_a_provider_is_what_one_can_have() {
         let config = Home::new().user(&format!("providers.openai.{name} = '{value}'")).load();
         assert_eq!(config.errors, []);
     }
-    let mut known: Vec<_> = Dialect::NAMES.iter().map(|(name, _)| *name).collect();
+    let mut known: Vec<_> = providers::dialects().collect();
     known.sort_unstable();
     let mut dialects = dialects;
     dialects.sort_unstable();

@@ -1,0 +1,133 @@
+//! The vendors and local servers that are known by name, and what their hosts want. The facts are in `providers.toml`.
+
+use std::sync::LazyLock;
+
+use net::Url;
+use serde::{Deserialize, Deserializer, de};
+
+use crate::compat::Compat;
+use crate::wire::Wire;
+
+/// A vendor, or a server on this machine.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Vendor {
+    /// Its name in ids of models and in the configuration.
+    pub(crate) name: String,
+    /// Its name for people.
+    pub(crate) title: String,
+    /// The variables that may hold its key; the first that is set counts.
+    #[serde(default)]
+    pub(crate) keys: Vec<String>,
+    /// The page where a key is made; none for a server on this machine.
+    pub(crate) page: Option<String>,
+    /// Its address.
+    pub(crate) base_url: String,
+    /// The variables that may hold another address; the first that is set counts.
+    #[serde(default)]
+    pub(crate) base_url_env: Vec<String>,
+    /// The wire format that it speaks.
+    #[serde(deserialize_with = "wire")]
+    pub(crate) wire: Wire,
+    /// True if it is listed even without a key.
+    #[serde(default)]
+    pub(crate) always: bool,
+    /// True if it is chosen as the default only after the servers on this machine.
+    #[serde(default)]
+    pub(crate) after_local: bool,
+    /// True if it is a server on this machine.
+    #[serde(default)]
+    pub(crate) local: bool,
+    /// Its models, if it does not list them itself.
+    #[serde(default)]
+    pub(crate) models: Vec<String>,
+}
+
+impl Vendor {
+    /// Where a key would come from, in words.
+    pub(crate) fn key_source(&self) -> String {
+        match &self.page {
+            Some(page) => format!("{} (a key is made at {page})", self.keys.join(" or ")),
+            None => format!("the setting providers.{}.key_env", self.name),
+        }
+    }
+}
+
+/// Every vendor, in the order in which a default model is looked for.
+pub(crate) fn all() -> &'static [Vendor] {
+    &file().vendor
+}
+
+/// The vendor with this name.
+pub(crate) fn named(name: &str) -> Option<&'static Vendor> {
+    all().iter().find(|vendor| vendor.name == name)
+}
+
+/// The flags of the dialect with this name.
+pub(crate) fn dialect(name: &str) -> Option<&'static Compat> {
+    file().dialect.iter().find(|dialect| dialect.name == name).map(|dialect| &dialect.compat)
+}
+
+/// The names of the dialects.
+pub fn dialects() -> impl Iterator<Item = &'static str> {
+    file().dialect.iter().map(|dialect| dialect.name.as_str())
+}
+
+/// The flags of the server at an address: those of its host, or of the nearest host above it.
+pub(crate) fn of_address(base_url: &str) -> Compat {
+    let url = Url::parse(base_url.trim()).ok();
+    let address = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+    let is_at = |home: &str| {
+        // Google's regions stand before the host with a hyphen: `us-central1-aiplatform.googleapis.com`.
+        address.strip_suffix(home).is_some_and(|rest| rest.is_empty() || rest.ends_with(['.', '-']))
+    };
+    let host = file().host.iter().filter(|host| is_at(&host.home)).max_by_key(|host| host.home.len());
+    host.map(|host| {
+        let usual = host.dialect.as_deref().and_then(dialect);
+        usual.map_or_else(|| host.compat.clone(), |usual| host.compat.over(usual))
+    })
+    .unwrap_or_default()
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[expect(dead_code, reason = "the day of the facts, for those who read them")]
+    as_of: String,
+    vendor: Vec<Vendor>,
+    dialect: Vec<Dialect>,
+    host: Vec<Host>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Dialect {
+    name: String,
+    #[serde(default)]
+    compat: Compat,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Host {
+    home: String,
+    dialect: Option<String>,
+    #[serde(default)]
+    compat: Compat,
+}
+
+fn file() -> &'static File {
+    static FILE: LazyLock<File> = LazyLock::new(|| {
+        // A test reads the file, so this cannot fail in a program that passed it.
+        toml::from_str(include_str!("providers.toml")).unwrap_or_default()
+    });
+    &FILE
+}
+
+fn wire<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Wire, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    Wire::parse(&name).ok_or_else(|| de::Error::custom(format!("`{name}` is no wire")))
+}
+
+#[cfg(test)]
+mod tests;
