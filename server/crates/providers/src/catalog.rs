@@ -173,7 +173,8 @@ impl Catalog {
             return Ok(Arc::clone(model));
         }
         // Models that are known without asking anybody come first, so that a start with a known model is instant.
-        let known: Vec<_> = state.sources().filter_map(|source| Some((source, source.known()?))).collect();
+        let known = |source: Source<'_>| source.known().unwrap_or_else(|| entry::defined(source.provider));
+        let known: Vec<_> = state.sources().map(|source| (source, known(source))).collect();
         if let Some(model) = best(&known, name) {
             return Ok(model);
         }
@@ -291,7 +292,7 @@ struct Source<'a> {
 impl Source<'_> {
     /// True if a key is there where one is needed.
     fn is_usable(&self) -> bool {
-        !self.provider.needs_key || self.provider.key.is_some()
+        !self.provider.needs_key || self.provider.has_key()
     }
 
     /// Its models, where nobody need be asked.
@@ -304,15 +305,18 @@ impl Source<'_> {
         if let Some(entries) = self.known() {
             return Ok(entries);
         }
+        let defined = entry::defined(self.provider);
         if !self.is_usable() {
-            return Err(format!("set {}", self.provider.key_source));
+            let problem = format!("set {}", self.provider.key_source);
+            return if defined.is_empty() { Err(problem) } else { Ok(defined) };
         }
         match self.listing.get(self.provider, &self.state.http).await {
             Ok(listed) => Ok(entry::listed(self.provider, &listed)),
             // A server in a vendor's stead that does not list is most likely a gateway to the vendor's models.
-            Err(problem) => match entry::of_vendor(self.provider) {
-                entries if entries.is_empty() => Err(problem),
-                entries => Ok(entries),
+            Err(problem) => match (defined, entry::of_vendor(self.provider)) {
+                (defined, of_vendor) if defined.is_empty() && of_vendor.is_empty() => Err(problem),
+                (defined, of_vendor) if defined.is_empty() => Ok(of_vendor),
+                (defined, _) => Ok(defined),
             },
         }
     }

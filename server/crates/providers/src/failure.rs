@@ -73,6 +73,8 @@ pub(crate) struct Whose {
     pub(crate) key_source: String,
     /// The key. A vendor may repeat it; it is taken out of what we repeat.
     pub(crate) key: Option<Secret>,
+    /// The values of headers that the user added, which may be keys too.
+    pub(crate) secrets: Vec<Secret>,
     /// True if the server runs on this machine.
     pub(crate) is_local: bool,
 }
@@ -209,15 +211,15 @@ impl Whose {
 
     /// A vendor's words: on one line, not long, and without the key.
     fn quote(&self, text: &str) -> String {
-        quote(text, self.key.as_ref())
+        quote(text, self.key.iter().chain(&self.secrets))
     }
 }
 
-/// A server's words: on one line, not long, and without the key.
-pub(crate) fn quote(text: &str, key: Option<&Secret>) -> String {
+/// A server's words: on one line, not long, and without the keys.
+pub(crate) fn quote<'a>(text: &str, secrets: impl IntoIterator<Item = &'a Secret>) -> String {
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some(key) = key.filter(|key| !key.expose().is_empty()) {
-        line = line.replace(key.expose(), "[key]");
+    for secret in secrets.into_iter().filter(|secret| !secret.expose().is_empty()) {
+        line = line.replace(secret.expose(), "[key]");
     }
     match line.char_indices().nth(WORDS) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),

@@ -13,6 +13,7 @@
 pub mod catalog;
 pub mod cost;
 pub mod fill;
+pub mod key_command;
 pub mod keys;
 pub mod next_edit;
 pub mod scripted;
@@ -32,6 +33,7 @@ mod loopback;
 
 pub use catalog::{Catalog, CatalogError};
 pub use compat::Compat;
-pub use settings::{Provider, Secret, Settings};
+pub use key_command::{KeyCommand, KeyCommands, RunCommand};
+pub use settings::{Defined, Provider, Secret, Settings};
 pub use vendors::dialects;
 pub use wire::Wire;

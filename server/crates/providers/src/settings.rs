@@ -2,13 +2,21 @@
 //!
 //! It comes from the user's configuration and environment only, never from a project.
 
+mod own;
+
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use net::header::HeaderValue;
+use net::header::{HeaderName, HeaderValue};
+use serde_json::{Map, Value};
 
+pub use self::own::Defined;
 use crate::compat::Compat;
+use crate::key_command::KeyCommand;
 use crate::keys;
 pub use crate::secret::Secret;
 use crate::vendors::{self, Vendor};
@@ -53,6 +61,16 @@ pub struct Provider {
     pub is_local: bool,
     /// True if it is chosen as the default only after the servers on this machine.
     pub(crate) is_after_local: bool,
+    /// The command that prints the key, if there is no key.
+    pub(crate) key_command: Option<KeyCommand>,
+    /// The headers that the user adds to each request.
+    pub(crate) headers: Vec<(HeaderName, Secret)>,
+    /// The fields that the user adds to the body of each request for an answer.
+    pub(crate) extra_body: Map<String, Value>,
+    /// The user's own flags of what its server wants.
+    pub(crate) own: Compat,
+    /// The models that the user describes.
+    pub(crate) defined: Vec<Defined>,
 }
 
 impl fmt::Debug for Provider {
@@ -139,6 +157,7 @@ impl Settings {
         }
         if let Some(key) = key {
             provider.key = Some(Secret::new(&key)).filter(|key| !key.expose().is_empty());
+            provider.key_command = None;
         }
         provider.wire = wire.unwrap_or(provider.wire);
         if !models.is_empty() {
@@ -156,9 +175,13 @@ impl Settings {
             let names: Vec<_> = vendors::dialects().collect();
             return Err(format!("providers.{name}.dialect: `{dialect}` is none of {}", names.join(", ")));
         };
-        let provider = self.providers.iter_mut().find(|provider| provider.name == name);
-        provider.into_iter().for_each(|provider| provider.dialect = Some(flags));
+        self.provider_mut(name).into_iter().for_each(|provider| provider.dialect = Some(flags));
         Ok(())
+    }
+
+    /// The provider with this name, to say more of it.
+    pub fn provider_mut(&mut self, name: &str) -> Option<&mut Provider> {
+        self.providers.iter_mut().find(|provider| provider.name == name)
     }
 
     /// Adds a provider, before those on this machine. Gives its place.
@@ -176,6 +199,11 @@ impl Settings {
                 models: Vec::new(),
                 is_local: false,
                 is_after_local: false,
+                key_command: None,
+                headers: Vec::new(),
+                extra_body: Map::new(),
+                own: Compat::default(),
+                defined: Vec::new(),
             },
             (None, None) => return Err(format!("providers.{name}.base_url is missing: where is the provider?")),
         };
@@ -199,6 +227,11 @@ impl Provider {
             models: Vec::new(),
             is_local: vendor.local,
             is_after_local: vendor.after_local,
+            key_command: None,
+            headers: Vec::new(),
+            extra_body: Map::new(),
+            own: Compat::default(),
+            defined: Vec::new(),
         }
     }
 
@@ -207,6 +240,9 @@ impl Provider {
     fn move_to(&mut self, base_url: String) {
         if origin(&self.base_url) != origin(&base_url) {
             self.key = None;
+            self.key_command = None;
+            // One of them may be a key too.
+            self.headers.clear();
         }
         let home = self.vendor().map(|vendor| vendor.base_url.as_str());
         let is_home = home.is_some_and(|home| host(home) == host(&base_url));
@@ -233,9 +269,15 @@ impl Provider {
         self.compat().key_header.map_or_else(|| wire.key_header(key), |header| header.with(key))
     }
 
-    /// What its server wants: the flags of the dialect that the user named, else those of its host.
+    /// What its server wants: the user's own flags, then those of the dialect that the user named, else those of its
+    /// host. How a key is sent and what is a beta is no matter of a dialect.
     pub(crate) fn compat(&self) -> Compat {
-        self.dialect.cloned().unwrap_or_else(|| vendors::of_address(&self.base_url))
+        let host = vendors::of_address(&self.base_url);
+        let usual = match self.dialect {
+            Some(flags) => Compat { key_header: host.key_header, betas: host.betas, ..flags.clone() },
+            None => host,
+        };
+        self.own.over(&usual)
     }
 
     /// True if nobody spoke of it: a server that may be on this machine, at its usual port.
@@ -288,6 +330,3 @@ fn ollama_url(host: &str) -> String {
     };
     format!("{scheme}://{host}:{port}/{path}").trim_end_matches('/').to_owned()
 }
-
-#[cfg(test)]
-mod tests;

@@ -7,12 +7,19 @@ fn whose() -> Whose {
         model: "claude-sonnet-4-5".into(),
         key_source: "ANTHROPIC_API_KEY".into(),
         key: Some(Secret::new("sk-ant-very-secret")),
+        secrets: vec![Secret::new("tenant-secret")],
         is_local: false,
     }
 }
 
 fn status(status: u16, body: &str) -> ModelError {
     whose().status(status, &HeaderMap::new(), body.as_bytes())
+}
+
+#[test]
+fn a_header_of_the_users_own_is_not_shown_either() {
+    let error = status(400, r#"{"error":{"message":"unknown tenant tenant-secret"}}"#);
+    assert!(error.message.contains("unknown tenant [key]"), "{error}");
 }
 
 #[test]

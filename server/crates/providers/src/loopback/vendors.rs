@@ -1,12 +1,15 @@
 //! Vendors that are known by name, and what the user says of providers, over real HTTP on this machine.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ports::model::Model;
+use async_trait::async_trait;
+use ports::model::{Model, ModelErrorKind};
+use serde_json::{Value, json as value};
 
 use super::server::{Answer, Server};
-use super::{ask, streams};
-use crate::{Catalog, Settings};
+use super::{ask, request, streams};
+use crate::{Catalog, Defined, KeyCommands, Provider, RunCommand, Settings};
 
 fn json(body: &str) -> Answer {
     Answer::status(200, body).with_header("content-type", "application/json")
@@ -44,4 +47,139 @@ async fn a_key_for_a_vendor_that_was_not_known_before_changes_no_default_but_is_
     assert_eq!(default_of(configured).await.info().id, "minimax/MiniMax-M3", "the user spoke of it");
     let model = default_of(with_ollama(&server, &late)).await;
     ask(&*model).await.1.unwrap();
+}
+
+/// A provider `mine` at a server, of which more is said.
+fn mine(server: &Server, key: Option<&str>, say: impl FnOnce(&mut Provider)) -> Catalog {
+    let mut settings = Settings::from_env(|_| None);
+    settings.providers.clear();
+    settings.set_provider("mine", Some(server.url() + "/v1"), key.map(Into::into), None, vec!["m".into()]).unwrap();
+    say(settings.provider_mut("mine").unwrap());
+    Catalog::new(settings)
+}
+
+fn defined(fields: Value) -> Defined {
+    Defined::read(fields.as_object().unwrap().clone()).unwrap()
+}
+
+#[tokio::test]
+async fn headers_of_the_users_own_go_with_every_request_and_count_more_than_ours() {
+    let server = Server::start(vec![Answer::stream(&streams::chat())]).await;
+    let catalog = mine(&server, Some("sk-1"), |provider| {
+        provider.set_header("X-Tenant", "t-1").unwrap();
+        provider.set_header("Authorization", "Basic abc").unwrap();
+    });
+    ask(&*catalog.resolve("mine/m").await.unwrap()).await.1.unwrap();
+    let asked = server.asked().remove(0);
+    let header = |name: &str| asked.headers.get_all(name).iter().map(|it| it.to_str().unwrap()).collect::<Vec<_>>();
+    assert_eq!((header("x-tenant"), header("authorization")), (vec!["t-1"], vec!["Basic abc"]));
+}
+
+#[tokio::test]
+async fn fields_of_the_users_own_go_with_every_request_and_ours_stay() {
+    let server = Server::start(vec![Answer::stream(&streams::chat())]).await;
+    let catalog = mine(&server, None, |provider| {
+        let fields = value!({ "service_tier": "flex", "model": "other", "provider": { "order": ["a"] } });
+        provider.set_extra_body(fields.as_object().unwrap().clone());
+    });
+    ask(&*catalog.resolve("mine/m").await.unwrap()).await.1.unwrap();
+    let body: Value = serde_json::from_str(&server.asked()[0].body).unwrap();
+    assert_eq!((&body["service_tier"], &body["model"]), (&value!("flex"), &value!("m")));
+    assert_eq!(body["provider"]["order"][0], "a");
+    let names: Vec<_> = body.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(names.last(), Some(&"messages"), "the conversation stays last: {names:?}");
+    assert_eq!(names.iter().filter(|name| **name == "model").count(), 1, "{names:?}");
+}
+
+/// A command that prints another key each time.
+struct Counting(Arc<AtomicUsize>);
+
+#[async_trait]
+impl RunCommand for Counting {
+    async fn first_line(&self, words: &[String]) -> Result<String, String> {
+        match words {
+            [word] if word == "locked" => Err("the vault is locked".into()),
+            _ => Ok(format!(" sk-{} ", self.0.fetch_add(1, Ordering::SeqCst) + 1)),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_commands_key_is_kept_until_it_is_refused_and_then_asked_for_once_more() {
+    let refused = || Answer::status(401, r#"{"error":{"message":"sk-1 has expired"}}"#);
+    let whole = || Answer::stream(&streams::chat());
+    let server = Server::start(vec![whole(), whole(), refused(), whole(), refused(), refused()]).await;
+    let ran = Arc::new(AtomicUsize::new(0));
+    let commands = KeyCommands::new(Counting(Arc::clone(&ran)));
+    let catalog = mine(&server, None, |provider| provider.set_key_command(commands.command(vec!["vault".into()])));
+    let model = catalog.resolve("mine/m").await.unwrap();
+    assert_eq!(ran.load(Ordering::SeqCst), 0, "nothing is run before a key is needed");
+    for _ in 0..3 {
+        ask(&*model).await.1.unwrap();
+    }
+    let keys = || {
+        server
+            .asked()
+            .iter()
+            .map(|asked| asked.headers["authorization"].to_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(keys(), ["Bearer sk-1", "Bearer sk-1", "Bearer sk-1", "Bearer sk-2"]);
+
+    // A key that is refused again is told, and not asked for without end.
+    let Err(error) = model.stream(request()).await else { panic!("it is refused") };
+    assert_eq!(error.kind, ModelErrorKind::Unauthorized);
+    assert!(error.message.contains("providers.mine.key_command"), "{error}");
+    assert_eq!(keys().len(), 6);
+}
+
+#[tokio::test]
+async fn a_command_that_fails_is_named_with_the_setting_it_stands_in() {
+    let server = Server::start(vec![]).await;
+    let commands = KeyCommands::new(Counting(Arc::default()));
+    let catalog = mine(&server, None, |provider| provider.set_key_command(commands.command(vec!["locked".into()])));
+    let model = catalog.resolve("mine/m").await.unwrap();
+    let Err(error) = model.stream(request()).await else { panic!("there is no key") };
+    assert_eq!(error.kind, ModelErrorKind::Unauthorized);
+    assert!(error.message.contains("`locked` in providers.mine.key_command: the vault is locked"), "{error}");
+}
+
+#[tokio::test]
+async fn a_model_that_the_user_describes_is_as_they_say_and_sent_by_its_own_id() {
+    let server = Server::start(vec![Answer::stream(&streams::chat())]).await;
+    let catalog = mine(&server, None, |provider| {
+        provider.define(vec![
+            defined(value!({ "id": "big", "wire_id": "deployment-7", "name": "Big", "aliases": ["b"], "context": 64_000,
+                "max_output": 8_000, "price": { "input": 3.0, "output": 15.0 }, "images": false, "thinking": "budget" })),
+            defined(value!({ "id": "m", "context": 9_000 })),
+        ]);
+    });
+    let ids: Vec<_> = catalog.list().await.into_iter().map(|model| model.id).collect();
+    assert_eq!(ids, ["mine/m", "mine/big", "mine/big-thinking"]);
+    let info = catalog.resolve("b").await.unwrap().info().clone();
+    assert_eq!((info.id.as_str(), info.name.as_str()), ("mine/big", "Big"));
+    assert_eq!((info.context_tokens, info.max_output_tokens, info.images, info.thinking), (64_000, 8_000, false, true));
+    let price = info.price.unwrap();
+    assert_eq!((price.input, price.output, price.cache_read, price.cache_write), (3.0, 15.0, 3.0, 3.0));
+    let partly = catalog.resolve("mine/m").await.unwrap().info().clone();
+    assert_eq!((partly.context_tokens, partly.price), (9_000, None), "what is not said is as for any other model");
+    ask(&*catalog.resolve("mine/big").await.unwrap()).await.1.unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&server.asked()[0].body).unwrap()["model"], "deployment-7");
+}
+
+#[tokio::test]
+async fn a_described_model_needs_no_list_and_overrides_what_a_list_says_of_it() {
+    let list = r#"{"data":[{"id":"deployment-7","context_length":1000},{"id":"other","context_length":2000}]}"#;
+    let server = Server::start(vec![json(list), Answer::status(404, "")]).await;
+    let catalog = |server: &Server| {
+        mine(server, None, |provider| {
+            provider.models.clear();
+            provider.define(vec![defined(value!({ "id": "big", "wire_id": "deployment-7", "images": true }))]);
+        })
+    };
+    let listed = catalog(&server).list().await;
+    let seen: Vec<_> = listed.iter().map(|model| (model.id.as_str(), model.context_tokens)).collect();
+    assert_eq!(seen, [("mine/big", 1000), ("mine/other", 2000)]);
+    let unlisted = catalog(&server).list().await;
+    assert_eq!(unlisted.iter().map(|model| model.id.as_str()).collect::<Vec<_>>(), ["mine/big"]);
 }
