@@ -292,7 +292,7 @@ struct Source<'a> {
 impl Source<'_> {
     /// True if a key is there where one is needed.
     fn is_usable(&self) -> bool {
-        !self.provider.needs_key || self.provider.has_key()
+        self.provider.missing().is_none()
     }
 
     /// Its models, where nobody need be asked.
@@ -307,7 +307,7 @@ impl Source<'_> {
         }
         let defined = entry::defined(self.provider);
         if !self.is_usable() {
-            let problem = format!("set {}", self.provider.key_source);
+            let problem = self.provider.missing().unwrap_or_default();
             return if defined.is_empty() { Err(problem) } else { Ok(defined) };
         }
         match self.listing.get(self.provider, &self.state.http).await {

@@ -38,12 +38,14 @@ pub(crate) struct Words {
     /// The text that the model had written, if the vendor shows it. It may be about anything, so it tells nothing of
     /// the error.
     pub(crate) written: String,
+    /// The findings of a content filter in the prompt, if the vendor says (Azure).
+    pub(crate) found: Vec<String>,
 }
 
 impl Words {
     /// An error with this code that says this.
     pub(crate) fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { code: code.into(), message: message.into(), written: String::new() }
+        Self { code: code.into(), message: message.into(), ..Self::default() }
     }
 }
 
@@ -198,6 +200,17 @@ impl Whose {
             ModelErrorKind::ContextOverflow => format!("the request is too long for {model}{said}"),
             ModelErrorKind::OrphanedToolCalls => format!("{provider} misses results of tool calls{said}"),
             ModelErrorKind::UnreadableCall => format!("{provider} could not read a tool call of {model}{said}"),
+            ModelErrorKind::Rejected if is_filter(words) => {
+                let found =
+                    if words.found.is_empty() { String::new() } else { format!(" ({})", words.found.join(", ")) };
+                format!(
+                    "the content filter of {provider} refused the prompt{found}{said}. Say it in other words, or change the filter there"
+                )
+            }
+            ModelErrorKind::Rejected if words.code.contains("DeploymentNotFound") => format!(
+                "{provider} has no deployment for {model}{said}. Name the deployment in wire_id of a \
+                 [[providers.{provider}.model]]"
+            ),
             ModelErrorKind::Incomplete | ModelErrorKind::Garbage | ModelErrorKind::Rejected => {
                 format!("{provider} rejects the request{status_words}{said}")
             }
@@ -288,7 +301,15 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
             ModelErrorKind::RateLimited { retry_after: None }
         }
         None if says(&["authentication_error", "permission_error", "invalid_api_key"]) => ModelErrorKind::Unauthorized,
-        None if says(&["invalid_request", "invalid_prompt", "not_found", "content_policy", "billing_error"]) => {
+        None if says(&[
+            "invalid_request",
+            "invalid_prompt",
+            "not_found",
+            "content_policy",
+            "content_filter",
+            "billing_error",
+        ]) =>
+        {
             ModelErrorKind::Rejected
         }
         // An error within a stream that began well: overloaded, a timeout, a fault of the server's.
@@ -356,7 +377,20 @@ pub(crate) fn words(body: &[u8]) -> Words {
         (code, kind) if kind.is_empty() => code,
         (code, kind) => format!("{kind} {code}"),
     };
-    Words { code, message: field(&["message", "detail"]), written: field(&["failed_generation"]) }
+    Words { code, message: field(&["message", "detail"]), written: field(&["failed_generation"]), found: found(inner) }
+}
+
+/// True if a content filter refused a prompt. The words are Azure's (learn.microsoft.com, content filtering).
+fn is_filter(words: &Words) -> bool {
+    words.code.split_whitespace().any(|code| matches!(code, "content_filter" | "ResponsibleAIPolicyViolation"))
+}
+
+/// The findings of a content filter: the parts of its result that it filtered.
+fn found(error: &Value) -> Vec<String> {
+    let result = ["/innererror/content_filter_result", "/content_filter_result"];
+    let result = result.iter().find_map(|place| error.pointer(place)?.as_object());
+    let is_found = |part: &Value| part.get("filtered").and_then(Value::as_bool) == Some(true);
+    result.into_iter().flatten().filter(|(_, part)| is_found(part)).map(|(name, _)| name.replace('_', " ")).collect()
 }
 
 /// How long the vendor asks to wait.

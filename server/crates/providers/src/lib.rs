@@ -19,6 +19,7 @@ pub mod next_edit;
 pub mod scripted;
 pub mod settings;
 
+mod address;
 mod compat;
 mod data;
 mod failure;

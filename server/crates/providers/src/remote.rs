@@ -48,7 +48,9 @@ impl Model for Remote {
         if self.provider.needs_key && !self.provider.has_key() {
             return Err(self.whose.no_key());
         }
-        let url = endpoint(&self.provider.base_url, self.wire.path())
+        let url = self
+            .provider
+            .request_url(self.wire, self.wire.path(), &self.target.model)
             .map_err(|problem| error(ModelErrorKind::Rejected, format!("{}: {problem}", self.whose.provider)))?;
         let body = self
             .wire

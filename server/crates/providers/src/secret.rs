@@ -1,4 +1,4 @@
-//! What must never be shown.
+//! Texts that must never be shown.
 
 use std::fmt;
 

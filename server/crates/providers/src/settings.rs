@@ -7,6 +7,7 @@ mod own;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,7 +20,7 @@ use crate::compat::Compat;
 use crate::key_command::KeyCommand;
 use crate::keys;
 pub use crate::secret::Secret;
-use crate::vendors::{self, Vendor};
+use crate::vendors::{self, Vendor, host};
 use crate::wire::Wire;
 
 /// How long a server may be silent within an answer.
@@ -36,6 +37,9 @@ pub struct Settings {
     pub ca_file: Option<PathBuf>,
     /// How long a server may send nothing within an answer. 120 seconds by default.
     pub idle_timeout: Duration,
+    /// The addresses of vendors, and the versions of their API, that follow from the environment: for those that the
+    /// configuration adds.
+    pub(crate) addresses: BTreeMap<&'static str, (String, Option<String>)>,
 }
 
 /// A provider of models.
@@ -61,6 +65,10 @@ pub struct Provider {
     pub is_local: bool,
     /// True if it is chosen as the default only after the servers on this machine.
     pub(crate) is_after_local: bool,
+    /// The dated version of Azure's API, if the user names one.
+    pub(crate) api_version: Option<String>,
+    /// True if the user said what it speaks.
+    is_wire_chosen: bool,
     /// The command that prints the key, if there is no key.
     pub(crate) key_command: Option<KeyCommand>,
     /// The headers that the user adds to each request.
@@ -100,18 +108,28 @@ impl Settings {
     pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Self {
         let lookup = |name: &str| lookup(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
         let first = |names: &[String]| names.iter().find_map(|name| lookup(name));
-        let mut settings =
-            Self { providers: Vec::new(), default_model: None, ca_file: None, idle_timeout: IDLE_TIMEOUT };
+        let mut settings = Self {
+            providers: Vec::new(),
+            default_model: None,
+            ca_file: None,
+            idle_timeout: IDLE_TIMEOUT,
+            addresses: BTreeMap::new(),
+        };
         for vendor in vendors::all() {
+            let address = vendor.address(lookup);
+            let address = if address.is_empty() { first(&vendor.base_url_env).unwrap_or_default() } else { address };
+            let version = vendor.version_env.as_deref().and_then(lookup);
+            settings.addresses.insert(vendor.name.as_str(), (address.clone(), version.clone()));
             let key = first(&vendor.keys).map(|key| Secret::new(&key));
             if key.is_none() && !vendor.always && !vendor.local {
                 continue;
             }
-            let mut provider = Provider::of(vendor);
+            let mut provider = Provider::of(vendor, address);
+            provider.set_api_version(version);
             match first(&vendor.base_url_env) {
                 Some(host) if vendor.local => provider.base_url = ollama_url(&host),
-                Some(address) => provider.move_to(address),
-                None => {}
+                Some(address) if !vendor.base_url.is_empty() => provider.move_to(address),
+                Some(_) | None => {}
             }
             // Key and address of one environment belong together.
             provider.key = key;
@@ -160,6 +178,7 @@ impl Settings {
             provider.key_command = None;
         }
         provider.wire = wire.unwrap_or(provider.wire);
+        provider.is_wire_chosen |= wire.is_some();
         if !models.is_empty() {
             provider.models = models;
         }
@@ -187,7 +206,12 @@ impl Settings {
     /// Adds a provider, before those on this machine. Gives its place.
     fn add(&mut self, name: &str, base_url: Option<&str>) -> Result<usize, String> {
         let provider = match (vendors::named(name), base_url) {
-            (Some(vendor), _) => Provider { key_source: key_setting(name), ..Provider::of(vendor) },
+            (Some(vendor), _) => {
+                let (address, version) = self.addresses.get(name).cloned().unwrap_or_default();
+                let mut provider = Provider { key_source: key_setting(name), ..Provider::of(vendor, address) };
+                provider.set_api_version(version);
+                provider
+            }
             (None, Some(base_url)) => Provider {
                 name: name.into(),
                 wire: Wire::OpenAiChat,
@@ -199,6 +223,8 @@ impl Settings {
                 models: Vec::new(),
                 is_local: false,
                 is_after_local: false,
+                api_version: None,
+                is_wire_chosen: false,
                 key_command: None,
                 headers: Vec::new(),
                 extra_body: Map::new(),
@@ -214,19 +240,21 @@ impl Settings {
 }
 
 impl Provider {
-    /// The provider that a vendor is, without a key.
-    fn of(vendor: &Vendor) -> Self {
+    /// The provider that a vendor is at this address, without a key.
+    fn of(vendor: &Vendor, base_url: String) -> Self {
         Self {
             name: vendor.name.clone(),
             wire: vendor.wire,
             dialect: None,
-            base_url: vendor.base_url.clone(),
+            base_url,
             key: None,
             key_source: vendor.key_source(),
             needs_key: !vendor.local,
             models: Vec::new(),
             is_local: vendor.local,
             is_after_local: vendor.after_local,
+            api_version: None,
+            is_wire_chosen: false,
             key_command: None,
             headers: Vec::new(),
             extra_body: Map::new(),
@@ -244,8 +272,7 @@ impl Provider {
             // One of them may be a key too.
             self.headers.clear();
         }
-        let home = self.vendor().map(|vendor| vendor.base_url.as_str());
-        let is_home = home.is_some_and(|home| host(home) == host(&base_url));
+        let is_home = self.vendor().is_some_and(|vendor| vendor.is_at(&base_url));
         if self.name == "openai" {
             self.wire = if is_home { Wire::OpenAiResponses } else { Wire::OpenAiChat };
         }
@@ -266,10 +293,12 @@ impl Provider {
 
     /// The header that carries a key over this wire; none if the key holds what no header can.
     pub(crate) fn key_header(&self, wire: Wire, key: &Secret) -> Option<(&'static str, HeaderValue)> {
-        self.compat().key_header.map_or_else(|| wire.key_header(key), |header| header.with(key))
+        let of_vendor = || self.vendor().and_then(|vendor| vendor.key_header);
+        let header = self.compat().key_header.or_else(of_vendor);
+        header.map_or_else(|| wire.key_header(key), |header| header.with(key))
     }
 
-    /// What its server wants: the user's own flags, then those of the dialect that the user named, else those of its
+    /// The flags of its server: the user's own, then those of the dialect that the user named, else those of its
     /// host. How a key is sent and what is a beta is no matter of a dialect.
     pub(crate) fn compat(&self) -> Compat {
         let host = vendors::of_address(&self.base_url);
@@ -280,6 +309,21 @@ impl Provider {
         self.own.over(&usual)
     }
 
+    /// The wire of a model: its vendor's for this model, unless the user said what the provider speaks.
+    pub(crate) fn wire_of(&self, model: &str) -> Wire {
+        let route = self.vendor().filter(|_| !self.is_wire_chosen).and_then(|vendor| vendor.route(model));
+        route.map_or(self.wire, |route| route.wire)
+    }
+
+    /// Why it cannot be asked, and what to do; none if it can.
+    pub(crate) fn missing(&self) -> Option<String> {
+        if self.base_url.is_empty() {
+            let variables = self.vendor().map(|vendor| vendor.base_url_env.join(" or ")).unwrap_or_default();
+            return Some(format!("no address: set {variables}, or providers.{}.base_url", self.name));
+        }
+        (self.needs_key && !self.has_key()).then(|| format!("no key: set {}", self.key_source))
+    }
+
     /// True if nobody spoke of it: a server that may be on this machine, at its usual port.
     pub(crate) fn is_guess(&self) -> bool {
         self.is_local && self.vendor().is_some_and(|vendor| vendor.base_url == self.base_url)
@@ -287,7 +331,7 @@ impl Provider {
 
     /// True if it is at its vendor's own address, so that the data file says what models it has.
     pub(crate) fn is_home(&self) -> bool {
-        self.vendor().is_some_and(|vendor| host(&vendor.base_url) == host(&self.base_url))
+        self.vendor().is_some_and(|vendor| vendor.is_at(&self.base_url))
     }
 }
 
@@ -305,10 +349,6 @@ fn key_setting(name: &str) -> String {
 fn origin(url: &str) -> Option<(String, String)> {
     let scheme = url.split_once("://")?.0;
     Some((scheme.to_ascii_lowercase(), host(url)?.to_ascii_lowercase()))
-}
-
-fn host(url: &str) -> Option<&str> {
-    url.split_once("://")?.1.split(['/', '?', '#']).next()
 }
 
 /// `OLLAMA_HOST` is a host, a host and a port, or a URL; and what a server listens on (all interfaces) is not where it

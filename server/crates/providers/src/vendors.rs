@@ -1,11 +1,12 @@
 //! The vendors and local servers that are known by name, and what their hosts want. The facts are in `providers.toml`.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use net::Url;
 use serde::{Deserialize, Deserializer, de};
 
-use crate::compat::Compat;
+use crate::compat::{Compat, KeyHeader};
 use crate::wire::Wire;
 
 /// A vendor, or a server on this machine.
@@ -41,9 +42,89 @@ pub(crate) struct Vendor {
     /// Its models, if it does not list them itself.
     #[serde(default)]
     pub(crate) models: Vec<String>,
+    /// The header that carries the key, if it is not the usual one of the wire.
+    pub(crate) key_header: Option<KeyHeader>,
+    /// The path after the host, if the address has none of its own.
+    pub(crate) path: Option<String>,
+    /// The variable that names a dated version of the API.
+    pub(crate) version_env: Option<String>,
+    region: Option<Region>,
+    #[serde(default)]
+    routes: Vec<Route>,
+    #[serde(default)]
+    regions: BTreeMap<String, f64>,
+    #[serde(default)]
+    publishers: Vec<String>,
 }
 
+/// The region in an address.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Region {
+    variables: Vec<String>,
+    usual: String,
+}
+
+/// The wire of some of a vendor's models.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Route {
+    /// The text in the ids of these models.
+    text: String,
+    /// The wire.
+    #[serde(deserialize_with = "wire")]
+    pub(crate) wire: Wire,
+    /// The path after the host.
+    pub(crate) path: String,
+}
+
+/// The text that stands for a region in an address.
+const REGION: &str = "{REGION}";
+
 impl Vendor {
+    /// Its address, in the region that the environment names.
+    pub(crate) fn address(&self, lookup: impl Fn(&str) -> Option<String>) -> String {
+        let Some(region) = &self.region else { return self.base_url.clone() };
+        // It becomes a part of a host's name, and nothing else.
+        let is_plain = |region: &String| region.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        let named = region.variables.iter().find_map(|name| lookup(name)).filter(is_plain);
+        self.base_url.replace(REGION, named.as_deref().unwrap_or(&region.usual))
+    }
+
+    /// True if an address is its own, in whatever region.
+    pub(crate) fn is_at(&self, base_url: &str) -> bool {
+        let (own, other) = (host(&self.base_url), host(base_url));
+        match (own.and_then(|own| own.split_once(REGION)), other) {
+            (Some((before, after)), Some(other)) => other.starts_with(before) && other.ends_with(after),
+            (None, other) => own.is_some_and(|own| !own.is_empty()) && own == other,
+            (Some(_), None) => false,
+        }
+    }
+
+    /// True if it has paths of its own, for conversations only.
+    pub(crate) fn has_own_paths(&self) -> bool {
+        self.path.is_some() || !self.routes.is_empty()
+    }
+
+    /// The wire of a model, if it has wires by the model.
+    pub(crate) fn route(&self, model: &str) -> Option<&Route> {
+        self.routes.iter().find(|route| model.contains(route.text.as_str()))
+    }
+
+    /// The usual id of a model that it names with a region, and its price as a multiple of the usual one.
+    pub(crate) fn usual_id<'a>(&self, id: &'a str) -> Option<(&'a str, f64)> {
+        let (region, rest) = id.split_once('.')?;
+        let factor = *self.regions.get(region)?;
+        let (publisher, model) = rest.split_once('.')?;
+        if !self.publishers.iter().any(|known| known == publisher) {
+            return None;
+        }
+        // A version such as `-v1` or `-v1:0`.
+        let is_version = |end: &str| !end.is_empty() && end.chars().all(|c| c.is_ascii_digit() || c == ':');
+        let usual = model.rsplit_once("-v").filter(|(_, end)| is_version(end)).map_or(model, |(usual, _)| usual);
+        Some((usual, factor))
+    }
+
     /// Where a key would come from, in words.
     pub(crate) fn key_source(&self) -> String {
         match &self.page {
@@ -122,6 +203,11 @@ fn file() -> &'static File {
         toml::from_str(include_str!("providers.toml")).unwrap_or_default()
     });
     &FILE
+}
+
+/// The host and port of an address, as it is written.
+pub(crate) fn host(url: &str) -> Option<&str> {
+    url.split_once("://")?.1.split(['/', '?', '#']).next()
 }
 
 fn wire<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Wire, D::Error> {

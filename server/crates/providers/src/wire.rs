@@ -60,7 +60,7 @@ pub(crate) struct Target {
     pub(crate) host: Host,
     /// The model's id on the wire.
     pub(crate) model: String,
-    /// What its server wants.
+    /// The flags of its server.
     pub(crate) compat: Compat,
     /// The way in which it thinks.
     pub(crate) thinking: Thinking,

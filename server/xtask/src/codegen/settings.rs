@@ -11,7 +11,7 @@ pub mod vscode;
 /// The part of a setting's name that stands for any name.
 const ANY_NAME: &str = "NAME";
 
-/// What stands behind a part of a setting's name that is a list of tables.
+/// The mark behind a part of a setting's name that is a list of tables.
 const LIST: &str = "[]";
 
 /// The group that VS Code declares as one setting.

@@ -38,7 +38,7 @@ fn vendors() -> Result<Vec<Vendor>, &'static str> {
 /// The table for `docs/configuration.md`.
 ///
 /// # Errors
-/// What the data file must hold and does not.
+/// The data file lacks something; names it.
 pub fn document() -> Result<String, &'static str> {
     let mut out = "| provider | | key | another address | address |\n| --- | --- | --- | --- | --- |\n".to_owned();
     let names = |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -47,14 +47,14 @@ pub fn document() -> Result<String, &'static str> {
             Some(page) => format!("{} ([get one]({page}))", names(&vendor.keys)),
             None => "none".to_owned(),
         };
+        let address = if vendor.base_url.is_empty() { "yours".to_owned() } else { format!("`{}`", vendor.base_url) };
         // Writing to a string cannot fail.
         let _ = writeln!(
             out,
-            "| `{}` | {} | {key} | {} | `{}` |",
+            "| `{}` | {} | {key} | {} | {address} |",
             vendor.name,
             vendor.title,
             names(&vendor.base_url_env),
-            vendor.base_url
         );
     }
     Ok(out)
@@ -63,7 +63,7 @@ pub fn document() -> Result<String, &'static str> {
 /// The table for the VS Code extension.
 ///
 /// # Errors
-/// What the data file must hold and does not.
+/// The data file lacks something; names it.
 pub fn typescript() -> Result<String, &'static str> {
     let mut out = format!(
         "// Generated from the vendors in `server/crates/providers/src/providers.toml` by `{COMMAND}`. Do not edit.\n\n\
@@ -82,7 +82,7 @@ pub fn typescript() -> Result<String, &'static str> {
 /// The table for the Neovim plugin.
 ///
 /// # Errors
-/// What the data file must hold and does not.
+/// The data file lacks something; names it.
 pub fn lua() -> Result<String, &'static str> {
     let mut out = format!(
         "-- Generated from the vendors in `server/crates/providers/src/providers.toml` by `{COMMAND}`. Do not edit.\n\n\

@@ -27,4 +27,6 @@ return {
   { name = "Hugging Face", variable = "HF_TOKEN" },
   { name = "NVIDIA", variable = "NVIDIA_API_KEY" },
   { name = "Vercel AI Gateway", variable = "AI_GATEWAY_API_KEY" },
+  { name = "Azure OpenAI and Foundry", variable = "AZURE_OPENAI_API_KEY" },
+  { name = "Amazon Bedrock", variable = "AWS_BEARER_TOKEN_BEDROCK" },
 }

@@ -1,4 +1,4 @@
-//! What a layer says of a provider beside its key and its address: checked field by field against the table of
+//! The details of a provider in a layer, beside its key and its address: checked field by field against the table of
 //! settings, so that one mistake leaves the rest as it is.
 
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ use super::lines::Way;
 
 /// The beginning of the settings of a provider in the table.
 const TABLE: &str = "providers.NAME.";
-/// What a text in `headers` begins with that names a variable.
+/// The beginning of a text in `headers` that names a variable.
 const VARIABLE: &str = "env:";
 
 /// The keys that commands printed: one set for the process, so that a command runs once.
@@ -23,7 +23,7 @@ static KEY_COMMANDS: LazyLock<KeyCommands> = LazyLock::new(|| KeyCommands::new(S
 pub(super) struct Fault {
     /// Where it stands.
     pub(super) way: Way,
-    /// What is wrong, without the value.
+    /// The mistake and the remedy, without the value.
     pub(super) problem: String,
 }
 
@@ -35,12 +35,12 @@ impl Fault {
     }
 }
 
-/// What is found while a provider is read.
+/// The findings while a provider is read.
 #[derive(Default)]
 pub(super) struct Found {
     /// The mistakes.
     pub(super) faults: Vec<Fault>,
-    /// What is no mistake, but to be known.
+    /// The warnings: no mistakes, but to be known.
     pub(super) warnings: Vec<String>,
 }
 
@@ -66,6 +66,15 @@ pub(super) fn take(
         && !has_key
     {
         provider.set_key_command(KEY_COMMANDS.command(words));
+    }
+    if let Some(value) = &said.api_version {
+        match value.as_str().filter(|version| version.starts_with(|c: char| c.is_ascii_digit())) {
+            Some(version) => provider.set_api_version(Some(version.to_owned())),
+            None => found.fault(
+                way.field("api_version"),
+                "it must be a version's date, such as \"2024-10-21\"; without one, remove it",
+            ),
+        }
     }
     if let Some(fields) = table(said.headers.as_ref(), &way.field("headers"), &mut found) {
         provider.clear_headers();

@@ -9,7 +9,7 @@ use process::held::Held;
 use process::{Confinement, environment, programs};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// How long a command may take. A password manager may wait for the user's finger.
+/// The time that a command may take. A password manager may wait for the user's finger.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The most bytes of its output that are read. A key is shorter.
 const OUTPUT: u64 = 64 * 1024;

@@ -52,8 +52,8 @@ pub struct Provider {
     pub dialect: Option<String>,
     /// Its models, where it does not list them itself.
     pub models: Vec<String>,
-    /// The command that prints the key. This and what follows is checked field by field, so that a mistake in one leaves
-    /// the rest as it is.
+    /// The command that prints the key. This and what follows is checked field by field, so that a mistake in one
+    /// leaves the rest as it is.
     #[serde(alias = "keyCommand")]
     pub(super) key_command: Option<Value>,
     /// The headers of each request.
@@ -61,6 +61,9 @@ pub struct Provider {
     /// The fields of each request's body.
     #[serde(alias = "extraBody")]
     pub(super) extra_body: Option<Value>,
+    /// The dated version of Azure's API.
+    #[serde(alias = "apiVersion")]
+    pub(super) api_version: Option<Value>,
     /// The flags of what its server wants.
     pub(super) compat: Option<Value>,
     /// The models that the user describes.

@@ -158,8 +158,8 @@ impl Config {
         }
     }
 
-    /// Takes a layer of the user's own. What is wrong in it is an error, and what is right counts. `text` is that of its
-    /// file, if it has one.
+    /// Takes a layer of the user's own. What is wrong in it is an error, and what is right counts. `text` is that of
+    /// its file, if it has one.
     fn take_or_fail(
         &mut self,
         layer: Result<Layer, ConfigError>,

@@ -65,6 +65,15 @@ pub(super) const PROVIDERS: &[Setting] = &[
         more: None,
     },
     Setting {
+        name: "providers.NAME.api_version",
+        kind: Text("date"),
+        default: Unset("`OPENAI_API_VERSION`"),
+        who: USER,
+        words: "A dated version of Azure's API. With one, requests go to the path of a deployment, over Chat Completions \
+                unless `wire` says otherwise.",
+        more: Some("configuration.md#azure-and-bedrock"),
+    },
+    Setting {
         name: "providers.NAME.key_command",
         kind: List("words"),
         default: Unset("none"),

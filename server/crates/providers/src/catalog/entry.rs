@@ -52,6 +52,7 @@ const LONGEST_ANSWER: u64 = 16_384;
 pub(super) struct Entry {
     pub(super) info: ModelInfo,
     pub(super) aliases: Vec<String>,
+    wire: Wire,
     target: Target,
 }
 
@@ -69,7 +70,7 @@ impl Entry {
     pub(super) fn model(&self, provider: &Provider, http: &Arc<Clients>, idle_timeout: Duration) -> Arc<dyn Port> {
         Arc::new(Remote {
             info: self.info.clone(),
-            wire: provider.wire,
+            wire: self.wire,
             target: self.target.clone(),
             provider: provider.clone(),
             whose: provider.whose(bare(&self.info.id)),
@@ -86,7 +87,7 @@ pub(super) fn known(provider: &Provider) -> Option<Vec<Entry>> {
     let entries = if !provider.models.is_empty() {
         provider.models.iter().map(|id| entry(provider, id, None)).collect()
     } else if !vendor.is_empty() {
-        vendor.iter().map(|id| entry(provider, id, None)).collect()
+        vendor.iter().flat_map(|id| with_variant(provider, id, None)).collect()
     } else {
         match provider.wire {
             Wire::Anthropic | Wire::OpenAiResponses => of_vendor(provider),
@@ -115,8 +116,8 @@ pub(super) fn of_vendor(provider: &Provider) -> Vec<Entry> {
     models.flat_map(|model| with_variant(provider, &model.id, None)).collect()
 }
 
-/// Returns the entries of the models that a provider listed when asked, after those that the user describes. One that it
-/// lists by the id that is sent is the same.
+/// Returns the entries of the models that a provider listed when asked, after those that the user describes. One that
+/// it lists by the id that is sent is the same.
 pub(super) fn listed(provider: &Provider, listed: &[Listed]) -> Vec<Entry> {
     let is_of = |own: &Defined, listed: &Listed| own.id == listed.id || own.wire_id.as_ref() == Some(&listed.id);
     let described = provider.defined.iter().flat_map(|own| {
@@ -138,7 +139,8 @@ fn with_variant(provider: &Provider, id: &str, listed: Option<&Listed>) -> impl 
 /// All that is known of a model, the nearest source first: the user, the provider, then the data file, then what is
 /// usual.
 fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
-    let known = data::find(id);
+    let usual = provider.vendor().and_then(|vendor| vendor.usual_id(id.strip_suffix(THINKING).unwrap_or(id)));
+    let (known, factor) = usual.map_or((data::find(id), 1.0), |(usual, factor)| (data::find(usual), factor));
     let own_of = |id: &str| provider.defined.iter().find(|own| own.id == id);
     let stem = id.strip_suffix(THINKING).unwrap_or(id);
     let own = own_of(id).or_else(|| own_of(stem));
@@ -154,10 +156,11 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     let longest =
         said(|own| own.max_output, listed.and_then(|l| l.max_output), |model| model.max_output, LONGEST_ANSWER);
     let price = if provider.is_local { Some(Price::default()) } else { listed.and_then(|l| l.price) };
-    let thinking = told.unwrap_or_else(|| guess(provider.wire, plain_id));
+    let wire = provider.wire_of(plain_id);
+    let thinking = told.unwrap_or_else(|| guess(wire, plain_id));
     let name = own.and_then(|own| own.name.as_deref()).or(known.map(|model| model.name.as_str())).unwrap_or(id);
     let compat = provider.compat();
-    let is_available = !provider.needs_key || provider.has_key();
+    let missing = provider.missing();
     Entry {
         info: ModelInfo {
             id: format!("{}/{id}", provider.name),
@@ -165,9 +168,9 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             provider: provider.name.clone(),
             context_tokens: context,
             max_output_tokens: longest.min(context / 2).max(1),
-            price: own.and_then(Defined::price).or(price).or(known.map(|model| model.price)),
-            available: is_available,
-            unavailable_because: (!is_available).then(|| format!("no key: set {}", provider.key_source)),
+            price: own.and_then(Defined::price).or(price).or(known.map(|model| times(model.price, factor))),
+            available: missing.is_none(),
+            unavailable_because: missing,
             images: own
                 .and_then(|own| own.images)
                 .or(listed.and_then(|l| l.images))
@@ -179,6 +182,7 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
         aliases: aliases(own, known.filter(|model| model.id == plain_id))
             .map(|alias| if is_variant { format!("{alias}{THINKING}") } else { alias.to_owned() })
             .collect(),
+        wire,
         target: Target {
             provider: provider.name.clone(),
             host: host(&provider.base_url).into(),
@@ -189,10 +193,20 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
                 .to_owned(),
             thinking,
             thinking_tokens: is_variant.then_some(THINKING_TOKENS),
-            // What needs a beta is not asked of a gateway that refuses it.
+            // A gateway that refuses betas is not asked for one.
             bound: known.is_some_and(|model| model.bound) && compat.betas != Some(false),
             compat,
         },
+    }
+}
+
+/// A price as a multiple of another.
+fn times(price: Price, factor: f64) -> Price {
+    Price {
+        input: price.input * factor,
+        output: price.output * factor,
+        cache_read: price.cache_read * factor,
+        cache_write: price.cache_write * factor,
     }
 }
 

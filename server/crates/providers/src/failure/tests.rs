@@ -209,3 +209,25 @@ fn every_shape_of_an_error_body_gives_its_words() {
         assert_eq!(words(body.as_bytes()).message, "why", "{body}");
     }
 }
+
+#[test]
+fn what_a_content_filter_found_is_said_with_a_remedy() {
+    let body = r#"{"error":{"message":"The response was filtered due to the prompt","type":null,"param":"prompt",
+        "code":"content_filter","status":400,"innererror":{"code":"ResponsibleAIPolicyViolation",
+        "content_filter_result":{"jailbreak":{"filtered":true,"detected":true},"hate":{"filtered":false,"severity":"safe"}}}}}"#;
+    let error = status(400, body);
+    assert_eq!(error.kind, ModelErrorKind::Rejected);
+    assert!(
+        error.message.contains("content filter of anthropic refused the prompt (jailbreak): The response"),
+        "{error}"
+    );
+    let within = whose().fault(Fault::vendor("content_filter", "filtered"));
+    assert_eq!(within.kind, ModelErrorKind::Rejected, "asking again would not help: {within}");
+}
+
+#[test]
+fn a_deployment_that_is_not_there_is_said_with_the_setting_that_names_it() {
+    let error =
+        status(404, r#"{"error":{"code":"DeploymentNotFound","message":"The API deployment does not exist."}}"#);
+    assert!(error.message.contains("wire_id") && error.message.contains("does not exist"), "{error}");
+}

@@ -198,7 +198,11 @@ async fn answer(
 ) -> Result<Response<BoxBody<Bytes, std::io::Error>>, Infallible> {
     let (head, body) = request.into_parts();
     let body = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
-    asked.lock().unwrap().push(Asked { path: head.uri.path().to_owned(), headers: head.headers, body });
+    asked.lock().unwrap().push(Asked {
+        path: head.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
+        headers: head.headers,
+        body,
+    });
     let answer = answers.lock().unwrap().pop_front().unwrap_or_else(|| Answer::status(404, "no answer is left"));
     if matches!(answer.end, End::Never) {
         std::future::pending::<()>().await;

@@ -183,3 +183,82 @@ async fn a_described_model_needs_no_list_and_overrides_what_a_list_says_of_it() 
     let unlisted = catalog(&server).list().await;
     assert_eq!(unlisted.iter().map(|model| model.id.as_str()).collect::<Vec<_>>(), ["mine/big"]);
 }
+
+/// The settings of an environment with one server for a vendor.
+fn of_environment(name: &str, server: &Server, variables: &[(&str, &str)]) -> Settings {
+    let mut settings = Settings::from_env(|variable| {
+        let found = variables.iter().find(|(known, _)| *known == variable)?;
+        Some(found.1.replace("SERVER", &server.url()))
+    });
+    settings.providers.retain(|provider| provider.name == name);
+    settings
+}
+
+#[tokio::test]
+async fn azure_gets_its_own_header_and_path_and_an_old_version_the_path_of_the_deployment() {
+    // The first piece of Azure's stream has no choices, and the filter's results.
+    let filtered =
+        "data: {\"choices\":[],\"id\":\"\",\"object\":\"\",\"prompt_filter_results\":[{\"prompt_index\":0}]}\n\n";
+    let old = Answer::stream(&format!("{filtered}{}", streams::chat()));
+    let server = Server::start(vec![Answer::stream(&streams::responses()), old]).await;
+    let key = [("AZURE_OPENAI_API_KEY", "k-1"), ("AZURE_OPENAI_ENDPOINT", "SERVER/")];
+    let new = Catalog::new(of_environment("azure", &server, &key));
+    ask(&*new.resolve("azure/gpt-6.1-sol").await.unwrap()).await.1.unwrap();
+
+    let dated = [key[0], key[1], ("OPENAI_API_VERSION", "2025-04-01-preview")];
+    let mut settings = of_environment("azure", &server, &dated);
+    let provider = settings.provider_mut("azure").unwrap();
+    provider.define(vec![defined(value!({ "id": "gpt-6.1-sol", "wire_id": "team-gpt" }))]);
+    let old = Catalog::new(settings).resolve("azure/gpt-6.1-sol").await.unwrap();
+    assert_eq!(old.info().price.unwrap().input, 2.0, "the deployment has the price of its model");
+    ask(&*old).await.1.unwrap();
+
+    let asked = server.asked();
+    let seen: Vec<_> =
+        asked.iter().map(|asked| (asked.path.as_str(), asked.headers["api-key"].to_str().unwrap())).collect();
+    let deployment = "/openai/deployments/team-gpt/chat/completions?api-version=2025-04-01-preview";
+    assert_eq!(seen, [("/openai/v1/responses", "k-1"), (deployment, "k-1")]);
+    assert!(asked.iter().all(|asked| !asked.headers.contains_key("authorization")));
+}
+
+#[tokio::test]
+async fn azure_without_an_address_says_which_variable_to_set() {
+    let server = Server::start(vec![]).await;
+    let catalog = Catalog::new(of_environment("azure", &server, &[("AZURE_OPENAI_API_KEY", "k-1")]));
+    let because = catalog.list().await.remove(0).unavailable_because.unwrap();
+    assert!(because.contains("AZURE_OPENAI_ENDPOINT"), "{because}");
+}
+
+#[tokio::test]
+async fn bedrock_is_asked_for_claude_and_for_others_over_the_wire_of_each() {
+    let answers = [streams::anthropic(), streams::responses(), streams::chat()];
+    let server = Server::start(answers.iter().map(|answer| Answer::stream(answer)).collect()).await;
+    let mut settings =
+        of_environment("bedrock", &server, &[("AWS_BEARER_TOKEN_BEDROCK", "k-2"), ("AWS_REGION", "eu-west-1")]);
+    let provider = settings.provider_mut("bedrock").unwrap();
+    assert_eq!(provider.base_url, "https://bedrock-runtime.eu-west-1.amazonaws.com");
+    let models = ["eu.anthropic.claude-opus-5-5", "eu.openai.gpt-6.1-sol", "qwen.qwen3-coder-next"];
+    let named = models.map(str::to_owned).to_vec();
+    settings.set_provider("bedrock", Some(server.url()), Some("k-2".into()), None, named).unwrap();
+    // Bedrock's own host refuses betas.
+    let provider = settings.provider_mut("bedrock").unwrap();
+    provider.set_compat(&crate::vendors::of_address("https://bedrock-runtime.eu-west-1.amazonaws.com"));
+    let catalog = Catalog::new(settings);
+    for model in models {
+        ask(&*catalog.resolve(&format!("bedrock/{model}")).await.unwrap()).await.1.unwrap();
+    }
+    let asked = server.asked();
+    let paths: Vec<_> = asked.iter().map(|asked| asked.path.as_str()).collect();
+    assert_eq!(paths, ["/anthropic/v1/messages", "/openai/v1/responses", "/openai/v1/chat/completions"]);
+    let header = |at: usize, name: &str| asked[at].headers.get(name).map(|value| value.to_str().unwrap());
+    assert_eq!((header(0, "x-api-key"), header(1, "authorization")), (Some("k-2"), Some("Bearer k-2")));
+    assert_eq!((header(0, "anthropic-version"), header(0, "anthropic-beta")), (Some("2023-06-01"), None));
+    assert!(!asked[0].body.contains("block_binding"), "{}", asked[0].body);
+    let sent = |at: usize| serde_json::from_str::<Value>(&asked[at].body).unwrap()["model"].clone();
+    assert_eq!((sent(0), sent(1)), (value!(models[0]), value!(models[1])));
+
+    let price = async |id: &str| catalog.resolve(id).await.unwrap().info().price;
+    let claude = price("bedrock/eu.anthropic.claude-opus-5-5").await.unwrap();
+    assert!((claude.input - 4.4).abs() < 1e-9 && (claude.output - 22.0).abs() < 1e-9, "{claude:?}");
+    assert_eq!(price("bedrock/qwen.qwen3-coder-next").await, None);
+}

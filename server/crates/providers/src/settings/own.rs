@@ -1,4 +1,4 @@
-//! What the user says of a provider beside its key and its address.
+//! The user's own details of a provider, beside its key and its address.
 
 use std::collections::HashMap;
 
@@ -62,7 +62,7 @@ impl Defined {
     /// Reads a model whose fields have been checked.
     ///
     /// # Errors
-    /// What is missing, with its name.
+    /// A field is missing; gives its name.
     pub fn read(fields: Map<String, Value>) -> Result<Self, String> {
         serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())
     }
@@ -107,6 +107,15 @@ impl Provider {
     /// Adds fields to the body of each request for an answer; the fields that Azimuth sends itself stay.
     pub fn set_extra_body(&mut self, fields: Map<String, Value>) {
         self.extra_body = fields;
+    }
+
+    /// Names a version of Azure's API by its date; with one, requests go to a deployment's own path, over Chat
+    /// Completions unless another wire is chosen. What is no date, such as `v1`, is no such version.
+    pub fn set_api_version(&mut self, version: Option<String>) {
+        self.api_version = version.filter(|version| version.starts_with(|c: char| c.is_ascii_digit()));
+        if self.api_version.is_some() && !self.is_wire_chosen {
+            self.wire = Wire::OpenAiChat;
+        }
     }
 
     /// Lets a command print the key.

@@ -14,16 +14,21 @@ fn the_data_file_is_sound() {
         let name = &vendor.name;
         assert!(names.insert(name), "{name} is there twice");
         assert!(!vendor.title.is_empty(), "{name}");
-        assert!(Url::parse(&vendor.base_url).is_ok(), "{name}: {}", vendor.base_url);
+        let address = vendor.address(|_| None);
+        assert!(
+            address.is_empty() && !vendor.base_url_env.is_empty() || Url::parse(&address).is_ok(),
+            "{name}: {address}"
+        );
         assert_eq!(vendor.local, vendor.keys.is_empty(), "{name}: what is not on this machine has a key");
         assert_eq!(vendor.local, vendor.page.is_none(), "{name}: a key is made somewhere");
         let is_safe = if vendor.local { "http://127.0.0.1" } else { "https://" };
-        assert!(vendor.base_url.starts_with(is_safe), "{name}: {}", vendor.base_url);
+        assert!(address.is_empty() || address.starts_with(is_safe), "{name}: {address}");
         for variable in vendor.keys.iter().chain(&vendor.base_url_env) {
             assert!(variables.insert(variable), "{variable} is that of two vendors");
         }
         for model in &vendor.models {
-            assert!(data::find(model).is_some(), "{name}: nothing is known of {model}");
+            let usual = vendor.usual_id(model).map_or(model.as_str(), |(usual, _)| usual);
+            assert!(data::find(usual).is_some(), "{name}: nothing is known of {model}");
         }
     }
     for host in &file().host {
@@ -85,4 +90,39 @@ fn flags_follow_the_host_and_its_subdomains() {
     ] {
         assert_eq!(of_address(address), flags, "{address}");
     }
+}
+
+#[test]
+fn a_region_of_the_environment_is_in_the_address_and_only_a_region() {
+    let bedrock = named("bedrock").unwrap();
+    let at = |region: Option<&str>| bedrock.address(|name| (name == "AWS_REGION").then_some(region?.to_owned()));
+    assert_eq!(at(None), "https://bedrock-runtime.us-east-1.amazonaws.com");
+    assert_eq!(at(Some("eu-central-1")), "https://bedrock-runtime.eu-central-1.amazonaws.com");
+    assert_eq!(at(Some("x.evil.example/")), at(None), "it is no region");
+    assert!(bedrock.is_at("https://bedrock-runtime.eu-west-3.amazonaws.com/openai/v1"));
+    assert!(!bedrock.is_at("https://bedrock-runtime.example") && !bedrock.is_at("http://127.0.0.1:9"));
+    assert!(!named("azure").unwrap().is_at(""), "nobody's address is everybody's");
+    assert_eq!(of_address(&at(None)).betas, Some(false));
+}
+
+#[test]
+fn a_model_with_a_region_and_a_version_is_its_model_at_the_regions_price() {
+    let bedrock = named("bedrock").unwrap();
+    for (id, usual) in [
+        ("global.anthropic.claude-sonnet-5-5", Some(("claude-sonnet-5-5", 1.0))),
+        ("us.anthropic.claude-opus-4-6-v1", Some(("claude-opus-4-6", 1.1))),
+        ("us-gov.anthropic.claude-haiku-4-5-20251001-v1:0", Some(("claude-haiku-4-5-20251001", 1.2))),
+        ("eu.openai.gpt-6.1-sol", Some(("gpt-6.1-sol", 1.1))),
+        ("anthropic.claude-sonnet-5-5", None),
+        ("mars.anthropic.claude-sonnet-5-5", None),
+        ("us.meta.llama4-maverick-17b-instruct-v1:0", None),
+    ] {
+        assert_eq!(bedrock.usual_id(id), usual, "{id}");
+    }
+    let wire = |model: &str| bedrock.route(model).map(|route| (route.wire, route.path.as_str()));
+    assert_eq!(wire("global.anthropic.claude-sonnet-5-5"), Some((Wire::Anthropic, "/anthropic")));
+    assert_eq!(wire("us.openai.gpt-6.1-sol"), Some((Wire::OpenAiResponses, "/openai/v1")));
+    assert_eq!(wire("openai.gpt-oss-120b-1:0"), Some((Wire::OpenAiChat, "/openai/v1")));
+    assert_eq!(wire("qwen.qwen3-coder-next"), Some((Wire::OpenAiChat, "/openai/v1")));
+    assert_eq!(named("openai").unwrap().route("gpt-5.1").map(|route| route.wire), None);
 }

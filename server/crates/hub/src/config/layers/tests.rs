@@ -504,10 +504,9 @@ fn every_setting_of_the_table_is_read_in_both_spellings() {
             if setting.name.starts_with("providers.") {
                 let text = toml::to_string(&written).unwrap().replace("NAME", "anthropic");
                 let errors = Home::new().user(&text).load().errors;
-                // A price is one of input and output, and a model has an id.
-                let is_part = |error: &ConfigError| {
-                    error.problem.contains("`id` is missing") || error.problem.contains("a price needs")
-                };
+                // A price is one of input and output, a model has an id, and a version is a date.
+                let parts = ["`id` is missing", "a price needs", "a version's date"];
+                let is_part = |error: &ConfigError| parts.iter().any(|part| error.problem.contains(part));
                 assert!(errors.iter().all(is_part), "{name}: {errors:?}");
             }
         }
@@ -670,6 +669,13 @@ fn one_mistake_in_a_provider_is_said_with_its_line_and_a_remedy_and_the_rest_cou
         ("id = \"big\"", "name = \"Big\"", 9, "model[0]", "add the id"),
         ("\"deployment-7\"", "7", 11, "model[0].wire_id", "it must be a text"),
         ("[\"b\"]", "\"b\"", 12, "model[0].aliases", "a list of texts"),
+        (
+            "base_url = \"https://models.example/v1\"",
+            "base_url = \"https://models.example/v1\"\n    api_version = \"v1\"",
+            4,
+            "api_version",
+            "a version's date",
+        ),
         ("64000", "\"64k\"", 13, "model[0].context", "a whole number of tokens, without quotes"),
         ("8000", "-1", 14, "model[0].max_output", "a whole number of tokens"),
         ("15.5", "\"cheap\"", 15, "model[0].price.output", "a number of US dollars per million tokens"),
