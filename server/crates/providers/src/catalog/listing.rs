@@ -9,6 +9,7 @@ use tokio::sync::Mutex;
 
 use crate::failure::{host, quote, words};
 use crate::remote::{beside, endpoint};
+use crate::secret::Secret;
 use crate::settings::Provider;
 
 /// How long a server on this machine may take that nobody spoke of. It is there at once, or not at all.
@@ -80,19 +81,23 @@ impl Listing {
 }
 
 async fn ask(provider: &Provider, http: &Clients, patience: Duration) -> Answer {
+    // A command that prints the key has its own time.
+    let key = provider.secret().await?;
+    let key = key.as_ref();
     // Ollama's own list says what its models can do. Where there is none, it is another server in its place.
     if provider.is_local
         && provider.name == "ollama"
-        && let Ok(models) = in_time(patience, ask_at(beside(&provider.base_url, OLLAMA_LIST)?, provider, http)).await
+        && let Ok(models) =
+            in_time(patience, ask_at(beside(&provider.base_url, OLLAMA_LIST)?, provider, key, http)).await
     {
         return Ok(models);
     }
-    let mut models =
-        in_time(patience, ask_at(endpoint(&provider.base_url, &provider.wire.listing())?, provider, http)).await?;
+    let url = endpoint(&provider.base_url, &provider.wire.listing())?;
+    let mut models = in_time(patience, ask_at(url, provider, key, http)).await?;
     // Whatever comes of a list that only says more of the models, they are there.
     if provider.is_local
         && provider.name == "lm-studio"
-        && let Ok(told) = in_time(patience, ask_lm_studio(provider, http)).await
+        && let Ok(told) = in_time(patience, ask_lm_studio(provider, key, http)).await
     {
         models.iter_mut().for_each(|model| complete(model, &told));
     }
@@ -106,10 +111,10 @@ async fn in_time(patience: Duration, asking: impl Future<Output = Answer>) -> An
 }
 
 /// Asks LM Studio for its models in a list of its own.
-async fn ask_lm_studio(provider: &Provider, http: &Clients) -> Answer {
+async fn ask_lm_studio(provider: &Provider, key: Option<&Secret>, http: &Clients) -> Answer {
     let mut told = Err("it has no list of its own".to_owned());
     for place in LM_STUDIO_LISTS {
-        told = ask_at(beside(&provider.base_url, place)?, provider, http).await;
+        told = ask_at(beside(&provider.base_url, place)?, provider, key, http).await;
         if told.is_ok() {
             break;
         }
@@ -125,10 +130,9 @@ fn complete(model: &mut Listed, told: &[Listed]) {
     }
 }
 
-async fn ask_at(url: Url, provider: &Provider, http: &Clients) -> Answer {
+async fn ask_at(url: Url, provider: &Provider, key: Option<&Secret>, http: &Clients) -> Answer {
     let mut get = http.client(&url).await.map_err(|error| error.to_string())?.get(url);
-    if let Some(key) = &provider.key {
-        let (name, value) = provider.wire.key_header(key).ok_or("the key holds what no key can hold")?;
+    for (name, value) in provider.headers_with(provider.wire, key)? {
         get = get.header(name, value);
     }
     let response = get.send().await.map_err(|failure| {
@@ -138,7 +142,7 @@ async fn ask_at(url: Url, provider: &Provider, http: &Clients) -> Answer {
     let status = response.status();
     let body = read(response, BYTES).await.map_err(|_| "the answer broke off".to_owned())?;
     if !status.is_success() {
-        let said = quote(&words(&body).message, provider.key.as_ref());
+        let said = quote(&words(&body).message, key.into_iter().chain(provider.headers.iter().map(|(_, value)| value)));
         return Err(format!("status {}: {said}", status.as_u16()));
     }
     parse(&body).ok_or_else(|| "the answer is no list of models".to_owned())
@@ -241,7 +245,7 @@ mod tests {
     fn where_a_server_is_holds_no_name_and_no_password() {
         assert_eq!(host("http://user:hunter2@127.0.0.1:8080/v1"), "127.0.0.1:8080");
         assert_eq!(host("https://api.example.com/v1"), "api.example.com");
-        assert_eq!(quote("bad key sk-secret", Some(&crate::settings::Secret::new("sk-secret"))), "bad key [key]");
+        assert_eq!(quote("bad key sk-secret", Some(&Secret::new("sk-secret"))), "bad key [key]");
     }
 
     #[test]

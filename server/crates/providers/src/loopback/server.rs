@@ -119,8 +119,8 @@ impl<S: futures_util::Stream + Unpin> futures_util::Stream for SyncStream<S> {
 /// A request that came in.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
+    /// The path, with the query if there is one.
     pub(crate) path: String,
-    pub(crate) query: Option<String>,
     pub(crate) headers: HeaderMap,
     pub(crate) body: String,
 }
@@ -199,8 +199,11 @@ async fn answer(
 ) -> Result<Response<BoxBody<Bytes, std::io::Error>>, Infallible> {
     let (head, body) = request.into_parts();
     let body = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
-    let (path, query) = (head.uri.path().to_owned(), head.uri.query().map(str::to_owned));
-    asked.lock().unwrap().push(Asked { path, query, headers: head.headers, body });
+    asked.lock().unwrap().push(Asked {
+        path: head.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
+        headers: head.headers,
+        body,
+    });
     let answer = answers.lock().unwrap().pop_front().unwrap_or_else(|| Answer::status(404, "no answer is left"));
     if matches!(answer.end, End::Never) {
         std::future::pending::<()>().await;
