@@ -255,6 +255,27 @@ async fn a_server_that_falls_silent_within_its_answer_is_given_up() {
 }
 
 #[tokio::test]
+async fn a_whole_answer_counts_though_its_connection_is_not_closed() {
+    for vendor in VENDORS {
+        let stream = Answer::stream(&vendor.stream());
+        let mut answers = vec![stream.clone().then_dropped(), stream.clone().then_silent()];
+        if vendor == Vendor::Gemini {
+            answers.push(Answer::stream(&format!("{}data: [DONE]\n\n", vendor.stream())).then_silent());
+        }
+        for (at, answer) in answers.into_iter().enumerate() {
+            let server = Server::start(vec![answer]).await;
+            let mut settings = vendor.settings(&server);
+            // What says itself that it is over is not waited for.
+            settings.idle_timeout = Duration::from_millis(if at == 2 { 60_000 } else { 50 });
+            let model = Catalog::new(settings).default_model().await.unwrap();
+            let asking = tokio::time::timeout(Duration::from_secs(20), ask(&*model)).await;
+            let response = asking.expect("it is over").1.unwrap();
+            assert_eq!((response.stop, response.usage.output), (Stop::ToolUse, 20), "{vendor:?} {at}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_protocol_is_garbage() {
     for vendor in VENDORS {
         for answer in [

@@ -226,10 +226,13 @@ impl Streaming {
         let patience = PATIENCE.saturating_sub(self.last_piece.elapsed());
         let wait = self.idle_timeout.min(patience);
         match tokio::time::timeout(wait, response.chunk()).await {
-            Err(_) => Err(self.whose.silence(if patience < self.idle_timeout { PATIENCE } else { wait })),
+            Err(_) => {
+                let silence = self.whose.silence(if patience < self.idle_timeout { PATIENCE } else { wait });
+                self.broken(silence)
+            }
             Ok(Err(failure)) => {
                 let ModelError { message, .. } = self.whose.network(&failure);
-                Err(error(ModelErrorKind::Incomplete, message))
+                self.broken(error(ModelErrorKind::Incomplete, message))
             }
             Ok(Ok(Some(chunk))) => {
                 self.take_in(&chunk)?;
@@ -243,6 +246,13 @@ impl Streaming {
                 self.end()
             }
         }
+    }
+
+    /// Takes in that nothing more comes of a connection that was not closed. An answer that is whole was paid for, and
+    /// is not asked for again.
+    fn broken(&mut self, failure: ModelError) -> Result<(), ModelError> {
+        self.response = None;
+        self.end().map_err(|_| failure)
     }
 
     fn take_in(&mut self, chunk: &Bytes) -> Result<(), ModelError> {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
 use http_body_util::combinators::BoxBody;
@@ -90,7 +91,12 @@ impl Answer {
         let pieces = self.pieces.into_iter().map(|piece| Ok(Frame::data(piece)));
         let end = match self.end {
             End::Whole => stream::empty().boxed(),
-            End::Dropped => stream::once(async { Err(std::io::Error::other("dropped")) }).boxed(),
+            End::Dropped => stream::once(async {
+                // What was written before is sent by then.
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                Err(std::io::Error::other("dropped"))
+            })
+            .boxed(),
             End::Silent | End::Never => stream::pending().boxed(),
         };
         // Between pieces the writer gets its turn, so that each is written by itself.

@@ -14,8 +14,8 @@ use crate::hash::fnv1a;
 use crate::wire::lenient::{object, optional_count, or_default, text};
 use crate::wire::{Decode, Pieces, Target, usage};
 
-/// Reads a stream of `GenerateContentResponse`s. Nothing but its end says that it is over: the last event may have more
-/// than the reason to end.
+/// Reads a stream of `GenerateContentResponse`s. Google's own says by nothing but its end that it is over: the last
+/// event may have more than the reason to end.
 pub(crate) struct Decoder {
     target: Target,
     renamed: Renamed,
@@ -262,7 +262,8 @@ impl Decoder {
 impl Decode for Decoder {
     fn event(&mut self, data: &[u8], pieces: &mut Pieces) -> Result<(), Fault> {
         if data.trim_ascii() == b"[DONE]" {
-            return Ok(());
+            // A gateway says so that nothing more comes, whenever it closes the connection.
+            return self.end.take().map_or(Ok(()), |end| self.finish(end, pieces));
         }
         let garbage = |problem: serde_json::Error| Fault::garbage(data, problem);
         // An answer that comes at once is a list of the events.
