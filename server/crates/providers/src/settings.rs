@@ -266,8 +266,8 @@ impl Provider {
         }
     }
 
-    /// Gives it another address. A server in OpenAI's stead most likely speaks Chat Completions only, and may not want
-    /// a key. The key it had was meant for another server, and stays behind where this is one.
+    /// Gives it another address. A server in OpenAI's or Google's stead most likely speaks Chat Completions only, and
+    /// may not want a key. The key it had was meant for another server, and stays behind where this is one.
     fn move_to(&mut self, base_url: String) {
         if origin(&self.base_url) != origin(&base_url) {
             self.key = None;
@@ -276,13 +276,14 @@ impl Provider {
             self.headers.clear();
         }
         let is_home = self.vendor().is_some_and(|vendor| vendor.is_at(&base_url));
-        if self.name == "openai" {
-            self.wire = if is_home { Wire::OpenAiResponses } else { Wire::OpenAiChat };
-        }
-        // Google's own server speaks Chat Completions below this folder.
-        if self.name == "gemini" && base_url.trim_end_matches('/').ends_with("/openai") {
-            self.wire = Wire::OpenAiChat;
-        }
+        self.wire = match self.name.as_str() {
+            "openai" | "gemini" if self.is_wire_chosen => self.wire,
+            "openai" if is_home => Wire::OpenAiResponses,
+            // Google's own server speaks Chat Completions below this folder.
+            "gemini" if is_home && !has_folder(&base_url, "openai") => Wire::Gemini,
+            "openai" | "gemini" => Wire::OpenAiChat,
+            _ => self.wire,
+        };
         self.needs_key = is_home;
         self.base_url = base_url;
     }
@@ -356,6 +357,13 @@ fn key_setting(name: &str) -> String {
 fn origin(url: &str) -> Option<(String, String)> {
     let scheme = url.split_once("://")?.0;
     Some((scheme.to_ascii_lowercase(), host(url)?.to_ascii_lowercase()))
+}
+
+/// True if a folder of the path of an address has this name.
+fn has_folder(url: &str, name: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    // Before it are the scheme, nothing, and the host.
+    path.split('/').skip(3).any(|folder| folder == name)
 }
 
 /// `OLLAMA_HOST` is a host, a host and a port, or a URL; and what a server listens on (all interfaces) is not where it

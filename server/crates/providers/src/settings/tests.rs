@@ -33,10 +33,22 @@ fn gemini_has_two_names_for_its_key_and_two_wires() {
         assert_eq!(gemini.wire, Wire::Gemini);
         assert!(gemini.key_source.starts_with(source), "{}", gemini.key_source);
         assert_eq!(gemini.key.as_ref().unwrap().expose(), key);
-        let compatible = "https://generativelanguage.googleapis.com/v1beta/openai/".to_owned();
-        settings.set_provider("gemini", Some(compatible), None, None, vec![]).unwrap();
-        let gemini = provider(&settings, "gemini");
-        assert_eq!((gemini.wire, gemini.key.is_some(), gemini.is_home()), (Wire::OpenAiChat, true, true));
+        for end in ["openai", "openai/", "openai/chat/completions"] {
+            let compatible = format!("https://generativelanguage.googleapis.com/v1beta/{end}");
+            settings.set_provider("gemini", Some(compatible), None, None, vec![]).unwrap();
+            let gemini = provider(&settings, "gemini");
+            assert_eq!((gemini.wire, gemini.key.is_some(), gemini.is_home()), (Wire::OpenAiChat, true, true), "{end}");
+        }
+        let own = "https://generativelanguage.googleapis.com/v1beta".to_owned();
+        settings.set_provider("gemini", Some(own), None, None, vec![]).unwrap();
+        assert_eq!(provider(&settings, "gemini").wire, Wire::Gemini);
+        let gateway = || Some("http://localhost:4000/v1".to_owned());
+        settings.set_provider("gemini", gateway(), None, None, vec![]).unwrap();
+        assert_eq!(provider(&settings, "gemini").wire, Wire::OpenAiChat);
+        settings.set_provider("gemini", gateway(), None, Some("gemini"), vec![]).unwrap();
+        assert_eq!(provider(&settings, "gemini").wire, Wire::Gemini);
+        settings.set_provider("gemini", Some("http://localhost:5000".into()), None, None, vec![]).unwrap();
+        assert_eq!(provider(&settings, "gemini").wire, Wire::Gemini, "what was said of the wire still counts");
     }
     assert!(from(&[]).providers.iter().all(|provider| provider.name != "gemini"));
 }
