@@ -217,7 +217,9 @@ impl<'a> Writer<'a> {
             AssistantBlock::Thinking { text, vendor } => {
                 let own = target.own(vendor)?;
                 let thought = own.get("part").and_then(Value::as_str) != Some("text");
-                Some(Part { thought, kind: Kind::Text(text), thought_signature: signature(Some(own)) })
+                let thought_signature = signature(Some(own));
+                let is_something = !text.trim().is_empty() || thought_signature.is_some();
+                is_something.then_some(Part { thought, kind: Kind::Text(text), thought_signature })
             }
             AssistantBlock::ToolCall { id, name, input, vendor } => {
                 let own = target.own(vendor);

@@ -222,6 +222,8 @@ impl Decoder {
 
     fn block(&self, block: Block) -> Option<AssistantBlock> {
         match block {
+            // It would go back as an empty part, which Google may refuse.
+            Block::Text { text, is_thought: true, signature: None } if text.trim().is_empty() => None,
             Block::Text { text, is_thought: true, signature } => {
                 let kept = [("part", Some("thought".into())), ("signature", signature.map(Value::from))];
                 let vendor = self.kept(kept);

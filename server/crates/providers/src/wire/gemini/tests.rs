@@ -198,6 +198,17 @@ fn every_part_with_a_signature_stays_what_it_is_and_where_it_is() {
 }
 
 #[test]
+fn a_thought_without_words_and_without_a_signature_is_dropped_also_out_of_an_old_log() {
+    let events = [parts(json!([{"thought": true, "text": ""}])), said("Yes."), ends("STOP")];
+    assert_eq!(answer(&events).content, [text("Yes.")]);
+    let vendor = json!({"part": "thought", "provider": "gemini", "model": "gemini-3.8-flash"});
+    let empty = AssistantBlock::Thinking { text: " ".into(), vendor: Some(vendor) };
+    let sent =
+        body(WIRE, &flash(), &request(vec![says("go"), Message::Assistant(vec![empty, text("Yes.")]), says("on")]));
+    assert_eq!(sent["contents"][1]["parts"], json!([{"text": "Yes."}]));
+}
+
+#[test]
 fn a_part_that_is_nothing_but_its_signature_is_kept() {
     let events = [said("Yes."), parts(json!([{"thoughtSignature": "ZW5k"}])), ends("STOP")];
     assert_eq!(sent_back(&events, &flash())[1], json!({"text": "", "thoughtSignature": "ZW5k"}));
