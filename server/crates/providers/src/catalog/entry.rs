@@ -248,7 +248,9 @@ fn guess(wire: Wire, id: &str, told: Option<bool>) -> Thinking {
 
 /// True for Gemini's models since the third generation, and for the names that stand for the newest.
 fn has_levels(id: &str) -> bool {
-    let Some(rest) = id.strip_prefix("gemini-") else { return false };
+    // A gateway puts its own folders before the name.
+    let name = id.rsplit('/').next().unwrap_or(id);
+    let Some(rest) = name.strip_prefix("gemini-") else { return false };
     let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let generation = rest.get(..digits).and_then(|digits| digits.parse::<u32>().ok());
     generation.map_or_else(|| rest.ends_with("-latest"), |generation| generation >= 3)

@@ -114,7 +114,8 @@ fn each_generation_is_asked_to_think_in_its_own_way() {
     let asked = |thinking: Thinking, wanted: Option<u64>, longest: u64| {
         let request =
             ports::model::Request { thinking_tokens: wanted, max_output_tokens: longest, ..request(vec![says("go")]) };
-        body(WIRE, &Target { thinking, ..flash() }, &request)["generationConfig"]["thinkingConfig"].take()
+        let model = if thinking == Thinking::Always { "gemini-2.5-pro" } else { "gemini-3.8-flash" };
+        body(WIRE, &target("gemini", model, thinking), &request)["generationConfig"]["thinkingConfig"].take()
     };
     assert_eq!(asked(Thinking::Level, Some(1), 8_000), json!({"includeThoughts": true, "thinkingLevel": "LOW"}));
     assert_eq!(
@@ -138,6 +139,17 @@ fn each_generation_is_asked_to_think_in_its_own_way() {
     assert_eq!(asked(Thinking::Always, None, 1_000)["thinkingBudget"], 512);
     assert_eq!(asked(Thinking::Always, None, 100), json!({"includeThoughts": true}), "less than that it does not take");
     assert_eq!(asked(Thinking::Budget, None, 1_000), json!({"thinkingBudget": 0}));
+}
+
+#[test]
+fn a_model_that_is_only_guessed_to_think_gets_no_budget() {
+    let request = ports::model::Request { thinking_tokens: Some(1_000), ..request(vec![says("go")]) };
+    let asked = |model: &str| {
+        body(WIRE, &target("mine", model, Thinking::Always), &request)["generationConfig"]["thinkingConfig"].take()
+    };
+    assert_eq!(asked("google/gemma-4-31b-it"), json!({"includeThoughts": true}));
+    assert_eq!(asked("a-gateways-name"), json!({"includeThoughts": true}));
+    assert_eq!(asked("google/gemini-2.5-flash")["thinkingBudget"], 1_000);
 }
 
 #[test]
@@ -302,10 +314,16 @@ fn a_model_that_looks_for_no_signature_gets_none() {
         ("gemini-2.5-pro", Thinking::Always),
         ("gemini-2.0-flash", Thinking::None),
         ("gemma-4-31b-it", Thinking::None),
+        ("google/gemini-2.5-flash", Thinking::Always),
+        ("google/gemma-4-31b-it", Thinking::Always),
     ] {
         assert_eq!(first_part(model, thinking), bare, "{model}");
     }
-    for (model, thinking) in [("gemini-3.8-flash", Thinking::Level), ("a-gateways-name", Thinking::None)] {
+    for (model, thinking) in [
+        ("gemini-3.8-flash", Thinking::Level),
+        ("a-gateways-name", Thinking::None),
+        ("google/gemini-3.8-flash", Thinking::Always),
+    ] {
         assert_eq!(first_part(model, thinking)[0]["thoughtSignature"], SKIP, "{model}");
     }
 }
@@ -511,7 +529,7 @@ proptest! {
         let mut events: Vec<_> = sent.chunks(at_once).map(|some| parts(json!(some))).collect();
         events.push(said("."));
         events.push(ends("STOP"));
-        let back = sent_back(&events, &Target { thinking: Thinking::Always, ..flash() });
+        let back = sent_back(&events, &Target { thinking: Thinking::Budget, ..flash() });
         let signed = |parts: &[Value]| -> Vec<Value> {
             parts.iter().filter(|part| part.get("thoughtSignature").is_some()).cloned().collect()
         };
@@ -519,7 +537,7 @@ proptest! {
         let words = |parts: &[Value]| -> String { parts.iter().filter_map(|part| part["text"].as_str()).collect() };
         let plain = |parts: &[Value]| words(parts).replace([' ', '\n'], "");
         prop_assert_eq!(plain(&back), plain(&sent) + ".");
-        let other = sent_back(&events, &Target { model: "other".into(), thinking: Thinking::Always, ..flash() });
+        let other = sent_back(&events, &Target { model: "other".into(), thinking: Thinking::Budget, ..flash() });
         prop_assert!(signed(&other).is_empty());
         prop_assert!(other.iter().all(|part| part.get("thought").is_none()));
     }
