@@ -246,7 +246,7 @@ impl Whose {
     }
 
     /// A vendor's words: on one line, not long, and without the key.
-    fn quote(&self, text: &str) -> String {
+    pub(crate) fn quote(&self, text: &str) -> String {
         quote(text, self.key.iter().chain(&self.secrets))
     }
 }

@@ -310,6 +310,18 @@ async fn an_error_within_the_stream_comes_after_what_was_said() {
 }
 
 #[tokio::test]
+async fn what_a_vendor_says_of_an_end_is_one_short_line_without_the_key() {
+    let message = format!("{KEY}\n\u{1b}[31m{}", "long ".repeat(500));
+    let event = json!({"candidates": [{"content": {"parts": [{"text": "Hi."}]}, "finishReason": "SAFETY",
+        "finishMessage": message}]});
+    let server = Server::start(vec![Answer::stream(&format!("data: {event}\n\n"))]).await;
+    let response = ask(&*Vendor::Gemini.model(&server).await).await.1.unwrap();
+    let why = response.why.unwrap();
+    assert!(why.contains("safety filter") && why.contains("[key]"), "{why}");
+    assert!(!why.contains(KEY) && !why.contains('\n') && why.chars().count() < 500, "{why}");
+}
+
+#[tokio::test]
 async fn a_redirection_is_not_followed_since_it_would_take_the_key_along() {
     for vendor in VENDORS {
         let elsewhere = Server::start(vec![]).await;

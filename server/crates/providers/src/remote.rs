@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream;
-use net::{Clients, Response, Url, is_loopback, read, sse};
-use ports::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request};
+use net::{Clients, Response as HttpResponse, Url, is_loopback, read, sse};
+use ports::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request, Response};
 use protocol::model::ModelInfo;
 
 use crate::failure::{Fault, Whose, error, no_client};
@@ -85,7 +85,7 @@ impl Model for Remote {
 impl Remote {
     /// Sends the request, with a key that a command prints once more if the first is refused. Gives the answer's head,
     /// and whose it is.
-    async fn answered(&self, url: Url, body: Bytes) -> Result<(Response, Whose), ModelError> {
+    async fn answered(&self, url: Url, body: Bytes) -> Result<(HttpResponse, Whose), ModelError> {
         let whose = self.provider.with_key(&self.whose).await?;
         let answer = self.send(url.clone(), body.clone(), &whose).await;
         match (&self.provider.key_command, &whose.key, answer) {
@@ -104,7 +104,7 @@ impl Remote {
     }
 
     /// Sends the request and waits for the head of the answer.
-    async fn send(&self, url: Url, body: Bytes, whose: &Whose) -> Result<Response, ModelError> {
+    async fn send(&self, url: Url, body: Bytes, whose: &Whose) -> Result<HttpResponse, ModelError> {
         let wait = if is_loopback(&url) { PATIENCE } else { self.idle_timeout.min(PATIENCE) };
         let client = self.http.client(&url).await.map_err(no_client)?;
         let mut post =
@@ -172,7 +172,7 @@ enum Body {
     Page,
 }
 
-fn kind_of(response: &Response) -> Body {
+fn kind_of(response: &HttpResponse) -> Body {
     let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
     if content_type.starts_with("application/json") {
         Body::Whole
@@ -190,7 +190,7 @@ struct Streaming {
     whose: Whose,
     idle_timeout: Duration,
     /// None when nothing more is to be read.
-    response: Option<Response>,
+    response: Option<HttpResponse>,
     events: sse::Decoder,
     pieces: Pieces,
     /// The bytes of events that showed nothing.
@@ -203,7 +203,10 @@ struct Streaming {
 impl Streaming {
     async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         loop {
-            if let Some(piece) = self.pieces.take() {
+            if let Some(mut piece) = self.pieces.take() {
+                if let ModelEvent::Finished(Response { why: Some(why), .. }) = &mut piece {
+                    *why = self.whose.quote(why);
+                }
                 return Some(Ok(piece));
             }
             if let Some(failure) = self.failure.take() {
@@ -298,7 +301,7 @@ impl Streaming {
     }
 
     /// Reads an answer that comes at once, though a stream was asked for.
-    async fn whole(&mut self, response: Response) -> Result<(), ModelError> {
+    async fn whole(&mut self, response: HttpResponse) -> Result<(), ModelError> {
         let body = match tokio::time::timeout(PATIENCE, read(response, WHOLE_BODY)).await {
             Err(_) => return Err(self.whose.silence(PATIENCE)),
             Ok(Err(failure)) => return Err(self.whose.network(&failure)),
