@@ -14,12 +14,16 @@ use crate::hash::fnv1a;
 use crate::wire::lenient::{object, optional_count, or_default, text};
 use crate::wire::{Decode, Pieces, Target, usage};
 
+/// The most calls of an answer. Models ask for a few dozen at most; each of more would be a card and a result.
+const CALLS: usize = 1_000;
+
 /// Reads a stream of `GenerateContentResponse`s. Google's own says by nothing but its end that it is over: the last
 /// event may have more than the reason to end.
 pub(crate) struct Decoder {
     target: Target,
     renamed: Renamed,
     blocks: Vec<Block>,
+    calls: usize,
     counts: Counts,
     end: Option<End>,
     finished: bool,
@@ -120,7 +124,8 @@ struct Counts {
 
 impl Counts {
     fn usage(self) -> Usage {
-        let output = self.candidates_token_count.unwrap_or_default() + self.thoughts_token_count.unwrap_or_default();
+        let thoughts = self.thoughts_token_count.unwrap_or_default();
+        let output = self.candidates_token_count.unwrap_or_default().saturating_add(thoughts);
         let cached = self.cached_content_token_count.unwrap_or_default();
         usage(self.prompt_token_count.unwrap_or_default(), output, cached, 0)
     }
@@ -141,6 +146,7 @@ impl Decoder {
             target: target.clone(),
             renamed: Renamed::of(tools),
             blocks: Vec::new(),
+            calls: 0,
             counts: Counts::default(),
             end: None,
             finished: false,
@@ -164,7 +170,7 @@ impl Decoder {
         }
         for candidate in chunk.candidates.into_iter().filter(|candidate| candidate.index.unwrap_or_default() == 0) {
             for part in candidate.content.into_iter().flat_map(|content| content.parts) {
-                self.part(part, pieces);
+                self.part(part, pieces)?;
             }
             if let Some(reason) = candidate.finish_reason {
                 let end = ended(&reason, candidate.finish_message.as_deref().unwrap_or_default())?;
@@ -174,7 +180,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn part(&mut self, part: Part<'_>, pieces: &mut Pieces) {
+    fn part(&mut self, part: Part<'_>, pieces: &mut Pieces) -> Result<(), Fault> {
         let signature = part.thought_signature.filter(|signature| !signature.is_empty()).map(Cow::into_owned);
         if let Some(called) = part.function_call {
             return self.call(called, signature, pieces);
@@ -184,7 +190,7 @@ impl Decoder {
             // A part that is nothing but its signature.
             None if signature.is_some() => Cow::Borrowed(""),
             // Images, and the calls of the vendor's own tools: they were not asked for.
-            None => return,
+            None => return Ok(()),
         };
         let is_thought = part.thought;
         if is_thought {
@@ -200,17 +206,22 @@ impl Decoder {
             }
             _ => self.blocks.push(Block::Text { text: text.into_owned(), is_thought, signature }),
         }
+        Ok(())
     }
 
-    fn call(&mut self, called: Called<'_>, signature: Option<String>, pieces: &mut Pieces) {
+    fn call(&mut self, called: Called<'_>, signature: Option<String>, pieces: &mut Pieces) -> Result<(), Fault> {
+        self.calls += 1;
+        if self.calls > CALLS {
+            return Err(Fault::Unusable(format!("it has more than {CALLS} tool calls")));
+        }
         let own_id = called.id.filter(|id| !id.is_empty()).map(Cow::into_owned);
-        let calls = self.blocks.iter().filter(|block| matches!(block, Block::Call { .. })).count();
-        let id = ToolCallId::new(own_id.clone().unwrap_or_else(|| format!("call_{}", calls + 1)));
+        let id = ToolCallId::new(own_id.clone().unwrap_or_else(|| format!("call_{}", self.calls)));
         let name = self.renamed.own(called.name.as_deref().unwrap_or_default());
         let input = if called.args.is_null() { Value::Object(Map::new()) } else { called.args };
         pieces.push(ModelEvent::ToolCallStarted { id: id.clone(), name: name.clone() });
         pieces.input(&id, &input.to_string());
         self.blocks.push(Block::Call { id, own_id, name, input, signature });
+        Ok(())
     }
 
     /// Returns the fields that are to go back with a block; none if there are none.

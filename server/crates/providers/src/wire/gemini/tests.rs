@@ -384,6 +384,19 @@ fn calls_come_whole_with_and_without_ids_and_inputs() {
 }
 
 #[test]
+fn an_answer_of_calls_without_end_and_counts_without_sense_harm_nothing() {
+    let called = json!({"functionCall": {"name": "read_file", "args": {}}});
+    let outcome =
+        |calls: usize| read(WIRE, &flash(), &[parts(vec![called.clone(); calls].into()), ends("STOP")]).outcome;
+    let content = outcome(1_000).unwrap().content;
+    assert!(matches!(&content[999], AssistantBlock::ToolCall { id, .. } if id.as_str() == "call_1000"));
+    assert!(matches!(outcome(1_001), Err(Fault::Unusable(words)) if words.contains("1000 tool calls")));
+    let counts = json!({"candidatesTokenCount": u64::MAX, "thoughtsTokenCount": 1});
+    let response = answer(&[said("Hi."), json!({"usageMetadata": counts}), ends("STOP")]);
+    assert_eq!(response.usage.output, u64::MAX);
+}
+
+#[test]
 fn what_the_cache_served_is_in_the_prompts_count_and_thinking_is_output_too() {
     let counts = |counts: Value| json!({"candidates": [], "usageMetadata": counts});
     let mut last = ends("STOP");
