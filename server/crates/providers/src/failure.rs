@@ -350,7 +350,8 @@ fn is_used_up(code: &str, message: &str) -> bool {
     let is_nothing = |(at, zero): (usize, &str)| {
         !message.get(at + zero.len()..).unwrap_or_default().starts_with(|c: char| c == '.' || c.is_ascii_digit())
     };
-    code.contains("PerDay") || message.match_indices("limit: 0").any(is_nothing)
+    let is_google = code.contains("RESOURCE_EXHAUSTED");
+    code.contains("PerDay") || is_google && message.match_indices("limit: 0").any(is_nothing)
 }
 
 /// The words with which vendors say that a request is too long.

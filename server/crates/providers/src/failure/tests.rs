@@ -260,6 +260,8 @@ fn google_says_in_the_body_when_to_come_back_and_which_quota_it_was() {
         assert!(error.message.contains("used up") && error.message.contains("choose another model"), "{error}");
     }
     assert_eq!(limited(minute, "1s", "limit: 0.5 and limit: 05").kind, asked(Some(Duration::from_secs(1))));
+    let of_another = r#"{"error":{"type":"rate_limit_error","message":"Too many requests, limit: 0 left, used: 5"}}"#;
+    assert_eq!(status(429, of_another).kind, asked(None), "these words are Google's only");
     let broke = "Your prepayment credits are depleted. Please go to AI Studio.";
     assert_eq!(limited(minute, "1s", broke).kind, ModelErrorKind::Rejected);
     let header = HeaderMap::from_iter([(net::header::RETRY_AFTER, "7".parse().unwrap())]);

@@ -106,6 +106,12 @@ struct Feedback {
     block_reason_message: String,
 }
 
+impl Feedback {
+    fn is_block(&self) -> bool {
+        !matches!(self.block_reason.as_str(), "" | "BLOCKED_REASON_UNSPECIFIED")
+    }
+}
+
 /// Counts are cumulative; what a later event does not say stays.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -164,7 +170,7 @@ impl Decoder {
                 pieces.used(self.counts.usage());
             }
         }
-        if let Some(feedback) = chunk.prompt_feedback.filter(|feedback| !feedback.block_reason.is_empty()) {
+        if let Some(feedback) = chunk.prompt_feedback.filter(Feedback::is_block) {
             let why = format!("the request was blocked, {}", blocked(&feedback.block_reason));
             self.end = Some(End { stop: Stop::Refusal, why: Some(with(why, &feedback.block_reason_message)) });
         }
@@ -174,7 +180,7 @@ impl Decoder {
             }
             if let Some(reason) = candidate.finish_reason {
                 let end = ended(&reason, candidate.finish_message.as_deref().unwrap_or_default())?;
-                self.end = self.end.take().or(end);
+                self.end = end.or(self.end.take());
             }
         }
         Ok(())

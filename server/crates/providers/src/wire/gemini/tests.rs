@@ -463,6 +463,14 @@ fn a_request_that_is_blocked_says_why() {
 }
 
 #[test]
+fn of_several_reasons_to_end_the_last_counts_and_one_that_is_not_named_is_none() {
+    let unnamed = json!({"promptFeedback": {"blockReason": "BLOCKED_REASON_UNSPECIFIED"}});
+    let response = answer(&[unnamed.clone(), said("Hi."), ends("STOP"), ends("MAX_TOKENS"), ends("")]);
+    assert_eq!((response.stop, response.why), (Stop::MaxTokens, None));
+    assert!(matches!(read(WIRE, &flash(), &[unnamed]).outcome, Err(Fault::Incomplete(_))));
+}
+
+#[test]
 fn an_answer_without_an_end_or_without_anything_in_it_is_none() {
     let outcome = |events: &[Value]| read(WIRE, &flash(), events).outcome;
     assert!(matches!(outcome(&[said("Hi.")]), Err(Fault::Incomplete(_))));
