@@ -429,6 +429,23 @@ async fn a_local_server_is_found_by_itself_and_is_the_default_where_there_is_no_
 }
 
 #[tokio::test]
+async fn a_key_that_may_be_for_another_service_of_google_moves_no_session_to_the_cloud() {
+    let list = r#"{"object":"list","data":[{"id":"qwen3:8b"}]}"#;
+    for variable in ["GOOGLE_API_KEY", "GEMINI_API_KEY"] {
+        let server = Server::start(vec![Answer::status(200, list)]).await;
+        let mut settings = Settings::from_env(|name| match name {
+            "OLLAMA_HOST" => Some(server.url()),
+            name => (name == variable).then(|| "k".to_owned()),
+        });
+        settings.providers.retain(|provider| matches!(provider.name.as_str(), "ollama" | "gemini"));
+        let default = async |settings| Catalog::new(settings).default_model().await.unwrap().info().provider.clone();
+        assert_eq!(default(settings.clone()).await, "ollama", "{variable}");
+        settings.providers.retain(|provider| provider.name == "gemini");
+        assert_eq!(default(settings).await, "gemini", "it is used if there is nothing else");
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_speaks_gemini_is_asked_for_its_models_and_has_the_vendors_where_it_does_not_tell() {
     let list = r#"{"models":[
         {"name":"models/gemini-9-neon","displayName":"Neon","inputTokenLimit":2000000,"outputTokenLimit":100000,
