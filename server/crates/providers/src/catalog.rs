@@ -74,8 +74,8 @@ pub enum CatalogError {
     },
     /// There is no key and no server on this machine.
     #[error(
-        "no model can be used: set ANTHROPIC_API_KEY, OPENAI_API_KEY or another vendor's key, or start a model server \
-         on this machine (Ollama, LM Studio, llama.cpp, vLLM), or run `azimuth demo` for the scripted tour, which needs neither"
+        "no model can be used: set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or another vendor's key, or start a \
+         model server on this machine (Ollama, LM Studio, llama.cpp, vLLM), or run `azimuth demo` for the scripted tour, which needs neither"
     )]
     NothingUsable,
 }

@@ -98,7 +98,7 @@ async fn the_default_is_the_configured_one_else_the_first_that_can_be_used() {
 async fn with_nothing_to_use_the_error_says_what_to_do() {
     let Err(error) = catalog(&[]).default_model().await else { panic!("there is nothing to use") };
     let text = error.to_string();
-    for word in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "Ollama", "azimuth demo"] {
+    for word in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "Ollama", "azimuth demo"] {
         assert!(text.contains(word), "{text}");
     }
 }
