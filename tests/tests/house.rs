@@ -34,7 +34,7 @@ const LONG_FUNCTIONS: &[(&str, usize)] = &[];
 const CIRCLES: &[(&str, usize)] = &[
     ("server/crates/agent/src", 5),
     ("server/crates/permission/src", 2),
-    ("server/crates/providers/src", 3),
+    ("server/crates/providers/src", 2),
     ("server/crates/store/src", 2),
     ("server/crates/tools/src", 2),
     ("server/crates/tools/src/lsp", 3),

@@ -1,10 +1,10 @@
 //! Files generated from the crate `protocol`: JSON schema, TypeScript and Lua types, the method part of
 //! `docs/protocol.md`, what stands of its settings in the documentation and the VS Code extension, and the editors'
-//! tables of modes.
+//! tables of modes; and those from the vendors' data file.
 //!
 //! Reading order: [`schema`] gathers the schemas of all methods into one document, [`model`] reads that document into
 //! the few shapes our types have, and each of [`typescript`], [`lua`] and [`markdown`] writes the model out.
-//! [`settings`] and [`modes`] have no part in that.
+//! [`settings`], [`modes`] and [`vendors`] have no part in that.
 #![expect(clippy::disallowed_methods, reason = "a development tool: it reads and writes the project's own files")]
 
 pub mod schema;
@@ -20,6 +20,8 @@ pub mod markdown;
 pub mod modes;
 
 pub mod settings;
+
+pub mod vendors;
 
 use std::fs;
 use std::io;
@@ -45,6 +47,11 @@ const MANIFEST: &str = "editors/vscode/package.json";
 const NAMES: &str = "editors/vscode/src/generated/settings.ts";
 const MODES: &str = "editors/vscode/src/generated/modes.ts";
 const MODES_LUA: &str = "editors/nvim/lua/azimuth/generated/modes.lua";
+const VENDORS: &str = "editors/vscode/src/generated/vendors.ts";
+const VENDORS_LUA: &str = "editors/nvim/lua/azimuth/generated/vendors.lua";
+
+/// The data file of vendors.
+const DATA: &str = "server/crates/providers/src/providers.toml";
 
 /// The text for clients about [`said_by_error`].
 const SAID_BY_ERROR: &str = "The reasons that `turnEnded` says as a whole in its `error`, so that no words are added.";
@@ -142,18 +149,24 @@ fn changed(root: &Path) -> Result<Vec<(&'static str, String)>, Error> {
     let methods = markdown::render(&protocol);
     let (layers, settings) = (document::layers(SETTINGS), document::settings(SETTINGS));
     let in_vscode = document::in_vscode(SETTINGS);
+    let of_data =
+        |part: Result<String, &'static str>| part.map_err(|mark| Error::Marks { path: root.join(DATA), mark });
+    let parts =
+        [(document::LAYERS, layers), (document::SETTINGS, settings), (vendors::BEGIN, of_data(vendors::document())?)];
     let files = vec![
         (SCHEMA, format!("{:#}\n", schema.json())),
         (TYPESCRIPT, typescript::render(&protocol)),
         (LUA, lua::render(&protocol)),
         (DOCUMENT, filled(root, DOCUMENT, &[(markdown::BEGIN, methods)])?),
         (CONFIG_SCHEMA, settings::schema::render(SETTINGS)),
-        (CONFIGURATION, filled(root, CONFIGURATION, &[(document::LAYERS, layers), (document::SETTINGS, settings)])?),
+        (CONFIGURATION, filled(root, CONFIGURATION, &parts)?),
         (GUIDE, filled(root, GUIDE, &[(modes::BEGIN, modes::document()), (document::SETTINGS, in_vscode)])?),
         (MANIFEST, rewritten(root, MANIFEST, |text| vscode::manifest(&text, SETTINGS))?),
         (NAMES, vscode::names(SETTINGS)),
         (MODES, modes::typescript()),
         (MODES_LUA, modes::lua()),
+        (VENDORS, of_data(vendors::typescript())?),
+        (VENDORS_LUA, of_data(vendors::lua())?),
     ];
 
     let mut changed = Vec::new();
@@ -204,7 +217,7 @@ mod tests {
             format!("# Head\n\n{}", parts.collect::<String>())
         };
         write(DOCUMENT, &marked(&[markdown::BEGIN]));
-        write(CONFIGURATION, &marked(&[document::LAYERS, document::SETTINGS]));
+        write(CONFIGURATION, &marked(&[document::LAYERS, document::SETTINGS, vendors::BEGIN]));
         write(GUIDE, &marked(&[modes::BEGIN, document::SETTINGS]));
         write(MANIFEST, vscode::EMPTY_MANIFEST);
         root
@@ -213,8 +226,21 @@ mod tests {
     #[test]
     fn files_once_written_are_not_stale() {
         let root = fresh_project();
-        let all =
-            [SCHEMA, TYPESCRIPT, LUA, DOCUMENT, CONFIG_SCHEMA, CONFIGURATION, GUIDE, MANIFEST, NAMES, MODES, MODES_LUA];
+        let all = [
+            SCHEMA,
+            TYPESCRIPT,
+            LUA,
+            DOCUMENT,
+            CONFIG_SCHEMA,
+            CONFIGURATION,
+            GUIDE,
+            MANIFEST,
+            NAMES,
+            MODES,
+            MODES_LUA,
+            VENDORS,
+            VENDORS_LUA,
+        ];
         assert_eq!(stale(root.path()).unwrap(), all);
         assert_eq!(write(root.path()).unwrap(), all);
         assert!(stale(root.path()).unwrap().is_empty());

@@ -126,7 +126,14 @@ impl Wire {
             Self::Responses => "/responses",
             _ => "/chat/completions",
         };
-        Self::VENDORS.into_iter().find(|wire| path.strip_suffix(end(*wire)) == Some(wire.folder()))
+        let is_at = |wire: &Self| path.strip_suffix(end(*wire)) == Some(wire.folder());
+        Self::VENDORS.into_iter().find(is_at).or_else(|| {
+            // Azure's and Bedrock's paths.
+            let wires = [Self::Anthropic, Self::Responses, Self::Chat];
+            let folder = |wire| path.strip_suffix(end(wire));
+            let is_cloud = |folder: &str| folder.starts_with("/openai/") || folder == "/anthropic";
+            wires.into_iter().find(|wire| folder(*wire).is_some_and(is_cloud))
+        })
     }
 
     fn writer(self, model: &str) -> Box<dyn Writer> {
@@ -167,6 +174,7 @@ struct State {
     last: HashMap<String, Asked>,
     wrong: Vec<String>,
     may_rewrite: bool,
+    takes_any_key: bool,
     sent: Sent,
 }
 
@@ -202,6 +210,11 @@ impl ModelServer {
     /// Lets requests begin otherwise than those before in their session, as they do when a context is trimmed.
     pub fn may_rewrite(&self) {
         self.state().may_rewrite = true;
+    }
+
+    /// Takes requests with any key, such as those of a vendor who refuses one.
+    pub fn takes_any_key(&self) {
+        self.state().takes_any_key = true;
     }
 
     /// The requests to it so far.
@@ -255,6 +268,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Response<Stream>, Infallible> {
     let path = request.uri().path().to_owned();
     let request_query = request.uri().query().unwrap_or_default().to_owned();
+    let place = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
     let headers = request.headers().clone();
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     if path.ends_with("/models") {
@@ -273,14 +287,14 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
     let key = match wire {
         Wire::Anthropic => header("x-api-key"),
         Wire::Gemini => header("x-goog-api-key"),
-        _ => header("authorization").and_then(|key| Some(key.strip_prefix("Bearer ")?.into())),
+        _ => header("api-key").or_else(|| Some(header("authorization")?.strip_prefix("Bearer ")?.into())),
     };
     let (model, answer) = {
         let mut state = shared.state.lock().unwrap();
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
         keep(wire, &body);
         let model = gemini_model(&path).or(body["model"].as_str()).unwrap_or_default().to_owned();
-        let asked = Asked::read(wire, key, model, body);
+        let asked = Asked::read(wire, key, model, body).at(place, &headers);
         state.check(&asked);
         if wire == Wire::Gemini && request_query != "alt=sse" {
             state.wrong.push(format!("no events are asked for by `{request_query}`"));
@@ -429,7 +443,7 @@ impl Body for Stream {
 
 impl State {
     fn check(&mut self, asked: &Asked) {
-        if asked.key().is_none_or(|key| key != crate::server::KEY) {
+        if !self.takes_any_key && asked.key().is_none_or(|key| key != crate::server::KEY) {
             self.wrong.push(format!("the key is {:?}", asked.key()));
         }
         if let Err(problem) = asked.calls_have_results() {

@@ -6,22 +6,8 @@ local config = require("azimuth.config")
 
 local M = {}
 
----@class azimuth.Vendor
----@field name string
----@field variable string The environment variable that the server reads the key from.
-
 ---@type azimuth.Vendor[]
-M.vendors = {
-  { name = "Anthropic", variable = "ANTHROPIC_API_KEY" },
-  { name = "OpenAI", variable = "OPENAI_API_KEY" },
-  { name = "OpenRouter", variable = "OPENROUTER_API_KEY" },
-  { name = "DeepSeek", variable = "DEEPSEEK_API_KEY" },
-  { name = "Groq", variable = "GROQ_API_KEY" },
-  { name = "Mistral", variable = "MISTRAL_API_KEY" },
-  { name = "xAI", variable = "XAI_API_KEY" },
-  { name = "Inception", variable = "INCEPTION_API_KEY" },
-  { name = "Gemini", variable = "GEMINI_API_KEY" },
-}
+M.vendors = require("azimuth.generated.vendors")
 
 ---@return string
 function M.path()

@@ -2,18 +2,7 @@
 
 import * as vscode from 'vscode';
 
-/** The providers that the server knows by an environment variable. */
-const providers = [
-  { name: 'Anthropic', variable: 'ANTHROPIC_API_KEY' },
-  { name: 'OpenAI', variable: 'OPENAI_API_KEY' },
-  { name: 'OpenRouter', variable: 'OPENROUTER_API_KEY' },
-  { name: 'DeepSeek', variable: 'DEEPSEEK_API_KEY' },
-  { name: 'Groq', variable: 'GROQ_API_KEY' },
-  { name: 'Mistral', variable: 'MISTRAL_API_KEY' },
-  { name: 'xAI', variable: 'XAI_API_KEY' },
-  { name: 'Inception', variable: 'INCEPTION_API_KEY' },
-  { name: 'Gemini', variable: 'GEMINI_API_KEY' },
-];
+import { vendors } from '../generated/vendors';
 
 /** Where the names of the variables are kept; never a key. */
 const NAMES = 'azimuth.keys';
@@ -69,7 +58,7 @@ export class Keys {
 
   private async pickVariable(): Promise<string | undefined> {
     const kept = new Set(this.names());
-    const items: (vscode.QuickPickItem & { variable?: string })[] = providers.map(({ name, variable }) => ({
+    const items: (vscode.QuickPickItem & { variable?: string })[] = vendors.map(({ name, variable }) => ({
       label: name,
       description: kept.has(variable) ? `${variable}, replaces the key that is kept` : variable,
       variable,

@@ -7,10 +7,13 @@
 //! says and may not is told in [`Config::warnings`]. A layer that cannot be understood makes every action a question,
 //! since what it was to forbid is not known.
 
+mod details;
 pub mod dirs;
 mod files;
+mod key_command;
 mod layer;
 pub mod layers;
+mod lines;
 mod restriction;
 mod words;
 

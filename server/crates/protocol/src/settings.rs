@@ -4,14 +4,19 @@
 //! generated files: the tables in `docs/configuration.md` and `docs/vscode.md`, the schema of `config.toml`, and the
 //! settings of the VS Code extension with what it sends of them. The order is the one in which users read them.
 
+mod providers;
+
 use DefaultValue::{Bool, Int, Unset, Word};
-use Kind::{Choice, Decimal, Flag, List, Number, Secret, Text};
+use Kind::{Choice, Decimal, Flag, List, Number, Text};
 use May::{KnownModel, Never, OnceTrusted, Restrict, Set};
+
+use self::providers::PROVIDERS;
 
 /// One setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// Its name in `config.toml`. An editor may write it in camelCase. `NAME` is any name, as of a provider.
+    /// Its name in `config.toml`. An editor may write it in camelCase. `NAME` is any name, as of a provider, and `[]`
+    /// stands behind a list of tables.
     pub name: &'static str,
     /// The type of its value.
     pub kind: Kind,
@@ -70,6 +75,10 @@ pub enum Kind {
     },
     /// A list of texts of this kind.
     List(&'static str),
+    /// A table of texts, by names of this kind.
+    Texts(&'static str),
+    /// A table with anything in it.
+    Anything,
 }
 
 /// The default of a setting.
@@ -136,8 +145,8 @@ const fn restrictable(how: Stricter) -> Who {
     Who { user: Set, editor: Restrict(how), project: Restrict(how) }
 }
 
-/// All settings.
-pub const SETTINGS: &[Setting] = &[
+/// The settings but those of a provider.
+const GENERAL: &[Setting] = &[
     Setting {
         name: "model",
         kind: Text("text"),
@@ -517,63 +526,18 @@ pub const SETTINGS: &[Setting] = &[
         words: "Rules for what never runs, such as `Shell(git push:*)` or `Edit(secrets/**)`.",
         more: Some("configuration.md#permission-rules"),
     },
-    Setting {
-        name: "providers.NAME.base_url",
-        kind: Text("URL"),
-        default: Unset("the vendor's"),
-        who: USER,
-        words: "The address of the provider.",
-        more: Some("configuration.md#keys-stay-with-their-server"),
-    },
-    Setting {
-        name: "providers.NAME.key",
-        kind: Secret,
-        default: Unset("none"),
-        who: USER,
-        words: "The key. `key_env` is the better place for it.",
-        more: None,
-    },
-    Setting {
-        name: "providers.NAME.key_env",
-        kind: Text("text"),
-        default: Unset("none"),
-        who: USER,
-        words: "The environment variable that holds the key.",
-        more: None,
-    },
-    Setting {
-        name: "providers.NAME.wire",
-        kind: Choice(&[
-            ("anthropic", "Anthropic's Messages"),
-            ("openai-responses", "OpenAI's Responses"),
-            ("openai-chat", "Chat Completions, as most others have them"),
-            ("gemini", "Google's Gemini"),
-        ]),
-        default: Unset("by the name"),
-        who: USER,
-        words: "The protocol that the provider speaks.",
-        more: None,
-    },
-    Setting {
-        name: "providers.NAME.dialect",
-        kind: Choice(&[
-            ("openai", "OpenAI's"),
-            ("mistral", "Mistral's"),
-            ("deepseek", "DeepSeek's, also for the models of Moonshot and Xiaomi"),
-            ("gemini", "Gemini's"),
-            ("plain", "nothing that only some of them take"),
-        ]),
-        default: Unset("by the host"),
-        who: USER,
-        words: "Whose Chat Completions a gateway or a server of your own speaks. Needed only if it refuses requests.",
-        more: None,
-    },
-    Setting {
-        name: "providers.NAME.models",
-        kind: List("ids"),
-        default: Unset("asked of the provider"),
-        who: USER,
-        words: "The models that the provider has.",
-        more: None,
-    },
 ];
+
+/// All settings.
+pub const SETTINGS: &[Setting] = &together::<{ GENERAL.len() + PROVIDERS.len() }>();
+
+/// The two parts of the table, one after the other.
+const fn together<const ALL: usize>() -> [Setting; ALL] {
+    let mut all = [GENERAL[0]; ALL];
+    let mut at = 0;
+    while at < ALL {
+        all[at] = if at < GENERAL.len() { GENERAL[at] } else { PROVIDERS[at - GENERAL.len()] };
+        at += 1;
+    }
+    all
+}

@@ -19,7 +19,7 @@ use self::entry::Entry;
 use self::listing::Listing;
 use crate::keys;
 use crate::scripted::{Recorder, Scripted};
-use crate::settings::{Provider, Settings};
+use crate::settings::{Provider, Settings, key_variable};
 
 /// The models of all providers.
 ///
@@ -74,8 +74,8 @@ pub enum CatalogError {
     },
     /// There is no key and no server on this machine.
     #[error(
-        "no model can be used: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start a model server on this machine \
-         (Ollama, LM Studio, llama.cpp), or run `azimuth demo` for the scripted tour, which needs neither"
+        "no model can be used: set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or another vendor's key, or start a \
+         model server on this machine (Ollama, LM Studio, llama.cpp, vLLM), or run `azimuth demo` for the scripted tour, which needs neither"
     )]
     NothingUsable,
 }
@@ -173,7 +173,8 @@ impl Catalog {
             return Ok(Arc::clone(model));
         }
         // Models that are known without asking anybody come first, so that a start with a known model is instant.
-        let known: Vec<_> = state.sources().filter_map(|source| Some((source, source.known()?))).collect();
+        let known = |source: Source<'_>| source.known().unwrap_or_else(|| entry::defined(source.provider));
+        let known: Vec<_> = state.sources().map(|source| (source, known(source))).collect();
         if let Some(model) = best(&known, name) {
             return Ok(model);
         }
@@ -196,13 +197,19 @@ impl Catalog {
         if let Some(problem) = problem {
             return Err(CatalogError::Unlisted { name: keys::left_out(name).into_owned(), problem });
         }
+        let vendor = name.split_once('/').map(|(vendor, _)| vendor).filter(|_| named.is_none());
+        if let Some((vendor, source)) = vendor.and_then(|vendor| Some((vendor, key_variable(vendor)?))) {
+            let problem = format!("there is no key for {vendor}; set {source}");
+            return Err(CatalogError::Unlisted { name: keys::left_out(name).into_owned(), problem });
+        }
         let entries = known.iter().chain(&found).flat_map(|(_, entries)| entries);
         let ids = entries.map(|entry| (entry.info.id.as_str(), entry.aliases.as_slice()));
         Err(CatalogError::Unknown { name: keys::left_out(name).into_owned(), near: near::near(name, ids) })
     }
 
     /// The model of new sessions: the configured one, else the first of the first provider that can be used, servers on
-    /// this machine last. A scripted model is never chosen unasked.
+    /// this machine after the vendors, and last those vendors that the data file has after them. A scripted model is
+    /// never chosen unasked.
     ///
     /// # Errors
     /// The configured model cannot be given, or no model can be used.
@@ -215,12 +222,9 @@ impl Catalog {
             return Ok(self.give(model));
         }
         let (local, remote): (Vec<_>, Vec<_>) = state.sources().partition(|source| source.provider.is_local);
-        for source in remote.iter().filter(|source| source.is_usable()) {
-            if let Ok(entries) = source.all().await
-                && let Some(entry) = entries.first()
-            {
-                return Ok(self.give(source.model(entry)));
-            }
+        let (late, early): (Vec<_>, Vec<_>) = remote.into_iter().partition(|source| source.provider.is_after_local);
+        if let Some(model) = first_of(&early).await {
+            return Ok(self.give(model));
         }
         let answers = join_all(local.iter().map(|source| source.all())).await;
         for (source, answer) in local.iter().zip(answers) {
@@ -228,7 +232,7 @@ impl Catalog {
                 return Ok(self.give(source.model(entry)));
             }
         }
-        Err(CatalogError::NothingUsable)
+        first_of(&late).await.map(|model| self.give(model)).ok_or(CatalogError::NothingUsable)
     }
 
     /// The model that fills in text and was added with this id.
@@ -288,7 +292,7 @@ struct Source<'a> {
 impl Source<'_> {
     /// True if a key is there where one is needed.
     fn is_usable(&self) -> bool {
-        !self.provider.needs_key || self.provider.key.is_some()
+        self.provider.missing().is_none()
     }
 
     /// Its models, where nobody need be asked.
@@ -301,15 +305,18 @@ impl Source<'_> {
         if let Some(entries) = self.known() {
             return Ok(entries);
         }
+        let defined = entry::defined(self.provider);
         if !self.is_usable() {
-            return Err(format!("set {}", self.provider.key_source));
+            let problem = self.provider.missing().unwrap_or_default();
+            return if defined.is_empty() { Err(problem) } else { Ok(defined) };
         }
         match self.listing.get(self.provider, &self.state.http).await {
             Ok(listed) => Ok(entry::listed(self.provider, &listed)),
             // A server in a vendor's stead that does not list is most likely a gateway to the vendor's models.
-            Err(problem) => match entry::of_vendor(self.provider) {
-                entries if entries.is_empty() => Err(problem),
-                entries => Ok(entries),
+            Err(problem) => match (defined, entry::of_vendor(self.provider)) {
+                (defined, of_vendor) if defined.is_empty() && of_vendor.is_empty() => Err(problem),
+                (defined, of_vendor) if defined.is_empty() => Ok(of_vendor),
+                (defined, _) => Ok(defined),
             },
         }
     }
@@ -321,7 +328,7 @@ impl Source<'_> {
     fn placeholder(&self, problem: String) -> ModelInfo {
         ModelInfo {
             id: self.provider.name.clone(),
-            name: self.provider.name.clone(),
+            name: self.provider.title(),
             provider: self.provider.name.clone(),
             context_tokens: 0,
             max_output_tokens: 0,
@@ -333,6 +340,18 @@ impl Source<'_> {
             scripted: false,
         }
     }
+}
+
+/// The first model of the first of these that can be used.
+async fn first_of(sources: &[Source<'_>]) -> Option<Arc<dyn Model>> {
+    for source in sources.iter().filter(|source| source.is_usable()) {
+        if let Ok(entries) = source.all().await
+            && let Some(entry) = entries.first()
+        {
+            return Some(source.model(entry));
+        }
+    }
+    None
 }
 
 /// The model that a name stands for: one that can be used before one that cannot.

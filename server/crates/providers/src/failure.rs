@@ -7,7 +7,7 @@ use net::{HttpError, NetError, Url};
 use ports::model::{ModelError, ModelErrorKind};
 use serde_json::Value;
 
-use crate::settings::Secret;
+use crate::secret::Secret;
 
 /// The most characters of a vendor's own words that are repeated.
 const WORDS: usize = 400;
@@ -42,6 +42,8 @@ pub(crate) struct Words {
     pub(crate) written: String,
     /// How long the vendor asks to wait.
     pub(crate) delay: Option<Duration>,
+    /// The findings of a content filter in the prompt, if the vendor says (Azure).
+    pub(crate) found: Vec<String>,
 }
 
 impl Words {
@@ -77,6 +79,8 @@ pub(crate) struct Whose {
     pub(crate) key_source: String,
     /// The key. A vendor may repeat it; it is taken out of what we repeat.
     pub(crate) key: Option<Secret>,
+    /// The values of headers that the user added, which may be keys too.
+    pub(crate) secrets: Vec<Secret>,
     /// True if the server runs on this machine.
     pub(crate) is_local: bool,
 }
@@ -219,6 +223,17 @@ impl Whose {
             }
             ModelErrorKind::OrphanedToolCalls => format!("{provider} misses results of tool calls{said}"),
             ModelErrorKind::UnreadableCall => format!("{provider} could not read a tool call of {model}{said}"),
+            ModelErrorKind::Rejected if is_filter(words) => {
+                let found =
+                    if words.found.is_empty() { String::new() } else { format!(" ({})", words.found.join(", ")) };
+                format!(
+                    "the content filter of {provider} refused the prompt{found}{said}. Say it in other words, or change the filter there"
+                )
+            }
+            ModelErrorKind::Rejected if words.code.contains("DeploymentNotFound") => format!(
+                "{provider} has no deployment for {model}{said}. Name the deployment in wire_id of a \
+                 [[providers.{provider}.model]]"
+            ),
             ModelErrorKind::Incomplete | ModelErrorKind::Garbage | ModelErrorKind::Rejected => {
                 format!("{provider} rejects the request{status_words}{said}")
             }
@@ -231,16 +246,16 @@ impl Whose {
     }
 
     /// A vendor's words: on one line, not long, and without the key.
-    fn quote(&self, text: &str) -> String {
-        quote(text, self.key.as_ref())
+    pub(crate) fn quote(&self, text: &str) -> String {
+        quote(text, self.key.iter().chain(&self.secrets))
     }
 }
 
-/// A server's words: on one line, not long, and without the key.
-pub(crate) fn quote(text: &str, key: Option<&Secret>) -> String {
+/// A server's words: on one line, not long, and without the keys.
+pub(crate) fn quote<'a>(text: &str, secrets: impl IntoIterator<Item = &'a Secret>) -> String {
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some(key) = key.filter(|key| !key.expose().is_empty()) {
-        line = line.replace(key.expose(), "[key]");
+    for secret in secrets.into_iter().filter(|secret| !secret.expose().is_empty()) {
+        line = line.replace(secret.expose(), "[key]");
     }
     match line.char_indices().nth(WORDS) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
@@ -313,7 +328,15 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
             ModelErrorKind::RateLimited { retry_after: None }
         }
         None if says(&["authentication_error", "permission_error", "invalid_api_key"]) => ModelErrorKind::Unauthorized,
-        None if says(&["invalid_request", "invalid_prompt", "not_found", "content_policy", "billing_error"]) => {
+        None if says(&[
+            "invalid_request",
+            "invalid_prompt",
+            "not_found",
+            "content_policy",
+            "content_filter",
+            "billing_error",
+        ]) =>
+        {
             ModelErrorKind::Rejected
         }
         // An error within a stream that began well: overloaded, a timeout, a fault of the server's.
@@ -327,7 +350,8 @@ fn is_used_up(code: &str, message: &str) -> bool {
     let is_nothing = |(at, zero): (usize, &str)| {
         !message.get(at + zero.len()..).unwrap_or_default().starts_with(|c: char| c == '.' || c.is_ascii_digit())
     };
-    code.contains("PerDay") || message.match_indices("limit: 0").any(is_nothing)
+    let is_google = code.contains("RESOURCE_EXHAUSTED");
+    code.contains("PerDay") || is_google && message.match_indices("limit: 0").any(is_nothing)
 }
 
 /// The words with which vendors say that a request is too long.
@@ -406,7 +430,13 @@ pub(crate) fn words(body: &[u8]) -> Words {
             code = format!("{code} {more}").trim_start().to_owned();
         }
     }
-    Words { code, message: field(&["message", "detail"]), written: field(&["failed_generation"]), delay: details.delay }
+    Words {
+        code,
+        message: field(&["message", "detail"]),
+        written: field(&["failed_generation"]),
+        delay: details.delay,
+        found: found(inner),
+    }
 }
 
 /// The details of an error of Google's (`google.rpc.ErrorInfo`, `QuotaFailure` and `RetryInfo`,
@@ -430,6 +460,19 @@ fn details(value: Option<&Value>) -> Details {
         details.delay = details.delay.or(seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()));
     }
     details
+}
+
+/// True if a content filter refused a prompt. The words are Azure's (learn.microsoft.com, content filtering).
+fn is_filter(words: &Words) -> bool {
+    words.code.split_whitespace().any(|code| matches!(code, "content_filter" | "ResponsibleAIPolicyViolation"))
+}
+
+/// The findings of a content filter: the parts of its result that it filtered.
+fn found(error: &Value) -> Vec<String> {
+    let result = ["/innererror/content_filter_result", "/content_filter_result"];
+    let result = result.iter().find_map(|place| error.pointer(place)?.as_object());
+    let is_found = |part: &Value| part.get("filtered").and_then(Value::as_bool) == Some(true);
+    result.into_iter().flatten().filter(|(_, part)| is_found(part)).map(|(name, _)| name.replace('_', " ")).collect()
 }
 
 /// How long the vendor asks to wait.

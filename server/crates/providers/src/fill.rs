@@ -29,6 +29,7 @@ use self::remote::RemoteFill;
 use crate::catalog::{Catalog, CatalogError};
 use crate::keys;
 use crate::settings::{Provider, Settings, key_variable};
+use crate::vendors::Vendor;
 use crate::wire::Wire;
 
 pub use self::local::{Found, local};
@@ -148,7 +149,7 @@ pub(crate) fn known_wire(provider: &Provider) -> Option<FillWire> {
 /// True if a provider is known to have no wire but the one to chat, or to hide the tokens of its models.
 fn is_chat_only(provider: &Provider) -> bool {
     let hosts = ["openrouter.ai", "api.groq.com", "api.x.ai", "api.openai.com"];
-    hosts.iter().any(|known| *known == host_of(provider))
+    hosts.iter().any(|known| *known == host_of(provider)) || provider.vendor().is_some_and(Vendor::has_own_paths)
 }
 
 /// The provider in a name and the model's name at it; none if the name begins with no provider's.
@@ -164,9 +165,9 @@ pub(crate) fn provider_of<'a, 'b>(
         return Ok(Some((provider, model)));
     }
     match key_variable(first) {
-        Some(variable) => {
+        Some(source) => {
             let name = keys::left_out(name).into_owned();
-            Err(CatalogError::Unlisted { name, problem: format!("there is no key for {first}; set {variable}") })
+            Err(CatalogError::Unlisted { name, problem: format!("there is no key for {first}; set {source}") })
         }
         None => Ok(None),
     }

@@ -13,20 +13,28 @@
 pub mod catalog;
 pub mod cost;
 pub mod fill;
+pub mod key_command;
 pub mod keys;
 pub mod next_edit;
 pub mod scripted;
 pub mod settings;
 
+mod address;
+mod compat;
 mod data;
 mod failure;
 mod hash;
 mod remote;
+mod secret;
+mod vendors;
 mod wire;
 
 #[cfg(test)]
 mod loopback;
 
 pub use catalog::{Catalog, CatalogError};
-pub use settings::{Provider, Secret, Settings};
-pub use wire::{Dialect, Wire};
+pub use compat::Compat;
+pub use key_command::{KeyCommand, KeyCommands, RunCommand};
+pub use settings::{Defined, Provider, Secret, Settings};
+pub use vendors::dialects;
+pub use wire::Wire;

@@ -3,6 +3,7 @@
 
 pub(crate) mod server;
 mod streams;
+mod vendors;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,7 +87,7 @@ impl Vendor {
             Self::Anthropic => "/v1/messages",
             Self::Responses => "/v1/responses",
             Self::Chat => "/v1/chat/completions",
-            Self::Gemini => "/v1beta/models/gemini-3.8-flash:streamGenerateContent",
+            Self::Gemini => "/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse",
         }
     }
 }
@@ -179,7 +180,6 @@ async fn a_request_goes_where_it_should_with_its_key_and_is_the_same_each_time()
             }
             Vendor::Gemini => {
                 assert_eq!(header("x-goog-api-key").as_deref(), Some(KEY));
-                assert_eq!(asked[0].query.as_deref(), Some("alt=sse"));
             }
             Vendor::Responses | Vendor::Chat => {
                 assert_eq!(header("authorization"), Some(format!("Bearer {KEY}")));
@@ -255,6 +255,27 @@ async fn a_server_that_falls_silent_within_its_answer_is_given_up() {
 }
 
 #[tokio::test]
+async fn a_whole_answer_counts_though_its_connection_is_not_closed() {
+    for vendor in VENDORS {
+        let stream = Answer::stream(&vendor.stream());
+        let mut answers = vec![stream.clone().then_dropped(), stream.clone().then_silent()];
+        if vendor == Vendor::Gemini {
+            answers.push(Answer::stream(&format!("{}data: [DONE]\n\n", vendor.stream())).then_silent());
+        }
+        for (at, answer) in answers.into_iter().enumerate() {
+            let server = Server::start(vec![answer]).await;
+            let mut settings = vendor.settings(&server);
+            // What says itself that it is over is not waited for.
+            settings.idle_timeout = Duration::from_millis(if at == 2 { 60_000 } else { 50 });
+            let model = Catalog::new(settings).default_model().await.unwrap();
+            let asking = tokio::time::timeout(Duration::from_secs(20), ask(&*model)).await;
+            let response = asking.expect("it is over").1.unwrap();
+            assert_eq!((response.stop, response.usage.output), (Stop::ToolUse, 20), "{vendor:?} {at}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_protocol_is_garbage() {
     for vendor in VENDORS {
         for answer in [
@@ -286,6 +307,18 @@ async fn an_error_within_the_stream_comes_after_what_was_said() {
         assert_eq!(error.kind, ModelErrorKind::Transient, "{error}");
         assert!(text.starts_with("I look"), "{text}");
     }
+}
+
+#[tokio::test]
+async fn what_a_vendor_says_of_an_end_is_one_short_line_without_the_key() {
+    let message = format!("{KEY}\n\u{1b}[31m{}", "long ".repeat(500));
+    let event = json!({"candidates": [{"content": {"parts": [{"text": "Hi."}]}, "finishReason": "SAFETY",
+        "finishMessage": message}]});
+    let server = Server::start(vec![Answer::stream(&format!("data: {event}\n\n"))]).await;
+    let response = ask(&*Vendor::Gemini.model(&server).await).await.1.unwrap();
+    let why = response.why.unwrap();
+    assert!(why.contains("safety filter") && why.contains("[key]"), "{why}");
+    assert!(!why.contains(KEY) && !why.contains('\n') && why.chars().count() < 500, "{why}");
 }
 
 #[tokio::test]
@@ -396,6 +429,23 @@ async fn a_local_server_is_found_by_itself_and_is_the_default_where_there_is_no_
 }
 
 #[tokio::test]
+async fn a_key_that_may_be_for_another_service_of_google_moves_no_session_to_the_cloud() {
+    let list = r#"{"object":"list","data":[{"id":"qwen3:8b"}]}"#;
+    for variable in ["GOOGLE_API_KEY", "GEMINI_API_KEY"] {
+        let server = Server::start(vec![Answer::status(200, list)]).await;
+        let mut settings = Settings::from_env(|name| match name {
+            "OLLAMA_HOST" => Some(server.url()),
+            name => (name == variable).then(|| "k".to_owned()),
+        });
+        settings.providers.retain(|provider| matches!(provider.name.as_str(), "ollama" | "gemini"));
+        let default = async |settings| Catalog::new(settings).default_model().await.unwrap().info().provider.clone();
+        assert_eq!(default(settings.clone()).await, "ollama", "{variable}");
+        settings.providers.retain(|provider| provider.name == "gemini");
+        assert_eq!(default(settings).await, "gemini", "it is used if there is nothing else");
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_speaks_gemini_is_asked_for_its_models_and_has_the_vendors_where_it_does_not_tell() {
     let list = r#"{"models":[
         {"name":"models/gemini-9-neon","displayName":"Neon","inputTokenLimit":2000000,"outputTokenLimit":100000,
@@ -428,8 +478,8 @@ async fn a_server_that_speaks_gemini_is_asked_for_its_models_and_has_the_vendors
     );
     ask(&*first.resolve("gemini-9-neon").await.unwrap()).await.1.unwrap();
     let asked = server.asked();
-    assert_eq!((asked[0].path.as_str(), asked[0].query.as_deref()), ("/v1beta/models", Some("pageSize=1000")));
-    assert_eq!(asked[1].path, "/v1beta/models/gemini-9-neon:streamGenerateContent");
+    assert_eq!(asked[0].path, "/v1beta/models?pageSize=1000");
+    assert_eq!(asked[1].path, "/v1beta/models/gemini-9-neon:streamGenerateContent?alt=sse");
     assert!(asked[1].body.contains(r#""thinkingConfig":{"includeThoughts":true,"#), "{}", asked[1].body);
     assert!(catalog().list().await.iter().any(|model| model.id == "mine/gemini-4-argon"));
 }

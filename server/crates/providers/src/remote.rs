@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream;
-use net::{Clients, Response, Url, is_loopback, read, sse};
-use ports::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request};
+use net::{Clients, Response as HttpResponse, Url, is_loopback, read, sse};
+use ports::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request, Response};
 use protocol::model::ModelInfo;
 
 use crate::failure::{Fault, Whose, error, no_client};
+use crate::settings::Provider;
 use crate::wire::{Decode, Pieces, Route, Target, Wire};
 
 /// How long a request may take without a piece of an answer. While pieces come it may take as long as it
@@ -30,9 +31,8 @@ pub(crate) struct Remote {
     pub(crate) info: ModelInfo,
     pub(crate) wire: Wire,
     pub(crate) target: Target,
-    pub(crate) base_url: String,
+    pub(crate) provider: Provider,
     pub(crate) whose: Whose,
-    pub(crate) needs_key: bool,
     pub(crate) http: Arc<Clients>,
     /// How long it may be silent.
     pub(crate) idle_timeout: Duration,
@@ -45,19 +45,22 @@ impl Model for Remote {
     }
 
     async fn stream(&self, request: Request) -> Result<ModelStream, ModelError> {
-        if self.needs_key && self.whose.key.is_none() {
+        if self.provider.needs_key && !self.provider.has_key() {
             return Err(self.whose.no_key());
         }
-        let url = endpoint(&self.base_url, &self.wire.route(&self.target.model))
+        let url = self
+            .provider
+            .request_url(self.wire, &self.target.model)
             .map_err(|problem| error(ModelErrorKind::Rejected, format!("{}: {problem}", self.whose.provider)))?;
         let body = self
             .wire
             .body(&self.target, &request)
             .map_err(|problem| error(ModelErrorKind::Rejected, format!("the request cannot be written: {problem}")))?;
-        let response = self.send(url, body).await?;
+        let body = Bytes::from(self.provider.with_extra(body));
+        let (response, whose) = self.answered(url, body).await?;
         let mut streaming = Box::new(Streaming {
             decoder: self.wire.decoder(&self.target, &request.tools),
-            whose: self.whose.clone(),
+            whose,
             idle_timeout: self.idle_timeout,
             response: None,
             events: sse::Decoder::default(),
@@ -72,7 +75,7 @@ impl Model for Remote {
             Body::Page => {
                 let problem =
                     "a web page. Check that the base URL is right and that no proxy answers instead".to_owned();
-                return Err(self.whose.fault(Fault::Garbage(problem)));
+                return Err(streaming.whose.fault(Fault::Garbage(problem)));
             }
         }
         Ok(Box::pin(stream::unfold(streaming, async |mut streaming| Some((streaming.next().await?, streaming)))))
@@ -80,8 +83,28 @@ impl Model for Remote {
 }
 
 impl Remote {
+    /// Sends the request, with a key that a command prints once more if the first is refused. Gives the answer's head,
+    /// and whose it is.
+    async fn answered(&self, url: Url, body: Bytes) -> Result<(HttpResponse, Whose), ModelError> {
+        let whose = self.provider.with_key(&self.whose).await?;
+        let answer = self.send(url.clone(), body.clone(), &whose).await;
+        match (&self.provider.key_command, &whose.key, answer) {
+            (Some(command), Some(key), Err(failure)) if failure.kind == ModelErrorKind::Unauthorized => {
+                command.forget(key).await;
+                let again = self.provider.with_key(&self.whose).await?;
+                // The same key would be refused again.
+                if again.key == whose.key {
+                    return Err(failure);
+                }
+                let response = self.send(url, body, &again).await?;
+                Ok((response, again))
+            }
+            (_, _, answer) => Ok((answer?, whose)),
+        }
+    }
+
     /// Sends the request and waits for the head of the answer.
-    async fn send(&self, url: Url, body: Vec<u8>) -> Result<Response, ModelError> {
+    async fn send(&self, url: Url, body: Bytes, whose: &Whose) -> Result<HttpResponse, ModelError> {
         let wait = if is_loopback(&url) { PATIENCE } else { self.idle_timeout.min(PATIENCE) };
         let client = self.http.client(&url).await.map_err(no_client)?;
         let mut post =
@@ -89,16 +112,13 @@ impl Remote {
         for (name, value) in self.wire.headers(&self.target) {
             post = post.header(name, value);
         }
-        if let Some(key) = &self.whose.key {
-            let (name, value) = self.wire.key_header(key).ok_or_else(|| {
-                let source = &self.whose.key_source;
-                error(ModelErrorKind::Unauthorized, format!("the key holds what no key can hold; check {source}"))
-            })?;
+        let headers = self.provider.headers_with(self.wire, whose.key.as_ref());
+        for (name, value) in headers.map_err(|problem| error(ModelErrorKind::Unauthorized, problem))? {
             post = post.header(name, value);
         }
         let response = match tokio::time::timeout(wait, post.body(body).send()).await {
-            Err(_) => return Err(self.whose.silence(wait)),
-            Ok(Err(failure)) => return Err(self.whose.network(&failure)),
+            Err(_) => return Err(whose.silence(wait)),
+            Ok(Err(failure)) => return Err(whose.network(&failure)),
             Ok(Ok(response)) => response,
         };
         if response.status().is_success() {
@@ -108,7 +128,7 @@ impl Remote {
         // The status says enough where the words do not come.
         let body = tokio::time::timeout(self.idle_timeout, read(response, ERROR_BODY)).await;
         let body = body.ok().and_then(Result::ok).unwrap_or_default();
-        Err(self.whose.status(status, &headers, &body))
+        Err(whose.status(status, &headers, &body))
     }
 }
 
@@ -152,7 +172,7 @@ enum Body {
     Page,
 }
 
-fn kind_of(response: &Response) -> Body {
+fn kind_of(response: &HttpResponse) -> Body {
     let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
     if content_type.starts_with("application/json") {
         Body::Whole
@@ -170,7 +190,7 @@ struct Streaming {
     whose: Whose,
     idle_timeout: Duration,
     /// None when nothing more is to be read.
-    response: Option<Response>,
+    response: Option<HttpResponse>,
     events: sse::Decoder,
     pieces: Pieces,
     /// The bytes of events that showed nothing.
@@ -183,7 +203,10 @@ struct Streaming {
 impl Streaming {
     async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         loop {
-            if let Some(piece) = self.pieces.take() {
+            if let Some(mut piece) = self.pieces.take() {
+                if let ModelEvent::Finished(Response { why: Some(why), .. }) = &mut piece {
+                    *why = self.whose.quote(why);
+                }
                 return Some(Ok(piece));
             }
             if let Some(failure) = self.failure.take() {
@@ -206,10 +229,13 @@ impl Streaming {
         let patience = PATIENCE.saturating_sub(self.last_piece.elapsed());
         let wait = self.idle_timeout.min(patience);
         match tokio::time::timeout(wait, response.chunk()).await {
-            Err(_) => Err(self.whose.silence(if patience < self.idle_timeout { PATIENCE } else { wait })),
+            Err(_) => {
+                let silence = self.whose.silence(if patience < self.idle_timeout { PATIENCE } else { wait });
+                self.broken(silence)
+            }
             Ok(Err(failure)) => {
                 let ModelError { message, .. } = self.whose.network(&failure);
-                Err(error(ModelErrorKind::Incomplete, message))
+                self.broken(error(ModelErrorKind::Incomplete, message))
             }
             Ok(Ok(Some(chunk))) => {
                 self.take_in(&chunk)?;
@@ -223,6 +249,13 @@ impl Streaming {
                 self.end()
             }
         }
+    }
+
+    /// Takes in that nothing more comes of a connection that was not closed. An answer that is whole was paid for, and
+    /// is not asked for again.
+    fn broken(&mut self, failure: ModelError) -> Result<(), ModelError> {
+        self.response = None;
+        self.end().map_err(|_| failure)
     }
 
     fn take_in(&mut self, chunk: &Bytes) -> Result<(), ModelError> {
@@ -268,7 +301,7 @@ impl Streaming {
     }
 
     /// Reads an answer that comes at once, though a stream was asked for.
-    async fn whole(&mut self, response: Response) -> Result<(), ModelError> {
+    async fn whole(&mut self, response: HttpResponse) -> Result<(), ModelError> {
         let body = match tokio::time::timeout(PATIENCE, read(response, WHOLE_BODY)).await {
             Err(_) => return Err(self.whose.silence(PATIENCE)),
             Ok(Err(failure)) => return Err(self.whose.network(&failure)),

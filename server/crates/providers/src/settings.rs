@@ -2,38 +2,29 @@
 //!
 //! It comes from the user's configuration and environment only, never from a project.
 
+mod own;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use net::header::{HeaderName, HeaderValue};
+use serde_json::{Map, Value};
+
+pub use self::own::Defined;
+use crate::compat::Compat;
+use crate::key_command::KeyCommand;
 use crate::keys;
-use crate::wire::{Dialect, Wire};
+pub use crate::secret::Secret;
+use crate::vendors::{self, Vendor, host};
+use crate::wire::Wire;
 
 /// How long a server may be silent within an answer.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
-
-/// The providers that we know by name: name, variable of the key, address, what it speaks.
-const KNOWN: &[(&str, &str, &str, Wire)] = &[
-    ("anthropic", "ANTHROPIC_API_KEY", "https://api.anthropic.com", Wire::Anthropic),
-    ("openai", "OPENAI_API_KEY", "https://api.openai.com", Wire::OpenAiResponses),
-    ("openrouter", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1", Wire::OpenAiChat),
-    ("deepseek", "DEEPSEEK_API_KEY", "https://api.deepseek.com", Wire::OpenAiChat),
-    ("groq", "GROQ_API_KEY", "https://api.groq.com/openai/v1", Wire::OpenAiChat),
-    ("mistral", "MISTRAL_API_KEY", "https://api.mistral.ai/v1", Wire::OpenAiChat),
-    ("xai", "XAI_API_KEY", "https://api.x.ai/v1", Wire::OpenAiChat),
-    ("inception", "INCEPTION_API_KEY", "https://api.inceptionlabs.ai/v1", Wire::OpenAiChat),
-    ("gemini", "GEMINI_API_KEY", "https://generativelanguage.googleapis.com", Wire::Gemini),
-];
-
-/// The variables that are looked at if a provider's own is not set. Google's SDKs read both of Gemini's.
-const SECOND_KEYS: &[(&str, &str)] = &[("gemini", "GOOGLE_API_KEY")];
-
-/// Servers that run on the user's machine: name, default address.
-const LOCAL: &[(&str, &str)] = &[
-    ("ollama", "http://127.0.0.1:11434"),
-    ("lm-studio", "http://127.0.0.1:1234"),
-    ("llama.cpp", "http://127.0.0.1:8080"),
-];
 
 /// The settings of the configuration.
 #[derive(Clone, Debug)]
@@ -46,6 +37,9 @@ pub struct Settings {
     pub ca_file: Option<PathBuf>,
     /// How long a server may send nothing within an answer. 120 seconds by default.
     pub idle_timeout: Duration,
+    /// The addresses of vendors, and the versions of their API, that follow from the environment: for those that the
+    /// configuration adds.
+    pub(crate) addresses: BTreeMap<&'static str, (String, Option<String>)>,
 }
 
 /// A provider of models.
@@ -55,13 +49,13 @@ pub struct Provider {
     pub name: String,
     /// The wire format that it speaks.
     pub wire: Wire,
-    /// The vendor whose Chat Completions it speaks, if that does not follow from its host.
-    pub dialect: Option<Dialect>,
+    /// The flags of the dialect that the user named, which count instead of those of its host.
+    pub(crate) dialect: Option<&'static Compat>,
     /// Its address, with or without a version such as `/v1`.
     pub base_url: String,
     /// The key.
     pub key: Option<Secret>,
-    /// Where a key would come from, for words: an environment variable or a setting.
+    /// Where a key would come from, for words: environment variables and where to get one, or a setting.
     pub key_source: String,
     /// True if nothing can be done without a key.
     pub needs_key: bool,
@@ -69,6 +63,22 @@ pub struct Provider {
     pub models: Vec<String>,
     /// True if it is looked for on this machine: then it is no matter if it is not there.
     pub is_local: bool,
+    /// True if it is chosen as the default only after the servers on this machine.
+    pub(crate) is_after_local: bool,
+    /// The dated version of Azure's API, if the user names one.
+    pub(crate) api_version: Option<String>,
+    /// True if the user said what it speaks.
+    is_wire_chosen: bool,
+    /// The command that prints the key, if there is no key.
+    pub(crate) key_command: Option<KeyCommand>,
+    /// The headers that the user adds to each request.
+    pub(crate) headers: Vec<(HeaderName, Secret)>,
+    /// The fields that the user adds to the body of each request for an answer.
+    pub(crate) extra_body: Map<String, Value>,
+    /// The user's own flags of what its server wants.
+    pub(crate) own: Compat,
+    /// The models that the user describes.
+    pub(crate) defined: Vec<Defined>,
 }
 
 impl fmt::Debug for Provider {
@@ -84,28 +94,6 @@ impl fmt::Debug for Provider {
     }
 }
 
-/// A key. Shown nowhere.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// The key with this text; blanks around it, as copying leaves them, are taken off.
-    pub fn new(text: &str) -> Self {
-        Self(text.trim().to_owned())
-    }
-
-    /// The key's text, to be sent to its provider and nowhere else.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
-
 impl Default for Settings {
     fn default() -> Self {
         Self::from_env(|_| None)
@@ -113,53 +101,41 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads the usual environment variables: `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`, `OPENAI_API_KEY`,
-    /// `OPENAI_BASE_URL`, the keys of other known providers (`GOOGLE_API_KEY` if Gemini has no other), `OLLAMA_HOST`.
+    /// Reads the usual environment variables: the keys of the vendors that are known by name, and the addresses of some
+    /// (`ANTHROPIC_BASE_URL`, `OPENAI_BASE_URL`, `OLLAMA_HOST`).
     ///
     /// Anthropic, OpenAI and the local servers are always among the providers; others only with a key.
     pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Self {
         let lookup = |name: &str| lookup(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
-        let mut settings =
-            Self { providers: Vec::new(), default_model: None, ca_file: None, idle_timeout: IDLE_TIMEOUT };
-        for &(name, variable, base_url, wire) in KNOWN {
-            let second = SECOND_KEYS.iter().filter(|(of, _)| *of == name).map(|(_, variable)| *variable);
-            let found = std::iter::once(variable).chain(second).find_map(|name| Some((name, lookup(name)?)));
-            let (variable, key) = found.map_or((variable, None), |(name, key)| (name, Some(Secret::new(&key))));
-            let is_asked_for = matches!(name, "anthropic" | "openai");
-            if key.is_none() && !is_asked_for {
+        let first = |names: &[String]| names.iter().find_map(|name| lookup(name));
+        let mut settings = Self {
+            providers: Vec::new(),
+            default_model: None,
+            ca_file: None,
+            idle_timeout: IDLE_TIMEOUT,
+            addresses: BTreeMap::new(),
+        };
+        for vendor in vendors::all() {
+            let address = vendor.address(lookup);
+            let address = if address.is_empty() { first(&vendor.base_url_env).unwrap_or_default() } else { address };
+            let version = vendor.version_env.as_deref().and_then(lookup);
+            settings.addresses.insert(vendor.name.as_str(), (address.clone(), version.clone()));
+            let found = vendor.keys.iter().find_map(|name| Some((name.as_str(), Secret::new(&lookup(name)?))));
+            let (variable, key) = found.unzip();
+            if key.is_none() && !vendor.always && !vendor.local {
                 continue;
             }
-            let mut provider = Provider {
-                name: name.into(),
-                wire,
-                dialect: None,
-                base_url: base_url.into(),
-                key: None,
-                key_source: variable.into(),
-                needs_key: true,
-                models: Vec::new(),
-                is_local: false,
-            };
-            if is_asked_for && let Some(host) = lookup(&format!("{}_BASE_URL", name.to_uppercase())) {
-                provider.move_to(host);
+            let mut provider = Provider::of(vendor, address);
+            provider.set_api_version(version);
+            match first(&vendor.base_url_env) {
+                Some(host) if vendor.local => provider.base_url = ollama_url(&host),
+                Some(address) if !vendor.base_url.is_empty() => provider.move_to(address),
+                Some(_) | None => {}
             }
             // Key and address of one environment belong together.
             provider.key = key;
+            provider.key_source = vendor.key_source(variable);
             settings.providers.push(provider);
-        }
-        for &(name, base_url) in LOCAL {
-            let host = lookup("OLLAMA_HOST").filter(|_| name == "ollama");
-            settings.providers.push(Provider {
-                name: name.into(),
-                wire: Wire::OpenAiChat,
-                dialect: None,
-                base_url: host.map_or_else(|| base_url.to_owned(), |host| ollama_url(&host)),
-                key: None,
-                key_source: format!("the setting providers.{name}.key"),
-                needs_key: false,
-                models: Vec::new(),
-                is_local: true,
-            });
         }
         settings
     }
@@ -196,13 +172,16 @@ impl Settings {
             None => self.add(name, base_url.as_deref())?,
         };
         let Some(provider) = self.providers.get_mut(at) else { return Ok(()) };
+        provider.is_after_local = false;
         if let Some(base_url) = base_url {
             provider.move_to(base_url);
         }
         if let Some(key) = key {
             provider.key = Some(Secret::new(&key)).filter(|key| !key.expose().is_empty());
+            provider.key_command = None;
         }
         provider.wire = wire.unwrap_or(provider.wire);
+        provider.is_wire_chosen |= wire.is_some();
         if !models.is_empty() {
             provider.models = models;
         }
@@ -214,77 +193,164 @@ impl Settings {
     /// # Errors
     /// Nobody's are called so; says whose there are.
     pub fn set_dialect(&mut self, name: &str, dialect: &str) -> Result<(), String> {
-        let Some(known) = Dialect::parse(dialect) else {
-            let names: Vec<_> = Dialect::NAMES.iter().map(|(name, _)| *name).collect();
+        let Some(flags) = vendors::dialect(dialect) else {
+            let names: Vec<_> = vendors::dialects().collect();
             return Err(format!("providers.{name}.dialect: `{dialect}` is none of {}", names.join(", ")));
         };
-        let provider = self.providers.iter_mut().find(|provider| provider.name == name);
-        provider.into_iter().for_each(|provider| provider.dialect = Some(known));
+        self.provider_mut(name).into_iter().for_each(|provider| provider.dialect = Some(flags));
         Ok(())
+    }
+
+    /// The provider with this name, to say more of it.
+    pub fn provider_mut(&mut self, name: &str) -> Option<&mut Provider> {
+        self.providers.iter_mut().find(|provider| provider.name == name)
     }
 
     /// Adds a provider, before those on this machine. Gives its place.
     fn add(&mut self, name: &str, base_url: Option<&str>) -> Result<usize, String> {
-        let known = KNOWN.iter().find(|(known, ..)| *known == name);
-        let base_url = base_url
-            .or(known.map(|(_, _, base_url, _)| *base_url))
-            .ok_or_else(|| format!("providers.{name}.base_url is missing: where is the provider?"))?;
-        let at = self.providers.iter().position(|provider| provider.is_local).unwrap_or(self.providers.len());
-        let provider = Provider {
-            name: name.into(),
-            wire: known.map_or(Wire::OpenAiChat, |(.., wire)| *wire),
-            dialect: None,
-            base_url: base_url.into(),
-            key: None,
-            key_source: format!("the setting providers.{name}.key_env"),
-            needs_key: known.is_some(),
-            models: Vec::new(),
-            is_local: false,
+        let provider = match (vendors::named(name), base_url) {
+            (Some(vendor), _) => {
+                let (address, version) = self.addresses.get(name).cloned().unwrap_or_default();
+                let mut provider = Provider { key_source: key_setting(name), ..Provider::of(vendor, address) };
+                provider.set_api_version(version);
+                provider
+            }
+            (None, Some(base_url)) => Provider {
+                name: name.into(),
+                wire: Wire::OpenAiChat,
+                dialect: None,
+                base_url: base_url.into(),
+                key: None,
+                key_source: key_setting(name),
+                needs_key: false,
+                models: Vec::new(),
+                is_local: false,
+                is_after_local: false,
+                api_version: None,
+                is_wire_chosen: false,
+                key_command: None,
+                headers: Vec::new(),
+                extra_body: Map::new(),
+                own: Compat::default(),
+                defined: Vec::new(),
+            },
+            (None, None) => return Err(format!("providers.{name}.base_url is missing: where is the provider?")),
         };
+        let at = self.providers.iter().position(|provider| provider.is_local).unwrap_or(self.providers.len());
         self.providers.insert(at, provider);
         Ok(at)
     }
 }
 
 impl Provider {
-    /// Gives it another address. A server in OpenAI's stead most likely speaks Chat Completions only, and may not want
-    /// a key. The key it had was meant for another server, and stays behind where this is one.
+    /// The provider that a vendor is at this address, without a key.
+    fn of(vendor: &Vendor, base_url: String) -> Self {
+        Self {
+            name: vendor.name.clone(),
+            wire: vendor.wire,
+            dialect: None,
+            base_url,
+            key: None,
+            key_source: vendor.key_source(None),
+            needs_key: !vendor.local,
+            models: Vec::new(),
+            is_local: vendor.local,
+            is_after_local: vendor.after_local,
+            api_version: None,
+            is_wire_chosen: false,
+            key_command: None,
+            headers: Vec::new(),
+            extra_body: Map::new(),
+            own: Compat::default(),
+            defined: Vec::new(),
+        }
+    }
+
+    /// Gives it another address. A server in OpenAI's or Google's stead most likely speaks Chat Completions only, and
+    /// may not want a key. The key it had was meant for another server, and stays behind where this is one.
     fn move_to(&mut self, base_url: String) {
         if origin(&self.base_url) != origin(&base_url) {
             self.key = None;
+            self.key_command = None;
+            // One of them may be a key too.
+            self.headers.clear();
         }
-        let home = KNOWN.iter().find(|(name, ..)| *name == self.name).map(|(_, _, home, _)| *home);
-        let is_home = home.is_some_and(|home| host(home) == host(&base_url));
-        if self.name == "openai" {
-            self.wire = if is_home { Wire::OpenAiResponses } else { Wire::OpenAiChat };
-        }
-        // Google's own server speaks Chat Completions below this folder.
-        if self.name == "gemini" && base_url.trim_end_matches('/').ends_with("/openai") {
-            self.wire = Wire::OpenAiChat;
-        }
+        let is_home = self.vendor().is_some_and(|vendor| vendor.is_at(&base_url));
+        self.wire = match self.name.as_str() {
+            "openai" | "gemini" if self.is_wire_chosen => self.wire,
+            "openai" if is_home => Wire::OpenAiResponses,
+            // Google's own server speaks Chat Completions below this folder.
+            "gemini" if is_home && !has_folder(&base_url, "openai") => Wire::Gemini,
+            "openai" | "gemini" => Wire::OpenAiChat,
+            _ => self.wire,
+        };
         self.needs_key = is_home;
         self.base_url = base_url;
     }
 
-    /// Returns the vendor whose Chat Completions it speaks.
-    pub(crate) fn dialect(&self) -> Dialect {
-        self.dialect.unwrap_or_else(|| Dialect::of_address(&self.base_url))
+    /// Its name for people.
+    pub(crate) fn title(&self) -> String {
+        let vendor = self.vendor().filter(|_| self.is_home() || self.is_local);
+        vendor.map_or_else(|| self.name.clone(), |vendor| vendor.title.clone())
+    }
+
+    /// The vendor of its name.
+    pub(crate) fn vendor(&self) -> Option<&'static Vendor> {
+        vendors::named(&self.name)
+    }
+
+    /// The header that carries a key over this wire; none if the key holds what no header can.
+    pub(crate) fn key_header(&self, wire: Wire, key: &Secret) -> Option<(&'static str, HeaderValue)> {
+        let of_vendor = || self.vendor().and_then(|vendor| vendor.key_header);
+        let header = self.compat().key_header.or_else(of_vendor);
+        header.map_or_else(|| wire.key_header(key), |header| header.with(key))
+    }
+
+    /// The flags of its server: the user's own, then those of the dialect that the user named, else those of its
+    /// host. How a key is sent and what is a beta is no matter of a dialect.
+    pub(crate) fn compat(&self) -> Compat {
+        let host = vendors::of_address(&self.base_url);
+        let usual = match self.dialect {
+            Some(flags) => Compat { key_header: host.key_header, betas: host.betas, ..flags.clone() },
+            None => host,
+        };
+        self.own.over(&usual)
+    }
+
+    /// The wire of a model: its vendor's for this model, unless the user said what the provider speaks.
+    pub(crate) fn wire_of(&self, model: &str) -> Wire {
+        let route = self.vendor().filter(|_| !self.is_wire_chosen).and_then(|vendor| vendor.route(model));
+        route.map_or(self.wire, |route| route.wire)
+    }
+
+    /// Why it cannot be asked, and what to do; none if it can.
+    pub(crate) fn missing(&self) -> Option<String> {
+        if self.base_url.is_empty() {
+            let variables = self.vendor().map(|vendor| vendor.base_url_env.join(" or ")).unwrap_or_default();
+            return Some(format!("no address: set {variables}, or providers.{}.base_url", self.name));
+        }
+        (self.needs_key && !self.has_key()).then(|| format!("no key: set {}", self.key_source))
     }
 
     /// True if nobody spoke of it: a server that may be on this machine, at its usual port.
     pub(crate) fn is_guess(&self) -> bool {
-        self.is_local && LOCAL.contains(&(self.name.as_str(), self.base_url.as_str()))
+        self.is_local && self.vendor().is_some_and(|vendor| vendor.base_url == self.base_url)
     }
 
     /// True if it is at its vendor's own address, so that the data file says what models it has.
     pub(crate) fn is_home(&self) -> bool {
-        KNOWN.iter().any(|(name, _, home, _)| *name == self.name && host(home) == host(&self.base_url))
+        self.vendor().is_some_and(|vendor| vendor.is_at(&self.base_url))
     }
 }
 
-/// The variable of the key of a provider that is known by name.
-pub(crate) fn key_variable(name: &str) -> Option<&'static str> {
-    KNOWN.iter().find(|(known, ..)| *known == name).map(|(_, variable, ..)| *variable)
+/// The variables of the key of a provider that is known by name, in words.
+pub(crate) fn key_variable(name: &str) -> Option<String> {
+    vendors::named(name).filter(|vendor| !vendor.local).map(|vendor| vendor.key_source(None))
+}
+
+/// The setting that a key would come from, for words.
+fn key_setting(name: &str) -> String {
+    format!("the setting providers.{name}.key_env")
 }
 
 /// Scheme, host and port: what a key was given for. Over `http` it would be for all to read, so that is another.
@@ -293,8 +359,11 @@ fn origin(url: &str) -> Option<(String, String)> {
     Some((scheme.to_ascii_lowercase(), host(url)?.to_ascii_lowercase()))
 }
 
-fn host(url: &str) -> Option<&str> {
-    url.split_once("://")?.1.split(['/', '?', '#']).next()
+/// True if a folder of the path of an address has this name.
+fn has_folder(url: &str, name: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    // Before it are the scheme, nothing, and the host.
+    path.split('/').skip(3).any(|folder| folder == name)
 }
 
 /// `OLLAMA_HOST` is a host, a host and a port, or a URL; and what a server listens on (all interfaces) is not where it
@@ -315,143 +384,4 @@ fn ollama_url(host: &str) -> String {
         host => host,
     };
     format!("{scheme}://{host}:{port}/{path}").trim_end_matches('/').to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn from(variables: &[(&str, &str)]) -> Settings {
-        Settings::from_env(|name| {
-            variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| (*value).to_owned())
-        })
-    }
-
-    fn provider<'a>(settings: &'a Settings, name: &str) -> &'a Provider {
-        settings.providers.iter().find(|provider| provider.name == name).unwrap()
-    }
-
-    #[test]
-    fn keys_come_from_the_usual_variables_and_never_show() {
-        let settings =
-            from(&[("ANTHROPIC_API_KEY", " sk-ant-1 \n"), ("GROQ_API_KEY", "gsk-2"), ("OPENAI_API_KEY", "")]);
-        assert_eq!(provider(&settings, "anthropic").key.as_ref().unwrap().expose(), "sk-ant-1");
-        assert_eq!(provider(&settings, "openai").key, None);
-        assert_eq!(provider(&settings, "groq").wire, Wire::OpenAiChat);
-        let names: Vec<_> = settings.providers.iter().map(|provider| provider.name.as_str()).collect();
-        assert_eq!(names, ["anthropic", "openai", "groq", "ollama", "lm-studio", "llama.cpp"]);
-        let shown = format!("{settings:?}");
-        assert!(!shown.contains("sk-ant-1") && !shown.contains("gsk-2"), "{shown}");
-    }
-
-    #[test]
-    fn gemini_has_two_names_for_its_key_and_two_wires() {
-        for (variables, key, source) in [
-            (vec![("GEMINI_API_KEY", "a"), ("GOOGLE_API_KEY", "b")], "a", "GEMINI_API_KEY"),
-            (vec![("GOOGLE_API_KEY", "b"), ("GEMINI_API_KEY", " ")], "b", "GOOGLE_API_KEY"),
-        ] {
-            let mut settings = from(&variables);
-            let gemini = provider(&settings, "gemini");
-            assert_eq!((gemini.wire, gemini.key_source.as_str()), (Wire::Gemini, source));
-            assert_eq!(gemini.key.as_ref().unwrap().expose(), key);
-            let compatible = "https://generativelanguage.googleapis.com/v1beta/openai/".to_owned();
-            settings.set_provider("gemini", Some(compatible), None, None, vec![]).unwrap();
-            let gemini = provider(&settings, "gemini");
-            assert_eq!((gemini.wire, gemini.key.is_some(), gemini.is_home()), (Wire::OpenAiChat, true, true));
-        }
-        assert!(from(&[]).providers.iter().all(|provider| provider.name != "gemini"));
-    }
-
-    #[test]
-    fn a_server_in_openais_stead_speaks_chat_completions_and_needs_no_key() {
-        let settings = from(&[("OPENAI_BASE_URL", "http://localhost:8000/v1")]);
-        let openai = provider(&settings, "openai");
-        assert_eq!((openai.wire, openai.needs_key, openai.is_home()), (Wire::OpenAiChat, false, false));
-        let settings = from(&[("OPENAI_BASE_URL", "https://api.openai.com/v1/")]);
-        let openai = provider(&settings, "openai");
-        assert_eq!((openai.wire, openai.needs_key, openai.is_home()), (Wire::OpenAiResponses, true, true));
-    }
-
-    #[test]
-    fn a_key_does_not_go_along_to_another_server() {
-        let moved = |address: &str, key: Option<&str>| {
-            let mut settings = from(&[("ANTHROPIC_API_KEY", "sk-ant-1")]);
-            settings.set_provider("anthropic", Some(address.into()), key.map(Into::into), None, vec![]).unwrap();
-            provider(&settings, "anthropic").key.as_ref().map(|key| key.expose().to_owned())
-        };
-        for elsewhere in [
-            "https://evil.example",
-            "http://api.anthropic.com",
-            "https://api.anthropic.com@evil.example",
-            "https://api.anthropic.com:444",
-            "api.anthropic.com",
-        ] {
-            assert_eq!(moved(elsewhere, None), None, "{elsewhere}");
-        }
-        assert_eq!(moved("https://gateway.example", Some("k-2")).as_deref(), Some("k-2"));
-        assert_eq!(moved("https://API.anthropic.com/v1", None).as_deref(), Some("sk-ant-1"));
-
-        let pair = [("ANTHROPIC_API_KEY", "sk-ant-1"), ("ANTHROPIC_BASE_URL", "https://gateway.example")];
-        let mut settings = from(&pair);
-        assert!(provider(&settings, "anthropic").key.is_some(), "key and address of one environment belong together");
-        settings.set_provider("anthropic", Some("https://evil.example".into()), None, None, vec![]).unwrap();
-        assert_eq!(provider(&settings, "anthropic").key, None);
-    }
-
-    #[test]
-    fn the_configuration_can_say_that_such_a_server_speaks_more() {
-        let mut settings = Settings::default();
-        let address = Some("http://127.0.0.1:9/v1".to_owned());
-        settings.set_provider("openai", address, None, Some("openai-responses"), vec![]).unwrap();
-        assert_eq!(provider(&settings, "openai").wire, Wire::OpenAiResponses);
-    }
-
-    #[test]
-    fn a_dialect_is_that_of_the_host_whatever_the_provider_is_called_or_that_of_the_setting() {
-        let mut settings = Settings::default();
-        for (name, address) in [("kimi", "https://api.moonshot.ai/v1"), ("openai", "http://127.0.0.1:8000/v1")] {
-            settings.set_provider(name, Some(address.into()), None, None, vec![]).unwrap();
-        }
-        assert_eq!(provider(&settings, "kimi").dialect(), Dialect::DeepSeek);
-        assert_eq!(provider(&settings, "openai").dialect(), Dialect::Plain);
-        settings.set_dialect("openai", "gemini").unwrap();
-        assert_eq!(provider(&settings, "openai").dialect(), Dialect::Gemini);
-        let problem = settings.set_dialect("openai", "klingon").unwrap_err();
-        assert!(problem.contains("providers.openai.dialect") && problem.contains("deepseek"), "{problem}");
-    }
-
-    #[test]
-    fn providers_of_ones_own_stand_before_the_local_servers() {
-        let mut settings = Settings::default();
-        let address = Some("https://models.example".to_owned());
-        settings.set_provider("mine", address, Some("k".into()), None, vec!["m".into()]).unwrap();
-        let names: Vec<_> = settings.providers.iter().map(|provider| provider.name.as_str()).collect();
-        assert_eq!(names, ["anthropic", "openai", "mine", "ollama", "lm-studio", "llama.cpp"]);
-        settings.set_provider("mistral", None, Some("k".into()), None, vec![]).unwrap();
-        assert_eq!(provider(&settings, "mistral").base_url, "https://api.mistral.ai/v1");
-    }
-
-    #[test]
-    fn what_cannot_be_used_is_said_by_name() {
-        let mut settings = Settings::default();
-        let mut set =
-            |name: &str, wire: Option<&str>| settings.set_provider(name, None, None, wire, vec![]).unwrap_err();
-        assert!(set("mine", None).contains("providers.mine.base_url"));
-        assert!(set("openai", Some("gopher")).contains("`gopher`"));
-        assert!(set("a/b", None).contains("a/b"));
-    }
-
-    #[test]
-    fn every_form_of_ollama_host_gives_an_address() {
-        for (host, url) in [
-            ("0.0.0.0", "http://127.0.0.1:11434"),
-            ("127.0.0.1:1000", "http://127.0.0.1:1000"),
-            (":2000", "http://127.0.0.1:2000"),
-            ("box", "http://box:11434"),
-            ("https://box.example/ollama/", "https://box.example:443/ollama"),
-            ("[::1]:5000", "http://[::1]:5000"),
-        ] {
-            assert_eq!(ollama_url(host), url);
-        }
-    }
 }

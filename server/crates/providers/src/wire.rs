@@ -34,10 +34,10 @@ use protocol::content::Usage;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-pub use self::openai_chat::Dialect;
+use crate::compat::Compat;
 use crate::data::Thinking;
 use crate::failure::Fault;
-use crate::settings::Secret;
+use crate::secret::Secret;
 
 /// The error text for an answer that the vendor broke off.
 const FILTERED: &str = "the vendor's content filter broke the answer off";
@@ -75,8 +75,8 @@ pub(crate) struct Target {
     pub(crate) host: Host,
     /// The model's id on the wire.
     pub(crate) model: String,
-    /// The vendor whose Chat Completions its server speaks.
-    pub(crate) dialect: Dialect,
+    /// The flags of its server.
+    pub(crate) compat: Compat,
     /// The way in which it thinks.
     pub(crate) thinking: Thinking,
     /// How many tokens it thinks where a request does not say.

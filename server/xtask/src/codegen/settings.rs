@@ -2,7 +2,7 @@
 //! [`schema`] the schema of `config.toml`, and [`vscode`] what the VS Code extension declares and sends.
 
 use protocol::settings::{DefaultValue, Kind, May, Setting};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 pub mod document;
 pub mod schema;
@@ -10,6 +10,9 @@ pub mod vscode;
 
 /// The part of a setting's name that stands for any name.
 const ANY_NAME: &str = "NAME";
+
+/// The mark behind a part of a setting's name that is a list of tables.
+const LIST: &str = "[]";
 
 /// The group that VS Code declares as one setting.
 const PROVIDERS: &str = "providers.NAME.";
@@ -37,6 +40,8 @@ fn value_schema(setting: &Setting) -> Value {
         Kind::Number { min, max, .. } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Kind::Decimal { min, max, .. } => json!({ "type": "number", "minimum": min, "maximum": max }),
         Kind::List(_) => json!({ "type": "array", "items": { "type": "string" } }),
+        Kind::Texts(_) => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+        Kind::Anything => json!({ "type": "object" }),
     }
 }
 
@@ -53,6 +58,34 @@ fn default_value(setting: &Setting) -> Option<Value> {
 /// True if a file or an editor's settings may hold it.
 fn is_written(setting: &&Setting) -> bool {
     setting.who.user != May::Never
+}
+
+/// Puts a schema where a name with dots leads. A table is made for each part of the name before the last, and a list of
+/// tables where `[]` stands behind the part.
+fn put(properties: &mut Map<String, Value>, name: &str, schema: Value) {
+    let Some((group, rest)) = name.split_once('.') else {
+        properties.insert(name.to_owned(), schema);
+        return;
+    };
+    let (is_any, rest) = match rest.strip_prefix(ANY_NAME).and_then(|rest| rest.strip_prefix('.')) {
+        Some(rest) => (true, rest),
+        None => (false, rest),
+    };
+    let (group, is_list) = group.strip_suffix(LIST).map_or((group, false), |group| (group, true));
+    let table = || json!({ "type": "object", "additionalProperties": false, "properties": {} });
+    let mut group = properties.entry(group).or_insert_with(|| match (is_any, is_list) {
+        (true, _) => json!({ "type": "object", "additionalProperties": table() }),
+        (false, true) => json!({ "type": "array", "items": table() }),
+        (false, false) => table(),
+    });
+    if is_any {
+        group = &mut group["additionalProperties"];
+    } else if is_list {
+        group = &mut group["items"];
+    }
+    if let Some(properties) = group["properties"].as_object_mut() {
+        put(properties, rest, schema);
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Requests to the model, read out of a vendor's format into neutral words.
 
+use hyper::header::{HeaderMap, HeaderValue};
 use serde_json::Value;
 
 use super::Wire;
@@ -12,6 +13,8 @@ pub struct Asked {
     model: String,
     body: Value,
     said: Vec<Said>,
+    place: String,
+    headers: Vec<(String, String)>,
 }
 
 /// A piece of the conversation.
@@ -49,7 +52,24 @@ impl Asked {
             Wire::Responses => list(&body["input"]).map(responses).collect(),
             _ => list(&body["messages"]).flat_map(chat).collect(),
         };
-        Self { wire, key, model, body, said }
+        Self { wire, key, model, body, said, place: String::new(), headers: Vec::new() }
+    }
+
+    /// The same, that came to this path with these headers.
+    pub(super) fn at(self, place: String, headers: &HeaderMap) -> Self {
+        let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let headers = headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect();
+        Self { place, headers, ..self }
+    }
+
+    /// The path that it came to, with its query.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// The value of a header; the name is in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     /// The mark of files that the system prompt tells; empty if it tells none.

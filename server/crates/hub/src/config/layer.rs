@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use protocol::settings::{DefaultValue, Kind, SETTINGS, Setting};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Values of settings, by their names in the table. They have been checked against it.
 pub(super) type Values = BTreeMap<&'static str, Value>;
@@ -52,6 +52,22 @@ pub struct Provider {
     pub dialect: Option<String>,
     /// Its models, where it does not list them itself.
     pub models: Vec<String>,
+    /// The command that prints the key. This and what follows is checked field by field, so that a mistake in one
+    /// leaves the rest as it is.
+    #[serde(alias = "keyCommand")]
+    pub(super) key_command: Option<Value>,
+    /// The headers of each request.
+    pub(super) headers: Option<Value>,
+    /// The fields of each request's body.
+    #[serde(alias = "extraBody")]
+    pub(super) extra_body: Option<Value>,
+    /// The dated version of Azure's API.
+    #[serde(alias = "apiVersion")]
+    pub(super) api_version: Option<Value>,
+    /// The flags of what its server wants.
+    pub(super) compat: Option<Value>,
+    /// The models that the user describes.
+    pub(super) model: Option<Value>,
 }
 
 impl fmt::Debug for Provider {
@@ -178,6 +194,7 @@ impl<'de> DeserializeSeed<'de> for ValueOf {
                 number.map(|number| number.clamp(min.into(), max.into())).into()
             }
             Kind::List(_) => Option::<Vec<String>>::deserialize(deserializer)?.into(),
+            Kind::Texts(_) | Kind::Anything => Option::<Map<String, Value>>::deserialize(deserializer)?.into(),
             Kind::Choice(choices) => {
                 let chosen = Option::<String>::deserialize(deserializer)?;
                 if let Some(text) = chosen.as_deref().filter(|text| !choices.iter().any(|(choice, _)| choice == text)) {

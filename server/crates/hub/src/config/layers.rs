@@ -9,8 +9,9 @@ use protocol::settings::{May, Setting};
 use serde_json::Value;
 
 use super::layer::{Layer, Permissions, Values, plain};
+use super::lines::Way;
 use super::restriction::restricted;
-use super::{Config, Sandbox, files, words};
+use super::{Config, Sandbox, details, files, words};
 use crate::log;
 
 /// The sources of the layers.
@@ -75,7 +76,8 @@ pub fn load(sources: Sources<'_>) -> Config {
     let Sources { user_file, folders, editor, environment } = sources;
     let mut config = Config { providers: providers::Settings::from_env(environment), ..Config::default() };
     let place = user_file.display().to_string();
-    let mut user = files::of_user(&user_file).and_then(|text| parse(text.as_deref().unwrap_or_default()));
+    let text = files::of_user(&user_file).map(Option::unwrap_or_default);
+    let mut user = text.as_deref().map_err(Clone::clone).and_then(parse);
     if let Ok(layer) = &mut user {
         for setting in plain().filter(|setting| setting.who.user == May::Never) {
             if layer.values.remove(setting.name).is_some() {
@@ -84,8 +86,9 @@ pub fn load(sources: Sources<'_>) -> Config {
             }
         }
     }
-    config.take_or_fail(user.map_err(|problem| ConfigError { place: place.clone(), problem }), &place, environment);
-    config.take_or_fail(editor.options, "the editor's initializationOptions", environment);
+    let user = user.map_err(|problem| ConfigError { place: place.clone(), problem });
+    config.take_or_fail(user, &place, text.as_deref().unwrap_or_default(), environment);
+    config.take_or_fail(editor.options, "the editor's initializationOptions", "", environment);
     match editor.settings {
         Ok(layer) => config.restrict(layer, "the editor's settings", Kind::Settings),
         Err(error) => config.distrust(&error.place, &error.problem),
@@ -155,15 +158,17 @@ impl Config {
         }
     }
 
-    /// Takes a layer of the user's own. What is wrong in it is an error, and what is right counts.
+    /// Takes a layer of the user's own. What is wrong in it is an error, and what is right counts. `text` is that of
+    /// its file, if it has one.
     fn take_or_fail(
         &mut self,
         layer: Result<Layer, ConfigError>,
         place: &str,
+        text: &str,
         environment: &dyn Fn(&str) -> Option<String>,
     ) {
         let problems = match layer {
-            Ok(layer) => self.take(layer, place, environment),
+            Ok(layer) => self.take(layer, place, text, environment),
             Err(error) => {
                 self.hosts_unknown = true;
                 vec![error.problem]
@@ -177,7 +182,13 @@ impl Config {
 
     /// Takes a layer of the user's own: all of it counts, and what it names replaces what was there. Gives what is
     /// wrong with it.
-    fn take(&mut self, layer: Layer, place: &str, environment: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
+    fn take(
+        &mut self,
+        layer: Layer,
+        place: &str,
+        text: &str,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Vec<String> {
         let Permissions { allow, ask, deny } = layer.permissions;
         let mut problems: Vec<_> = self.set(layer.values, place).err().into_iter().collect();
         problems.extend(add(&mut self.rules.allow, &allow, RuleOrigin::User, place));
@@ -186,17 +197,23 @@ impl Config {
         for (name, provider) in layer.providers {
             // Also where the key itself stands beside it, which counts more.
             provider.key_env.as_deref().into_iter().for_each(process::secrets::holds_a_key);
-            let key = match (provider.key, provider.key_env) {
-                (Some(key), _) => Some(key),
-                (None, Some(variable)) => environment(&variable),
+            let key = match (&provider.key, &provider.key_env) {
+                (Some(key), _) => Some(key.clone()),
+                (None, Some(variable)) => environment(variable),
                 (None, None) => None,
             };
             let had_key = self.has_key(&name);
             let wire = provider.wire.as_deref();
-            problems.extend(self.providers.set_provider(&name, provider.base_url, key, wire, provider.models).err());
-            if let Some(dialect) = provider.dialect {
-                problems.extend(self.providers.set_dialect(&name, &dialect).err());
+            let (base_url, models) = (provider.base_url.clone(), provider.models.clone());
+            let mut faults: Vec<_> =
+                self.providers.set_provider(&name, base_url, key, wire, models).err().into_iter().collect();
+            if let Some(dialect) = &provider.dialect {
+                faults.extend(self.providers.set_dialect(&name, dialect).err());
             }
+            problems.extend(faults.into_iter().map(|problem| with_line(problem, &name, text)));
+            let found = details::take(&mut self.providers, &name, &provider, environment);
+            problems.extend(found.faults.iter().map(|fault| fault.in_words(text)));
+            self.warnings.extend(found.warnings.iter().map(|warning| format!("{place}: {warning}")));
             if had_key && !self.has_key(&name) {
                 self.warnings.push(format!(
                     "{place}: providers.{name}.base_url is another server, so the key that was there is not sent to \
@@ -304,7 +321,17 @@ impl Config {
     }
 
     fn has_key(&self, provider: &str) -> bool {
-        self.providers.providers.iter().any(|known| known.name == provider && known.key.is_some())
+        self.providers.providers.iter().any(|known| known.name == provider && known.has_key())
+    }
+}
+
+/// A problem with a provider, which begins with the name of its setting, with the line on which that stands.
+fn with_line(problem: String, provider: &str, text: &str) -> String {
+    let way = Way::default().field("providers").field(provider);
+    let field = problem.strip_prefix(&format!("providers.{provider}.")).and_then(|rest| rest.split([':', ' ']).next());
+    match field.map_or_else(|| way.clone(), |field| way.field(field)).line_in(text) {
+        Some(line) => format!("line {line}: {problem}"),
+        None => problem,
     }
 }
 

@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use net::Clients;
-use ports::model::Model;
+use ports::model::Model as Port;
 use protocol::model::{ModelInfo, Price};
 
 use super::bare;
 use super::listing::Listed;
-use crate::data::{self, Thinking};
-use crate::failure::{Whose, host};
+use crate::data::{self, Model, Thinking};
+use crate::failure::host;
 use crate::remote::Remote;
-use crate::settings::Provider;
+use crate::settings::{Defined, Provider};
 use crate::wire::{Target, Wire};
 
 /// How many tokens a `-thinking` model thinks, where it can be told a number.
@@ -52,6 +52,7 @@ const LONGEST_ANSWER: u64 = 16_384;
 pub(super) struct Entry {
     pub(super) info: ModelInfo,
     pub(super) aliases: Vec<String>,
+    wire: Wire,
     target: Target,
 }
 
@@ -66,39 +67,43 @@ impl Entry {
     }
 
     /// The model itself.
-    pub(super) fn model(&self, provider: &Provider, http: &Arc<Clients>, idle_timeout: Duration) -> Arc<dyn Model> {
+    pub(super) fn model(&self, provider: &Provider, http: &Arc<Clients>, idle_timeout: Duration) -> Arc<dyn Port> {
         Arc::new(Remote {
             info: self.info.clone(),
-            wire: provider.wire,
+            wire: self.wire,
             target: self.target.clone(),
-            base_url: provider.base_url.clone(),
-            whose: Whose {
-                provider: provider.name.clone(),
-                host: host(&provider.base_url),
-                model: bare(&self.info.id).to_owned(),
-                key_source: provider.key_source.clone(),
-                key: provider.key.clone(),
-                is_local: provider.is_local,
-            },
-            needs_key: provider.needs_key,
+            provider: provider.clone(),
+            whose: provider.whose(bare(&self.info.id)),
             http: Arc::clone(http),
             idle_timeout,
         })
     }
 }
 
-/// A provider's models where nobody need be asked: those that the user names, else a vendor's own. None if the
-/// provider is to be asked.
+/// A provider's models where nobody need be asked: those that the user names, else a vendor's own; with those that the
+/// user describes. None if the provider is to be asked.
 pub(super) fn known(provider: &Provider) -> Option<Vec<Entry>> {
-    if !provider.models.is_empty() {
-        return Some(provider.models.iter().map(|id| entry(provider, id, None)).collect());
-    }
-    match provider.wire {
-        Wire::Anthropic | Wire::OpenAiResponses => Some(of_vendor(provider)),
-        Wire::OpenAiChat if provider.name == "openai" && provider.is_home() => Some(of_vendor(provider)),
-        Wire::Gemini if provider.is_home() => Some(of_vendor(provider)),
-        Wire::OpenAiChat | Wire::Gemini => None,
-    }
+    let vendor = provider.vendor().map(|vendor| vendor.models.as_slice()).unwrap_or_default();
+    let entries = if !provider.models.is_empty() {
+        provider.models.iter().map(|id| entry(provider, id, None)).collect()
+    } else if !vendor.is_empty() {
+        vendor.iter().flat_map(|id| with_variant(provider, id, None)).collect()
+    } else {
+        match provider.wire {
+            Wire::Anthropic | Wire::OpenAiResponses => of_vendor(provider),
+            Wire::OpenAiChat if provider.name == "openai" && provider.is_home() => of_vendor(provider),
+            Wire::Gemini if provider.is_home() => of_vendor(provider),
+            Wire::OpenAiChat | Wire::Gemini => return None,
+        }
+    };
+    let more = defined(provider).into_iter().filter(|more| !entries.iter().any(|entry| entry.info.id == more.info.id));
+    let more: Vec<_> = more.collect();
+    Some(entries.into_iter().chain(more).collect())
+}
+
+/// The models that the user describes.
+pub(super) fn defined(provider: &Provider) -> Vec<Entry> {
+    provider.defined.iter().flat_map(|own| with_variant(provider, &own.id, None)).collect()
 }
 
 /// Returns the data file's entries for a provider's vendor.
@@ -110,70 +115,107 @@ pub(super) fn of_vendor(provider: &Provider) -> Vec<Entry> {
         Wire::Gemini => "gemini",
     };
     let models = data::models().iter().filter(|model| model.provider == vendor);
-    models
-        .flat_map(|model| {
-            let variant =
-                model.thinking.is_asked_for().then(|| entry(provider, &format!("{}{THINKING}", model.id), None));
-            [Some(entry(provider, &model.id, None)), variant]
-        })
-        .flatten()
-        .collect()
+    models.flat_map(|model| with_variant(provider, &model.id, None)).collect()
 }
 
-/// Returns the entries of the models that a provider listed when asked.
+/// Returns the entries of the models that a provider listed when asked, after those that the user describes. One that
+/// it lists by the id that is sent is the same.
 pub(super) fn listed(provider: &Provider, listed: &[Listed]) -> Vec<Entry> {
-    listed.iter().map(|model| entry(provider, &model.id, Some(model))).collect()
+    let is_of = |own: &Defined, listed: &Listed| own.id == listed.id || own.wire_id.as_ref() == Some(&listed.id);
+    let described = provider.defined.iter().flat_map(|own| {
+        let told = listed.iter().find(|listed| is_of(own, listed));
+        with_variant(provider, &own.id, told)
+    });
+    let rest = listed.iter().filter(|listed| !provider.defined.iter().any(|own| is_of(own, listed)));
+    described.chain(rest.map(|model| entry(provider, &model.id, Some(model)))).collect()
 }
 
-/// All that is known of a model, the nearest source first: the provider, then the data file, then what is usual.
+/// A model, and where thinking is a choice the one that thinks.
+fn with_variant(provider: &Provider, id: &str, listed: Option<&Listed>) -> impl Iterator<Item = Entry> {
+    let plain = entry(provider, id, listed);
+    let is_choice = plain.target.thinking.is_asked_for();
+    let variant = is_choice.then(|| entry(provider, &format!("{id}{THINKING}"), listed));
+    [Some(plain), variant].into_iter().flatten()
+}
+
+/// All that is known of a model, the nearest source first: the user, the provider, then the data file, then what is
+/// usual.
 fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
-    let known = data::find(id);
-    let is_variant = id.ends_with(THINKING) && known.is_some_and(|model| model.thinking.is_asked_for());
-    let plain_id = if is_variant { id.strip_suffix(THINKING).unwrap_or(id) } else { id };
-    let usual_context = if provider.is_local { LOCAL_CONTEXT } else { REMOTE_CONTEXT };
-    let context = listed.and_then(|l| l.context).or(known.map(|model| model.context)).unwrap_or(usual_context);
-    let longest = listed.and_then(|l| l.max_output).or(known.map(|model| model.max_output)).unwrap_or(LONGEST_ANSWER);
-    let price = if provider.is_local { Some(Price::default()) } else { listed.and_then(|l| l.price) };
-    let told = listed.and_then(|l| l.thinking);
-    let thinking = known.map_or_else(|| guess(provider.wire, plain_id, told), |model| model.thinking);
-    let name = match known {
-        Some(model) if is_variant => format!("{} (thinking)", model.name),
-        Some(model) => model.name.clone(),
-        None => id.to_owned(),
+    let usual = provider.vendor().and_then(|vendor| vendor.usual_id(id.strip_suffix(THINKING).unwrap_or(id)));
+    let (known, factor) = usual.map_or((data::find(id), 1.0), |(usual, factor)| (data::find(usual), factor));
+    let own_of = |id: &str| provider.defined.iter().find(|own| own.id == id);
+    let stem = id.strip_suffix(THINKING).unwrap_or(id);
+    let own = own_of(id).or_else(|| own_of(stem));
+    let told = own.and_then(|own| own.thinking).or(known.map(|model| model.thinking));
+    let is_variant = id.ends_with(THINKING) && own_of(id).is_none() && told.is_some_and(Thinking::is_asked_for);
+    let plain_id = if is_variant { stem } else { id };
+    let own = own.filter(|own| own.id == plain_id);
+    let said = |of_own: fn(&Defined) -> Option<u64>, of_list: Option<u64>, of_data: fn(&Model) -> u64, usual: u64| {
+        own.and_then(of_own).or(of_list).or(known.map(of_data)).unwrap_or(usual)
     };
-    let aliases = known.filter(|model| model.id == plain_id).map(|model| model.aliases.as_slice()).unwrap_or_default();
-    let is_available = !provider.needs_key || provider.key.is_some();
+    let usual_context = if provider.is_local { LOCAL_CONTEXT } else { REMOTE_CONTEXT };
+    let context = said(|own| own.context, listed.and_then(|l| l.context), |model| model.context, usual_context);
+    let longest =
+        said(|own| own.max_output, listed.and_then(|l| l.max_output), |model| model.max_output, LONGEST_ANSWER);
+    let price = if provider.is_local { Some(Price::default()) } else { listed.and_then(|l| l.price) };
+    let wire = provider.wire_of(plain_id);
+    let thinking = told.unwrap_or_else(|| guess(wire, plain_id, listed.and_then(|l| l.thinking)));
+    let name = own.and_then(|own| own.name.as_deref()).or(known.map(|model| model.name.as_str())).unwrap_or(id);
+    let compat = provider.compat();
+    let missing = provider.missing();
     Entry {
         info: ModelInfo {
             id: format!("{}/{id}", provider.name),
-            name,
+            name: if is_variant { format!("{name} (thinking)") } else { name.to_owned() },
             provider: provider.name.clone(),
             context_tokens: context,
             max_output_tokens: longest.min(context / 2).max(1),
-            price: price.or(known.map(|model| model.price)),
-            available: is_available,
-            unavailable_because: (!is_available).then(|| format!("no key: set {}", provider.key_source)),
-            images: listed
-                .and_then(|l| l.images)
+            price: own.and_then(Defined::price).or(price).or(known.map(|model| times(model.price, factor))),
+            available: missing.is_none(),
+            unavailable_because: missing,
+            images: own
+                .and_then(|own| own.images)
+                .or(listed.and_then(|l| l.images))
                 .or(known.map(|model| model.images))
                 .unwrap_or(!provider.is_local || looks_seeing(plain_id)),
             thinking: thinking != Thinking::None,
             scripted: false,
         },
-        aliases: aliases
-            .iter()
-            .map(|alias| if is_variant { format!("{alias}{THINKING}") } else { alias.clone() })
+        aliases: aliases(own, known.filter(|model| model.id == plain_id))
+            .map(|alias| if is_variant { format!("{alias}{THINKING}") } else { alias.to_owned() })
             .collect(),
+        wire,
         target: Target {
             provider: provider.name.clone(),
             host: host(&provider.base_url).into(),
-            model: known.filter(|model| model.id == plain_id).map_or(plain_id, |model| model.wire_id()).to_owned(),
-            dialect: provider.dialect(),
+            model: own
+                .and_then(|own| own.wire_id.as_deref())
+                .or(known.filter(|model| model.id == plain_id).map(Model::wire_id))
+                .unwrap_or(plain_id)
+                .to_owned(),
             thinking,
             thinking_tokens: is_variant.then_some(THINKING_TOKENS),
-            bound: known.is_some_and(|model| model.bound),
+            // A gateway that refuses betas is not asked for one.
+            bound: known.is_some_and(|model| model.bound) && compat.betas != Some(false),
+            compat,
         },
     }
+}
+
+/// A price as a multiple of another.
+fn times(price: Price, factor: f64) -> Price {
+    Price {
+        input: price.input * factor,
+        output: price.output * factor,
+        cache_read: price.cache_read * factor,
+        cache_write: price.cache_write * factor,
+    }
+}
+
+/// The short names of a model: the user's, and those of the data file.
+fn aliases<'a>(own: Option<&'a Defined>, known: Option<&'a Model>) -> impl Iterator<Item = &'a str> {
+    let own = own.map(|own| own.aliases.as_slice()).unwrap_or_default();
+    own.iter().chain(known.map(|model| model.aliases.as_slice()).unwrap_or_default()).map(String::as_str)
 }
 
 /// True if a model on this machine sees, by its name: most do not, and not every server says.
@@ -206,7 +248,9 @@ fn guess(wire: Wire, id: &str, told: Option<bool>) -> Thinking {
 
 /// True for Gemini's models since the third generation, and for the names that stand for the newest.
 fn has_levels(id: &str) -> bool {
-    let Some(rest) = id.strip_prefix("gemini-") else { return false };
+    // A gateway puts its own folders before the name.
+    let name = id.rsplit('/').next().unwrap_or(id);
+    let Some(rest) = name.strip_prefix("gemini-") else { return false };
     let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let generation = rest.get(..digits).and_then(|digits| digits.parse::<u32>().ok());
     generation.map_or_else(|| rest.ends_with("-latest"), |generation| generation >= 3)

@@ -9,7 +9,10 @@ use tokio::sync::Mutex;
 
 use crate::failure::{host, quote, words};
 use crate::remote::{beside, endpoint};
+use crate::secret::Secret;
 use crate::settings::Provider;
+use crate::vendors;
+use crate::wire::Wire;
 
 /// How long a server on this machine may take that nobody spoke of. It is there at once, or not at all.
 const GUESS_PATIENCE: Duration = Duration::from_millis(300);
@@ -80,19 +83,23 @@ impl Listing {
 }
 
 async fn ask(provider: &Provider, http: &Clients, patience: Duration) -> Answer {
+    // A command that prints the key has its own time.
+    let key = provider.secret().await?;
+    let key = key.as_ref();
     // Ollama's own list says what its models can do. Where there is none, it is another server in its place.
     if provider.is_local
         && provider.name == "ollama"
-        && let Ok(models) = in_time(patience, ask_at(beside(&provider.base_url, OLLAMA_LIST)?, provider, http)).await
+        && let Ok(models) =
+            in_time(patience, ask_at(beside(&provider.base_url, OLLAMA_LIST)?, provider, key, http)).await
     {
         return Ok(models);
     }
-    let mut models =
-        in_time(patience, ask_at(endpoint(&provider.base_url, &provider.wire.listing())?, provider, http)).await?;
+    let url = endpoint(&provider.base_url, &provider.wire.listing())?;
+    let mut models = in_time(patience, ask_at(url, provider, key, http)).await?;
     // Whatever comes of a list that only says more of the models, they are there.
     if provider.is_local
         && provider.name == "lm-studio"
-        && let Ok(told) = in_time(patience, ask_lm_studio(provider, http)).await
+        && let Ok(told) = in_time(patience, ask_lm_studio(provider, key, http)).await
     {
         models.iter_mut().for_each(|model| complete(model, &told));
     }
@@ -106,10 +113,10 @@ async fn in_time(patience: Duration, asking: impl Future<Output = Answer>) -> An
 }
 
 /// Asks LM Studio for its models in a list of its own.
-async fn ask_lm_studio(provider: &Provider, http: &Clients) -> Answer {
+async fn ask_lm_studio(provider: &Provider, key: Option<&Secret>, http: &Clients) -> Answer {
     let mut told = Err("it has no list of its own".to_owned());
     for place in LM_STUDIO_LISTS {
-        told = ask_at(beside(&provider.base_url, place)?, provider, http).await;
+        told = ask_at(beside(&provider.base_url, place)?, provider, key, http).await;
         if told.is_ok() {
             break;
         }
@@ -125,10 +132,9 @@ fn complete(model: &mut Listed, told: &[Listed]) {
     }
 }
 
-async fn ask_at(url: Url, provider: &Provider, http: &Clients) -> Answer {
+async fn ask_at(url: Url, provider: &Provider, key: Option<&Secret>, http: &Clients) -> Answer {
     let mut get = http.client(&url).await.map_err(|error| error.to_string())?.get(url);
-    if let Some(key) = &provider.key {
-        let (name, value) = provider.wire.key_header(key).ok_or("the key holds what no key can hold")?;
+    for (name, value) in provider.headers_with(provider.wire, key)? {
         get = get.header(name, value);
     }
     let response = get.send().await.map_err(|failure| {
@@ -138,23 +144,30 @@ async fn ask_at(url: Url, provider: &Provider, http: &Clients) -> Answer {
     let status = response.status();
     let body = read(response, BYTES).await.map_err(|_| "the answer broke off".to_owned())?;
     if !status.is_success() {
-        let said = quote(&words(&body).message, provider.key.as_ref());
+        let said = quote(&words(&body).message, key.into_iter().chain(provider.headers.iter().map(|(_, value)| value)));
         return Err(format!("status {}: {said}", status.as_u16()));
     }
-    parse(&body).ok_or_else(|| "the answer is no list of models".to_owned())
+    parse(&body, in_folders(provider)).ok_or_else(|| "the answer is no list of models".to_owned())
+}
+
+/// True if a provider's list has its models in a folder that is no part of their ids: Google's, over both of its wires.
+/// With other servers a path may be the id.
+fn in_folders(provider: &Provider) -> bool {
+    let is_google = || vendors::named("gemini").is_some_and(|google| google.is_at(&provider.base_url));
+    provider.wire == Wire::Gemini || is_google()
 }
 
 /// The models in a list, in any of its forms.
-fn parse(body: &[u8]) -> Option<Vec<Listed>> {
+fn parse(body: &[u8], in_folders: bool) -> Option<Vec<Listed>> {
     let value: Value = serde_json::from_slice(body).ok()?;
     let items = ["data", "models"].iter().find_map(|name| value.get(name)?.as_array()).or(value.as_array())?;
-    let models = items.iter().filter_map(listed);
+    let models = items.iter().filter_map(|item| listed(item, in_folders));
     Some(models.filter(|model| !NOT_FOR_TALKING.iter().any(|word| model.id.contains(word))).collect())
 }
 
 /// A model of a list. What is said beside the id differs: context lengths of OpenRouter, Groq, vLLM, LM Studio and
 /// llama.cpp, prices of OpenRouter.
-fn listed(item: &Value) -> Option<Listed> {
+fn listed(item: &Value, in_folders: bool) -> Option<Listed> {
     // Google tells of models that embed, speak or paint too.
     let methods = item.get("supportedGenerationMethods").and_then(Value::as_array);
     if methods.is_some_and(|methods| !methods.iter().any(|method| method == "generateContent")) {
@@ -162,8 +175,7 @@ fn listed(item: &Value) -> Option<Listed> {
     }
     // LM Studio's own list calls it a key.
     let id = ["id", "key", "name", "model"].iter().find_map(|name| item.get(name)?.as_str())?;
-    // Google's names have their folder.
-    let id = id.strip_prefix("models/").unwrap_or(id);
+    let id = id.strip_prefix("models/").filter(|_| in_folders).unwrap_or(id);
     let number = |places: &[&str]| places.iter().find_map(|place| item.pointer(place)?.as_u64()).filter(|n| *n > 0);
     // OpenRouter's.
     let modalities = item.pointer("/architecture/input_modalities").and_then(Value::as_array);
@@ -219,7 +231,7 @@ mod tests {
     use super::*;
 
     fn read(body: &str) -> Vec<Listed> {
-        parse(body.as_bytes()).unwrap()
+        parse(body.as_bytes(), false).unwrap()
     }
 
     #[test]
@@ -233,15 +245,29 @@ mod tests {
         }
         assert_eq!(read(r#"{"data":[]}"#), []);
         for other in ["<html>", "{}", r#"{"data":{}}"#, "7"] {
-            assert_eq!(parse(other.as_bytes()), None, "{other}");
+            assert_eq!(parse(other.as_bytes(), false), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_folder_is_taken_off_the_ids_of_google_only() {
+        let list = |name: &str, address: &str, wire: Option<&str>| {
+            let mut settings = crate::Settings::default();
+            settings.set_provider(name, Some(address.into()), None, wire, vec![]).unwrap();
+            let body = br#"{"data":[{"id":"models/Qwen3-Coder"}]}"#;
+            parse(body, in_folders(settings.provider_mut(name).unwrap())).unwrap().remove(0).id
+        };
+        assert_eq!(list("vllm", "http://127.0.0.1:8000", None), "models/Qwen3-Coder");
+        assert_eq!(list("mine", "http://127.0.0.1:8000", Some("gemini")), "Qwen3-Coder");
+        let google = "https://generativelanguage.googleapis.com/v1beta/openai";
+        assert_eq!(list("mine", google, Some("openai-chat")), "Qwen3-Coder");
     }
 
     #[test]
     fn where_a_server_is_holds_no_name_and_no_password() {
         assert_eq!(host("http://user:hunter2@127.0.0.1:8080/v1"), "127.0.0.1:8080");
         assert_eq!(host("https://api.example.com/v1"), "api.example.com");
-        assert_eq!(quote("bad key sk-secret", Some(&crate::settings::Secret::new("sk-secret"))), "bad key [key]");
+        assert_eq!(quote("bad key sk-secret", Some(&Secret::new("sk-secret"))), "bad key [key]");
     }
 
     #[test]

@@ -77,6 +77,13 @@ async fn an_unknown_name_gets_those_like_it() {
 }
 
 #[tokio::test]
+async fn a_model_of_a_vendor_without_a_key_gets_the_variable_to_set_and_where_a_key_is_made() {
+    let Err(error) = catalog(&[]).resolve("together/some-model").await else { panic!("there is no key") };
+    let text = error.to_string();
+    assert!(text.contains("TOGETHER_API_KEY") && text.contains("https://api.together.ai/settings/api-keys"), "{text}");
+}
+
+#[tokio::test]
 async fn the_default_is_the_configured_one_else_the_first_that_can_be_used() {
     let first = async |keys: &[(&str, &str)]| catalog(keys).default_model().await.unwrap().info().provider.clone();
     assert_eq!(first(&[("ANTHROPIC_API_KEY", "k"), ("OPENAI_API_KEY", "k")]).await, "anthropic");
@@ -91,7 +98,7 @@ async fn the_default_is_the_configured_one_else_the_first_that_can_be_used() {
 async fn with_nothing_to_use_the_error_says_what_to_do() {
     let Err(error) = catalog(&[]).default_model().await else { panic!("there is nothing to use") };
     let text = error.to_string();
-    for word in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "Ollama", "azimuth demo"] {
+    for word in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "Ollama", "azimuth demo"] {
         assert!(text.contains(word), "{text}");
     }
 }

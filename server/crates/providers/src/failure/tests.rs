@@ -7,12 +7,19 @@ fn whose() -> Whose {
         model: "claude-sonnet-4-5".into(),
         key_source: "ANTHROPIC_API_KEY".into(),
         key: Some(Secret::new("sk-ant-very-secret")),
+        secrets: vec![Secret::new("tenant-secret")],
         is_local: false,
     }
 }
 
 fn status(status: u16, body: &str) -> ModelError {
     whose().status(status, &HeaderMap::new(), body.as_bytes())
+}
+
+#[test]
+fn a_header_of_the_users_own_is_not_shown_either() {
+    let error = status(400, r#"{"error":{"message":"unknown tenant tenant-secret"}}"#);
+    assert!(error.message.contains("unknown tenant [key]"), "{error}");
 }
 
 #[test]
@@ -253,6 +260,8 @@ fn google_says_in_the_body_when_to_come_back_and_which_quota_it_was() {
         assert!(error.message.contains("used up") && error.message.contains("choose another model"), "{error}");
     }
     assert_eq!(limited(minute, "1s", "limit: 0.5 and limit: 05").kind, asked(Some(Duration::from_secs(1))));
+    let of_another = r#"{"error":{"type":"rate_limit_error","message":"Too many requests, limit: 0 left, used: 5"}}"#;
+    assert_eq!(status(429, of_another).kind, asked(None), "these words are Google's only");
     let broke = "Your prepayment credits are depleted. Please go to AI Studio.";
     assert_eq!(limited(minute, "1s", broke).kind, ModelErrorKind::Rejected);
     let header = HeaderMap::from_iter([(net::header::RETRY_AFTER, "7".parse().unwrap())]);
@@ -301,4 +310,26 @@ fn an_answer_that_cannot_be_used_is_asked_for_once_more() {
     let error = whose().fault(Fault::Unusable("it is empty".to_owned()));
     assert_eq!(error.kind, ModelErrorKind::Garbage);
     assert!(error.message.contains("cannot be used: it is empty"), "{error}");
+}
+
+#[test]
+fn what_a_content_filter_found_is_said_with_a_remedy() {
+    let body = r#"{"error":{"message":"The response was filtered due to the prompt","type":null,"param":"prompt",
+        "code":"content_filter","status":400,"innererror":{"code":"ResponsibleAIPolicyViolation",
+        "content_filter_result":{"jailbreak":{"filtered":true,"detected":true},"hate":{"filtered":false,"severity":"safe"}}}}}"#;
+    let error = status(400, body);
+    assert_eq!(error.kind, ModelErrorKind::Rejected);
+    assert!(
+        error.message.contains("content filter of anthropic refused the prompt (jailbreak): The response"),
+        "{error}"
+    );
+    let within = whose().fault(Fault::vendor("content_filter", "filtered"));
+    assert_eq!(within.kind, ModelErrorKind::Rejected, "asking again would not help: {within}");
+}
+
+#[test]
+fn a_deployment_that_is_not_there_is_said_with_the_setting_that_names_it() {
+    let error =
+        status(404, r#"{"error":{"code":"DeploymentNotFound","message":"The API deployment does not exist."}}"#);
+    assert!(error.message.contains("wire_id") && error.message.contains("does not exist"), "{error}");
 }

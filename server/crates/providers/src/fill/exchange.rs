@@ -5,13 +5,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use net::{Clients, HttpError, Response, Url, read, sse};
 use ports::model::{ModelError, ModelErrorKind};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::read::Lines;
 use super::wire::{Place, Shape};
-use crate::failure::{Fault, Whose, error, host, no_client};
+use crate::failure::{Fault, Whose, error, no_client};
 use crate::remote::{beside, endpoint};
 use crate::settings::Provider;
 use crate::wire::Route;
@@ -60,14 +61,7 @@ enum Frames {
 impl Exchange {
     /// For a model of this provider.
     pub(crate) fn new(provider: &Provider, model: &str, http: Arc<Clients>) -> Self {
-        let whose = Whose {
-            provider: provider.name.clone(),
-            host: host(&provider.base_url),
-            model: if model.is_empty() { "its model".to_owned() } else { model.to_owned() },
-            key_source: provider.key_source.clone(),
-            key: provider.key.clone(),
-            is_local: provider.is_local,
-        };
+        let whose = provider.whose(if model.is_empty() { "its model" } else { model });
         Self { provider: provider.clone(), whose, http }
     }
 
@@ -84,20 +78,20 @@ impl Exchange {
         body: Vec<u8>,
         deadline: Deadline,
     ) -> Result<Answering, ModelError> {
-        if self.provider.needs_key && self.provider.key.is_none() {
+        if self.provider.needs_key && !self.provider.has_key() {
             return Err(self.whose.no_key());
         }
         let url = address(&self.provider, place)
             .map_err(|problem| error(ModelErrorKind::Rejected, format!("{}: {problem}", self.whose.provider)))?;
-        let response = self.in_time(deadline, self.send(url, body)).await??;
+        let (response, whose) = self.answered(url, body, deadline).await?;
         if !response.status().is_success() {
-            return Err(self.refused(response, deadline).await);
+            return Err(refused(&whose, response, deadline).await);
         }
         let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok());
         let content_type = content_type.unwrap_or_default();
         if content_type.starts_with("text/html") {
             let problem = "a web page. Check that the base URL is right and that no proxy answers instead".to_owned();
-            return Err(self.whose.fault(Fault::Garbage(problem)));
+            return Err(whose.fault(Fault::Garbage(problem)));
         }
         let frames = match shape {
             Shape::Ollama => Frames::Lines(Lines::default()),
@@ -106,34 +100,46 @@ impl Exchange {
             }
             Shape::LlamaCpp | Shape::OpenAi => Frames::Events(Box::default()),
         };
-        let (whose, response) = (self.whose.clone(), Some(response));
-        Ok(Answering { whose, deadline, response, frames, waiting: Vec::new(), bytes: 0 })
+        Ok(Answering { whose, deadline, response: Some(response), frames, waiting: Vec::new(), bytes: 0 })
     }
 
-    async fn send(&self, url: Url, body: Vec<u8>) -> Result<Response, ModelError> {
+    /// Sends the request, with a key that a command prints once more if the first is refused. Gives the answer's head,
+    /// and whose it is. A command for the key has its own time: one that asks the user for a finger is not for nothing.
+    async fn answered(&self, url: Url, body: Vec<u8>, deadline: Deadline) -> Result<(Response, Whose), ModelError> {
+        let body = Bytes::from(body);
+        let whose = self.provider.with_key(&self.whose).await?;
+        let response = self.in_time(deadline, self.send(url.clone(), body.clone(), &whose)).await??;
+        if let (Some(command), Some(key), 401) = (&self.provider.key_command, &whose.key, response.status().as_u16()) {
+            command.forget(key).await;
+            let again = self.provider.with_key(&self.whose).await?;
+            if again.key != whose.key {
+                return Ok((self.in_time(deadline, self.send(url, body, &again)).await??, again));
+            }
+        }
+        Ok((response, whose))
+    }
+
+    async fn send(&self, url: Url, body: Bytes, whose: &Whose) -> Result<Response, ModelError> {
         let client = self.http.client(&url).await.map_err(no_client)?;
         let mut post = client.post(url).header("content-type", "application/json");
-        if let Some(key) = &self.provider.key {
-            let (name, value) = self.provider.wire.key_header(key).ok_or_else(|| {
-                let source = &self.whose.key_source;
-                error(ModelErrorKind::Unauthorized, format!("the key holds what no key can hold; check {source}"))
-            })?;
+        let headers = self.provider.headers_with(self.provider.wire, whose.key.as_ref());
+        for (name, value) in headers.map_err(|problem| error(ModelErrorKind::Unauthorized, problem))? {
             post = post.header(name, value);
         }
-        post.body(body).send().await.map_err(|failure| self.whose.network(&failure))
-    }
-
-    async fn refused(&self, response: Response, deadline: Deadline) -> ModelError {
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        // The status says enough where the words do not come.
-        let body = timeout_at(deadline.end, read(response, ERROR_BODY)).await;
-        let body = body.ok().and_then(Result::ok).unwrap_or_default();
-        self.whose.status(status, &headers, &body)
+        post.body(body).send().await.map_err(|failure| whose.network(&failure))
     }
 
     async fn in_time<T>(&self, deadline: Deadline, work: impl Future<Output = T>) -> Result<T, ModelError> {
         timeout_at(deadline.end, work).await.map_err(|_| self.whose.late(deadline.span))
     }
+}
+
+async fn refused(whose: &Whose, response: Response, deadline: Deadline) -> ModelError {
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    // The status says enough where the words do not come.
+    let body = timeout_at(deadline.end, read(response, ERROR_BODY)).await;
+    let body = body.ok().and_then(Result::ok).unwrap_or_default();
+    whose.status(status, &headers, &body)
 }
 
 impl Answering {

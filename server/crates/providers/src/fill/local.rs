@@ -110,7 +110,8 @@ impl Asker<'_> {
             None => client.get(url),
             Some(body) => client.post(url).header("content-type", "application/json").body(body.to_string()),
         };
-        if let Some((name, value)) = self.provider.key.as_ref().and_then(|key| self.provider.wire.key_header(key)) {
+        let key = self.provider.secret().await.ok()?;
+        for (name, value) in self.provider.headers_with(self.provider.wire, key.as_ref()).ok()? {
             request = request.header(name, value);
         }
         let answer = self.deadline.wait(async {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
 use http_body_util::combinators::BoxBody;
@@ -90,7 +91,12 @@ impl Answer {
         let pieces = self.pieces.into_iter().map(|piece| Ok(Frame::data(piece)));
         let end = match self.end {
             End::Whole => stream::empty().boxed(),
-            End::Dropped => stream::once(async { Err(std::io::Error::other("dropped")) }).boxed(),
+            End::Dropped => stream::once(async {
+                // What was written before is sent by then.
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                Err(std::io::Error::other("dropped"))
+            })
+            .boxed(),
             End::Silent | End::Never => stream::pending().boxed(),
         };
         // Between pieces the writer gets its turn, so that each is written by itself.
@@ -119,8 +125,8 @@ impl<S: futures_util::Stream + Unpin> futures_util::Stream for SyncStream<S> {
 /// A request that came in.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
+    /// The path, with the query if there is one.
     pub(crate) path: String,
-    pub(crate) query: Option<String>,
     pub(crate) headers: HeaderMap,
     pub(crate) body: String,
 }
@@ -199,8 +205,11 @@ async fn answer(
 ) -> Result<Response<BoxBody<Bytes, std::io::Error>>, Infallible> {
     let (head, body) = request.into_parts();
     let body = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
-    let (path, query) = (head.uri.path().to_owned(), head.uri.query().map(str::to_owned));
-    asked.lock().unwrap().push(Asked { path, query, headers: head.headers, body });
+    asked.lock().unwrap().push(Asked {
+        path: head.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
+        headers: head.headers,
+        body,
+    });
     let answer = answers.lock().unwrap().pop_front().unwrap_or_else(|| Answer::status(404, "no answer is left"));
     if matches!(answer.end, End::Never) {
         std::future::pending::<()>().await;

@@ -1,6 +1,6 @@
 //! OpenAI's Chat Completions, as many servers speak it: Ollama, llama.cpp, LM Studio, vLLM, OpenRouter, DeepSeek, Groq,
-//! Mistral and the rest. What they do differently is told apart by [`Dialect`] on the way out, and taken as it comes on
-//! the way in.
+//! Mistral and the rest. What they do differently is told apart by flags ([`Compat`](crate::compat::Compat)) on the way
+//! out, and taken as it comes on the way in.
 //!
 //! A part that a server wants back comes from the server itself, and goes back to the very model that sent it, in the
 //! field in which it came:
@@ -20,6 +20,5 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub use dialect::Dialect;
 pub(crate) use request::body;
 pub(crate) use stream::Decoder;

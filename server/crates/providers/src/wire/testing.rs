@@ -7,21 +7,21 @@ use protocol::content::Usage;
 use protocol::{AssistantBlock, ToolCallId, ToolResult};
 use serde_json::{Value, json};
 
-use super::{Dialect, Pieces, Target, Wire};
+use super::{Pieces, Target, Wire};
 use crate::data::Thinking;
 use crate::failure::Fault;
+use crate::vendors;
 
 /// Where the models are.
 pub(crate) const HOST: &str = "models.example";
 
 /// A model of a provider that speaks the dialect of its name, if there is one.
 pub(crate) fn target(provider: &str, model: &str, thinking: Thinking) -> Target {
-    let dialect = Dialect::parse(provider).unwrap_or_default();
     Target {
         provider: provider.into(),
         host: HOST.to_owned().into(),
         model: model.into(),
-        dialect,
+        compat: vendors::dialect(provider).cloned().unwrap_or_default(),
         thinking,
         thinking_tokens: None,
         bound: false,

@@ -101,6 +101,8 @@ impl fmt::Display for Type {
             Kind::Number { unit, min, max: u32::MAX } => write!(f, "{unit}, at least {min}"),
             Kind::Number { unit, min, max } | Kind::Decimal { unit, min, max } => write!(f, "{unit}, {min} to {max}"),
             Kind::List(what) => write!(f, "list of {what}"),
+            Kind::Texts(what) => write!(f, "table of texts by {what}"),
+            Kind::Anything => f.write_str("table"),
             Kind::Choice(choices) => {
                 let quoted: Vec<_> = choices.iter().map(|(choice, _)| format!("`{choice}`")).collect();
                 match quoted.split_last() {

@@ -3,7 +3,7 @@
 use protocol::settings::Setting;
 use serde_json::{Map, Value, json};
 
-use super::{ANY_NAME, default_value, described, is_written, value_schema};
+use super::{default_value, described, is_written, put, value_schema};
 
 /// The schema's text.
 pub fn render(settings: &[Setting]) -> String {
@@ -28,26 +28,4 @@ fn schema_of(setting: &Setting) -> Value {
         schema["default"] = value;
     }
     schema
-}
-
-/// Puts a schema where a name with dots leads.
-fn put(properties: &mut Map<String, Value>, name: &str, schema: Value) {
-    let Some((group, rest)) = name.split_once('.') else {
-        properties.insert(name.to_owned(), schema);
-        return;
-    };
-    let (is_any, rest) = match rest.strip_prefix(ANY_NAME).and_then(|rest| rest.strip_prefix('.')) {
-        Some(rest) => (true, rest),
-        None => (false, rest),
-    };
-    let table = || json!({ "type": "object", "additionalProperties": false, "properties": {} });
-    let mut group = properties
-        .entry(group)
-        .or_insert_with(|| if is_any { json!({ "type": "object", "additionalProperties": table() }) } else { table() });
-    if is_any {
-        group = &mut group["additionalProperties"];
-    }
-    if let Some(properties) = group["properties"].as_object_mut() {
-        put(properties, rest, schema);
-    }
 }

@@ -101,3 +101,18 @@ fn a_manifest_without_a_place_for_settings_is_refused() {
     let without = vscode::EMPTY_MANIFEST.replace("restrictedConfigurations", "others");
     assert_eq!(vscode::manifest(&without, SETTINGS), Err("\"restrictedConfigurations\": "));
 }
+
+#[test]
+fn a_list_of_tables_and_a_table_of_a_provider_are_nested_in_both_schemas() {
+    let schema: Value = serde_json::from_str(&schema::render(SETTINGS)).unwrap();
+    let provider = &schema["properties"]["providers"]["additionalProperties"]["properties"];
+    let price = &provider["model"]["items"]["properties"]["price"]["properties"]["cache_read"];
+    assert_eq!((&provider["model"]["type"], &price["type"]), (&json!("array"), &json!("number")), "{provider}");
+    assert_eq!(provider["headers"]["additionalProperties"]["type"], "string");
+    let manifest: Value = serde_json::from_str(&vscode::manifest(vscode::EMPTY_MANIFEST, SETTINGS).unwrap()).unwrap();
+    let provider =
+        &manifest["contributes"]["configuration"][0]["properties"]["azimuth.providers"]["additionalProperties"];
+    let model = &provider["properties"]["model"]["items"]["properties"];
+    assert_eq!(model["maxOutput"]["type"], "integer", "{provider}");
+    assert_eq!(provider["properties"]["compat"]["properties"]["keyHeader"]["enum"][2], "api-key");
+}

@@ -6,7 +6,7 @@ use protocol::settings::{DefaultValue, Kind, May, Setting};
 use serde_json::{Map, Value, json};
 
 use super::super::COMMAND;
-use super::{PROVIDERS, default_value, is_written, value_schema};
+use super::{PROVIDERS, default_value, is_written, put as put_schema, value_schema};
 
 /// The description of the settings of all providers together.
 const PROVIDERS_WORDS: &str = "Model providers by name. Set a key with \"Azimuth: Set API Key…\" rather than here; \
@@ -170,17 +170,16 @@ fn put_first(list: &mut Value, text: &str) {
 /// The schema of a provider's settings. Its key is none of them: that belongs into the secret storage.
 fn provider(settings: &[Setting]) -> Value {
     let fields = settings.iter().filter(|setting| setting.name.starts_with(PROVIDERS) && setting.kind != Kind::Secret);
-    let fields: Map<String, Value> = fields
-        .map(|setting| {
-            let mut field = value_schema(setting);
-            if let Kind::Choice(choices) = setting.kind {
-                field["enumDescriptions"] = choices.iter().map(|(_, words)| sentence(words)).collect();
-            }
-            field["description"] = setting.words.into();
-            (setting.camel_case().replacen(PROVIDERS, "", 1), field)
-        })
-        .collect();
-    json!({ "type": "object", "additionalProperties": false, "properties": fields })
+    let mut properties = Map::new();
+    for setting in fields {
+        let mut field = value_schema(setting);
+        if let Kind::Choice(choices) = setting.kind {
+            field["enumDescriptions"] = choices.iter().map(|(_, words)| sentence(words)).collect();
+        }
+        field["description"] = setting.words.into();
+        put_schema(&mut properties, &setting.camel_case().replacen(PROVIDERS, "", 1), field);
+    }
+    json!({ "type": "object", "additionalProperties": false, "properties": properties })
 }
 
 /// Words that begin with a capital letter.

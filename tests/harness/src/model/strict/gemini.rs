@@ -75,6 +75,9 @@ fn is_part(part: &Value, role: &str) -> Result<(), String> {
     if kinds.iter().filter(|kind| part.get(**kind).is_some()).count() != 1 {
         return Err("oneof field 'data' must be set once".into());
     }
+    if part["text"] == "" && part.get("thoughtSignature").is_none() {
+        return Err("Unable to submit request because it has an empty text parameter.".into());
+    }
     only(&part["inlineData"], &["mimeType", "data"])?;
     only(&part["functionCall"], &["id", "name", "args"])?;
     only(&part["functionResponse"], &["id", "name", "response"])?;

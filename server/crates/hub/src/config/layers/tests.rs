@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use protocol::settings::{Kind as ValueKind, SETTINGS, Stricter};
-use providers::{Dialect, Settings};
+use providers::Settings;
 use serde_json::{Map, json};
 use tempfile::TempDir;
 
@@ -482,6 +482,7 @@ fn another_value(setting: &Setting) -> Value {
             json!(choices.iter().find(|(choice, _)| default != *choice).map(|(choice, _)| *choice))
         }
         (ValueKind::List(_), _) => json!(["Read"]),
+        (ValueKind::Texts(_) | ValueKind::Anything, _) => json!({ "a": "b" }),
     }
 }
 
@@ -494,9 +495,20 @@ fn is_the_clients(setting: &Setting) -> bool {
 fn every_setting_of_the_table_is_read_in_both_spellings() {
     for setting in SETTINGS {
         for name in [setting.name.to_owned(), setting.camel_case()] {
-            let written = name.rsplit('.').fold(another_value(setting), |value, part| json!({ part: value }));
-            let layer = from_editor("the options", "options", written);
+            let written = name.rsplit('.').fold(another_value(setting), |value, part| match part.strip_suffix("[]") {
+                Some(list) => json!({ list: [value] }),
+                None => json!({ part: value }),
+            });
+            let layer = from_editor("the options", "options", written.clone());
             assert!(layer.is_ok(), "{name}: {layer:?}");
+            if setting.name.starts_with("providers.") {
+                let text = toml::to_string(&written).unwrap().replace("NAME", "anthropic");
+                let errors = Home::new().user(&text).load().errors;
+                // A price is one of input and output, a model has an id, and a version is a date.
+                let parts = ["`id` is missing", "a price needs", "a version's date"];
+                let is_part = |error: &ConfigError| parts.iter().any(|part| error.problem.contains(part));
+                assert!(errors.iter().all(is_part), "{name}: {errors:?}");
+            }
         }
     }
 }
@@ -579,7 +591,7 @@ fn what_the_table_has_for_a_provider_is_what_one_can_have() {
         let config = Home::new().user(&format!("providers.openai.{name} = '{value}'")).load();
         assert_eq!(config.errors, []);
     }
-    let mut known: Vec<_> = Dialect::NAMES.iter().map(|(name, _)| *name).collect();
+    let mut known: Vec<_> = providers::dialects().collect();
     known.sort_unstable();
     let mut dialects = dialects;
     dialects.sort_unstable();
@@ -610,4 +622,118 @@ fn what_is_wrong_in_a_layer_is_said_with_its_place() {
     for said in [json!([]), json!({ "model": null, "editTools": null })] {
         assert_eq!(from_editor("the editor's settings", "azimuth", said).unwrap().values, Values::new());
     }
+}
+
+/// A provider with everything that can be said of one.
+const MINE: &str = r#"
+    [providers.mine]
+    base_url = "https://models.example/v1"
+    key_command = ["pass", "show", "mine"]
+    headers = { X-Tenant = "env:TENANT", X-Team = "core" }
+    extra_body = { service_tier = "flex" }
+    compat = { thinking = "enable_thinking", developer_role = true }
+
+    [[providers.mine.model]]
+    id = "big"
+    wire_id = "deployment-7"
+    aliases = ["b"]
+    context = 64000
+    max_output = 8000
+    price = { input = 3, output = 15.5 }
+    images = false
+    thinking = "budget"
+"#;
+
+#[test]
+fn all_that_can_be_said_of_a_provider_is_taken_and_what_is_secret_is_not_shown() {
+    let config = Home::new().variable("TENANT", "tenant-secret").user(MINE).load();
+    assert_eq!((config.errors.as_slice(), config.warnings.as_slice()), (&[][..], &[][..]));
+    let provider = config.providers.providers.iter().find(|provider| provider.name == "mine").unwrap();
+    assert!(provider.has_key() && provider.key_source.contains("providers.mine.key_command"));
+    let shown = format!("{config:?}");
+    assert!(!shown.contains("tenant-secret") && !shown.contains("show"), "{shown}");
+}
+
+#[test]
+fn one_mistake_in_a_provider_is_said_with_its_line_and_a_remedy_and_the_rest_counts() {
+    for (right, wrong, line, place, remedy) in [
+        ("[\"pass\", \"show\", \"mine\"]", "\"pass show mine\"", 4, "key_command", "it must be a list of a program"),
+        ("[\"pass\", \"show\", \"mine\"]", "[\"bin/pass\"]", 4, "key_command", "named from the root on"),
+        ("\"core\"", "7", 5, "headers.X-Team", "it must be a text, or `env:VARIABLE`"),
+        ("X-Team", "\"X Team\"", 5, "headers.X Team", "no name of a header"),
+        ("X-Team", "Content-Length", 5, "headers.Content-Length", "remove it"),
+        ("{ service_tier = \"flex\" }", "\"flex\"", 6, "extra_body", "it must be a table"),
+        ("\"enable_thinking\"", "\"loudly\"", 7, "compat.thinking", "one of `none`, `reasoning_effort`, "),
+        ("developer_role = true", "developer_role = 1", 7, "compat.developer_role", "`true` or `false`"),
+        ("developer_role", "developer", 7, "compat.developer", "write one of `max_tokens_field`, "),
+        ("id = \"big\"", "name = \"Big\"", 9, "model[0]", "add the id"),
+        ("\"deployment-7\"", "7", 11, "model[0].wire_id", "it must be a text"),
+        ("[\"b\"]", "\"b\"", 12, "model[0].aliases", "a list of texts"),
+        (
+            "base_url = \"https://models.example/v1\"",
+            "base_url = \"https://models.example/v1\"\n    api_version = \"v1\"",
+            4,
+            "api_version",
+            "a version's date",
+        ),
+        ("64000", "\"64k\"", 13, "model[0].context", "a whole number of tokens, without quotes"),
+        ("8000", "-1", 14, "model[0].max_output", "a whole number of tokens"),
+        ("15.5", "\"cheap\"", 15, "model[0].price.output", "a number of US dollars per million tokens"),
+        ("input = 3, ", "", 15, "model[0].price", "needs `input` and `output`"),
+        ("input = 3", "input = -3", 15, "model[0].price.input", "from 0 on"),
+        ("images = false", "images = \"no\"", 16, "model[0].images", "`true` or `false`"),
+        ("\"budget\"", "\"deep\"", 17, "model[0].thinking", "one of `none`, `budget`"),
+    ] {
+        assert!(MINE.contains(right), "{right}");
+        let home = Home::new().variable("TENANT", "tenant-secret").user(&MINE.replacen(right, wrong, 1));
+        let config = home.load();
+        let problems: Vec<_> = config.errors.iter().map(|error| error.problem.as_str()).collect();
+        let expected = format!("line {line}: providers.mine.{place}: ");
+        let is_said = problems.iter().any(|problem| problem.starts_with(&expected) && problem.contains(remedy));
+        assert!(is_said, "{wrong}: {problems:?} is not {expected}… {remedy}");
+        assert!(!config.hosts_unknown, "{wrong}");
+        let address =
+            |name: &str| config.providers.providers.iter().find(|it| it.name == name).unwrap().base_url.clone();
+        assert_eq!(address("mine"), "https://models.example/v1", "{wrong}: the rest counts");
+    }
+}
+
+#[test]
+fn a_wrong_wire_or_dialect_is_said_with_its_line() {
+    for (field, line) in [("wire", 3), ("dialect", 3)] {
+        let config = Home::new().user(&format!("\n[providers.openai]\n{field} = 'gopher'\n")).load();
+        let problem = &config.errors[0].problem;
+        assert!(problem.starts_with(&format!("line {line}: providers.openai.{field}: ")), "{problem}");
+    }
+}
+
+#[test]
+fn a_header_whose_variable_is_not_set_is_left_out_with_a_warning() {
+    let config = Home::new().user(MINE).load();
+    assert_eq!(config.errors, []);
+    assert!(
+        config.warnings[0].contains("providers.mine.headers.X-Tenant: the variable TENANT is not set"),
+        "{:?}",
+        config.warnings
+    );
+}
+
+#[test]
+fn a_command_for_the_key_takes_the_place_of_the_environments_key_and_yields_to_a_key_beside_it() {
+    let command = "[providers.openai]\nkey_command = ['pass', 'show', 'it']\n";
+    let config = Home::new().variable("OPENAI_API_KEY", "sk-1").user(command).load();
+    assert_eq!(key(&config.providers, "openai"), None);
+    let both = format!("{command}key_env = 'MINE'\n");
+    let config = Home::new().variable("MINE", "sk-2").user(&both).load();
+    assert_eq!(key(&config.providers, "openai").as_deref(), Some("sk-2"));
+    let unset = Home::new().user(&both).load();
+    assert!(unset.providers.providers.iter().any(|it| it.name == "openai" && it.has_key()));
+}
+
+#[test]
+fn a_project_can_say_nothing_of_headers_and_commands() {
+    let config = Home::new().project("[providers.anthropic]\nheaders = { X-A = 'b' }\nkey_command = ['evil']\n").load();
+    assert!(config.warnings[0].contains("providers ignored"), "{:?}", config.warnings);
+    let provider = config.providers.providers.iter().find(|it| it.name == "anthropic").unwrap();
+    assert!(!provider.has_key());
 }

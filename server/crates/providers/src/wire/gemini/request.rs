@@ -22,6 +22,8 @@ const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 const LEAST_THINKING: u64 = 512;
 /// The largest: Flash's.
 const MOST_THINKING: u64 = 24_576;
+/// How the names of the models begin that take a budget. Others that think, such as Gemma 4, refuse one.
+const WITH_BUDGET: &str = "gemini-2.5";
 /// A longest answer below this, in tokens, as of a title, leaves no room to think at length.
 const SHORT: u64 = 4_096;
 /// How the names of models begin that do not look for signatures.
@@ -217,7 +219,9 @@ impl<'a> Writer<'a> {
             AssistantBlock::Thinking { text, vendor } => {
                 let own = target.own(vendor)?;
                 let thought = own.get("part").and_then(Value::as_str) != Some("text");
-                Some(Part { thought, kind: Kind::Text(text), thought_signature: signature(Some(own)) })
+                let thought_signature = signature(Some(own));
+                let is_something = !text.trim().is_empty() || thought_signature.is_some();
+                is_something.then_some(Part { thought, kind: Kind::Text(text), thought_signature })
             }
             AssistantBlock::ToolCall { id, name, input, vendor } => {
                 let own = target.own(vendor);
@@ -247,11 +251,16 @@ impl<'a> Writer<'a> {
 fn wants_signatures(target: &Target) -> bool {
     match target.thinking {
         Thinking::Level => true,
-        Thinking::Budget | Thinking::Always => false,
-        Thinking::None | Thinking::Adaptive | Thinking::Effort => {
-            !UNSIGNED.iter().any(|beginning| target.model.starts_with(beginning))
+        Thinking::Budget => false,
+        Thinking::None | Thinking::Adaptive | Thinking::Always | Thinking::Effort => {
+            !UNSIGNED.iter().any(|beginning| bare(target).starts_with(beginning))
         }
     }
+}
+
+/// The model's own name, without the folders that a gateway puts before it.
+fn bare(target: &Target) -> &str {
+    target.model.rsplit('/').next().unwrap_or(&target.model)
 }
 
 fn user(block: &UserBlock) -> Option<Part<'_>> {
@@ -274,7 +283,10 @@ fn thinking(target: &Target, request: &Request) -> Option<ThinkingConfig> {
         Thinking::Level => {
             Some(ThinkingConfig { thinking_level: wanted.map(|tokens| effort(tokens).to_uppercase()), ..shown })
         }
-        Thinking::Always => Some(ThinkingConfig { thinking_budget: budget, ..shown }),
+        Thinking::Always => {
+            let budget = budget.filter(|_| bare(target).starts_with(WITH_BUDGET));
+            Some(ThinkingConfig { thinking_budget: budget, ..shown })
+        }
         // It thinks unless it is told not to.
         Thinking::Budget if budget.is_none() => {
             Some(ThinkingConfig { thinking_budget: Some(0), ..ThinkingConfig::default() })

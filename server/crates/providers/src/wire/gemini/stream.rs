@@ -14,12 +14,16 @@ use crate::hash::fnv1a;
 use crate::wire::lenient::{object, optional_count, or_default, text};
 use crate::wire::{Decode, Pieces, Target, usage};
 
-/// Reads a stream of `GenerateContentResponse`s. Nothing but its end says that it is over: the last event may have more
-/// than the reason to end.
+/// The most calls of an answer. Models ask for a few dozen at most; each of more would be a card and a result.
+const CALLS: usize = 1_000;
+
+/// Reads a stream of `GenerateContentResponse`s. Google's own says by nothing but its end that it is over: the last
+/// event may have more than the reason to end.
 pub(crate) struct Decoder {
     target: Target,
     renamed: Renamed,
     blocks: Vec<Block>,
+    calls: usize,
     counts: Counts,
     end: Option<End>,
     finished: bool,
@@ -102,6 +106,12 @@ struct Feedback {
     block_reason_message: String,
 }
 
+impl Feedback {
+    fn is_block(&self) -> bool {
+        !matches!(self.block_reason.as_str(), "" | "BLOCKED_REASON_UNSPECIFIED")
+    }
+}
+
 /// Counts are cumulative; what a later event does not say stays.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -120,7 +130,8 @@ struct Counts {
 
 impl Counts {
     fn usage(self) -> Usage {
-        let output = self.candidates_token_count.unwrap_or_default() + self.thoughts_token_count.unwrap_or_default();
+        let thoughts = self.thoughts_token_count.unwrap_or_default();
+        let output = self.candidates_token_count.unwrap_or_default().saturating_add(thoughts);
         let cached = self.cached_content_token_count.unwrap_or_default();
         usage(self.prompt_token_count.unwrap_or_default(), output, cached, 0)
     }
@@ -141,6 +152,7 @@ impl Decoder {
             target: target.clone(),
             renamed: Renamed::of(tools),
             blocks: Vec::new(),
+            calls: 0,
             counts: Counts::default(),
             end: None,
             finished: false,
@@ -158,23 +170,23 @@ impl Decoder {
                 pieces.used(self.counts.usage());
             }
         }
-        if let Some(feedback) = chunk.prompt_feedback.filter(|feedback| !feedback.block_reason.is_empty()) {
+        if let Some(feedback) = chunk.prompt_feedback.filter(Feedback::is_block) {
             let why = format!("the request was blocked, {}", blocked(&feedback.block_reason));
             self.end = Some(End { stop: Stop::Refusal, why: Some(with(why, &feedback.block_reason_message)) });
         }
         for candidate in chunk.candidates.into_iter().filter(|candidate| candidate.index.unwrap_or_default() == 0) {
             for part in candidate.content.into_iter().flat_map(|content| content.parts) {
-                self.part(part, pieces);
+                self.part(part, pieces)?;
             }
             if let Some(reason) = candidate.finish_reason {
                 let end = ended(&reason, candidate.finish_message.as_deref().unwrap_or_default())?;
-                self.end = self.end.take().or(end);
+                self.end = end.or(self.end.take());
             }
         }
         Ok(())
     }
 
-    fn part(&mut self, part: Part<'_>, pieces: &mut Pieces) {
+    fn part(&mut self, part: Part<'_>, pieces: &mut Pieces) -> Result<(), Fault> {
         let signature = part.thought_signature.filter(|signature| !signature.is_empty()).map(Cow::into_owned);
         if let Some(called) = part.function_call {
             return self.call(called, signature, pieces);
@@ -184,7 +196,7 @@ impl Decoder {
             // A part that is nothing but its signature.
             None if signature.is_some() => Cow::Borrowed(""),
             // Images, and the calls of the vendor's own tools: they were not asked for.
-            None => return,
+            None => return Ok(()),
         };
         let is_thought = part.thought;
         if is_thought {
@@ -200,17 +212,22 @@ impl Decoder {
             }
             _ => self.blocks.push(Block::Text { text: text.into_owned(), is_thought, signature }),
         }
+        Ok(())
     }
 
-    fn call(&mut self, called: Called<'_>, signature: Option<String>, pieces: &mut Pieces) {
+    fn call(&mut self, called: Called<'_>, signature: Option<String>, pieces: &mut Pieces) -> Result<(), Fault> {
+        self.calls += 1;
+        if self.calls > CALLS {
+            return Err(Fault::Unusable(format!("it has more than {CALLS} tool calls")));
+        }
         let own_id = called.id.filter(|id| !id.is_empty()).map(Cow::into_owned);
-        let calls = self.blocks.iter().filter(|block| matches!(block, Block::Call { .. })).count();
-        let id = ToolCallId::new(own_id.clone().unwrap_or_else(|| format!("call_{}", calls + 1)));
+        let id = ToolCallId::new(own_id.clone().unwrap_or_else(|| format!("call_{}", self.calls)));
         let name = self.renamed.own(called.name.as_deref().unwrap_or_default());
         let input = if called.args.is_null() { Value::Object(Map::new()) } else { called.args };
         pieces.push(ModelEvent::ToolCallStarted { id: id.clone(), name: name.clone() });
         pieces.input(&id, &input.to_string());
         self.blocks.push(Block::Call { id, own_id, name, input, signature });
+        Ok(())
     }
 
     /// Returns the fields that are to go back with a block; none if there are none.
@@ -222,6 +239,8 @@ impl Decoder {
 
     fn block(&self, block: Block) -> Option<AssistantBlock> {
         match block {
+            // It would go back as an empty part, which Google may refuse.
+            Block::Text { text, is_thought: true, signature: None } if text.trim().is_empty() => None,
             Block::Text { text, is_thought: true, signature } => {
                 let kept = [("part", Some("thought".into())), ("signature", signature.map(Value::from))];
                 let vendor = self.kept(kept);
@@ -262,7 +281,8 @@ impl Decoder {
 impl Decode for Decoder {
     fn event(&mut self, data: &[u8], pieces: &mut Pieces) -> Result<(), Fault> {
         if data.trim_ascii() == b"[DONE]" {
-            return Ok(());
+            // A gateway says so that nothing more comes, whenever it closes the connection.
+            return self.end.take().map_or(Ok(()), |end| self.finish(end, pieces));
         }
         let garbage = |problem: serde_json::Error| Fault::garbage(data, problem);
         // An answer that comes at once is a list of the events.

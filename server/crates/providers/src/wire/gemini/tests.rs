@@ -114,7 +114,8 @@ fn each_generation_is_asked_to_think_in_its_own_way() {
     let asked = |thinking: Thinking, wanted: Option<u64>, longest: u64| {
         let request =
             ports::model::Request { thinking_tokens: wanted, max_output_tokens: longest, ..request(vec![says("go")]) };
-        body(WIRE, &Target { thinking, ..flash() }, &request)["generationConfig"]["thinkingConfig"].take()
+        let model = if thinking == Thinking::Always { "gemini-2.5-pro" } else { "gemini-3.8-flash" };
+        body(WIRE, &target("gemini", model, thinking), &request)["generationConfig"]["thinkingConfig"].take()
     };
     assert_eq!(asked(Thinking::Level, Some(1), 8_000), json!({"includeThoughts": true, "thinkingLevel": "LOW"}));
     assert_eq!(
@@ -138,6 +139,17 @@ fn each_generation_is_asked_to_think_in_its_own_way() {
     assert_eq!(asked(Thinking::Always, None, 1_000)["thinkingBudget"], 512);
     assert_eq!(asked(Thinking::Always, None, 100), json!({"includeThoughts": true}), "less than that it does not take");
     assert_eq!(asked(Thinking::Budget, None, 1_000), json!({"thinkingBudget": 0}));
+}
+
+#[test]
+fn a_model_that_is_only_guessed_to_think_gets_no_budget() {
+    let request = ports::model::Request { thinking_tokens: Some(1_000), ..request(vec![says("go")]) };
+    let asked = |model: &str| {
+        body(WIRE, &target("mine", model, Thinking::Always), &request)["generationConfig"]["thinkingConfig"].take()
+    };
+    assert_eq!(asked("google/gemma-4-31b-it"), json!({"includeThoughts": true}));
+    assert_eq!(asked("a-gateways-name"), json!({"includeThoughts": true}));
+    assert_eq!(asked("google/gemini-2.5-flash")["thinkingBudget"], 1_000);
 }
 
 #[test]
@@ -195,6 +207,17 @@ fn every_part_with_a_signature_stays_what_it_is_and_where_it_is() {
     let read = read(WIRE, &flash(), &events);
     assert_eq!(read.story(), ["(I see. Hm.)", "So: ABC", "read_file#f1", r##"#f1 {"path":"a"}"##]);
     assert_eq!(read.outcome.unwrap().stop, Stop::ToolUse, "`STOP` with a call wants the tool called");
+}
+
+#[test]
+fn a_thought_without_words_and_without_a_signature_is_dropped_also_out_of_an_old_log() {
+    let events = [parts(json!([{"thought": true, "text": ""}])), said("Yes."), ends("STOP")];
+    assert_eq!(answer(&events).content, [text("Yes.")]);
+    let vendor = json!({"part": "thought", "provider": "gemini", "model": "gemini-3.8-flash"});
+    let empty = AssistantBlock::Thinking { text: " ".into(), vendor: Some(vendor) };
+    let sent =
+        body(WIRE, &flash(), &request(vec![says("go"), Message::Assistant(vec![empty, text("Yes.")]), says("on")]));
+    assert_eq!(sent["contents"][1]["parts"], json!([{"text": "Yes."}]));
 }
 
 #[test]
@@ -291,10 +314,16 @@ fn a_model_that_looks_for_no_signature_gets_none() {
         ("gemini-2.5-pro", Thinking::Always),
         ("gemini-2.0-flash", Thinking::None),
         ("gemma-4-31b-it", Thinking::None),
+        ("google/gemini-2.5-flash", Thinking::Always),
+        ("google/gemma-4-31b-it", Thinking::Always),
     ] {
         assert_eq!(first_part(model, thinking), bare, "{model}");
     }
-    for (model, thinking) in [("gemini-3.8-flash", Thinking::Level), ("a-gateways-name", Thinking::None)] {
+    for (model, thinking) in [
+        ("gemini-3.8-flash", Thinking::Level),
+        ("a-gateways-name", Thinking::None),
+        ("google/gemini-3.8-flash", Thinking::Always),
+    ] {
         assert_eq!(first_part(model, thinking)[0]["thoughtSignature"], SKIP, "{model}");
     }
 }
@@ -352,6 +381,19 @@ fn calls_come_whole_with_and_without_ids_and_inputs() {
         })
         .collect();
     assert_eq!(inputs, [json!({"path": "a", "lines": [1, 2]}), json!({}), json!({})]);
+}
+
+#[test]
+fn an_answer_of_calls_without_end_and_counts_without_sense_harm_nothing() {
+    let called = json!({"functionCall": {"name": "read_file", "args": {}}});
+    let outcome =
+        |calls: usize| read(WIRE, &flash(), &[parts(vec![called.clone(); calls].into()), ends("STOP")]).outcome;
+    let content = outcome(1_000).unwrap().content;
+    assert!(matches!(&content[999], AssistantBlock::ToolCall { id, .. } if id.as_str() == "call_1000"));
+    assert!(matches!(outcome(1_001), Err(Fault::Unusable(words)) if words.contains("1000 tool calls")));
+    let counts = json!({"candidatesTokenCount": u64::MAX, "thoughtsTokenCount": 1});
+    let response = answer(&[said("Hi."), json!({"usageMetadata": counts}), ends("STOP")]);
+    assert_eq!(response.usage.output, u64::MAX);
 }
 
 #[test]
@@ -418,6 +460,14 @@ fn a_request_that_is_blocked_says_why() {
     assert_eq!((response.stop, response.content.len(), response.usage.input), (Stop::Refusal, 0, 7));
     let why = response.why.unwrap();
     assert!(why.contains("the request was blocked") && why.contains("prohibited") && why.contains("No."), "{why}");
+}
+
+#[test]
+fn of_several_reasons_to_end_the_last_counts_and_one_that_is_not_named_is_none() {
+    let unnamed = json!({"promptFeedback": {"blockReason": "BLOCKED_REASON_UNSPECIFIED"}});
+    let response = answer(&[unnamed.clone(), said("Hi."), ends("STOP"), ends("MAX_TOKENS"), ends("")]);
+    assert_eq!((response.stop, response.why), (Stop::MaxTokens, None));
+    assert!(matches!(read(WIRE, &flash(), &[unnamed]).outcome, Err(Fault::Incomplete(_))));
 }
 
 #[test]
@@ -500,7 +550,7 @@ proptest! {
         let mut events: Vec<_> = sent.chunks(at_once).map(|some| parts(json!(some))).collect();
         events.push(said("."));
         events.push(ends("STOP"));
-        let back = sent_back(&events, &Target { thinking: Thinking::Always, ..flash() });
+        let back = sent_back(&events, &Target { thinking: Thinking::Budget, ..flash() });
         let signed = |parts: &[Value]| -> Vec<Value> {
             parts.iter().filter(|part| part.get("thoughtSignature").is_some()).cloned().collect()
         };
@@ -508,7 +558,7 @@ proptest! {
         let words = |parts: &[Value]| -> String { parts.iter().filter_map(|part| part["text"].as_str()).collect() };
         let plain = |parts: &[Value]| words(parts).replace([' ', '\n'], "");
         prop_assert_eq!(plain(&back), plain(&sent) + ".");
-        let other = sent_back(&events, &Target { model: "other".into(), thinking: Thinking::Always, ..flash() });
+        let other = sent_back(&events, &Target { model: "other".into(), thinking: Thinking::Budget, ..flash() });
         prop_assert!(signed(&other).is_empty());
         prop_assert!(other.iter().all(|part| part.get("thought").is_none()));
     }

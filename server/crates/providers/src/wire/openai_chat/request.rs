@@ -7,11 +7,13 @@ use ports::model::{Message, Request, ToolSpec, UserBlock};
 use protocol::AssistantBlock;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::dialect::{self, Wants};
-use crate::wire::Target;
+use crate::compat::AskThinking;
+use crate::data::Thinking;
 use crate::wire::tool_ids::fit;
+use crate::wire::{Target, effort};
 
 /// The signature that Google documents for calls that are not Gemini's own
 /// (ai.google.dev/gemini-api/docs/thought-signatures).
@@ -29,7 +31,7 @@ pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_
     let wants = dialect::wants(target);
     let mut writer = Writer { target, wants, own_ids: HashSet::new(), entries: Vec::new() };
     if !request.system.trim().is_empty() {
-        writer.entries.push(Entry::System(&request.system));
+        writer.entries.push(Entry::System { role: wants.system, text: &request.system });
     }
     request.messages.iter().for_each(|message| writer.add(message));
     let longest = Some(request.max_output_tokens);
@@ -40,6 +42,7 @@ pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_
         max_tokens: longest.filter(|_| !wants.completion_tokens),
         max_completion_tokens: longest.filter(|_| wants.completion_tokens),
         prompt_cache_key: Some(&*request.cache_key).filter(|key| wants.cache_key && !key.is_empty()),
+        asked: asked(target, wants, request),
         tools: request.tools.iter().map(Tool::from).collect(),
         messages: writer.entries,
     })
@@ -57,6 +60,8 @@ struct Body<'a> {
     max_completion_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<&'a str>,
+    #[serde(flatten)]
+    asked: Map<String, Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     messages: Vec<Entry<'a>>,
@@ -83,7 +88,7 @@ struct Function<'a> {
 
 /// A message of the wire.
 enum Entry<'a> {
-    System(&'a str),
+    System { role: &'static str, text: &'a str },
     User(Content<'a>),
     Assistant(Said<'a>),
     Tool { id: Cow<'a, str>, text: Cow<'a, str> },
@@ -150,8 +155,8 @@ impl Serialize for Entry<'_> {
         }
         let mut map = serializer.serialize_map(None)?;
         match self {
-            Self::System(text) => {
-                map.serialize_entry("role", "system")?;
+            Self::System { role, text } => {
+                map.serialize_entry("role", role)?;
                 map.serialize_entry("content", text)?;
             }
             Self::User(content) => {
@@ -292,6 +297,27 @@ impl<'a> Writer<'a> {
     fn id(&self, id: &'a str) -> Cow<'a, str> {
         if self.own_ids.contains(id) { Cow::Borrowed(id) } else { fit(id, self.wants.ids) }
     }
+}
+
+/// The fields that let the model think, or keep it from thinking if it does so only where asked to. Most such models
+/// think unless they are told otherwise.
+fn asked(target: &Target, wants: Wants, request: &Request) -> Map<String, Value> {
+    let wanted = target.wanted_thinking(request);
+    let is_on = match (target.thinking, wanted) {
+        (Thinking::None | Thinking::Always, _) | (Thinking::Effort | Thinking::Level, None) => return Map::new(),
+        (Thinking::Effort | Thinking::Level | Thinking::Budget | Thinking::Adaptive, wanted) => wanted.is_some(),
+    };
+    let effort = effort(wanted.unwrap_or_default());
+    let (field, value) = match wants.ask {
+        AskThinking::ReasoningEffort if is_on => ("reasoning_effort", effort.into()),
+        AskThinking::None | AskThinking::ReasoningEffort => return Map::new(),
+        AskThinking::Reasoning => ("reasoning", json!({ "effort": if is_on { effort } else { "none" } })),
+        AskThinking::ReasoningEnabled => ("reasoning", json!({ "enabled": is_on })),
+        AskThinking::ThinkingType => ("thinking", json!({ "type": if is_on { "enabled" } else { "disabled" } })),
+        AskThinking::EnableThinking => ("enable_thinking", is_on.into()),
+        AskThinking::ChatTemplateKwargs => ("chat_template_kwargs", json!({ "enable_thinking": is_on })),
+    };
+    Map::from_iter([(field.to_owned(), value)])
 }
 
 fn content(blocks: &[UserBlock]) -> Option<Content<'_>> {

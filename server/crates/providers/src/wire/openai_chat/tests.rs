@@ -4,6 +4,7 @@ use protocol::AssistantBlock;
 use protocol::content::Usage;
 use serde_json::{Value, json};
 
+use crate::compat::{AskThinking, MaxTokensField};
 use crate::data::Thinking;
 use crate::failure::Fault;
 use crate::wire::testing::{
@@ -522,4 +523,67 @@ fn calls_of_others_get_what_gemini_wants_of_its_own() {
     let skip = json!({"google": {"thought_signature": "skip_thought_signature_validator"}});
     assert_eq!(sent[0]["tool_calls"][0]["extra_content"], skip);
     assert_eq!(sent[0]["tool_calls"][1].get("extra_content"), None, "the first of a step is looked at");
+}
+
+#[test]
+fn thinking_is_asked_for_in_the_servers_own_way_and_refused_where_it_is_a_choice() {
+    let body = |ask, thinking, tokens| {
+        let mut target = target("plain", "m", thinking);
+        target.compat.thinking = Some(ask);
+        target.thinking_tokens = tokens;
+        let mut body = body(WIRE, &target, &request(vec![says("Hi.")]));
+        let fields = ["reasoning_effort", "reasoning", "thinking", "enable_thinking", "chat_template_kwargs"];
+        let taken =
+            fields.map(|field| body.as_object_mut().unwrap().remove(field).map(|value| json!({ field: value })));
+        taken.into_iter().flatten().next().unwrap_or_default()
+    };
+    for (ask, on, off) in [
+        (AskThinking::None, Value::Null, Value::Null),
+        (AskThinking::ReasoningEffort, json!({ "reasoning_effort": "medium" }), Value::Null),
+        (
+            AskThinking::Reasoning,
+            json!({ "reasoning": { "effort": "medium" } }),
+            json!({ "reasoning": { "effort": "none" } }),
+        ),
+        (
+            AskThinking::ReasoningEnabled,
+            json!({ "reasoning": { "enabled": true } }),
+            json!({ "reasoning": { "enabled": false } }),
+        ),
+        (
+            AskThinking::ThinkingType,
+            json!({ "thinking": { "type": "enabled" } }),
+            json!({ "thinking": { "type": "disabled" } }),
+        ),
+        (AskThinking::EnableThinking, json!({ "enable_thinking": true }), json!({ "enable_thinking": false })),
+        (
+            AskThinking::ChatTemplateKwargs,
+            json!({ "chat_template_kwargs": { "enable_thinking": true } }),
+            json!({ "chat_template_kwargs": { "enable_thinking": false } }),
+        ),
+    ] {
+        for thinking in [Thinking::Budget, Thinking::Adaptive] {
+            assert_eq!(body(ask, thinking, Some(10_000)), on, "{ask:?}");
+            assert_eq!(body(ask, thinking, None), off, "{ask:?}");
+        }
+        assert_eq!(body(ask, Thinking::Effort, Some(10_000)), on, "{ask:?}");
+        assert_eq!(body(ask, Thinking::Effort, None), Value::Null, "{ask:?}: it thinks as it likes");
+        for never in [Thinking::None, Thinking::Always] {
+            assert_eq!(body(ask, never, Some(10_000)), Value::Null, "{ask:?}");
+        }
+    }
+}
+
+#[test]
+fn flags_of_the_users_own_change_what_is_sent() {
+    let mut server = target("openai", "m", Thinking::None);
+    let body = |target: &Target| body(WIRE, target, &request(vec![says("Hi.")]));
+    let usual = body(&server);
+    assert_eq!((&usual["max_completion_tokens"], &usual["messages"][0]["role"]), (&json!(8000), &json!("system")));
+    server.compat.max_tokens_field = Some(MaxTokensField::MaxTokens);
+    server.compat.developer_role = Some(true);
+    server.compat.stream_options = Some(false);
+    let other = body(&server);
+    assert_eq!((&other["max_tokens"], &other["messages"][0]["role"]), (&json!(8000), &json!("developer")));
+    assert!(other["stream_options"].is_null() && other["max_completion_tokens"].is_null(), "{other}");
 }

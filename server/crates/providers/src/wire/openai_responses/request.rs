@@ -25,7 +25,7 @@ pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_
         // A summary is not asked for unless thinking is: the vendor gives it to verified organisations only.
         reasoning: wanted.map(|tokens| Reasoning { effort: effort(tokens), summary: "auto" }),
         instructions: &request.system,
-        tools: request.tools.iter().map(Tool::from).collect(),
+        tools: request.tools.iter().map(|tool| tool_of(target, tool)).collect(),
         input: request.messages.iter().flat_map(|message| items(target, message)).collect(),
     })
 }
@@ -55,8 +55,8 @@ struct Reasoning {
     summary: &'static str,
 }
 
-/// A tool in the flat form of this API. `strict` is on where it is left out, and would refuse schemas with
-/// optional fields.
+/// A tool in the flat form of this API. At OpenAI `strict` is on where it is left out, and would refuse schemas with
+/// optional fields; other servers may not know the field.
 #[derive(Serialize)]
 struct Tool<'a> {
     #[serde(rename = "type")]
@@ -64,7 +64,8 @@ struct Tool<'a> {
     name: &'a str,
     description: &'a str,
     parameters: &'a Value,
-    strict: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
 }
 
 #[derive(Serialize)]
@@ -105,15 +106,13 @@ enum Part<'a> {
     InputImage { detail: &'static str, image_url: String },
 }
 
-impl<'a> From<&'a ToolSpec> for Tool<'a> {
-    fn from(tool: &'a ToolSpec) -> Self {
-        Self {
-            kind: "function",
-            name: &tool.name,
-            description: &tool.description,
-            parameters: &tool.input_schema,
-            strict: false,
-        }
+fn tool_of<'a>(target: &Target, tool: &'a ToolSpec) -> Tool<'a> {
+    Tool {
+        kind: "function",
+        name: &tool.name,
+        description: &tool.description,
+        parameters: &tool.input_schema,
+        strict: target.compat.strict.unwrap_or(true).then_some(false),
     }
 }
 

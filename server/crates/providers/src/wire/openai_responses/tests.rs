@@ -335,3 +335,12 @@ fn text_of_the_model_is_sent_in_the_easy_form_with_the_phase_that_it_had() {
     assert_eq!(sent(Value::Null, &own), without);
     assert_eq!(sent(json!("commentary"), &target("openai", "gpt-5.1", Thinking::Effort)), without);
 }
+
+#[test]
+fn strict_is_left_out_for_a_server_that_does_not_know_it() {
+    let strict = |target: &Target| body(WIRE, target, &request(vec![says("Hi.")]))["tools"][0]["strict"].clone();
+    let mut server = gpt();
+    assert_eq!(strict(&server), false);
+    server.compat.strict = Some(false);
+    assert!(strict(&server).is_null());
+}

@@ -1,0 +1,116 @@
+//! Where requests go: the paths of vendors that have their own.
+
+use net::Url;
+
+use crate::remote::endpoint;
+use crate::settings::Provider;
+use crate::wire::{Route, Wire};
+
+impl Provider {
+    /// The address of a request to a model over a wire.
+    ///
+    /// # Errors
+    /// The provider's address is none; says how one is written, without what it holds.
+    pub(crate) fn request_url(&self, wire: Wire, model: &str) -> Result<Url, String> {
+        let route = wire.route(model);
+        match &self.api_version {
+            Some(version) => dated(&self.base_url, wire, &route, model, version),
+            None => endpoint(&self.with_path(wire, model), &route),
+        }
+    }
+
+    /// Its address with the path that its vendor has for a model, if it has no path of its own.
+    fn with_path(&self, wire: Wire, model: &str) -> String {
+        let base = self.base_url.trim().trim_end_matches('/');
+        let has_path = base.split_once("://").is_none_or(|(_, rest)| rest.contains(['/', '?', '#']));
+        let vendor = self.vendor().filter(|_| !has_path);
+        let route = vendor.and_then(|vendor| vendor.route(model)).filter(|route| route.wire == wire);
+        let path = route.map(|route| route.path.as_str()).or(vendor.and_then(|vendor| vendor.path.as_deref()));
+        path.map_or_else(|| self.base_url.clone(), |path| format!("{base}{path}"))
+    }
+}
+
+/// Azure's older paths: that of a deployment, and for Responses one for all (`AzureOpenAI` of npm `openai` 7.57).
+fn dated(base_url: &str, wire: Wire, route: &Route<'_>, model: &str, version: &str) -> Result<Url, String> {
+    // It also says what is wrong with an address.
+    let mut url = endpoint(base_url, route)?;
+    let given = Url::parse(base_url.trim()).map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default();
+    let above = given.strip_suffix("/v1").unwrap_or(&given);
+    let above = above.strip_suffix("/openai").unwrap_or(above);
+    if above.split('/').any(|segment| segment == "deployments") {
+        url.set_path(&format!("{above}/{}", route.path));
+    } else {
+        url.set_path(&format!("{above}/openai"));
+        if let Ok(mut segments) = url.path_segments_mut() {
+            if wire == Wire::OpenAiChat {
+                segments.extend(["deployments", model]);
+            }
+            segments.extend(route.path.split('/'));
+        }
+    }
+    url.set_query(route.query);
+    url.query_pairs_mut().append_pair("api-version", version);
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Settings;
+    use crate::wire::Wire;
+
+    fn url(name: &str, base: &str, version: Option<&str>, wire: Wire, model: &str) -> String {
+        let mut settings = Settings::default();
+        settings.set_provider(name, Some(base.into()), None, None, vec![]).unwrap();
+        let provider = settings.provider_mut(name).unwrap();
+        provider.set_api_version(version.map(Into::into));
+        provider.request_url(wire, model).unwrap().to_string()
+    }
+
+    #[test]
+    fn azure_has_one_path_for_all_models_and_with_a_version_one_for_each_deployment() {
+        let (chat, responses) = (Wire::OpenAiChat, Wire::OpenAiResponses);
+        for (base, version, wire, expected) in [
+            ("https://r.openai.azure.com", None, responses, "https://r.openai.azure.com/openai/v1/responses"),
+            ("https://r.openai.azure.com//", None, chat, "https://r.openai.azure.com/openai/v1/chat/completions"),
+            (
+                "https://r.openai.azure.com/openai/v1/",
+                None,
+                responses,
+                "https://r.openai.azure.com/openai/v1/responses",
+            ),
+            (
+                "https://r.services.ai.azure.com/",
+                Some("2025-04-01-preview"),
+                chat,
+                "https://r.services.ai.azure.com/openai/deployments/my%20gpt%2F5/chat/completions?api-version=2025-04-01-preview",
+            ),
+            (
+                "https://r.openai.azure.com/openai/v1",
+                Some("2024-10-21"),
+                responses,
+                "https://r.openai.azure.com/openai/responses?api-version=2024-10-21",
+            ),
+            (
+                "https://apim.example/team/openai/deployments/mine/",
+                Some("2024-10-21"),
+                chat,
+                "https://apim.example/team/openai/deployments/mine/chat/completions?api-version=2024-10-21",
+            ),
+        ] {
+            assert_eq!(url("azure", base, version, wire, "my gpt/5"), expected, "{base}");
+        }
+    }
+
+    #[test]
+    fn bedrock_has_a_path_for_each_wire_unless_the_address_has_one() {
+        for (base, wire, model, expected) in [
+            ("http://h", Wire::Anthropic, "us.anthropic.claude-opus-5", "http://h/anthropic/v1/messages"),
+            ("http://h", Wire::OpenAiResponses, "us.openai.gpt-6.1-sol", "http://h/openai/v1/responses"),
+            ("http://h/", Wire::OpenAiChat, "qwen.qwen3-coder-next", "http://h/openai/v1/chat/completions"),
+            ("http://h/proxy", Wire::OpenAiChat, "qwen.qwen3-coder-next", "http://h/proxy/v1/chat/completions"),
+        ] {
+            assert_eq!(url("bedrock", base, None, wire, model), expected, "{base}");
+        }
+        assert_eq!(url("mine", "http://h", None, Wire::OpenAiChat, "m"), "http://h/v1/chat/completions");
+    }
+}

@@ -1,0 +1,222 @@
+//! The user's own details of a provider, beside its key and its address.
+
+use std::collections::HashMap;
+
+use net::header::{HeaderName, HeaderValue};
+use ports::model::{ModelError, ModelErrorKind};
+use protocol::model::Price;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
+
+use super::Provider;
+use crate::compat::Compat;
+use crate::data::Thinking;
+use crate::failure::{Whose, error, host};
+use crate::key_command::KeyCommand;
+use crate::secret::Secret;
+use crate::wire::Wire;
+
+/// The headers that every request has already, or that are the transport's.
+const OURS: &[&str] = &["accept", "connection", "content-length", "content-type", "host", "transfer-encoding"];
+
+/// The value of a header that is shorter, in bytes, is not taken out of what a server says.
+const SHORTEST: usize = 8;
+
+/// A model that the user describes. What is not said is found as for any other model.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Defined {
+    /// Its id at the provider, by which it is chosen.
+    pub(crate) id: String,
+    /// The id to send, if it is another.
+    pub(crate) wire_id: Option<String>,
+    /// Its name for people.
+    pub(crate) name: Option<String>,
+    /// Short names.
+    #[serde(default)]
+    pub(crate) aliases: Vec<String>,
+    /// The longest conversation, in tokens.
+    pub(crate) context: Option<u64>,
+    /// The longest answer, in tokens.
+    pub(crate) max_output: Option<u64>,
+    /// The price.
+    price: Option<OwnPrice>,
+    /// True if it takes images.
+    pub(crate) images: Option<bool>,
+    /// The way in which it thinks.
+    pub(crate) thinking: Option<Thinking>,
+}
+
+/// A price in US dollars per million tokens. What the cache costs is what input costs, unless it is said.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OwnPrice {
+    input: f64,
+    output: f64,
+    cache_read: Option<f64>,
+    cache_write: Option<f64>,
+}
+
+impl Defined {
+    /// Reads a model whose fields have been checked.
+    ///
+    /// # Errors
+    /// A field is missing; gives its name.
+    pub fn read(fields: Map<String, Value>) -> Result<Self, String> {
+        serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())
+    }
+
+    /// Its price, if the user gave one.
+    pub(crate) fn price(&self) -> Option<Price> {
+        let price = self.price?;
+        Some(Price {
+            input: price.input,
+            output: price.output,
+            cache_read: price.cache_read.unwrap_or(price.input),
+            cache_write: price.cache_write.unwrap_or(price.input),
+        })
+    }
+}
+
+impl Provider {
+    /// Adds a header to each of its requests.
+    ///
+    /// # Errors
+    /// There can be no such header, and why; without the value, which may be secret.
+    pub fn set_header(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let name = HeaderName::try_from(name)
+            .map_err(|_| "this is no name of a header: it is letters, digits and hyphens".to_owned())?;
+        if OURS.contains(&name.as_str()) {
+            return Err("Azimuth sets this header itself; remove it".to_owned());
+        }
+        let secret = Secret::new(value);
+        if HeaderValue::try_from(secret.expose()).is_err() {
+            return Err("the value holds what no header can, such as a line break".to_owned());
+        }
+        self.headers.retain(|(known, _)| *known != name);
+        self.headers.push((name, secret));
+        Ok(())
+    }
+
+    /// Takes all headers back that were added.
+    pub fn clear_headers(&mut self) {
+        self.headers.clear();
+    }
+
+    /// Adds fields to the body of each request for an answer; the fields that Azimuth sends itself stay.
+    pub fn set_extra_body(&mut self, fields: Map<String, Value>) {
+        self.extra_body = fields;
+    }
+
+    /// Names a version of Azure's API by its date; with one, requests go to a deployment's own path, over Chat
+    /// Completions unless another wire is chosen. What is no date, such as `v1`, is no such version.
+    pub fn set_api_version(&mut self, version: Option<String>) {
+        self.api_version = version.filter(|version| version.starts_with(|c: char| c.is_ascii_digit()));
+        if self.api_version.is_some() && !self.is_wire_chosen {
+            self.wire = Wire::OpenAiChat;
+        }
+    }
+
+    /// Lets a command print the key.
+    pub fn set_key_command(&mut self, command: KeyCommand) {
+        self.key = None;
+        self.key_source = format!("the command in providers.{}.key_command", self.name);
+        self.key_command = Some(command);
+    }
+
+    /// Sets flags of what its server wants.
+    pub fn set_compat(&mut self, flags: &Compat) {
+        self.own = flags.over(&self.own);
+    }
+
+    /// Describes its models.
+    pub fn define(&mut self, models: Vec<Defined>) {
+        self.defined = models;
+    }
+
+    /// True if a key is there, or a command that prints one.
+    pub fn has_key(&self) -> bool {
+        self.key.is_some() || self.key_command.is_some()
+    }
+
+    /// Its name and that of a model, for the words of failures.
+    pub(crate) fn whose(&self, model: &str) -> Whose {
+        Whose {
+            provider: self.name.clone(),
+            host: host(&self.base_url),
+            model: model.to_owned(),
+            key_source: self.key_source.clone(),
+            key: self.key.clone(),
+            // A short value is a word, and no key.
+            secrets: self
+                .headers
+                .iter()
+                .filter(|(_, value)| value.expose().len() >= SHORTEST)
+                .map(|(_, it)| it.clone())
+                .collect(),
+            is_local: self.is_local,
+        }
+    }
+
+    /// These words, with the key that is known by now: the one that it has, or the one that its command prints.
+    pub(crate) async fn with_key(&self, whose: &Whose) -> Result<Whose, ModelError> {
+        let key = self.secret().await.map_err(|problem| error(ModelErrorKind::Unauthorized, problem))?;
+        Ok(Whose { key, ..whose.clone() })
+    }
+
+    /// Its key; none if it has none.
+    ///
+    /// # Errors
+    /// The command that prints it fails; says why and where it stands.
+    pub(crate) async fn secret(&self) -> Result<Option<Secret>, String> {
+        match (&self.key, &self.key_command) {
+            (None, Some(command)) => command.key().await.map(Some).map_err(|problem| {
+                let (name, program) = (&self.name, command.program());
+                format!("the key for {name} is not known: `{program}` in providers.{name}.key_command: {problem}")
+            }),
+            (key, _) => Ok(key.clone()),
+        }
+    }
+
+    /// The headers of a request that carry the key and that the user added. The user's count more.
+    ///
+    /// # Errors
+    /// The key holds what no header can; says where it comes from.
+    pub(crate) fn headers_with(
+        &self,
+        wire: Wire,
+        key: Option<&Secret>,
+    ) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
+        let unfit = || format!("the key holds what no key can hold; check {}", self.key_source);
+        let mut headers = Vec::with_capacity(self.headers.len() + 1);
+        if let Some(key) = key {
+            let (name, value) = self.key_header(wire, key).ok_or_else(unfit)?;
+            headers.push((HeaderName::from_static(name), value));
+        }
+        for (name, secret) in &self.headers {
+            let Ok(mut value) = HeaderValue::try_from(secret.expose()) else { continue };
+            value.set_sensitive(true);
+            headers.retain(|(known, _)| known != name);
+            headers.push((name.clone(), value));
+        }
+        Ok(headers)
+    }
+
+    /// The body of a request with the user's fields in it, before those that it has: the conversation stays last.
+    pub(crate) fn with_extra(&self, body: Vec<u8>) -> Vec<u8> {
+        if self.extra_body.is_empty() {
+            return body;
+        }
+        // Only the names are of interest, so the conversation is not read into values.
+        let Ok(own) = serde_json::from_slice::<HashMap<String, IgnoredAny>>(&body) else { return body };
+        let more = self.extra_body.iter().filter(|(name, _)| !own.contains_key(name.as_str()));
+        let more: Map<String, Value> = more.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let Some(rest) = body.strip_prefix(b"{").filter(|_| !more.is_empty()) else { return body };
+        let mut merged = Value::Object(more).to_string().into_bytes();
+        merged.pop();
+        merged.push(b',');
+        merged.extend_from_slice(rest);
+        merged
+    }
+}

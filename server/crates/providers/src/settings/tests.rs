@@ -1,0 +1,147 @@
+use super::*;
+
+fn from(variables: &[(&str, &str)]) -> Settings {
+    Settings::from_env(|name| {
+        variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| (*value).to_owned())
+    })
+}
+
+fn provider<'a>(settings: &'a Settings, name: &str) -> &'a Provider {
+    settings.providers.iter().find(|provider| provider.name == name).unwrap()
+}
+
+#[test]
+fn keys_come_from_the_usual_variables_and_never_show() {
+    let settings = from(&[("ANTHROPIC_API_KEY", " sk-ant-1 \n"), ("GROQ_API_KEY", "gsk-2"), ("OPENAI_API_KEY", "")]);
+    assert_eq!(provider(&settings, "anthropic").key.as_ref().unwrap().expose(), "sk-ant-1");
+    assert_eq!(provider(&settings, "openai").key, None);
+    assert_eq!(provider(&settings, "groq").wire, Wire::OpenAiChat);
+    let names: Vec<_> = settings.providers.iter().map(|provider| provider.name.as_str()).collect();
+    assert_eq!(names, ["anthropic", "openai", "groq", "ollama", "lm-studio", "llama.cpp", "vllm"]);
+    let shown = format!("{settings:?}");
+    assert!(!shown.contains("sk-ant-1") && !shown.contains("gsk-2"), "{shown}");
+}
+
+#[test]
+fn gemini_has_two_names_for_its_key_and_two_wires() {
+    for (variables, key, source) in [
+        (vec![("GEMINI_API_KEY", "a"), ("GOOGLE_API_KEY", "b")], "a", "GEMINI_API_KEY ("),
+        (vec![("GOOGLE_API_KEY", "b"), ("GEMINI_API_KEY", " ")], "b", "GOOGLE_API_KEY ("),
+    ] {
+        let mut settings = from(&variables);
+        let gemini = provider(&settings, "gemini");
+        assert_eq!(gemini.wire, Wire::Gemini);
+        assert!(gemini.key_source.starts_with(source), "{}", gemini.key_source);
+        assert_eq!(gemini.key.as_ref().unwrap().expose(), key);
+        for end in ["openai", "openai/", "openai/chat/completions"] {
+            let compatible = format!("https://generativelanguage.googleapis.com/v1beta/{end}");
+            settings.set_provider("gemini", Some(compatible), None, None, vec![]).unwrap();
+            let gemini = provider(&settings, "gemini");
+            assert_eq!((gemini.wire, gemini.key.is_some(), gemini.is_home()), (Wire::OpenAiChat, true, true), "{end}");
+        }
+        let own = "https://generativelanguage.googleapis.com/v1beta".to_owned();
+        settings.set_provider("gemini", Some(own), None, None, vec![]).unwrap();
+        assert_eq!(provider(&settings, "gemini").wire, Wire::Gemini);
+        let gateway = || Some("http://localhost:4000/v1".to_owned());
+        settings.set_provider("gemini", gateway(), None, None, vec![]).unwrap();
+        assert_eq!(provider(&settings, "gemini").wire, Wire::OpenAiChat);
+        settings.set_provider("gemini", gateway(), None, Some("gemini"), vec![]).unwrap();
+        assert_eq!(provider(&settings, "gemini").wire, Wire::Gemini);
+        settings.set_provider("gemini", Some("http://localhost:5000".into()), None, None, vec![]).unwrap();
+        assert_eq!(provider(&settings, "gemini").wire, Wire::Gemini, "what was said of the wire still counts");
+    }
+    assert!(from(&[]).providers.iter().all(|provider| provider.name != "gemini"));
+}
+
+#[test]
+fn a_server_in_openais_stead_speaks_chat_completions_and_needs_no_key() {
+    let settings = from(&[("OPENAI_BASE_URL", "http://localhost:8000/v1")]);
+    let openai = provider(&settings, "openai");
+    assert_eq!((openai.wire, openai.needs_key, openai.is_home()), (Wire::OpenAiChat, false, false));
+    let settings = from(&[("OPENAI_BASE_URL", "https://api.openai.com/v1/")]);
+    let openai = provider(&settings, "openai");
+    assert_eq!((openai.wire, openai.needs_key, openai.is_home()), (Wire::OpenAiResponses, true, true));
+}
+
+#[test]
+fn a_key_does_not_go_along_to_another_server() {
+    let moved = |address: &str, key: Option<&str>| {
+        let mut settings = from(&[("ANTHROPIC_API_KEY", "sk-ant-1")]);
+        settings.set_provider("anthropic", Some(address.into()), key.map(Into::into), None, vec![]).unwrap();
+        provider(&settings, "anthropic").key.as_ref().map(|key| key.expose().to_owned())
+    };
+    for elsewhere in [
+        "https://evil.example",
+        "http://api.anthropic.com",
+        "https://api.anthropic.com@evil.example",
+        "https://api.anthropic.com:444",
+        "api.anthropic.com",
+    ] {
+        assert_eq!(moved(elsewhere, None), None, "{elsewhere}");
+    }
+    assert_eq!(moved("https://gateway.example", Some("k-2")).as_deref(), Some("k-2"));
+    assert_eq!(moved("https://API.anthropic.com/v1", None).as_deref(), Some("sk-ant-1"));
+
+    let pair = [("ANTHROPIC_API_KEY", "sk-ant-1"), ("ANTHROPIC_BASE_URL", "https://gateway.example")];
+    let mut settings = from(&pair);
+    assert!(provider(&settings, "anthropic").key.is_some(), "key and address of one environment belong together");
+    settings.set_provider("anthropic", Some("https://evil.example".into()), None, None, vec![]).unwrap();
+    assert_eq!(provider(&settings, "anthropic").key, None);
+}
+
+#[test]
+fn the_configuration_can_say_that_such_a_server_speaks_more() {
+    let mut settings = Settings::default();
+    let address = Some("http://127.0.0.1:9/v1".to_owned());
+    settings.set_provider("openai", address, None, Some("openai-responses"), vec![]).unwrap();
+    assert_eq!(provider(&settings, "openai").wire, Wire::OpenAiResponses);
+}
+
+#[test]
+fn a_dialect_is_that_of_the_host_whatever_the_provider_is_called_or_that_of_the_setting() {
+    let mut settings = Settings::default();
+    for (name, address) in [("kimi", "https://api.moonshot.ai/v1"), ("openai", "http://127.0.0.1:8000/v1")] {
+        settings.set_provider(name, Some(address.into()), None, None, vec![]).unwrap();
+    }
+    let named = |name: &str| vendors::dialect(name).cloned().unwrap();
+    assert_eq!(provider(&settings, "kimi").compat(), named("deepseek"));
+    assert_eq!(provider(&settings, "openai").compat(), Compat::default());
+    settings.set_dialect("openai", "gemini").unwrap();
+    assert_eq!(provider(&settings, "openai").compat(), named("gemini"));
+    let problem = settings.set_dialect("openai", "klingon").unwrap_err();
+    assert!(problem.contains("providers.openai.dialect") && problem.contains("deepseek"), "{problem}");
+}
+
+#[test]
+fn providers_of_ones_own_stand_before_the_local_servers() {
+    let mut settings = Settings::default();
+    let address = Some("https://models.example".to_owned());
+    settings.set_provider("mine", address, Some("k".into()), None, vec!["m".into()]).unwrap();
+    let names: Vec<_> = settings.providers.iter().map(|provider| provider.name.as_str()).collect();
+    assert_eq!(names, ["anthropic", "openai", "mine", "ollama", "lm-studio", "llama.cpp", "vllm"]);
+    settings.set_provider("mistral", None, Some("k".into()), None, vec![]).unwrap();
+    assert_eq!(provider(&settings, "mistral").base_url, "https://api.mistral.ai/v1");
+}
+
+#[test]
+fn what_cannot_be_used_is_said_by_name() {
+    let mut settings = Settings::default();
+    let mut set = |name: &str, wire: Option<&str>| settings.set_provider(name, None, None, wire, vec![]).unwrap_err();
+    assert!(set("mine", None).contains("providers.mine.base_url"));
+    assert!(set("openai", Some("gopher")).contains("`gopher`"));
+    assert!(set("a/b", None).contains("a/b"));
+}
+
+#[test]
+fn every_form_of_ollama_host_gives_an_address() {
+    for (host, url) in [
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+        ("127.0.0.1:1000", "http://127.0.0.1:1000"),
+        (":2000", "http://127.0.0.1:2000"),
+        ("box", "http://box:11434"),
+        ("https://box.example/ollama/", "https://box.example:443/ollama"),
+        ("[::1]:5000", "http://[::1]:5000"),
+    ] {
+        assert_eq!(ollama_url(host), url);
+    }
+}

@@ -1,0 +1,222 @@
+//! The vendors and local servers that are known by name, and what their hosts want. The facts are in `providers.toml`.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use net::Url;
+use serde::{Deserialize, Deserializer, de};
+
+use crate::compat::{Compat, KeyHeader};
+use crate::wire::Wire;
+
+/// A vendor, or a server on this machine.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Vendor {
+    /// Its name in ids of models and in the configuration.
+    pub(crate) name: String,
+    /// Its name for people.
+    pub(crate) title: String,
+    /// The variables that may hold its key; the first that is set counts.
+    #[serde(default)]
+    pub(crate) keys: Vec<String>,
+    /// The page where a key is made; none for a server on this machine.
+    pub(crate) page: Option<String>,
+    /// Its address.
+    pub(crate) base_url: String,
+    /// The variables that may hold another address; the first that is set counts.
+    #[serde(default)]
+    pub(crate) base_url_env: Vec<String>,
+    /// The wire format that it speaks.
+    #[serde(deserialize_with = "wire")]
+    pub(crate) wire: Wire,
+    /// True if it is listed even without a key.
+    #[serde(default)]
+    pub(crate) always: bool,
+    /// True if it is chosen as the default only after the servers on this machine.
+    #[serde(default)]
+    pub(crate) after_local: bool,
+    /// True if it is a server on this machine.
+    #[serde(default)]
+    pub(crate) local: bool,
+    /// Its models, if it does not list them itself.
+    #[serde(default)]
+    pub(crate) models: Vec<String>,
+    /// The header that carries the key, if it is not the usual one of the wire.
+    pub(crate) key_header: Option<KeyHeader>,
+    /// The path after the host, if the address has none of its own.
+    pub(crate) path: Option<String>,
+    /// The variable that names a dated version of the API.
+    pub(crate) version_env: Option<String>,
+    region: Option<Region>,
+    #[serde(default)]
+    routes: Vec<Route>,
+    #[serde(default)]
+    regions: BTreeMap<String, f64>,
+    #[serde(default)]
+    publishers: Vec<String>,
+}
+
+/// The region in an address.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Region {
+    variables: Vec<String>,
+    usual: String,
+}
+
+/// The wire of some of a vendor's models.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Route {
+    /// The text in the ids of these models.
+    text: String,
+    /// The wire.
+    #[serde(deserialize_with = "wire")]
+    pub(crate) wire: Wire,
+    /// The path after the host.
+    pub(crate) path: String,
+}
+
+/// The text that stands for a region in an address.
+const REGION: &str = "{REGION}";
+
+impl Vendor {
+    /// Its address, in the region that the environment names.
+    pub(crate) fn address(&self, lookup: impl Fn(&str) -> Option<String>) -> String {
+        let Some(region) = &self.region else { return self.base_url.clone() };
+        // It becomes a part of a host's name, and nothing else.
+        let is_plain = |region: &String| region.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        let named = region.variables.iter().find_map(|name| lookup(name)).filter(is_plain);
+        self.base_url.replace(REGION, named.as_deref().unwrap_or(&region.usual))
+    }
+
+    /// True if an address is its own, in whatever region.
+    pub(crate) fn is_at(&self, base_url: &str) -> bool {
+        let (own, other) = (host(&self.base_url), host(base_url));
+        match (own.and_then(|own| own.split_once(REGION)), other) {
+            (Some((before, after)), Some(other)) => other.starts_with(before) && other.ends_with(after),
+            (None, other) => own.is_some_and(|own| !own.is_empty()) && own == other,
+            (Some(_), None) => false,
+        }
+    }
+
+    /// True if it has paths of its own, for conversations only.
+    pub(crate) fn has_own_paths(&self) -> bool {
+        self.path.is_some() || !self.routes.is_empty()
+    }
+
+    /// The wire of a model, if it has wires by the model.
+    pub(crate) fn route(&self, model: &str) -> Option<&Route> {
+        self.routes.iter().find(|route| model.contains(route.text.as_str()))
+    }
+
+    /// The usual id of a model that it names with a region, and its price as a multiple of the usual one.
+    pub(crate) fn usual_id<'a>(&self, id: &'a str) -> Option<(&'a str, f64)> {
+        let (region, rest) = id.split_once('.')?;
+        let factor = *self.regions.get(region)?;
+        let (publisher, model) = rest.split_once('.')?;
+        if !self.publishers.iter().any(|known| known == publisher) {
+            return None;
+        }
+        // A version such as `-v1` or `-v1:0`.
+        let is_version = |end: &str| !end.is_empty() && end.chars().all(|c| c.is_ascii_digit() || c == ':');
+        let usual = model.rsplit_once("-v").filter(|(_, end)| is_version(end)).map_or(model, |(usual, _)| usual);
+        Some((usual, factor))
+    }
+
+    /// Where its key comes from, in words: the variable that holds it, or those that may.
+    pub(crate) fn key_source(&self, variable: Option<&str>) -> String {
+        match &self.page {
+            Some(page) => {
+                let variables = variable.map_or_else(|| self.keys.join(" or "), str::to_owned);
+                format!("{variables} (a key is made at {page})")
+            }
+            None => format!("the setting providers.{}.key_env", self.name),
+        }
+    }
+}
+
+/// Every vendor, in the order in which a default model is looked for.
+pub(crate) fn all() -> &'static [Vendor] {
+    &file().vendor
+}
+
+/// The vendor with this name.
+pub(crate) fn named(name: &str) -> Option<&'static Vendor> {
+    all().iter().find(|vendor| vendor.name == name)
+}
+
+/// The flags of the dialect with this name.
+pub(crate) fn dialect(name: &str) -> Option<&'static Compat> {
+    file().dialect.iter().find(|dialect| dialect.name == name).map(|dialect| &dialect.compat)
+}
+
+/// The names of the dialects.
+pub fn dialects() -> impl Iterator<Item = &'static str> {
+    file().dialect.iter().map(|dialect| dialect.name.as_str())
+}
+
+/// The flags of the server at an address: those of its host, or of the nearest host above it.
+pub(crate) fn of_address(base_url: &str) -> Compat {
+    let url = Url::parse(base_url.trim()).ok();
+    let address = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+    let is_at = |home: &str| {
+        // Google's regions stand before the host with a hyphen: `us-central1-aiplatform.googleapis.com`.
+        address.strip_suffix(home).is_some_and(|rest| rest.is_empty() || rest.ends_with(['.', '-']))
+    };
+    let host = file().host.iter().filter(|host| is_at(&host.home)).max_by_key(|host| host.home.len());
+    host.map(|host| {
+        let usual = host.dialect.as_deref().and_then(dialect);
+        usual.map_or_else(|| host.compat.clone(), |usual| host.compat.over(usual))
+    })
+    .unwrap_or_default()
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[expect(dead_code, reason = "the day of the facts, for those who read them")]
+    as_of: String,
+    vendor: Vec<Vendor>,
+    dialect: Vec<Dialect>,
+    host: Vec<Host>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Dialect {
+    name: String,
+    #[serde(default)]
+    compat: Compat,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Host {
+    home: String,
+    dialect: Option<String>,
+    #[serde(default)]
+    compat: Compat,
+}
+
+fn file() -> &'static File {
+    static FILE: LazyLock<File> = LazyLock::new(|| {
+        // A test reads the file, so this cannot fail in a program that passed it.
+        toml::from_str(include_str!("providers.toml")).unwrap_or_default()
+    });
+    &FILE
+}
+
+/// The host and port of an address, as it is written.
+pub(crate) fn host(url: &str) -> Option<&str> {
+    url.split_once("://")?.1.split(['/', '?', '#']).next()
+}
+
+fn wire<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Wire, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    Wire::parse(&name).ok_or_else(|| de::Error::custom(format!("`{name}` is no wire")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+use std::collections::HashSet;
+
+use super::*;
+use crate::compat::{AskThinking, MaxTokensField};
+use crate::data;
+
+#[test]
+fn the_data_file_is_sound() {
+    let text = include_str!("../providers.toml");
+    assert!(toml::from_str::<File>(text).is_ok(), "{:?}", toml::from_str::<File>(text).err());
+    assert!(all().len() > 20);
+    let (mut names, mut variables) = (HashSet::new(), HashSet::new());
+    for vendor in all() {
+        let name = &vendor.name;
+        assert!(names.insert(name), "{name} is there twice");
+        assert!(!vendor.title.is_empty(), "{name}");
+        let address = vendor.address(|_| None);
+        assert!(
+            address.is_empty() && !vendor.base_url_env.is_empty() || Url::parse(&address).is_ok(),
+            "{name}: {address}"
+        );
+        assert_eq!(vendor.local, vendor.keys.is_empty(), "{name}: what is not on this machine has a key");
+        assert_eq!(vendor.local, vendor.page.is_none(), "{name}: a key is made somewhere");
+        let is_safe = if vendor.local { "http://127.0.0.1" } else { "https://" };
+        assert!(address.is_empty() || address.starts_with(is_safe), "{name}: {address}");
+        for variable in vendor.keys.iter().chain(&vendor.base_url_env) {
+            assert!(variables.insert(variable), "{variable} is that of two vendors");
+        }
+        for model in &vendor.models {
+            let usual = vendor.usual_id(model).map_or(model.as_str(), |(usual, _)| usual);
+            assert!(data::find(usual).is_some(), "{name}: nothing is known of {model}");
+        }
+    }
+    for host in &file().host {
+        assert!(
+            host.dialect.as_deref().is_none_or(|name| dialect(name).is_some()),
+            "{}: {:?}",
+            host.home,
+            host.dialect
+        );
+        assert!(host.dialect.is_some() || host.compat != Compat::default(), "{} wants nothing", host.home);
+    }
+}
+
+#[test]
+fn those_on_this_machine_come_last_and_the_vendors_of_before_stay_first_and_in_their_order() {
+    let names: Vec<_> = all().iter().map(|vendor| vendor.name.as_str()).collect();
+    let before = ["anthropic", "openai", "openrouter", "deepseek", "groq", "mistral", "xai", "inception"];
+    assert_eq!(names[..before.len()], before);
+    assert!(all().iter().skip(before.len()).all(|vendor| vendor.local != vendor.after_local));
+    assert!(all().iter().skip_while(|vendor| !vendor.local).all(|vendor| vendor.local));
+}
+
+#[test]
+fn an_unknown_field_or_wire_is_an_error() {
+    let vendor = |more: &str| {
+        let text = format!("name = 'a'\ntitle = 'A'\nbase_url = 'https://a.example'\n{more}");
+        toml::from_str::<Vendor>(&text).map(|_| ()).map_err(|error| error.message().to_owned())
+    };
+    assert!(vendor("wire = 'openai-chat'").is_ok());
+    assert!(vendor("wire = 'gopher'").unwrap_err().contains("gopher"));
+    assert!(vendor("wire = 'openai-chat'\ncolour = 1").unwrap_err().contains("colour"));
+}
+
+#[test]
+fn flags_follow_the_host_and_its_subdomains() {
+    let named = |name: &str| dialect(name).cloned().unwrap();
+    let thinks = |thinking| Compat { thinking: Some(thinking), ..Compat::default() };
+    for (address, flags) in [
+        ("https://api.openai.com/v1", named("openai")),
+        ("https://eu.api.openai.com", named("openai")),
+        ("https://api.moonshot.ai/v1", named("deepseek")),
+        ("https://token-plan-sgp.xiaomimimo.com/v1", named("deepseek")),
+        ("https://generativelanguage.googleapis.com/v1beta/openai/", named("gemini")),
+        ("https://us-central1-aiplatform.googleapis.com/v1/projects/p", named("gemini")),
+        ("https://API.MISTRAL.AI", named("mistral")),
+        ("https://openrouter.ai/api/v1", thinks(AskThinking::Reasoning)),
+        ("https://dashscope-intl.aliyuncs.com/compatible-mode/v1", thinks(AskThinking::EnableThinking)),
+        (
+            "https://api.cerebras.ai/v1",
+            Compat {
+                max_tokens_field: Some(MaxTokensField::MaxCompletionTokens),
+                ..thinks(AskThinking::ReasoningEffort)
+            },
+        ),
+        ("https://notapi.openai.com.example/v1", Compat::default()),
+        ("https://fakeapi.openai.com/v1", Compat::default()),
+        ("http://127.0.0.1:8080", Compat::default()),
+        ("no address", Compat::default()),
+    ] {
+        assert_eq!(of_address(address), flags, "{address}");
+    }
+}
+
+#[test]
+fn a_region_of_the_environment_is_in_the_address_and_only_a_region() {
+    let bedrock = named("bedrock").unwrap();
+    let at = |region: Option<&str>| bedrock.address(|name| (name == "AWS_REGION").then_some(region?.to_owned()));
+    assert_eq!(at(None), "https://bedrock-runtime.us-east-1.amazonaws.com");
+    assert_eq!(at(Some("eu-central-1")), "https://bedrock-runtime.eu-central-1.amazonaws.com");
+    assert_eq!(at(Some("x.evil.example/")), at(None), "it is no region");
+    assert!(bedrock.is_at("https://bedrock-runtime.eu-west-3.amazonaws.com/openai/v1"));
+    assert!(!bedrock.is_at("https://bedrock-runtime.example") && !bedrock.is_at("http://127.0.0.1:9"));
+    assert!(!named("azure").unwrap().is_at(""), "nobody's address is everybody's");
+    assert_eq!(of_address(&at(None)).betas, Some(false));
+}
+
+#[test]
+fn a_model_with_a_region_and_a_version_is_its_model_at_the_regions_price() {
+    let bedrock = named("bedrock").unwrap();
+    for (id, usual) in [
+        ("global.anthropic.claude-sonnet-5-5", Some(("claude-sonnet-5-5", 1.0))),
+        ("us.anthropic.claude-opus-4-6-v1", Some(("claude-opus-4-6", 1.1))),
+        ("us-gov.anthropic.claude-haiku-4-5-20251001-v1:0", Some(("claude-haiku-4-5-20251001", 1.2))),
+        ("eu.openai.gpt-6.1-sol", Some(("gpt-6.1-sol", 1.1))),
+        ("anthropic.claude-sonnet-5-5", None),
+        ("mars.anthropic.claude-sonnet-5-5", None),
+        ("us.meta.llama4-maverick-17b-instruct-v1:0", None),
+    ] {
+        assert_eq!(bedrock.usual_id(id), usual, "{id}");
+    }
+    let wire = |model: &str| bedrock.route(model).map(|route| (route.wire, route.path.as_str()));
+    assert_eq!(wire("global.anthropic.claude-sonnet-5-5"), Some((Wire::Anthropic, "/anthropic")));
+    assert_eq!(wire("us.openai.gpt-6.1-sol"), Some((Wire::OpenAiResponses, "/openai/v1")));
+    assert_eq!(wire("openai.gpt-oss-120b-1:0"), Some((Wire::OpenAiChat, "/openai/v1")));
+    assert_eq!(wire("qwen.qwen3-coder-next"), Some((Wire::OpenAiChat, "/openai/v1")));
+    assert_eq!(named("openai").unwrap().route("gpt-5.1").map(|route| route.wire), None);
+}
