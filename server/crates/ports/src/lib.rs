@@ -4,7 +4,8 @@
 //! The core, `agent`, decides with these and touches nothing; the crates above implement them. As well as the ports
 //! there are the data that go through them: [`edit`] (what an edit comes to), [`partial`] (a call that still arrives),
 //! [`hooks`] (who else has a say), [`children`] (sessions that a session starts), [`tool_names`], [`file_block`] (calls
-//! that were files in an answer's text), [`counts`] (numbers about suggestions).
+//! that were files in an answer's text), [`counts`] (numbers about suggestions), [`spent`] (what requests used and
+//! cost).
 
 pub mod children;
 pub mod complete;
@@ -15,6 +16,7 @@ pub mod hooks;
 pub mod model;
 pub mod partial;
 pub mod session;
+pub mod spent;
 pub mod store;
 pub mod tool;
 pub mod tool_names;

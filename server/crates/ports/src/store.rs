@@ -9,6 +9,7 @@ use protocol::{Event, SequencedEvent, SessionId};
 use serde_json::value::RawValue;
 
 use crate::counts::{Cost, Count};
+use crate::spent::Spent;
 
 /// The port to what outlives the process. One value serves all threads.
 pub trait Store: Send + Sync {
@@ -147,6 +148,13 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// A failure of the store.
     fn forget_counts(&self, today: u32) -> Result<(), StoreError>;
+
+    /// The requests to models of all sessions from this day on (days since the Unix epoch, UTC), with those of sessions
+    /// that were deleted; none that was appended before is missing. In the order of sessions, and of days in each.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    fn spent(&self, since: u32) -> Result<Vec<Spent>, StoreError>;
 
     /// A folder for a session's bulky files, such as terminal output. Made if need be, removed with the session.
     ///

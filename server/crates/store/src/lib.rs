@@ -3,7 +3,7 @@
 //! [`SqliteStore`] stands behind the agent's port `ports::store::Store`. It keeps everything in one data folder:
 //!
 //! ```text
-//! azimuth.db              sessions, events, grants, settings, and counts of suggestions; with -wal and -shm beside it
+//! azimuth.db              sessions, events, costs, grants, settings, counts of suggestions; beside it -wal and -shm
 //! azimuth.db.lock         held shared by each process that has the database open, exclusively to recover it
 //! azimuth.db.suspect      there while damage was met that has not been looked at yet
 //! azimuth.db.damaged-…    a damaged database that was moved aside
@@ -14,15 +14,18 @@
 //!
 //! Folders have mode 0700 and files 0600, whatever the umask. Several processes use a data folder at once.
 //!
-//! Reading order: `sqlite` (the port), `sessions` (the log in SQL), `counts` (the numbers about suggestions), `schema`
-//! (the tables, and how a connection is made), `lock`, `blobs`, `recover` (what becomes of a damaged database), `check`
-//! (what `doctor` asks), `transfer` (sessions as JSON lines), then what all of them stand on.
+//! Reading order: `sqlite` (the port), `sessions` (the log in SQL), `counts` (the numbers about suggestions), `spent`
+//! (what requests cost), `schema` (the tables, and how a connection is made), `lock`, `blobs`, `recover` (what becomes
+//! of a damaged database), `check` (what `doctor` asks), `transfer` (sessions as JSON lines), then what
+//! all of them stand on.
 
 mod sqlite;
 
 mod sessions;
 
 mod counts;
+
+mod spent;
 
 mod schema;
 

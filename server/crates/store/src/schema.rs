@@ -94,6 +94,30 @@ const STEPS: &[&str] = &[
     -- The purpose of the session; of those from before this was noted, a chat.
     ALTER TABLE sessions ADD COLUMN purpose TEXT NOT NULL DEFAULT 'chat';
 ",
+    "
+    -- The last event of which `spent` has taken in what it says.
+    ALTER TABLE sessions ADD COLUMN spent_to INTEGER NOT NULL DEFAULT 0;
+
+    -- The requests of a turn, or of a session outside its turns, by model and day. The rows of a session stay if it is
+    -- deleted, as its requests were paid for.
+    CREATE TABLE spent (
+        session TEXT NOT NULL,
+        turn TEXT NOT NULL, -- empty outside turns
+        role TEXT NOT NULL, -- empty within turns
+        model TEXT NOT NULL,
+        day INTEGER NOT NULL, -- since the Unix epoch, UTC
+        parent TEXT,
+        requests INTEGER NOT NULL,
+        unpriced INTEGER NOT NULL, -- requests whose cost is unknown
+        input INTEGER NOT NULL, -- tokens
+        output INTEGER NOT NULL,
+        cache_read INTEGER NOT NULL,
+        cache_write INTEGER NOT NULL,
+        cost REAL NOT NULL, -- US dollars
+        UNIQUE (session, turn, role, model, day)
+    ) STRICT;
+    CREATE INDEX spent_day ON spent (day);
+",
 ];
 
 /// How long a connection waits for another one that writes. Transactions take milliseconds; a checkpoint on a slow

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use ports::counts::{Cost, Count};
+use ports::spent::Spent;
 use ports::store::{Origin, SessionFilter, SessionLock, Store, StoreError};
 use protocol::session::{Purpose, SessionInfo};
 use protocol::{Event, SequencedEvent, SessionId};
@@ -15,7 +16,7 @@ use crate::error::Error;
 use crate::layout::{self, Layout};
 use crate::lock::{self, HeldSessions, InUse};
 use crate::recover::{self, Recovery};
-use crate::{clock, counts, files, schema, sessions};
+use crate::{clock, counts, files, schema, sessions, spent};
 
 /// How many connections for reading are kept open.
 const READERS: usize = 4;
@@ -158,9 +159,17 @@ impl SqliteStore {
         Ok(Some(self.held.lock(&self.layout, session)?))
     }
 
+    /// Has what a session's events say of requests be part of the sums.
+    fn take_in_spent(&self, session: &SessionId) -> Result<(), StoreError> {
+        while !self.write(Synchronous::Normal, |connection| spent::take_in(connection, session))? {}
+        Ok(())
+    }
+
     /// Deletes a session with its folder. Its blobs stay until they are collected.
     fn delete_alone(&self, session: &SessionId) -> Result<(), StoreError> {
         let _lock = self.keep_others_off(session)?;
+        // Its requests were paid for.
+        self.take_in_spent(session)?;
         self.write(Synchronous::Normal, |connection| sessions::delete(connection, session))?;
         files::remove_folder_if_there(&self.layout.session(session)?)?;
         files::remove_if_there(&self.layout.lock(session)?)?;
@@ -319,6 +328,13 @@ impl Store for SqliteStore {
             return Ok(());
         }
         self.write(Synchronous::Normal, |connection| counts::forget(connection, today))
+    }
+
+    fn spent(&self, since: u32) -> Result<Vec<Spent>, StoreError> {
+        for session in self.read(spent::behind)? {
+            self.take_in_spent(&session)?;
+        }
+        self.read(|connection| spent::since(connection, since))
     }
 
     fn session_folder(&self, session: &SessionId) -> Result<PathBuf, StoreError> {

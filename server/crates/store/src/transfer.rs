@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::sqlite::{SqliteStore, Synchronous};
-use crate::{clock, layout, sessions};
+use crate::{clock, layout, sessions, spent};
 
 /// The header's name for the format.
 const FORMAT: &str = "azimuth-session";
@@ -108,6 +108,7 @@ impl SqliteStore {
             // Its times are those of its events.
             info.updated_at = 0;
             sessions::insert(connection, &info)?;
+            spent::forget(connection, &info.session_id)?;
             for (event, json) in events.iter().zip(&json) {
                 sessions::insert_event(connection, &info.session_id, event.seq, event.at, json)?;
                 sessions::refer(connection, &info.session_id, event.at, &event.event)?;

@@ -5,6 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
+use ports::store::StoreError;
 use protocol::SessionId;
 use protocol::session::SessionInfo;
 use rusqlite::{Connection, Row};
@@ -12,14 +13,14 @@ use serde::de::IgnoredAny;
 
 use crate::error::Error;
 use crate::layout::{Layout, valid, with_suffix};
-use crate::{files, schema, sessions};
+use crate::{files, schema, sessions, spent};
 
 /// The size of a page, SQLite's default.
 const PAGE: u64 = 4096;
 
 /// Copies all that can be read into the new database: sessions, each with its events up to the first that is missing,
-/// grants and settings, but no counts of suggestions. Gives the sessions that miss events. Only what the new database
-/// says is an error.
+/// grants, settings and the costs of deleted sessions, but no counts of suggestions. Gives the sessions that miss
+/// events. Only what the new database says is an error.
 pub(super) fn salvage(layout: &Layout, new: &Connection) -> Result<Vec<SessionId>, Error> {
     let old = match schema::reader(&layout.database()) {
         Ok(old) if has_tables(&old) => Some(old),
@@ -48,6 +49,12 @@ fn copy(old: &Connection, new: &Connection) -> Result<Vec<SessionId>, Error> {
     }
     for pair in readable::<[String; 2]>(old, "SELECT key, value FROM settings", pair) {
         new.execute("INSERT INTO settings (key, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING", pair)?;
+    }
+    for row in readable(old, &spent::select(), spent::read) {
+        // Of the others the events say it again.
+        if matches!(sessions::info(new, &row.session), Err(Error::Store(StoreError::NotFound { .. }))) {
+            spent::add(new, &row)?;
+        }
     }
     Ok(cut)
 }

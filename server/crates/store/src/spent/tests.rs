@@ -1,0 +1,169 @@
+//! Tests of the sums: each request once, whoever deletes, imports or recovers its session.
+
+use std::time::{Duration, Instant};
+
+use ports::store::Store;
+use protocol::content::SideRole;
+use protocol::session::{Mode, Purpose};
+use protocol::{Event, MessageId};
+
+use super::*;
+use crate::SqliteStore;
+use crate::testing::{deltas, session, store, turn_ended};
+
+const NOON: u64 = DAY / 2;
+
+fn usage(input: u64, output: u64) -> Usage {
+    Usage { input, output, ..Usage::default() }
+}
+
+fn started(model: &str) -> Event {
+    let turn_id = TurnId::from("t");
+    Event::TurnStarted { turn_id, prompt: Vec::new(), context: String::new(), model: model.into(), mode: Mode::Agent }
+}
+
+fn message(usage: Usage, cost: Option<f64>) -> Event {
+    let (turn_id, message_id) = (TurnId::from("t"), MessageId::from("m"));
+    Event::MessageCompleted { turn_id, message_id, content: Vec::new(), usage, cost }
+}
+
+fn title(usage: Usage, cost: Option<f64>) -> Event {
+    Event::SideAsked { role: SideRole::Title, model: "b".into(), usage, cost, error: None }
+}
+
+/// The rows without their session: day, turn or role, model, requests, unpriced, input, cost.
+fn rows(store: &SqliteStore) -> Vec<(u32, String, String, u64, u64, u64, f64)> {
+    let rows = store.spent(0).unwrap().into_iter().map(|row| {
+        let Spent { day, turn, role, model, sums, .. } = row;
+        let of = turn.map(|turn| turn.to_string()).or(role).unwrap();
+        (day, of, model, sums.requests, sums.unpriced, sums.usage.input, sums.cost)
+    });
+    rows.collect()
+}
+
+#[test]
+fn requests_are_of_their_turn_its_model_and_the_day_on_which_they_ended() {
+    let (_folder, store) = store();
+    let id = session(&store, "one");
+    let events = vec![
+        (NOON, started("a")),
+        (NOON, message(usage(10, 1), Some(0.25))),
+        (NOON, title(usage(3, 1), None)),
+        (NOON + DAY, message(usage(20, 1), Some(0.5))),
+        // A message of Azimuth's own is no request.
+        (NOON + DAY, message(Usage::default(), Some(0.0))),
+        (NOON + DAY, turn_ended(usage(30, 2), Some(0.75))),
+    ];
+    store.append(&id, events, false).unwrap();
+    let expected = [
+        (0, "t".to_owned(), "a".to_owned(), 1, 0, 10, 0.25),
+        (0, "title".into(), "b".into(), 1, 1, 3, 0.0),
+        (1, "t".into(), "a".into(), 1, 0, 20, 0.5),
+    ];
+    assert_eq!(rows(&store), expected);
+    assert_eq!(rows(&store), expected, "each event is taken in once");
+    assert_eq!(store.spent(1).unwrap().len(), 1);
+}
+
+#[test]
+fn a_request_that_became_no_message_counts_when_its_turn_ends() {
+    let (_folder, store) = store();
+    let id = session(&store, "one");
+    let began = vec![(NOON, started("a")), (NOON, message(usage(10, 1), Some(0.25)))];
+    store.append(&id, began, false).unwrap();
+    assert_eq!(rows(&store), [(0, "t".into(), "a".into(), 1, 0, 10, 0.25)]);
+    // The beginning of the turn was taken in before.
+    store.append(&id, vec![(NOON, turn_ended(usage(16, 1), Some(0.75)))], false).unwrap();
+    assert_eq!(rows(&store), [(0, "t".into(), "a".into(), 2, 0, 16, 0.75)]);
+}
+
+#[test]
+fn what_a_deleted_session_spent_stays_and_importing_it_again_does_not_count_twice() {
+    let (_folder, store) = store();
+    let id = session(&store, "one");
+    let child = SessionId::from("two");
+    store.create(&child, &[], Some(&id), Purpose::Chat).unwrap();
+    for id in [&id, &child] {
+        store.append(id, vec![(NOON, started("a")), (NOON, message(usage(10, 1), Some(0.25)))], false).unwrap();
+    }
+    let mut exported = Vec::new();
+    store.export(&id, &mut exported).unwrap();
+    store.delete(&id).unwrap();
+    let spent = store.spent(0).unwrap();
+    assert_eq!(spent.iter().map(|row| row.sums.cost).collect::<Vec<_>>(), [0.25, 0.25]);
+    assert_eq!((&spent[1].session, &spent[1].parent), (&child, &Some(id.clone())), "it is known that it was a child");
+    store.import(exported.as_slice()).unwrap();
+    assert_eq!(store.spent(0).unwrap(), spent);
+}
+
+#[test]
+fn a_recovered_store_has_the_sums_of_deleted_sessions_and_those_of_others_once() {
+    let (folder, store) = store();
+    let ids = ["one", "two"].map(|id| session(&store, id));
+    for id in &ids {
+        store.append(id, vec![(NOON, started("a")), (NOON, message(usage(10, 1), Some(0.25)))], false).unwrap();
+    }
+    let before = store.spent(0).unwrap();
+    store.delete(&ids[0]).unwrap();
+    session(&store, "three");
+    let damage = "UPDATE events SET json = '{' WHERE session = 'three'";
+    store.write(crate::sqlite::Synchronous::Normal, |connection| Ok(connection.execute(damage, [])?)).unwrap();
+    store.events(&"three".into(), 0, 1).unwrap_err();
+    drop(store);
+    let store = SqliteStore::open(folder.path()).unwrap();
+    assert!(store.recovered().is_some(), "the damage is seen");
+    assert_eq!(store.spent(0).unwrap(), before);
+}
+
+#[test]
+fn sums_that_fit_in_no_number_and_events_that_cannot_be_read_spoil_nothing() {
+    let (_folder, store) = store();
+    let id = session(&store, "one");
+    let most = message(usage(u64::MAX, 1), None);
+    store
+        .append(&id, vec![(NOON, started("a")), (NOON, most.clone()), (NOON, most), (NOON, started("a"))], false)
+        .unwrap();
+    let damage = "UPDATE events SET json = '{\"type\":\"messageCompleted\",' WHERE seq = 5";
+    store.write(crate::sqlite::Synchronous::Normal, |connection| Ok(connection.execute(damage, [])?)).unwrap();
+    let most = from_sql(i64::MAX);
+    assert_eq!(rows(&store), [(0, "t".into(), "a".into(), 2, 2, most, 0.0)]);
+}
+
+#[test]
+fn sums_are_those_of_one_process_however_many_ask_at_once() {
+    let (folder, one) = store();
+    let id = session(&one, "one");
+    let mut events = vec![(NOON, started("a"))];
+    events.extend((0..200).map(|_| (NOON, message(usage(1, 1), Some(0.0)))));
+    one.append(&id, events, false).unwrap();
+    let other = SqliteStore::open(folder.path()).unwrap();
+    std::thread::scope(|scope| {
+        for store in [&one, &other, &one, &other] {
+            scope.spawn(|| assert_eq!(rows(store), [(0, "t".into(), "a".into(), 200, 0, 200, 0.0)]));
+        }
+    });
+}
+
+#[test]
+fn a_log_of_ten_thousand_events_is_read_once() {
+    let (_folder, store) = store();
+    for session_name in 0..10 {
+        let id = session(&store, &format!("s{session_name}"));
+        let mut events = vec![(NOON, started("a"))];
+        for _ in 0..100 {
+            events.extend(deltas((0..9).map(|_| "x".repeat(400))));
+            events.push((NOON, message(usage(1, 1), Some(0.01))));
+        }
+        store.append(&id, events, false).unwrap();
+    }
+    let asked = || {
+        let began = Instant::now();
+        let requests: u64 = store.spent(0).unwrap().iter().map(|row| row.sums.requests).sum();
+        assert_eq!(requests, 1_000);
+        began.elapsed()
+    };
+    let (first, again) = (asked(), asked());
+    eprintln!("10,000 events: {first:?} the first time, {again:?} from then on");
+    // Far above what it takes, so that only reading the log anew fails it on a busy machine.
+    assert!(again < Duration::from_secs(1) && store.read(behind).unwrap().is_empty(), "{again:?}");
+}
