@@ -126,6 +126,12 @@ async fn a_turn_sends_work_to_a_session_that_has_only_some_of_its_tools_and_hear
     assert_eq!(opened.session.parent.as_ref(), Some(&session));
     assert_eq!(opened.session.mode, Mode::Agent, "a prompt of the model's changes no mode");
     assert!(matches!(&opened.events[0].event, Event::SessionStarted { parent: Some(_), .. }));
+    let prompt = json!([{ "type": "text", "text": "/costs" }]);
+    client.call::<methods::TurnStart>(json!({ "sessionId": session, "prompt": prompt })).await;
+    let told = client.until(&session, "the costs", |event| matches!(event, Event::CommandExecuted { .. })).await;
+    let Some(Event::CommandExecuted { message, .. }) = told.last() else { panic!("{told:?}") };
+    let of_children = "- in addition, conversations that this one started: cost unknown, 2 requests, 220 tokens";
+    assert!(message.contains(of_children), "{message}");
 
     // It goes on as any session does, and has no more tools than before, after a start of the server too.
     assert_eq!(client.finish().await, 0);

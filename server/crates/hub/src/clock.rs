@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::feed;
+/// The milliseconds of a day.
+const DAY: u64 = 86_400_000;
 
 /// The time of day.
 #[derive(Clone)]
@@ -21,15 +23,54 @@ impl Clock {
     }
 }
 
+/// The system's time, in milliseconds since the Unix epoch.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The day of a time in milliseconds since the Unix epoch: days since then, in UTC.
+pub fn day_of(at: u64) -> u32 {
+    u32::try_from(at / DAY).unwrap_or(u32::MAX)
+}
+
+/// The name of a day since the Unix epoch, such as `2026-11-21` (civil from days, proleptic Gregorian calendar).
+pub fn name_of(day: u32) -> String {
+    let days = i64::from(day) + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
 impl Default for Clock {
     /// The system's.
     fn default() -> Self {
-        Self::new(feed::now)
+        Self::new(now)
     }
 }
 
 impl fmt::Debug for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Clock").field(&self.now()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_its_day() {
+        let name = |at| name_of(day_of(at));
+        assert_eq!(name(0), "1970-01-01");
+        assert_eq!(name(951_782_400_000), "2000-02-29");
+        assert_eq!(name(1_795_219_199_999), "2026-11-20");
+        assert_eq!(name(1_795_219_200_000), "2026-11-21");
     }
 }

@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use ports::store::{Store, StoreError};
 use protocol::{Event, SequencedEvent, SessionId};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
+
+use crate::clock::Clock;
 
 /// The time for which streamed pieces are gathered into one event: too short to be seen, and long enough that few
 /// events are stored.
@@ -24,6 +26,7 @@ const RETRY: Duration = Duration::from_secs(1);
 pub struct Log {
     entries: mpsc::UnboundedSender<Entry>,
     feed: Feed,
+    clock: Clock,
 }
 
 enum Entry {
@@ -33,17 +36,17 @@ enum Entry {
 
 impl Log {
     /// Starts the writer of a session, which must be the only one; those who read the feed go on with what it writes.
-    /// `alert` is told when the store fails.
-    pub fn start(feed: Feed, alert: impl Fn(&StoreError) + Send + Sync + 'static) -> Self {
+    /// The clock gives the times of events; `alert` is told when the store fails.
+    pub fn start(feed: Feed, clock: Clock, alert: impl Fn(&StoreError) + Send + Sync + 'static) -> Self {
         let (entries, inbox) = mpsc::unbounded_channel();
         tokio::spawn(write(inbox, feed.clone(), alert));
-        Self { entries, feed }
+        Self { entries, feed, clock }
     }
 
     /// Adds an event. Never waits.
     pub fn record(&self, event: Event) {
         // The writer lives as long as this sender; it can only be gone while the runtime ends.
-        let _ = self.entries.send(Entry::Event(now(), event));
+        let _ = self.entries.send(Entry::Event(self.clock.now(), event));
     }
 
     /// Waits until all that was recorded so far is stored and shown.
@@ -140,12 +143,6 @@ pub async fn blocking<T: Send + 'static>(
         Ok(result) => result,
         Err(error) => Err(StoreError::Failed(error.to_string())),
     }
-}
-
-/// Milliseconds since the Unix epoch.
-pub fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 async fn write(mut inbox: mpsc::UnboundedReceiver<Entry>, feed: Feed, alert: impl Fn(&StoreError) + Sync) {

@@ -5,6 +5,7 @@
 //! before its prompt. What has to ask the disk first ([`Coming`]) is begun at once; only a request waits for it, no
 //! longer than [`GRACE`] for a document's name, and ten seconds for a configuration.
 
+pub mod bill;
 pub mod board;
 pub mod chat_name;
 pub mod clock;
@@ -85,7 +86,7 @@ pub struct Parts {
     pub supervisor: Option<PathBuf>,
     /// The user's configuration file, which holds keys that no command is to read.
     pub user_file: PathBuf,
-    /// The time of day, for what is counted of suggestions.
+    /// The time of day: of events, and of what is counted.
     pub clock: Clock,
 }
 

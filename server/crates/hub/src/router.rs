@@ -590,5 +590,5 @@ fn folder(field: &str, uri: &str) -> Result<PathBuf, Error> {
 /// Six hexadecimal digits that nobody can foresee.
 fn random_id() -> String {
     use std::hash::{BuildHasher, RandomState};
-    format!("{:06x}", RandomState::new().hash_one(super::feed::now()) & 0xff_ffff)
+    format!("{:06x}", RandomState::new().hash_one(super::clock::now()) & 0xff_ffff)
 }

@@ -309,13 +309,16 @@ impl BuiltIn for Conversations {
     }
 }
 
-/// Shows the tokens used and their cost.
+/// Shows the tokens used and their cost, of the session and of today.
 #[derive(Debug)]
 pub struct Costs;
 
 impl BuiltIn for Costs {
     fn definition() -> Definition {
-        Definition::new("costs", "Show the tokens used and their cost")
+        Definition::new(
+            "costs",
+            "Show the tokens used and their cost: of this conversation, by model and turn, and of today",
+        )
     }
 
     fn read(_: &Words) -> Result<Self, String> {

@@ -30,11 +30,11 @@ use tokio::sync::{Mutex, oneshot};
 pub(super) use self::exchange::Exchange;
 use self::exchange::{End, Ended};
 use self::spending::{Allowance, Spending, is_priced};
+use self::summary::DAYS;
 pub use self::summary::suggestion_counts;
-use self::summary::{DAYS, day_of};
 use super::decisions::{Found, Suggestion};
 use super::{Inline, Key, Message, Task};
-use crate::clock::Clock;
+use crate::clock::{Clock, day_of};
 use crate::feed::blocking;
 use crate::{Error, Reply};
 

@@ -13,7 +13,7 @@ use protocol::inline::{
 use super::Key;
 use super::asked::{self, Asked, Waiting};
 use crate::ClientId;
-use crate::feed::now;
+use crate::clock::now;
 
 /// The decisions that are kept.
 const DECISIONS: usize = 50;

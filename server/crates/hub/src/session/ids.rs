@@ -1,6 +1,6 @@
 //! Ids that a session gives out.
 
-use crate::feed::now;
+use crate::clock::now;
 
 /// Gives ids out, each unlike any other of the session, of earlier processes too.
 pub(super) struct Ids {

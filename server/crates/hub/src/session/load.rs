@@ -35,7 +35,7 @@ use super::{NewSession, Open, Own, Session};
 use crate::Error;
 use crate::config::Config;
 use crate::confinement;
-use crate::feed::{Log, blocking, now};
+use crate::feed::{Log, blocking};
 use crate::post::Shared;
 use crate::trust::Workspace;
 
@@ -78,7 +78,7 @@ pub(super) async fn load(
     let (stored, confined) = tokio::join!(Stored::read(open, info), confined(folders, open));
     let (mut stored, (config, roots, confinement, unconfined)) = (stored?, confined?);
     if let Some(new) = &new {
-        stored.state.created_at = now();
+        stored.state.created_at = open.shared.parts.clock.now();
         stored.state.parent.clone_from(&new.parent);
         stored.state.purpose = new.purpose;
     }
@@ -266,7 +266,7 @@ fn shell_config(
 /// The session's log, which tells its user when it cannot be stored.
 fn log(open: &Open, own: &mpsc::UnboundedSender<Own>) -> Log {
     let alerts = own.clone();
-    Log::start(open.feed.clone(), move |error: &StoreError| {
+    Log::start(open.feed.clone(), open.shared.parts.clock.clone(), move |error: &StoreError| {
         let text = format!("the session cannot be stored: {error}. Azimuth keeps trying");
         let _ = alerts.send(Own::Alert(text));
     })
@@ -355,9 +355,8 @@ impl Session {
         if days == 0 || !self.config.errors.is_empty() {
             return;
         }
-        let store = Arc::clone(&self.shared.parts.store);
+        let (store, now) = (Arc::clone(&self.shared.parts.store), self.shared.parts.clock.now());
         tokio::task::spawn_blocking(move || {
-            let now = now();
             let last = store.get(LAST_FORGOTTEN).ok().flatten().and_then(|at| at.parse::<u64>().ok());
             if last.is_some_and(|last| last <= now && now - last < DAY) {
                 return;
@@ -426,6 +425,7 @@ mod tests {
     use protocol::session::SessionInfo;
 
     use super::*;
+    use crate::clock::now;
 
     #[test]
     fn of_old_sessions_those_that_are_no_chats_go_unless_something_waits_in_them() {

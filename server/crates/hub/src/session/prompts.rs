@@ -6,6 +6,7 @@
 
 mod commands;
 mod complete;
+mod costs;
 mod excerpt;
 mod file_mark;
 mod instruct;

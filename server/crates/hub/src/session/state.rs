@@ -21,7 +21,7 @@ use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId,
 use super::checkpoints::Checkpoints;
 use super::halves::{self, Half, Told};
 use super::terminals;
-use crate::feed::now;
+use crate::clock::now;
 
 /// Of a command that the model is reminded of it hears this many characters.
 const LONGEST_COMMAND: usize = 60;

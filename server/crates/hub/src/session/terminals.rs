@@ -29,7 +29,7 @@ use self::recorded::bounded;
 pub(super) use self::spools::Spools;
 use self::spools::folder_of;
 use super::{Caller, Own, Session};
-use crate::feed::now;
+use crate::clock::now;
 use crate::request::Handlers;
 use crate::{Error, Reply};
 

@@ -8,6 +8,7 @@ use ports::store::{Store, StoreError};
 use protocol::inline::counts::{InlineCountsParams, InlineCountsResult, InlineModelCounts, InlineRetention};
 
 use super::names;
+use crate::clock::day_of;
 
 /// The days that numbers are kept for, today among them.
 pub(super) const DAYS: u32 = 90;
@@ -28,11 +29,6 @@ pub fn suggestion_counts(
     let since = day_of(now).saturating_sub(days - 1);
     let counts = if is_counted { store.counts(since)? } else { Vec::new() };
     Ok(InlineCountsResult { counted: is_counted, days, models: by_model(&counts, &store.costs(since)?) })
-}
-
-/// The day of a time: days since the Unix epoch, in UTC.
-pub(super) fn day_of(now: u64) -> u32 {
-    u32::try_from(now / 86_400_000).unwrap_or(u32::MAX)
 }
 
 fn by_model(counts: &[Count], costs: &[Cost]) -> Vec<InlineModelCounts> {

@@ -22,15 +22,15 @@ use protocol::permission::{PermissionListParams, PermissionRevokeParams, RuleEff
 use protocol::review::{AutoScope, ReviewAutoParams};
 use protocol::session::{Mode, Purpose};
 use protocol::{Event, SessionId, TurnId};
-use providers::cost::format_cost;
 use tokio::sync::oneshot;
 
+use super::costs::costs;
 use super::preparation::{Preparation, post_as};
 use crate::feed::blocking;
 use crate::post::{Message, Requester};
 use crate::session::gate::{self, BYPASS};
 use crate::session::{NewSession, resolve_model};
-use crate::{Error, Request, feed};
+use crate::{Error, Request};
 
 /// The number of sessions that `/conversations` lists.
 const LIST: usize = 20;
@@ -198,7 +198,7 @@ impl Execute for Conversations {
 #[async_trait]
 impl Execute for Costs {
     async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
-        Ok(costs(preparation))
+        costs(preparation).await
     }
 }
 
@@ -431,27 +431,10 @@ async fn conversations(preparation: &Preparation) -> Result<String, String> {
     let sessions = preparation.shared.list(filter).await.map_err(|error| error.to_string())?;
     let mut text = String::new();
     for session in &sessions {
-        let minutes = feed::now().saturating_sub(session.updated_at) / 60_000;
+        let minutes = preparation.shared.parts.clock.now().saturating_sub(session.updated_at) / 60_000;
         let _ = writeln!(text, "- `{}` {} ({})", session.session_id, quoted(&session.title), ago(minutes));
     }
     Ok(text)
-}
-
-fn costs(preparation: &Preparation) -> String {
-    let info = &preparation.info;
-    let usage = info.usage;
-    let models: Vec<_> = preparation.unpriced.iter().map(|model| format!("`{model}`")).collect();
-    let have = if models.len() == 1 { "has" } else { "have" };
-    let (known, unknown) = (format_cost(info.cost), format!("{} {have} no known price", models.join(", ")));
-    let cost = match (models.is_empty(), info.cost > 0.0) {
-        (true, _) => known,
-        (false, true) => format!("{known} and more, which is unknown: {unknown}"),
-        (false, false) => format!("cost unknown: {unknown}"),
-    };
-    format!(
-        "this conversation: {cost} ({} tokens in, {} from the cache, {} written to it, {} out)",
-        usage.input, usage.cache_read, usage.cache_write, usage.output,
-    )
 }
 
 fn quoted(title: &str) -> String {

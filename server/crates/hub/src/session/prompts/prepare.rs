@@ -23,6 +23,7 @@ use protocol::session::{Mode, Purpose};
 use super::excerpt::{cut, lines_of, section};
 use super::preparation::{NewTurn, Preparation, Prepared};
 use super::{commands as slash, file_mark, selected};
+use crate::clock::{day_of, name_of};
 use crate::feed::blocking;
 use crate::session::{default_model, gate, resolve_model, usable};
 
@@ -137,7 +138,7 @@ async fn new_turn(
         platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         editor: preparation.caller.name.as_deref().map(str::to_owned),
         // The day the session began: the prompt's bytes must not change while it runs.
-        day: day(info.created_at),
+        day: name_of(day_of(info.created_at)),
     };
     let mut text = String::new();
     for block in &rules.blocks {
@@ -262,32 +263,11 @@ impl Mentions<'_> {
     }
 }
 
-/// The day of a time, as `2026-11-21` (civil from days, proleptic Gregorian calendar, UTC).
-fn day(at: u64) -> String {
-    let days = i64::try_from(at / 86_400_000).unwrap_or(0) + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
 #[cfg(test)]
 mod tests {
     use protocol::content::Position;
 
     use super::*;
-
-    #[test]
-    fn a_time_has_its_day() {
-        assert_eq!(day(0), "1970-01-01");
-        assert_eq!(day(951_782_400_000), "2000-02-29");
-        assert_eq!(day(1_795_219_200_000), "2026-11-21");
-    }
 
     #[test]
     fn a_fence_in_a_file_does_not_end_the_section() {

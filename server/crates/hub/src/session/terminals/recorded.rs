@@ -6,7 +6,7 @@ use protocol::terminal::{RunningCommand, TerminalInfo, TerminalKind};
 use protocol::{Event, TerminalId};
 use shell::jobs::{MOST_ENDED, number as job_number};
 
-use crate::feed::now;
+use crate::clock::now;
 
 /// The longest command line that a terminal's state says, in characters; its start says all of it.
 const LONGEST_COMMAND: usize = 1000;
