@@ -9,6 +9,7 @@ mod lists;
 mod questions;
 mod setup;
 mod signals;
+mod stats;
 mod style;
 mod suggestions;
 mod view;
@@ -19,6 +20,7 @@ use std::process::ExitCode;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use hub::bill::By;
 use hub::visible;
 use protocol::session::Mode;
 
@@ -51,6 +53,18 @@ enum Command {
     },
     /// List the models, and which of them can be used.
     Models {
+        /// Write JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what the requests to models used and cost: by model, or by day, provider or session.
+    Stats {
+        /// The days to add up, today (UTC) among them; without it, all time.
+        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..))]
+        days: Option<u32>,
+        /// The rows.
+        #[arg(long, value_name = "ROWS", default_value = By::Model.name(), value_parser = divisions())]
+        by: By,
         /// Write JSON.
         #[arg(long)]
         json: bool,
@@ -153,6 +167,11 @@ fn modes() -> impl TypedValueParser<Value = Mode> {
     PossibleValuesParser::new(modes.map(Mode::name)).try_map(|name| Mode::named(&name).ok_or("there is no such mode"))
 }
 
+/// The ways to divide a bill into rows.
+fn divisions() -> impl TypedValueParser<Value = By> {
+    PossibleValuesParser::new(By::ALL.map(By::name)).try_map(|name| By::named(&name).ok_or("there are no such rows"))
+}
+
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -222,6 +241,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Demo(args) => demo::run(args, log).await.map_err(Failure::of_work),
         Command::Sessions { command } => lists::sessions(command, log),
         Command::Models { json } => lists::models(json, log).await,
+        Command::Stats { days, by, json } => stats::run(days, by, json, log),
         Command::Suggestions { days, json } => suggestions::run(days, json, log),
         Command::Doctor => doctor::run(log).await,
     }

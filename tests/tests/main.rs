@@ -8,6 +8,7 @@ mod chains;
 mod chat;
 mod children;
 mod code_edits;
+mod costs;
 mod crash;
 mod disk;
 mod docs;
