@@ -259,17 +259,15 @@ async fn a_whole_answer_counts_though_its_connection_is_not_closed() {
     for vendor in VENDORS {
         let stream = Answer::stream(&vendor.stream());
         let mut answers = vec![stream.clone().then_dropped(), stream.clone().then_silent()];
-        if vendor == Vendor::Gemini {
-            answers.push(Answer::stream(&format!("{}data: [DONE]\n\n", vendor.stream())).then_silent());
-        }
+        let done = || Answer::stream(&format!("{}data: [DONE]\n\n", vendor.stream())).then_silent();
+        answers.extend((vendor == Vendor::Gemini).then(done));
         for (at, answer) in answers.into_iter().enumerate() {
             let server = Server::start(vec![answer]).await;
             let mut settings = vendor.settings(&server);
-            // What says itself that it is over is not waited for.
+            // An answer that says that it is over is not waited for.
             settings.idle_timeout = Duration::from_millis(if at == 2 { 60_000 } else { 50 });
             let model = Catalog::new(settings).default_model().await.unwrap();
-            let asking = tokio::time::timeout(Duration::from_secs(20), ask(&*model)).await;
-            let response = asking.expect("it is over").1.unwrap();
+            let response = tokio::time::timeout(Duration::from_secs(20), ask(&*model)).await.unwrap().1.unwrap();
             assert_eq!((response.stop, response.usage.output), (Stop::ToolUse, 20), "{vendor:?} {at}");
         }
     }

@@ -92,7 +92,7 @@ impl Answer {
         let end = match self.end {
             End::Whole => stream::empty().boxed(),
             End::Dropped => stream::once(async {
-                // What was written before is sent by then.
+                // The pieces before are sent by then.
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 Err(std::io::Error::other("dropped"))
             })

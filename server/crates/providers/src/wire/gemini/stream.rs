@@ -180,7 +180,9 @@ impl Decoder {
             }
             if let Some(reason) = candidate.finish_reason {
                 let end = ended(&reason, candidate.finish_message.as_deref().unwrap_or_default())?;
-                self.end = end.or(self.end.take());
+                // An ordinary end says nothing against the one before.
+                let is_news = |end: &End| self.end.is_none() || end.stop != Stop::EndTurn;
+                self.end = end.filter(is_news).or(self.end.take());
             }
         }
         Ok(())

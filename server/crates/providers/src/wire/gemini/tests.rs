@@ -467,6 +467,8 @@ fn of_several_reasons_to_end_the_last_counts_and_one_that_is_not_named_is_none()
     let unnamed = json!({"promptFeedback": {"blockReason": "BLOCKED_REASON_UNSPECIFIED"}});
     let response = answer(&[unnamed.clone(), said("Hi."), ends("STOP"), ends("MAX_TOKENS"), ends("")]);
     assert_eq!((response.stop, response.why), (Stop::MaxTokens, None));
+    let response = answer(&[said("Hi."), ends("SAFETY"), ends("STOP")]);
+    assert_eq!(response.stop, Stop::Refusal, "an ordinary end takes nothing back");
     assert!(matches!(read(WIRE, &flash(), &[unnamed]).outcome, Err(Fault::Incomplete(_))));
 }
 
