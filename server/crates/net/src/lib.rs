@@ -66,7 +66,7 @@ impl Clients {
     /// The client could not be made, such as when the file of certificate authorities cannot be used.
     pub async fn client(&self, url: &Url) -> Result<Client, NetError> {
         if url.scheme() == "http" && is_loopback(url) {
-            return self.near.get_or_try_init(async || near()).await.cloned();
+            return self.direct().await;
         }
         let far = self.far.get_or_try_init(|| {
             let ca_file = self.ca_file.clone();
@@ -76,6 +76,15 @@ impl Clients {
             }
         });
         far.await.cloned()
+    }
+
+    /// The client for an address without TLS that no proxy may see, such as that of a service that tells a machine who
+    /// it is: a proxy would answer for its own machine.
+    ///
+    /// # Errors
+    /// The client could not be made.
+    pub async fn direct(&self) -> Result<Client, NetError> {
+        self.near.get_or_try_init(async || near()).await.cloned()
     }
 }
 

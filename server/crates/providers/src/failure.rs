@@ -7,6 +7,7 @@ use net::{HttpError, NetError, Url};
 use ports::model::{ModelError, ModelErrorKind};
 use serde_json::Value;
 
+use crate::dates::http_date;
 use crate::secret::Secret;
 
 /// The most characters of a vendor's own words that are repeated.
@@ -487,26 +488,6 @@ fn asked_delay(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
             Err(_) => Some(http_date(text)?.duration_since(now).unwrap_or_default()),
         }
     })
-}
-
-/// A date such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7; the two older forms are not sent today).
-fn http_date(text: &str) -> Option<SystemTime> {
-    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let mut words = text.split_once(", ")?.1.split(' ');
-    let day: u64 = words.next()?.parse().ok().filter(|day| (1..=31).contains(day))?;
-    let name = words.next()?;
-    let month = MONTHS.iter().position(|month| *month == name)? as u64 + 1;
-    let year: u64 = words.next()?.parse().ok().filter(|year| (1970..=9999).contains(year))?;
-    let mut clock = words.next()?.split(':').map(str::parse::<u64>);
-    let (hour, minute, second) = (clock.next()?.ok()?, clock.next()?.ok()?, clock.next()?.ok()?);
-    if (hour, minute, second) > (23, 59, 60) || minute > 59 || second > 60 || words.next() != Some("GMT") {
-        return None;
-    }
-    // Days since 1970-01-01, counted in years that begin in March, so that a leap day is a year's last.
-    let (from_march, year) = if month > 2 { (month - 3, year) } else { (month + 9, year - 1) };
-    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * from_march + 2) / 5 + day - 1;
-    let seconds = (days.checked_sub(719_468)?) * 86_400 + hour * 3_600 + minute * 60 + second;
-    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
 /// An address without what may be secret in it: name, password and query.

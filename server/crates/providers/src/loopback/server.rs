@@ -125,6 +125,7 @@ impl<S: futures_util::Stream + Unpin> futures_util::Stream for SyncStream<S> {
 /// A request that came in.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
+    pub(crate) method: String,
     /// The path, with the query if there is one.
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
@@ -206,6 +207,7 @@ async fn answer(
     let (head, body) = request.into_parts();
     let body = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
     asked.lock().unwrap().push(Asked {
+        method: head.method.to_string(),
         path: head.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
         headers: head.headers,
         body,

@@ -1,0 +1,362 @@
+//! The order in which credentials are looked for, which is that of AWS's own programs
+//! (docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html): the environment, the profile, the service
+//! of a container, the service of a machine.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
+
+use net::{Clients, Url};
+
+use super::credentials::Credentials;
+use super::metadata;
+use super::process::{self, RunProgram};
+use super::profile::{Files, Profile, Section, setting};
+use crate::Secret;
+use crate::keys::left_out;
+
+/// Settings of a profile, and the ways to get credentials that they stand for, which only AWS's own program has.
+const NOT_KNOWN: &[(&str, &str)] = &[
+    ("sso_session", "IAM Identity Center"),
+    ("sso_start_url", "IAM Identity Center"),
+    ("login_session", "`aws login`"),
+    ("web_identity_token_file", "a web identity"),
+];
+
+/// The names of an access key's two halves, and of the token of a session.
+type Names = [&'static str; 3];
+
+/// Gives the value of a variable of the environment.
+pub type Lookup = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// The surroundings of the program, as far as credentials depend on them.
+pub struct Surroundings {
+    /// The variables of the environment.
+    pub lookup: Lookup,
+    /// The user's home folder.
+    pub home: Option<PathBuf>,
+    /// Runs the program of `credential_process`.
+    pub run: Box<dyn RunProgram>,
+    /// Asks the services of containers and machines.
+    pub http: Arc<Clients>,
+    /// The clock that the end of credentials is compared with.
+    pub now: Box<dyn Fn() -> SystemTime + Send + Sync>,
+    /// True if the user has named AWS as a provider. Otherwise the machine's service is only asked if there is a
+    /// region: on a machine that is not at AWS, it takes a second to find out that it is not there.
+    pub is_named: bool,
+}
+
+/// Looks for credentials, and keeps those that were fetched until five minutes before they end.
+pub struct Chain {
+    around: Surroundings,
+    /// Held while credentials are fetched, so that they are fetched once.
+    fetched: tokio::sync::Mutex<Option<(Source, Credentials)>>,
+    /// The warnings that have been given.
+    warned: Mutex<HashSet<String>>,
+}
+
+/// There are no credentials.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CredentialsError {
+    /// There are none anywhere.
+    #[error(
+        "no AWS credentials were found. Set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, \
+         or run `aws configure`. It was looked for:{}", list(.looked)
+    )]
+    Nowhere {
+        /// All that was looked for, with what was found.
+        looked: Vec<String>,
+    },
+    /// Half of a key is there.
+    #[error("{found} is set and {missing} is not ({at}); set both, or none")]
+    Half {
+        /// The half that is there.
+        found: &'static str,
+        /// The half that is not.
+        missing: &'static str,
+        /// The environment, or a file and its profile.
+        at: String,
+    },
+    /// The profile of AWS_PROFILE is in no file.
+    #[error(
+        "AWS_PROFILE names the profile `{profile}`, which does not exist; set it to another, or run \
+         `aws configure --profile {profile}`. It was looked for:{}", list(.looked)
+    )]
+    NoProfile {
+        /// The profile's name.
+        profile: String,
+        /// The files, and what was found in each.
+        looked: Vec<String>,
+    },
+    /// The environment has a web identity, which Azimuth does not know.
+    #[error(
+        "AWS_WEB_IDENTITY_TOKEN_FILE is set, and Azimuth cannot take on a role by a web identity on its own. Set the \
+         variables that `aws configure export-credentials --format env` prints, or AWS_BEARER_TOKEN_BEDROCK"
+    )]
+    WebIdentity,
+    /// A profile's credentials come in a way that Azimuth does not know.
+    #[error(
+        "the profile `{profile}` gets its AWS credentials by {way}, which Azimuth cannot do on its own. Let AWS's \
+         program do it: add another profile to the AWS config file, with `credential_process = aws configure \
+         export-credentials --profile {profile}`, and name it in AWS_PROFILE"
+    )]
+    NotKnown {
+        /// The profile's name.
+        profile: String,
+        /// The name of the way.
+        way: &'static str,
+    },
+    /// A source that was named has none.
+    #[error("{source_name} gave no AWS credentials: {problem}. {advice}")]
+    Source {
+        /// The program or the service.
+        source_name: String,
+        /// The problem, in words.
+        problem: String,
+        /// The thing to do.
+        advice: &'static str,
+    },
+}
+
+/// Where credentials are fetched.
+#[derive(Clone, PartialEq, Eq)]
+enum Source {
+    Process { profile: String, words: Vec<String> },
+    Container { variable: &'static str, url: Url },
+    Instance { base: String, looked: Vec<String> },
+}
+
+/// The find in the environment and the files.
+enum Found {
+    Keys(Credentials),
+    Elsewhere(Source),
+}
+
+impl Chain {
+    /// A chain that has found nothing yet.
+    pub fn new(around: Surroundings) -> Self {
+        Self { around, fetched: tokio::sync::Mutex::default(), warned: Mutex::default() }
+    }
+
+    /// The credentials. Keys of the environment and of the files are looked up each time, so that new ones count at
+    /// once; others are kept until five minutes before they end, and asked for by one request at a time.
+    ///
+    /// # Errors
+    /// There are none; says what was looked for, where, and what to do.
+    pub async fn credentials(&self) -> Result<Credentials, CredentialsError> {
+        let source = match self.find().await? {
+            Found::Keys(keys) => return Ok(keys),
+            Found::Elsewhere(source) => source,
+        };
+        let mut fetched = self.fetched.lock().await;
+        let kept = fetched.as_ref().filter(|(from, _)| *from == source).map(|(_, kept)| kept.clone());
+        let now = (self.around.now)();
+        if let Some(kept) = kept.as_ref().filter(|kept| kept.are_fresh(now)) {
+            return Ok(kept.clone());
+        }
+        match (self.fetch(&source).await, kept.filter(|kept| kept.are_valid(now))) {
+            (Ok(new), _) => {
+                *fetched = Some((source, new.clone()));
+                Ok(new)
+            }
+            (Err(failure), Some(kept)) => {
+                self.warn(&failure.to_string());
+                Ok(kept)
+            }
+            (Err(failure), None) => Err(failure),
+        }
+    }
+
+    /// Forgets credentials that AWS refused, unless there are others by now.
+    pub async fn forget(&self, refused: &Credentials) {
+        self.fetched.lock().await.take_if(|(_, kept)| kept == refused);
+    }
+
+    /// The region: that of AWS_REGION or AWS_DEFAULT_REGION, else that of the profile.
+    pub async fn region(&self) -> Option<String> {
+        match self.variable("AWS_REGION").or_else(|| self.variable("AWS_DEFAULT_REGION")) {
+            Some(region) => Some(region),
+            None => self.profile().await.1.setting("region").map(str::to_owned),
+        }
+    }
+
+    /// The value of a variable that is not empty.
+    fn variable(&self, name: &str) -> Option<String> {
+        (self.around.lookup)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+    }
+
+    /// The files, and the profile in them.
+    async fn profile(&self) -> (Files, Profile) {
+        let files = Files::of_environment(|name| self.variable(name), self.around.home.as_deref());
+        let reading = files.clone();
+        let profile = tokio::task::spawn_blocking(move || reading.read()).await.unwrap_or_default();
+        profile.warnings.iter().for_each(|warning| self.warn(warning));
+        (files, profile)
+    }
+
+    /// Writes a warning to the log, once.
+    fn warn(&self, warning: &str) {
+        let is_new = self.warned.lock().is_ok_and(|mut warned| warned.insert(warning.to_owned()));
+        if is_new {
+            tracing::warn!("AWS credentials: {warning}");
+        }
+    }
+
+    /// Looks in the environment and the files.
+    async fn find(&self) -> Result<Found, CredentialsError> {
+        const VARIABLES: Names = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
+        let set = VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), self.variable(name)?)));
+        if let Some(keys) = keys(&set.collect(), VARIABLES, || "the environment".to_owned())? {
+            return Ok(Found::Keys(keys));
+        }
+        let mut looked = vec!["AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: they are not set".to_owned()];
+        let (files, profile) = self.profile().await;
+        looked.extend(profile.looked.iter().chain(&profile.warnings).cloned());
+        if let Some(found) = of_profile(&files, &profile)? {
+            return Ok(found);
+        }
+        if !profile.is_there && self.variable("AWS_PROFILE").is_some() {
+            return Err(CredentialsError::NoProfile { profile: left_out(&files.profile).into_owned(), looked });
+        }
+        if self.variable("AWS_WEB_IDENTITY_TOKEN_FILE").is_some() {
+            return Err(CredentialsError::WebIdentity);
+        }
+        if let Some(source) = self.container()? {
+            return Ok(Found::Elsewhere(source));
+        }
+        looked.push("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI and …_FULL_URI: they are not set".to_owned());
+        let is_off = self.variable("AWS_EC2_METADATA_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        if is_off {
+            looked.push("the service of a machine at EC2: AWS_EC2_METADATA_DISABLED is true".to_owned());
+        } else if self.around.is_named || self.region().await.is_some() {
+            let base = self.variable("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+            let base = base.unwrap_or_else(|| metadata::INSTANCE.to_owned());
+            return Ok(Found::Elsewhere(Source::Instance { base, looked }));
+        } else {
+            looked.push("the service of a machine at EC2: it is not asked without a region (AWS_REGION)".to_owned());
+        }
+        Err(CredentialsError::Nowhere { looked })
+    }
+
+    /// The service of the container that this runs in.
+    fn container(&self) -> Result<Option<Source>, CredentialsError> {
+        let relative = self.variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+        let relative = relative.map(|path| {
+            let slash = if path.starts_with('/') { "" } else { "/" };
+            ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", format!("{}{slash}{path}", metadata::CONTAINER))
+        });
+        let full =
+            || Some(("AWS_CONTAINER_CREDENTIALS_FULL_URI", self.variable("AWS_CONTAINER_CREDENTIALS_FULL_URI")?));
+        let Some((variable, url)) = relative.or_else(full) else { return Ok(None) };
+        match metadata::container_url(&url) {
+            Ok(url) => Ok(Some(Source::Container { variable, url })),
+            Err(problem) => Err(of_container(variable, problem)),
+        }
+    }
+
+    async fn fetch(&self, source: &Source) -> Result<Credentials, CredentialsError> {
+        let http = &self.around.http;
+        match source {
+            Source::Process { profile, words } => {
+                let fetched = process::credentials(&*self.around.run, words).await;
+                fetched.map_err(|problem| of_process(profile, words, problem))
+            }
+            Source::Container { variable, url } => {
+                let token = self.container_token().await.map_err(|problem| of_container(variable, problem))?;
+                let fetched = metadata::container(http, url, token.as_ref()).await;
+                fetched.map_err(|problem| of_container(variable, problem))
+            }
+            Source::Instance { base, looked } => metadata::instance(http, base).await.map_err(|problem| {
+                let last = format!("the service of a machine at EC2 ({}): {problem}", crate::failure::host(base));
+                CredentialsError::Nowhere { looked: looked.iter().cloned().chain([last]).collect() }
+            }),
+        }
+    }
+
+    /// The token for a container's service. Its file changes, so it is read each time.
+    async fn container_token(&self) -> Result<Option<Secret>, String> {
+        let Some(file) = self.variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE") else {
+            return Ok(self.variable("AWS_CONTAINER_AUTHORIZATION_TOKEN").map(|token| Secret::new(&token)));
+        };
+        let path = PathBuf::from(&file);
+        let text = tokio::task::spawn_blocking(move || super::profile::text(&path)).await;
+        let text = text.map_err(|_| "the server is ending".to_owned())?;
+        let text = text.map_err(|error| {
+            let file = left_out(&file);
+            format!("{file}, the file of AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE, cannot be read: {error}")
+        })?;
+        Ok(Some(Secret::new(&text)))
+    }
+}
+
+impl fmt::Debug for Chain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chain").finish_non_exhaustive()
+    }
+}
+
+/// The find in a profile, in botocore's order: a role, keys of the file of credentials, a program, keys of the config
+/// file.
+fn of_profile(files: &Files, profile: &Profile) -> Result<Option<Found>, CredentialsError> {
+    const SETTINGS: Names = ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"];
+    let shown = left_out(&files.profile).into_owned();
+    let at = |file: &Option<PathBuf>| {
+        let file = file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+        format!("the profile `{shown}` in {file}")
+    };
+    let not_known = |way| CredentialsError::NotKnown { profile: shown.clone(), way };
+    if profile.setting("role_arn").is_some() {
+        return Err(not_known("a role"));
+    }
+    if let Some(keys) = keys(&profile.credentials, SETTINGS, || at(&files.credentials))? {
+        return Ok(Some(Found::Keys(keys)));
+    }
+    if let Some(command) = profile.setting("credential_process") {
+        let words = process::words(command).map_err(|problem| of_process(&shown, &[], problem))?;
+        return Ok(Some(Found::Elsewhere(Source::Process { profile: shown, words })));
+    }
+    if let Some(keys) = keys(&profile.config, SETTINGS, || at(&files.config))? {
+        return Ok(Some(Found::Keys(keys)));
+    }
+    let way = NOT_KNOWN.iter().find(|(name, _)| profile.setting(name).is_some());
+    way.map_or(Ok(None), |(_, way)| Err(not_known(way)))
+}
+
+/// The keys among some settings.
+fn keys(section: &Section, names: Names, at: impl Fn() -> String) -> Result<Option<Credentials>, CredentialsError> {
+    let [access, secret, token] = names;
+    match (setting(section, access), setting(section, secret)) {
+        (Some(key), Some(text)) => Ok(Some(Credentials::new(key, text, setting(section, token)))),
+        (None, None) => Ok(None),
+        (Some(_), None) => Err(CredentialsError::Half { found: access, missing: secret, at: at() }),
+        (None, Some(_)) => Err(CredentialsError::Half { found: secret, missing: access, at: at() }),
+    }
+}
+
+/// Without the arguments of the program, which may be secret.
+fn of_process(profile: &str, words: &[String], problem: String) -> CredentialsError {
+    let program = words.first().map(|word| format!(" (`{}`)", left_out(word))).unwrap_or_default();
+    CredentialsError::Source {
+        source_name: format!("the `credential_process`{program} of the profile `{profile}`"),
+        problem,
+        advice: "Run it in a terminal to see why",
+    }
+}
+
+fn of_container(variable: &'static str, problem: String) -> CredentialsError {
+    CredentialsError::Source {
+        source_name: format!("the service of the container ({variable})"),
+        problem,
+        advice: "Check the role of the task or pod, or set AWS_BEARER_TOKEN_BEDROCK",
+    }
+}
+
+fn list(looked: &[String]) -> String {
+    looked.iter().map(|line| format!("\n- {line}")).collect()
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests write files and start programs")]
+mod tests;

@@ -1,0 +1,99 @@
+//! The program of `credential_process`, which prints credentials
+//! (docs.aws.amazon.com/sdkref/latest/guide/feature-process-credentials.html).
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::credentials::Credentials;
+
+/// The time that a program may take. It may wait for the user's finger, or for a page in the browser.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs the programs that print credentials. Programs are started elsewhere than here.
+#[async_trait]
+pub trait RunProgram: Send + Sync {
+    /// Runs a program with its arguments, without a shell, and gives its output. It is ended when the future is
+    /// dropped.
+    ///
+    /// # Errors
+    /// It does not start, or fails; says so, without its output.
+    async fn output(&self, words: &[String]) -> Result<Vec<u8>, String>;
+}
+
+/// Runs the program of these words and reads its credentials.
+///
+/// # Errors
+/// It fails, takes longer than 60 seconds, or prints no credentials; says so, without its output.
+pub(super) async fn credentials(run: &dyn RunProgram, words: &[String]) -> Result<Credentials, String> {
+    let output = tokio::time::timeout(PATIENCE, run.output(words)).await;
+    let output = output.map_err(|_| format!("it took longer than {} seconds and was ended", PATIENCE.as_secs()))??;
+    let json: Value = serde_json::from_slice(&output).map_err(|_| "it printed no JSON".to_owned())?;
+    match json.get("Version").map(Value::as_u64) {
+        Some(Some(1)) => Credentials::from_json(&json, "SessionToken"),
+        Some(_) => Err("its `Version` is not 1, the only one that is known".to_owned()),
+        None => Err("it has no `Version`".to_owned()),
+    }
+}
+
+/// The words of a command, as a shell splits them: at blanks, with quotation marks and backslashes. Nothing is
+/// expanded.
+///
+/// # Errors
+/// A quotation mark is not closed, or there is no word; says so.
+pub(super) fn words(command: &str) -> Result<Vec<String>, String> {
+    const OPEN: &str = "it has a quotation mark or a backslash that nothing follows";
+    let (mut words, mut word) = (Vec::new(), None::<String>);
+    let mut chars = command.chars();
+    while let Some(char) = chars.next() {
+        if char.is_whitespace() {
+            words.extend(word.take());
+            continue;
+        }
+        let word = word.get_or_insert_default();
+        match char {
+            '\'' | '"' => loop {
+                match chars.next().ok_or(OPEN)? {
+                    end if end == char => break,
+                    '\\' if char == '"' => match chars.next().ok_or(OPEN)? {
+                        escaped @ ('"' | '\\') => word.push(escaped),
+                        other => word.extend(['\\', other]),
+                    },
+                    inner => word.push(inner),
+                }
+            },
+            '\\' => word.push(chars.next().ok_or(OPEN)?),
+            char => word.push(char),
+        }
+    }
+    words.extend(word);
+    if words.is_empty() { Err("it is empty".to_owned()) } else { Ok(words) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_split_as_a_shell_does() {
+        // The same as Python's `shlex.split`, by which botocore splits them.
+        for (command, expected) in [
+            ("a  b\tc\n d", &["a", "b", "c", "d"][..]),
+            (r#""/opt/my tools/get" --user 'a "b"'"#, &["/opt/my tools/get", "--user", "a \"b\""]),
+            (r#"a"b c"'d e'f"#, &["ab cd ef"]),
+            (r"a\ b \' \\", &["a b", "'", r"\"]),
+            (r#""\"" "\\" "\a" '\'"#, &["\"", r"\", r"\a", r"\"]),
+            (r#"a '' """#, &["a", "", ""]),
+            (
+                "a $HOME `id` $(id) ; b | c > d # e *",
+                &["a", "$HOME", "`id`", "$(id)", ";", "b", "|", "c", ">", "d", "#", "e", "*"],
+            ),
+        ] {
+            assert_eq!(words(command).unwrap(), expected, "{command}");
+        }
+        for command in ["", "  ", "a 'b", "a \"b", "a \\", "\"\\"] {
+            assert!(words(command).is_err(), "{command}");
+        }
+    }
+}
