@@ -157,6 +157,17 @@ async fn a_model_on_this_machine_of_which_nobody_tells_sees_if_its_name_says_so(
 }
 
 #[tokio::test]
+async fn a_model_of_google_is_known_to_think_also_behind_the_folders_of_a_gateway() {
+    let mut settings = settings(&[]);
+    let ids = ["google/gemini-9-neon", "google/gemini-2.0-flash", "gemini/gemma-4-31b-it"];
+    let address = Some("http://127.0.0.1:9".to_owned());
+    settings.set_provider("mine", address, None, Some("gemini"), ids.map(str::to_owned).to_vec()).unwrap();
+    let models = Catalog::new(settings).list().await;
+    let thinks = ids.map(|id| models.iter().find(|model| model.id == format!("mine/{id}")).unwrap().thinking);
+    assert_eq!(thinks, [true, false, false]);
+}
+
+#[tokio::test]
 async fn other_settings_count_from_then_on() {
     let catalog = catalog(&[]);
     assert!(!catalog.resolve("gpt-5.1").await.unwrap().info().available);
