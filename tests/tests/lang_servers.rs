@@ -153,9 +153,17 @@ async fn pyright_follows_a_name_through_a_python_project() {
     world.buffers.open(&world.uri("main.py"), "python", 3, "from shapes import area\n\narea(\"three\")\n").unwrap();
     let errors = world.errors("main.py").await;
     assert!(errors.len() == 1 && errors[0].contains("\"Literal['three']\""), "{errors:?}");
-    let status = world.servers.all().await;
-    assert_eq!(status.len(), 1);
-    assert_eq!(status[0].state, ServerState::Ready);
+    // It tells of errors before it has read all of the project.
+    let ready = async {
+        loop {
+            match world.servers.all().await.as_slice() {
+                [one] if one.state == ServerState::Ready => break,
+                [_] => tokio::time::sleep(Duration::from_millis(20)).await,
+                other => panic!("{other:?}"),
+            }
+        }
+    };
+    harness::patiently("a server that is ready", ready).await;
 
     // A module that is made is found.
     let uri = world.uri("main.py");

@@ -63,7 +63,8 @@ export class Keys {
       description: kept.has(variable) ? `${variable}, replaces the key that is kept` : variable,
       variable,
     }));
-    items.push({ label: 'Another provider…', description: 'one that the setting azimuth.providers names, with its keyEnv' });
+    // Whoever types the name of a provider that is not in the list is to find it.
+    items.push({ label: 'Another provider…', description: 'one that the setting azimuth.providers names, with its keyEnv', alwaysShow: true });
     const picked = await vscode.window.showQuickPick(items, { title: 'Azimuth: whose API key?', ignoreFocusOut: true });
     if (picked === undefined || picked.variable !== undefined) return picked?.variable;
     return vscode.window.showInputBox({

@@ -37,6 +37,9 @@ try {
   await page.locator('.getting-started-step', { hasText: 'Give it a model' }).first().waitFor();
   await shot('walkthrough');
   await page.locator('.getting-started-step button, .getting-started-step a', { hasText: 'Set API Key' }).first().click();
+  // The list is longer than its window.
+  await row('Anthropic').waitFor();
+  await input.fill('mine');
   await row('Another provider').click();
   await input.fill('PATH');
   await input.press('Enter');
