@@ -5,16 +5,14 @@
 use std::path::Path;
 
 use harness::model::{NO_IDS, Step};
-use harness::{Answer, Client, Gate, ModelServer, Profile, Project, Setup, Wire};
+use harness::{Answer, Client, Gate, ModelServer, Profile, Setup, Wire};
 use protocol::turn::StopReason;
 use protocol::{Event, SessionId, methods};
 use serde_json::{Value, json};
 
-const SKIPPED: &str = "skip_thought_signature_validator";
+use crate::vendors::{error_of, one_turn, project, reads};
 
-fn reads(path: &str) -> (&'static str, Value) {
-    ("read_file", json!({ "path": path }))
-}
+const SKIPPED: &str = "skip_thought_signature_validator";
 
 fn looks(thinking: &str, paths: &[&str]) -> Answer {
     let answer = Answer::nothing().thinking(thinking).text("I look.");
@@ -22,10 +20,6 @@ fn looks(thinking: &str, paths: &[&str]) -> Answer {
         let (tool, input) = reads(path);
         answer.call(tool, input)
     })
-}
-
-fn project() -> Project {
-    Project::new([("a.txt", "one\n"), ("b.txt", "two\n")])
 }
 
 async fn turn(client: &Client, session: &SessionId, prompt: &str) -> Vec<Event> {
@@ -143,25 +137,6 @@ async fn a_session_changes_from_every_format_to_gemini_and_back() {
     }
 }
 
-/// The events of a turn in which the model answers so first, and the requests.
-async fn one_turn(script: Vec<Answer>, reason: StopReason) -> (Vec<Event>, Vec<harness::model::Asked>) {
-    let model = ModelServer::start(script).await;
-    let (setup, project) = (Setup::model(&model, Wire::Gemini), project());
-    let client = Client::start(&setup, &project, Profile::panel()).await;
-    let session = client.new_session().await;
-    client.prompt(&session, "Go.").await;
-    let events = client.until_end(&session, reason).await;
-    assert_eq!(client.finish().await, 0);
-    (events, model.asked())
-}
-
-fn error_of(events: &[Event]) -> &str {
-    match events.last() {
-        Some(Event::TurnEnded { error, .. }) => error.as_deref().unwrap_or_default(),
-        other => panic!("{other:?}"),
-    }
-}
-
 /// The event with which an answer ends for another reason than that it is whole.
 fn ends(reason: &str, message: &str) -> Step {
     let candidate = json!({ "finishReason": reason, "finishMessage": message, "index": 0 });
@@ -175,7 +150,7 @@ async fn a_call_that_google_could_not_read_is_told_to_the_model() {
         let failed = Answer::nothing().step(ends(reason, message));
         let (tool, input) = reads("a.txt");
         let script = vec![failed, Answer::calls(tool, input), Answer::says("There.")];
-        let (_, asked) = one_turn(script, StopReason::EndTurn).await;
+        let (_, asked) = one_turn(Wire::Gemini, script, StopReason::EndTurn).await;
         let told = asked[1].user_text();
         assert!(told.contains("could not be read") && told.contains("default_api.read_file"), "{told}");
     }
@@ -185,9 +160,10 @@ async fn a_call_that_google_could_not_read_is_told_to_the_model() {
 async fn an_answer_that_is_none_is_asked_for_once_more_and_then_said() {
     let (empty, malformed) = (Answer::nothing(), Answer::nothing().step(ends("MALFORMED_RESPONSE", "")));
     for failed in [empty, malformed] {
-        let (events, _) = one_turn(vec![failed.clone(), Answer::says("Done.")], StopReason::EndTurn).await;
+        let (events, _) =
+            one_turn(Wire::Gemini, vec![failed.clone(), Answer::says("Done.")], StopReason::EndTurn).await;
         assert_eq!(events.iter().filter(|event| matches!(event, Event::Retrying { .. })).count(), 1, "{events:?}");
-        let (events, _) = one_turn(vec![failed.clone(), failed], StopReason::Error).await;
+        let (events, _) = one_turn(Wire::Gemini, vec![failed.clone(), failed], StopReason::Error).await;
         assert!(error_of(&events).contains("cannot be used"), "{}", error_of(&events));
     }
 }
@@ -227,7 +203,7 @@ async fn a_filter_of_googles_is_named_in_plain_words() {
     let blocked = json!({ "promptFeedback": { "blockReason": "SAFETY" } });
     let blocked = Answer::nothing().step(Step::Raw(format!("data: {blocked}\r\n\r\n")));
     for (answer, words) in [(stopped, "a text that Google may not repeat"), (blocked, "the request was blocked")] {
-        let (events, _) = one_turn(vec![answer], StopReason::Refusal).await;
+        let (events, _) = one_turn(Wire::Gemini, vec![answer], StopReason::Refusal).await;
         assert!(error_of(&events).contains(words), "{}", error_of(&events));
     }
 }

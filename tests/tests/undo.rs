@@ -96,6 +96,17 @@ impl World {
         self.client.until_end(&self.session, StopReason::EndTurn).await;
     }
 
+    /// A turn whose edit was accepted, and one whose edit is undecided: the first, and the decision to accept.
+    async fn turn_before_an_undecided_hunk(&self) -> (TurnId, Value) {
+        let turn = self.turn(&[replace("a.txt", "one", "1")]).await;
+        let auto = json!({ "sessionId": self.session, "on": false });
+        self.client.call::<methods::ReviewAuto>(auto).await;
+        self.turn(&[replace("b.txt", "one", "1")]).await;
+        let list = self.client.call::<methods::ReviewList>(json!({ "sessionId": self.session })).await;
+        let target = json!({ "proposalId": list.proposals[0].proposal_id, "revision": list.proposals[0].revision });
+        (turn, json!({ "sessionId": self.session, "decision": "accept", "targets": [target] }))
+    }
+
     async fn list(&self) -> CheckpointListResult {
         self.client.call::<methods::CheckpointList>(json!({ "sessionId": self.session })).await
     }
@@ -673,13 +684,7 @@ async fn undecided_hunks_of_the_turn_are_rejected_with_it_and_those_of_others_st
 #[tokio::test]
 async fn undos_asked_for_while_an_accepted_hunk_is_on_its_way_go_one_after_the_other() {
     let world = World::new(Profile::panel()).await;
-    let turn = world.turn(&[replace("a.txt", "one", "1")]).await;
-    let auto = json!({ "sessionId": world.session, "on": false });
-    world.client.call::<methods::ReviewAuto>(auto).await;
-    world.turn(&[replace("b.txt", "one", "1")]).await;
-    let list = world.client.call::<methods::ReviewList>(json!({ "sessionId": world.session })).await;
-    let target = json!({ "proposalId": list.proposals[0].proposal_id, "revision": list.proposals[0].revision });
-    let decide = json!({ "sessionId": world.session, "decision": "accept", "targets": [target] });
+    let (turn, decide) = world.turn_before_an_undecided_hunk().await;
 
     // Before it writes, the server asks the editor, which does not answer yet.
     let paused = world.client.pause_reading();
@@ -699,13 +704,7 @@ async fn undos_asked_for_while_an_accepted_hunk_is_on_its_way_go_one_after_the_o
 #[tokio::test]
 async fn what_is_said_beside_new_while_an_undo_waits_is_answered_in_the_new_conversation() {
     let world = World::new(Profile::panel()).await;
-    let turn = world.turn(&[replace("a.txt", "one", "1")]).await;
-    let auto = json!({ "sessionId": world.session, "on": false });
-    world.client.call::<methods::ReviewAuto>(auto).await;
-    world.turn(&[replace("b.txt", "one", "1")]).await;
-    let list = world.client.call::<methods::ReviewList>(json!({ "sessionId": world.session })).await;
-    let target = json!({ "proposalId": list.proposals[0].proposal_id, "revision": list.proposals[0].revision });
-    let decide = json!({ "sessionId": world.session, "decision": "accept", "targets": [target] });
+    let (turn, decide) = world.turn_before_an_undecided_hunk().await;
     world.model.then(Answer::says("Seven."));
 
     // The accepted hunk waits for the editor, the undo for the hunk, and the prompt for the undo.

@@ -8,7 +8,7 @@ use protocol::turn::StopReason;
 use protocol::{Event, SessionId, methods};
 use serde_json::{Value, json};
 
-fn reads(path: &str) -> (&'static str, Value) {
+pub(crate) fn reads(path: &str) -> (&'static str, Value) {
     ("read_file", json!({ "path": path }))
 }
 
@@ -18,7 +18,7 @@ fn thinks_and_calls(thinking: &str) -> Answer {
     Answer::nothing().thinking(thinking).thinking(" Both.").text("I look.").call(tool, a).call(tool, b)
 }
 
-fn project() -> Project {
+pub(crate) fn project() -> Project {
     Project::new([("a.txt", "one\n"), ("b.txt", "two\n")])
 }
 
@@ -130,7 +130,7 @@ async fn a_file_in_an_answers_text_beside_a_call_is_taken_by_every_vendor() {
 }
 
 /// A turn against these answers: its events, and what the model was asked.
-async fn one_turn(wire: Wire, script: Vec<Answer>, reason: StopReason) -> (Vec<Event>, Vec<Asked>) {
+pub(crate) async fn one_turn(wire: Wire, script: Vec<Answer>, reason: StopReason) -> (Vec<Event>, Vec<Asked>) {
     let model = ModelServer::start(script).await;
     let (setup, project) = (Setup::model(&model, wire), project());
     let client = Client::start(&setup, &project, Profile::panel()).await;
@@ -141,7 +141,7 @@ async fn one_turn(wire: Wire, script: Vec<Answer>, reason: StopReason) -> (Vec<E
     (events, model.asked())
 }
 
-fn error_of(events: &[Event]) -> &str {
+pub(crate) fn error_of(events: &[Event]) -> &str {
     match events.last() {
         Some(Event::TurnEnded { error, .. }) => error.as_deref().unwrap_or_default(),
         other => panic!("{other:?}"),
