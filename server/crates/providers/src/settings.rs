@@ -144,7 +144,8 @@ impl Settings {
     /// not there is added.
     ///
     /// # Errors
-    /// The name or the wire cannot be used, or an unknown provider has no address; says which.
+    /// The name or the wire cannot be used, or an unknown provider has no address; says which. All but such a wire
+    /// counts: a key that stands beside an address must not go anywhere else.
     pub fn set_provider(
         &mut self,
         name: &str,
@@ -160,13 +161,6 @@ impl Settings {
         if keys::left_out(name) != name {
             return Err("providers.…: the name looks like a key; a key stands in `key_env` or `key`".into());
         }
-        let wire = match wire {
-            None => None,
-            Some(text) => Some(
-                Wire::parse(text)
-                    .ok_or_else(|| format!("providers.{name}.wire: `{text}` is none of {}", Wire::NAMES.join(", ")))?,
-            ),
-        };
         let at = match self.providers.iter().position(|provider| provider.name == name) {
             Some(at) => at,
             None => self.add(name, base_url.as_deref())?,
@@ -180,11 +174,14 @@ impl Settings {
             provider.key = Some(Secret::new(&key)).filter(|key| !key.expose().is_empty());
             provider.key_command = None;
         }
-        provider.wire = wire.unwrap_or(provider.wire);
-        provider.is_wire_chosen |= wire.is_some();
         if !models.is_empty() {
             provider.models = models;
         }
+        let Some(wire) = wire else { return Ok(()) };
+        let names = || Wire::NAMES.join(", ");
+        provider.wire =
+            Wire::parse(wire).ok_or_else(|| format!("providers.{name}.wire: `{wire}` is none of {}", names()))?;
+        provider.is_wire_chosen = true;
         Ok(())
     }
 

@@ -124,6 +124,16 @@ fn providers_of_ones_own_stand_before_the_local_servers() {
 }
 
 #[test]
+fn a_wire_that_is_mistyped_leaves_no_key_with_another_server() {
+    let mut settings = from(&[("OPENAI_API_KEY", "sk-1")]);
+    let address = "https://gateway.example/v1";
+    let fault = settings.set_provider("openai", Some(address.into()), Some("k-2".into()), Some("chatt"), vec![]);
+    assert!(fault.unwrap_err().contains("`chatt` is none of"));
+    let openai = provider(&settings, "openai");
+    assert_eq!((openai.base_url.as_str(), openai.key.as_ref().unwrap().expose()), (address, "k-2"));
+}
+
+#[test]
 fn what_cannot_be_used_is_said_by_name() {
     let mut settings = Settings::default();
     let mut set = |name: &str, wire: Option<&str>| settings.set_provider(name, None, None, wire, vec![]).unwrap_err();
