@@ -163,15 +163,16 @@ async fn one_hunk_of_three_is_accepted_one_rejected_and_the_third_moves_with_wha
 
 #[tokio::test]
 async fn lines_that_have_nothing_to_do_with_what_was_changed_are_not_rewritten_unless_the_user_asks() {
+    let far = MAIN.replace("fn main", &format!("{}fn main", "// A line between.\n".repeat(15)));
     let model = FillServer::start(|asked| {
         let new =
             asked.window().replace("let one = area(1);\n    let two = area(2);", "let [one, two] = [1, 2].map(area);");
         asked.rewritten(&new)
     });
-    let (client, _world, uri) = editing(&model, &[("main.rs", MAIN)]).await;
+    let (client, _world, uri) = editing(&model, &[("main.rs", &far)]).await;
     client.replace(&uri, "width * 2", "width * 3");
-    assert_eq!(silent(&client, &uri, "width * 3").await, Rule::Unrelated);
-    let asked = next(&client, &uri, "width * 3", "invoked").await;
+    assert_eq!(silent(&client, &uri, "fn main() {").await, Rule::Unrelated);
+    let asked = next(&client, &uri, "fn main() {", "invoked").await;
     assert!(asked.edit.is_some(), "{asked:?}");
     assert_eq!(client.finish().await, 0);
 }

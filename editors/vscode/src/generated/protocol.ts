@@ -2659,7 +2659,7 @@ export type Rule =
   | 'cut_off'
   /** The answer undoes what the user has just done. */
   | 'reversal'
-  /** The answer rewrites lines that have nothing to do with what the user changed lately. */
+  /** The answer rewrites lines that are far from what the user changed lately, and have nothing to do with it. */
   | 'unrelated'
   /** The user rejected it before. */
   | 'rejected'

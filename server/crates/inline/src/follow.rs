@@ -23,6 +23,8 @@ const LIKE: f32 = 0.6;
 const FEWEST_WORDS: usize = 3;
 /// So many lines that an edit rewrites need a reason. Fewer are soon read, and often a slip that the model has seen.
 const REWRITTEN: usize = 2;
+/// So many lines from an edit, a rewritten line is most likely its consequence.
+const NEAR: usize = 10;
 
 /// A name that the user changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,9 +126,19 @@ fn words<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
     })
 }
 
-/// True if an edit rewrites several lines of a text, and neither they nor the new ones have a name in common with the
-/// user's last edits of any document, so that it follows from none of them.
-pub fn is_unrelated(text: &str, hunks: &[Hunk], edits: &[Edited]) -> bool {
+/// True if an edit rewrites several lines of a text far from the user's last edits of it, and neither they nor the new
+/// ones have a name in common with the user's last edits of any document: it follows from none of them. `edits` are
+/// those of all documents, `own` those of the text's.
+pub fn is_unrelated(text: &str, hunks: &[Hunk], edits: &[Edited], own: &[Edited]) -> bool {
+    // Rows of data have names of their own, or none, and what is done to one is done to the next.
+    let line_of = |at: usize| text.get(..at).unwrap_or_default().matches('\n').count();
+    let is_near = |hunk: &Hunk| {
+        let (first, last) = (line_of(hunk.range.start), line_of(hunk.range.end));
+        own.iter().any(|edit| first <= edit.line + edit.after.lines().count() + NEAR && edit.line <= last + NEAR)
+    };
+    if hunks.iter().any(is_near) {
+        return false;
+    }
     // A hunk may be a part of a line, of which the rest says what it is about.
     let whole_lines = |range: &Range<usize>| {
         let start = text.get(..range.start)?.rfind('\n').map_or(0, |newline| newline + 1);
@@ -213,6 +225,7 @@ fn other() -> i32 {
             [Hunk::new(range, new)]
         };
         let several = rewritten("    for value", "    sum\n}", "    sum = values.iter().sum();\n");
+        let is_unrelated = |text: &str, hunks: &[Hunk], edits: &[Edited]| is_unrelated(text, hunks, edits, &[]);
         assert!(is_unrelated(RUST, &several, &[]));
         assert!(is_unrelated(RUST, &several, &[edited(1, "    x: i32,\n", "    x: i64,\n")]));
         assert!(!is_unrelated(RUST, &several, &[edited(5, "    let mut sum = 0;\n", "    let mut sum = 0_i32;\n")]));
@@ -228,6 +241,18 @@ fn other() -> i32 {
         assert!(!is_unrelated(RUST, &one, &[]), "a line is soon read");
         let added = [Hunk::new(RUST.len()..RUST.len(), "\nfn third() {\n    other();\n}\n")];
         assert!(!is_unrelated(RUST, &added, &[]), "nothing is rewritten");
+    }
+
+    #[test]
+    fn the_same_is_done_to_rows_of_data_near_the_one_that_was_edited_whatever_they_name() {
+        for rows in [["(1, 2),", "[3, 4],", "[5, 6],"], ["\"a\": \"1\",", "\"b\": 2,", "\"c\": 3,"]] {
+            let text = format!("{}\n{}\n{}\n{}", rows[0], rows[1], rows[2], "\n".repeat(40));
+            let start = rows[0].len() + 1;
+            let hunks = [Hunk::new(start..start + rows[1].len() + 1 + rows[2].len(), "x\ny")];
+            let at = |line| [edited(line, "before\n", "after\n")];
+            assert!(!is_unrelated(&text, &hunks, &at(0), &at(0)));
+            assert!(is_unrelated(&text, &hunks, &at(30), &at(30)), "far from it, it follows from nothing");
+        }
     }
 
     fn renamed(text: &str, edits: &[Edited]) -> Option<(Renamed, String)> {

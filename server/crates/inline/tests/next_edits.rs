@@ -127,7 +127,7 @@ impl Scenario {
             Ok(hunks) => hunks,
             Err(rule) => return Decision::Refused(rule),
         };
-        if follow::is_unrelated(&self.text, &hunks, &self.edits) {
+        if follow::is_unrelated(&self.text, &hunks, &self.edits, &[]) {
             return Decision::Refused(Rule::Unrelated);
         }
         let (journal, lines) = (self.journal(), LineIndex::new(&self.text));

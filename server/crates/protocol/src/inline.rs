@@ -520,7 +520,7 @@ rules! {
     CutOff;
     /// The answer undoes what the user has just done.
     Reversal;
-    /// The answer rewrites lines that have nothing to do with what the user changed lately.
+    /// The answer rewrites lines that are far from what the user changed lately, and have nothing to do with it.
     Unrelated;
     /// The user rejected it before.
     Rejected;

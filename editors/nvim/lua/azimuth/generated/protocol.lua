@@ -1485,7 +1485,7 @@
 ---| "indentation" # The answer's indentation is not the document's.
 ---| "cut_off" # The last line of the answer is cut off.
 ---| "reversal" # The answer undoes what the user has just done.
----| "unrelated" # The answer rewrites lines that have nothing to do with what the user changed lately.
+---| "unrelated" # The answer rewrites lines that are far from what the user changed lately, and have nothing to do with it.
 ---| "rejected" # The user rejected it before.
 ---| "secret_answer" # The answer contains what looks like a key.
 ---| "stale" # The document has changed in the meantime.

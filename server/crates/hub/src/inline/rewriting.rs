@@ -186,11 +186,16 @@ impl Rewriting {
         let hunks = hunks(&file.path, text, window, &answer)?;
         // A problem is a reason too, and so is the user's wish.
         let needs_reason = !self.is_invoked && near_problems(position).is_empty();
-        if needs_reason && follow::is_unrelated(text, &hunks, &self.history) {
+        if needs_reason && follow::is_unrelated(text, &hunks, &self.history, self.own_at(position)) {
             return Err(Rule::Unrelated.into());
         }
         let model = Some(self.model.info().id.clone());
         Ok(Found { kind: *kind, uri: Arc::clone(uri), text: Arc::clone(text), hunks, model })
+    }
+
+    /// The user's last edits of the document of a position.
+    fn own_at(&self, position: &Position<'_>) -> &[Edited] {
+        if *position.uri == self.uri { &self.own } else { &[] }
     }
 
     /// The request with the window that it is for. It contains nothing that looks like a secret.
