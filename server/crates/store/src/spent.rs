@@ -64,9 +64,22 @@ pub(crate) fn since(connection: &Connection, day: u32) -> Result<Vec<Spent>, Err
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Lets go of what is kept of a session that was deleted, since its log is there again.
-pub(crate) fn forget(connection: &Connection, session: &SessionId) -> Result<(), Error> {
-    connection.prepare_cached("DELETE FROM spent WHERE session = ?1")?.execute([session.as_str()])?;
+/// True if there are sums of a session, which may have been deleted.
+pub(crate) fn knows(connection: &Connection, session: &SessionId) -> Result<bool, Error> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM spent WHERE session = ?1)";
+    Ok(connection.prepare_cached(sql)?.query_row([session.as_str()], |row| row.get(0))?)
+}
+
+/// The last event of a session that was taken in; none where that cannot be read.
+pub(crate) fn taken_in_to(connection: &Connection, session: &SessionId) -> Option<u64> {
+    let sql = "SELECT spent_to FROM sessions WHERE id = ?1";
+    connection.query_row(sql, [session.as_str()], |row| row.get(0).map(from_sql)).ok()
+}
+
+/// Has the events that a session has by now not count, since the sums contain them already.
+pub(crate) fn pass_over(connection: &Connection, session: &SessionId) -> Result<(), Error> {
+    let sql = "UPDATE sessions SET spent_to = last_seq WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute([session.as_str()])?;
     Ok(())
 }
 

@@ -97,18 +97,21 @@ impl SqliteStore {
     }
 
     /// Stores a session with all its events in one transaction, under its id or a new one.
+    ///
+    /// Its requests count if nothing is known of them: a copy was paid for with what it is a copy of, and the sums of a
+    /// session that was deleted are still there.
     fn insert_whole(&self, wanted: SessionId, events: &[SequencedEvent]) -> Result<SessionId, StoreError> {
         let at = clock::now();
         let json = events.iter().map(|event| sessions::encode(&event.event)).collect::<Result<Vec<_>, _>>()?;
         self.write(Synchronous::Normal, |connection| {
             let mut info = sessions::blank(&wanted, &[], at);
-            while layout::valid(&info.session_id).is_err() || is_taken(connection, &info.session_id)? {
-                info.session_id = SqliteStore::new_id();
+            let is_paid = spent::knows(connection, &wanted)? || is_taken(connection, &wanted)?;
+            if layout::valid(&wanted).is_err() || is_taken(connection, &wanted)? {
+                info.session_id = unused_id(connection)?;
             }
             // Its times are those of its events.
             info.updated_at = 0;
             sessions::insert(connection, &info)?;
-            spent::forget(connection, &info.session_id)?;
             for (event, json) in events.iter().zip(&json) {
                 sessions::insert_event(connection, &info.session_id, event.seq, event.at, json)?;
                 sessions::refer(connection, &info.session_id, event.at, &event.event)?;
@@ -117,15 +120,23 @@ impl SqliteStore {
             }
             info.updated_at = if events.is_empty() { at } else { info.updated_at };
             sessions::update(connection, &info)?;
+            if is_paid {
+                spent::pass_over(connection, &info.session_id)?;
+            }
             Ok(info.session_id)
         })
     }
+}
 
-    /// An id as sessions have them: six hexadecimal digits.
-    fn new_id() -> SessionId {
-        use std::hash::{BuildHasher, RandomState};
+/// An id that no session has or had, as sessions have them: six hexadecimal digits.
+fn unused_id(connection: &rusqlite::Connection) -> Result<SessionId, Error> {
+    use std::hash::{BuildHasher, RandomState};
+    loop {
         // Each state hashes with random keys of its own.
-        SessionId::new(format!("{:06x}", RandomState::new().hash_one(clock::now()) & 0x00ff_ffff))
+        let id = SessionId::new(format!("{:06x}", RandomState::new().hash_one(clock::now()) & 0x00ff_ffff));
+        if !is_taken(connection, &id)? && !spent::knows(connection, &id)? {
+            return Ok(id);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads what can be read of a damaged database.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::{files, schema, sessions, spent};
 const PAGE: u64 = 4096;
 
 /// Copies all that can be read into the new database: sessions, each with its events up to the first that is missing,
-/// grants, settings and the costs of deleted sessions, but no counts of suggestions. Gives the sessions that miss
+/// grants, settings and the costs that no event says, but no counts of suggestions. Gives the sessions that miss
 /// events. Only what the new database says is an error.
 pub(super) fn salvage(layout: &Layout, new: &Connection) -> Result<Vec<SessionId>, Error> {
     let old = match schema::reader(&layout.database()) {
@@ -50,13 +50,35 @@ fn copy(old: &Connection, new: &Connection) -> Result<Vec<SessionId>, Error> {
     for pair in readable::<[String; 2]>(old, "SELECT key, value FROM settings", pair) {
         new.execute("INSERT INTO settings (key, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING", pair)?;
     }
+    copy_spent(old, new)?;
+    Ok(cut)
+}
+
+/// Copies the sums that the events do not say again: those of sessions that were deleted, or whose log is cut before
+/// the last event that they contain.
+fn copy_spent(old: &Connection, new: &Connection) -> Result<(), Error> {
+    let mut lost = HashMap::new();
     for row in readable(old, &spent::select(), spent::read) {
-        // Of the others the events say it again.
-        if matches!(sessions::info(new, &row.session), Err(Error::Store(StoreError::NotFound { .. }))) {
+        let is_lost = match lost.get(&row.session) {
+            Some(is_lost) => *is_lost,
+            None => {
+                let is_lost = match sessions::info(new, &row.session) {
+                    Ok(info) => spent::taken_in_to(old, &row.session).is_some_and(|to| to > info.last_seq),
+                    Err(Error::Store(StoreError::NotFound { .. })) => true,
+                    Err(error) => return Err(error),
+                };
+                if is_lost {
+                    spent::pass_over(new, &row.session)?;
+                }
+                lost.insert(row.session.clone(), is_lost);
+                is_lost
+            }
+        };
+        if is_lost {
             spent::add(new, &row)?;
         }
     }
-    Ok(cut)
+    Ok(())
 }
 
 struct Copied {

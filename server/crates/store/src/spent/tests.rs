@@ -41,6 +41,12 @@ fn rows(store: &SqliteStore) -> Vec<(u32, String, String, u64, u64, u64, f64)> {
     rows.collect()
 }
 
+fn exported(store: &SqliteStore, id: &SessionId) -> Vec<u8> {
+    let mut lines = Vec::new();
+    store.export(id, &mut lines).unwrap();
+    lines
+}
+
 #[test]
 fn requests_are_of_their_turn_its_model_and_the_day_on_which_they_ended() {
     let (_folder, store) = store();
@@ -86,14 +92,36 @@ fn what_a_deleted_session_spent_stays_and_importing_it_again_does_not_count_twic
     for id in [&id, &child] {
         store.append(id, vec![(NOON, started("a")), (NOON, message(usage(10, 1), Some(0.25)))], false).unwrap();
     }
-    let mut exported = Vec::new();
-    store.export(&id, &mut exported).unwrap();
+    let exported = [&id, &child].map(|id| exported(&store, id));
     store.delete(&id).unwrap();
     let spent = store.spent(0).unwrap();
     assert_eq!(spent.iter().map(|row| row.sums.cost).collect::<Vec<_>>(), [0.25, 0.25]);
     assert_eq!((&spent[1].session, &spent[1].parent), (&child, &Some(id.clone())), "it is known that it was a child");
-    store.import(exported.as_slice()).unwrap();
-    assert_eq!(store.spent(0).unwrap(), spent);
+    for lines in &exported {
+        store.import(lines.as_slice()).unwrap();
+    }
+    assert_eq!(store.spent(0).unwrap(), spent, "the child that was deleted with it is still one");
+    store.append(&id, vec![(NOON, message(usage(1, 1), Some(0.5)))], false).unwrap();
+    let goes_on = store.spent(0).unwrap();
+    assert_eq!(goes_on.iter().map(|row| row.sums.cost).sum::<f64>(), 1.0, "but what comes then counts");
+}
+
+#[test]
+fn a_copy_was_paid_for_with_its_original_and_a_session_from_elsewhere_by_nobody_yet() {
+    let (_folder, store) = store();
+    let id = session(&store, "one");
+    store.append(&id, vec![(NOON, started("a")), (NOON, message(usage(10, 1), Some(0.25)))], false).unwrap();
+    let lines = exported(&store, &id);
+    let before = rows(&store);
+    let copy = store.import(lines.as_slice()).unwrap().session_id;
+    assert_ne!(copy, id);
+    assert_eq!(rows(&store), before);
+    store.append(&copy, vec![(NOON, title(usage(3, 1), Some(0.5)))], false).unwrap();
+    assert_eq!(rows(&store).len(), before.len() + 1, "its own requests count");
+
+    let (_folder, elsewhere) = crate::testing::store();
+    elsewhere.import(lines.as_slice()).unwrap();
+    assert_eq!(rows(&elsewhere), before);
 }
 
 #[test]
@@ -113,6 +141,25 @@ fn a_recovered_store_has_the_sums_of_deleted_sessions_and_those_of_others_once()
     let store = SqliteStore::open(folder.path()).unwrap();
     assert!(store.recovered().is_some(), "the damage is seen");
     assert_eq!(store.spent(0).unwrap(), before);
+}
+
+#[test]
+fn what_a_session_spent_stays_where_the_damage_cuts_its_log_before() {
+    let (folder, store) = store();
+    let id = session(&store, "one");
+    let asked = || vec![(NOON, started("a")), (NOON, message(usage(10, 1), Some(0.25)))];
+    store.append(&id, asked(), false).unwrap();
+    store.append(&id, asked(), false).unwrap();
+    let before = store.spent(0).unwrap();
+    let damage = "UPDATE events SET json = '{' WHERE seq = 3";
+    store.write(crate::sqlite::Synchronous::Normal, |connection| Ok(connection.execute(damage, [])?)).unwrap();
+    store.events(&id, 0, usize::MAX).unwrap_err();
+    drop(store);
+    let store = SqliteStore::open(folder.path()).unwrap();
+    assert_eq!(store.info(&id).unwrap().last_seq, 2, "its log is cut");
+    assert_eq!(store.spent(0).unwrap(), before);
+    store.append(&id, vec![(NOON, message(usage(1, 1), Some(0.5)))], false).unwrap();
+    assert_eq!(rows(&store), [(0, "t".into(), "a".into(), 3, 0, 21, 1.0)], "and goes on");
 }
 
 #[test]
