@@ -57,6 +57,7 @@ mod story;
 mod streams;
 mod suggestion_counts;
 mod terminals;
+mod thinking;
 mod titles;
 mod trust;
 mod turns;

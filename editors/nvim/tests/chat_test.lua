@@ -164,6 +164,38 @@ function T.an_empty_chat_does_not_go_on_saying_what_is_mended()
   end, { asks_trust = true })
 end
 
+function T.how_much_the_model_thinks_is_chosen_and_cycled()
+  chat({ { text = "One." }, { text = "Two." } }, function(child, model)
+    local function thinks(level)
+      child:wait(([[(vim.wo[vim.fn.bufwinid("azimuth://chat")].winbar:match("thinking: (%%w+)") or "none") == %q]]):format(level))
+    end
+    child:lua([[
+      vim.ui.select = function(items, options, pick)
+        _G.offered = vim.tbl_map(options.format_item, items)
+        pick("high")
+      end
+    ]])
+    child:command("Azimuth thinking")
+    thinks("high")
+    support.equal(child:lua("return _G.offered"), { "* by itself", "  low", "  medium", "  high" })
+    child:prompt("One.")
+    child:wait_for("Done")
+    support.equal(model.asked[1].reasoning_effort, "high")
+    child:command("Azimuth thinking next")
+    thinks("none")
+    child:command("Azimuth thinking next")
+    thinks("low")
+    child:prompt("Two.")
+    child:wait_for("Two.")
+    support.equal(model.asked[2].reasoning_effort, "low")
+    child:command("Azimuth thinking max")
+    child:wait([[vim.iter(_G.said):any(function(said) return said[1]:find("it has low, medium, high", 1, true) end)]])
+  end, {
+    config = 'model = "test/m"\n[providers.test]\nbase_url = "%s"\nkey = "k"\nwire = "openai-chat"\n'
+      .. 'compat = { thinking = "reasoning_effort" }\n[[providers.test.model]]\nid = "m"\nthinking = "effort"\n',
+  })
+end
+
 function T.the_model_is_told_that_the_user_is_in_neovim()
   chat({ { text = "Yes." } }, function(child, model)
     child:prompt("Where am I?")

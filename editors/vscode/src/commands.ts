@@ -22,7 +22,7 @@ import { messageOf, type Request } from './server/requests';
 import type { Server } from './server/server';
 import type { Follow } from './session/follow';
 import { showPermissions } from './session/permissions';
-import { chooseMode, pickAcceptEdits, pickMode, pickModel, pickSession, remove, rename } from './session/pickers';
+import { chooseMode, pickAcceptEdits, pickMode, pickModel, pickSession, pickThinking, remove, rename } from './session/pickers';
 import type { Session } from './session/session';
 import { restore } from './session/undo';
 import { showJobs } from './terminal/jobs';
@@ -69,6 +69,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.session.rename': () => withSession(session, (current) => rename(session, current)),
     'azimuth.session.delete': () => withSession(session, (current) => remove(session, current)),
     'azimuth.model.select': () => pickModel(session, request),
+    'azimuth.thinking.select': () => pickThinking(session, request),
+    'azimuth.thinking.next': () => pickThinking(session, request, true),
     'azimuth.mode.select': async (mode?: Mode) => {
       const chosen = mode ?? (await pickMode(session.mode));
       if (chosen !== undefined) await chooseMode(session, chosen);

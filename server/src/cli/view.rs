@@ -6,6 +6,7 @@ use hub::visible::{self, Colours, Pieces};
 use project::paths;
 use protocol::content::{PlanEntry, PlanEntryStatus, Usage};
 use protocol::event::Severity;
+use protocol::model::selector;
 use protocol::review::{FileChange, Hunk, HunkState, Proposal};
 use protocol::turn::StopReason;
 use protocol::{Event, MessageId, TerminalId, ToolResult};
@@ -89,10 +90,12 @@ impl<W: Write> View<W> {
         match entry {
             Entry::Said { message, text } => self.stream(message, text),
             Entry::Completed { message, unsaid } => unsaid.into_iter().try_for_each(|text| self.stream(message, text)),
-            Entry::Model { id, scripted: true } => {
+            Entry::Model { id, scripted: true, .. } => {
                 self.line(&style.yellow(format!("{id} plays a script: no model is asked. Everything else is real.")))
             }
-            Entry::Model { id, scripted: false } => self.line(&style.dim(format!("model {id}"))),
+            Entry::Model { id, level, scripted: false } => {
+                self.line(&style.dim(format!("model {}", selector(id, level))))
+            }
             Entry::CutOff => self.line(&style.dim("(the answer was cut off; asking again)")),
             Entry::Retrying { attempt, seconds, reason } => {
                 self.line(&style.yellow(format!("{reason}; retry {attempt} in {seconds} s")))
@@ -398,7 +401,7 @@ mod tests {
 
     #[test]
     fn that_a_price_is_not_known_is_said_once_for_each_model() {
-        let model = |id: &str| Event::ModelChanged { model: id.into(), scripted: false };
+        let model = |id: &str| Event::ModelChanged { model: id.into(), scripted: false, thinking: None };
         let end = |input, cost| Event::TurnEnded {
             turn_id: "t".into(),
             stop_reason: StopReason::EndTurn,

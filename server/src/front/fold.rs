@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use protocol::checkpoint::{ChangedFile, Direction, RestoredFile};
 use protocol::content::{PlanEntry, Usage};
 use protocol::event::{ApplyOutcome, Severity};
+use protocol::model::ThinkingLevel;
 use protocol::permission::{PermissionOutcome, PermissionRequest};
 use protocol::review::{AutoScope, Proposal};
 use protocol::terminal::{TerminalInfo, TerminalKind};
@@ -21,7 +22,7 @@ use super::words;
 #[derive(Debug, PartialEq)]
 pub(crate) enum Entry<'e> {
     /// Another model is used from now on.
-    Model { id: &'e str, scripted: bool },
+    Model { id: &'e str, level: Option<ThinkingLevel>, scripted: bool },
     /// Edits are accepted automatically from now on; without a scope they wait for the user.
     Accepting(Option<AutoScope>),
     /// A turn began. Its prompt is empty if an earlier turn is continued.
@@ -128,10 +129,10 @@ impl Fold {
     /// Takes the next event, and gives what it shows.
     pub(crate) fn take<'e>(&mut self, event: &'e Event) -> Option<Entry<'e>> {
         Some(match event {
-            Event::ModelChanged { model, scripted } => {
+            Event::ModelChanged { model, scripted, thinking } => {
                 // A script costs nothing, so its price is no news.
                 self.told_unpriced &= *scripted;
-                Entry::Model { id: model, scripted: *scripted }
+                Entry::Model { id: model, level: *thinking, scripted: *scripted }
             }
             Event::AcceptEditsChanged { on, scope } => {
                 self.accepting = on.then_some(*scope);
@@ -465,7 +466,7 @@ mod tests {
 
     #[test]
     fn that_a_price_is_not_known_is_said_once_for_each_model() {
-        let model = |id: &str| Event::ModelChanged { model: id.into(), scripted: false };
+        let model = |id: &str| Event::ModelChanged { model: id.into(), scripted: false, thinking: None };
         let mut fold = Fold::default();
         assert!(is_unpriced(fold.take(&ended(StopReason::EndTurn))));
         assert!(!is_unpriced(fold.take(&ended(StopReason::EndTurn))));

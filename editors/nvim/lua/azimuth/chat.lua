@@ -66,6 +66,7 @@ local function title_bar(state, room)
   end
   if state.model then
     table.insert(parts, text.bar(state.model) .. (state.scripted and " (plays a script)" or ""))
+    table.insert(parts, status.thinking(state))
   end
   if mode and not group then
     table.insert(parts, mode)

@@ -154,6 +154,12 @@ M.subcommands = {
       require("azimuth.pick").model(args.words[1], args.bang)
     end,
   },
+  thinking = {
+    run = function(args)
+      require("azimuth.pick").thinking(args.words[1])
+    end,
+    complete = { "next", "off", "minimal", "low", "medium", "high", "xhigh", "max", "default" },
+  },
   mode = {
     run = function(args)
       require("azimuth.pick").mode(args.words[1])

@@ -83,6 +83,7 @@ local M = {}
 ---@field title string
 ---@field folders string[]
 ---@field model? string
+---@field thinking? azimuth.ThinkingLevel The level at which the model thinks, if one was chosen.
 ---@field scripted boolean Whether the model plays a script.
 ---@field mode azimuth.Mode
 ---@field accept_edits boolean Whether edits are accepted automatically.
@@ -222,7 +223,7 @@ function on.titleChanged(state, event)
 end
 
 function on.modelChanged(state, event)
-  state.model, state.scripted = event.model, event.scripted == true
+  state.model, state.scripted, state.thinking = event.model, event.scripted == true, event.thinking
 end
 
 function on.modeChanged(state, event)

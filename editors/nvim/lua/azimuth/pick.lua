@@ -74,11 +74,16 @@ function M.delete()
   end)
 end
 
+--- The server's word for as much as a model thinks by itself.
+local by_itself = "default"
+
 ---@param model string
 local function select_model(model)
   client.request(requests.model_select, { model = model, sessionId = client.session() }, function(err, result)
     if not failed(err) then
-      vim.notify("Azimuth: the model is " .. text.one_line(result.model.name) .. ".")
+      local level = result.model.level
+      local thinks = level and (", thinking: %s"):format(level) or ""
+      vim.notify(("Azimuth: the model is %s%s."):format(text.one_line(result.model.name), thinks))
     end
   end)
 end
@@ -133,6 +138,59 @@ function M.model(model, all)
         select_model(item.id)
       end
     end)
+  end)
+end
+
+--- The model that is in use, as the server lists it.
+---@param models azimuth.ModelListResult
+---@return azimuth.ModelInfo?
+local function current_model(models)
+  local state = client.state()
+  local id = state and state.model or models.default
+  return vim.iter(models.models):find(function(model)
+    return model.id == id
+  end)
+end
+
+--- Chooses how much the model thinks: a level, the next one, or without a word one of a list.
+---@param level? string
+function M.thinking(level)
+  client.request(requests.model_list, {}, function(err, result)
+    if failed(err) then
+      return
+    end
+    local model = current_model(result)
+    if not model or #(model.levels or {}) == 0 then
+      local name = model and text.one_line(model.name) or "the model"
+      vim.notify(("Azimuth: %s cannot be told how much to think."):format(name), vim.log.levels.WARN)
+      return
+    end
+    local choices = vim.list_extend({ by_itself }, model.levels)
+    local state = client.state()
+    local current = state and state.thinking or by_itself
+    local function choose(chosen)
+      select_model(model.id .. ":" .. chosen)
+    end
+    if level == "next" then
+      local at = vim.iter(ipairs(choices)):find(function(_, choice)
+        return choice == current
+      end) or 0
+      choose(choices[at % #choices + 1])
+    elseif level then
+      choose(level)
+    else
+      vim.ui.select(choices, {
+        prompt = ("Azimuth: how much %s thinks"):format(text.one_line(model.name)),
+        kind = "azimuth.thinking",
+        format_item = function(choice)
+          return (choice == current and "* " or "  ") .. (choice == by_itself and "by itself" or choice)
+        end,
+      }, function(choice)
+        if choice then
+          choose(choice)
+        end
+      end)
+    end
   end)
 end
 

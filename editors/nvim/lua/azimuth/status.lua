@@ -99,6 +99,13 @@ function M.hunks(state)
   return waiting > 0 and text.plural(waiting, "hunk") or nil
 end
 
+--- The level at which the model thinks, if one was chosen.
+---@param state azimuth.State
+---@return string?
+function M.thinking(state)
+  return state.thinking and "thinking: " .. state.thinking or nil
+end
+
 ---@param state azimuth.State
 ---@return string
 local function compose(state)
@@ -106,6 +113,7 @@ local function compose(state)
   local parts = { M.doing(state) }
   if state.model then
     table.insert(parts, (text.one_line(state.model, 40)) .. (state.scripted and " (scripted)" or ""))
+    table.insert(parts, M.thinking(state))
   end
   table.insert(parts, M.hunks(state))
   if state.accept_edits then

@@ -69,6 +69,7 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'newSession': return run('azimuth.session.new');
     case 'pickSession': return run('azimuth.session.open');
     case 'pickModel': return run('azimuth.model.select');
+    case 'pickThinking': return run('azimuth.thinking.select');
     case 'pickMode': return run('azimuth.mode.select');
     case 'setMode': return run('azimuth.mode.select', intent.mode);
     case 'setKey': return run('azimuth.key.set');

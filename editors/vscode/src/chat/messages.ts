@@ -201,6 +201,7 @@ export type Intent =
   | { type: 'openSession'; sessionId: SessionId }
   | { type: 'pickSession' }
   | { type: 'pickModel' }
+  | { type: 'pickThinking' }
   | { type: 'pickMode' }
   | { type: 'setMode'; mode: Mode }
   /** Choose if edits are accepted automatically, and for how long. */

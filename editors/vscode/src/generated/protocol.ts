@@ -745,6 +745,8 @@ export interface EventModelChanged {
   model: string;
   /** True for a model that plays a script; an interface must say so. */
   scripted: boolean;
+  /** The level at which it thinks; absent if it thinks as it does by itself. */
+  thinking?: ThinkingLevel;
 }
 
 /** Automatic accepting of edits was switched on or off. */
@@ -2090,6 +2092,10 @@ export interface ModelInfo {
   price?: Price;
   /** The reason why it cannot be used, and what to do. */
   unavailableBecause?: string;
+  /** The levels at which it can be told to think, the lowest first; empty if it can be told none. */
+  levels?: ThinkingLevel[];
+  /** The level that was chosen for it; absent if it thinks as it does by itself. */
+  level?: ThinkingLevel;
 }
 
 /** Parameters of `azimuth/model/list`. */
@@ -2105,7 +2111,7 @@ export interface ModelListResult {
 
 /** Parameters of `azimuth/model/select`. */
 export interface ModelSelectParams {
-  /** A model's id, its name without the provider, or an alias. */
+  /** A model's id, its name without the provider, or an alias; behind it possibly a colon and a level of thinking, or `default` for as much as the model thinks by itself. Without one, the level counts that was last chosen for it. */
   model: string;
   /** The session; without it, the default of new sessions is set. */
   sessionId?: SessionId;
@@ -3203,6 +3209,23 @@ export interface Terms {
   /** The most that it may use. */
   budget: Budget;
 }
+
+/** How long a model thinks before it answers. */
+export type ThinkingLevel =
+  /** Not at all. */
+  | 'off'
+  /** As little as it can. */
+  | 'minimal'
+  /** Little. */
+  | 'low'
+  /** Some. */
+  | 'medium'
+  /** Much. */
+  | 'high'
+  /** Very much. */
+  | 'xhigh'
+  /** As much as it can. */
+  | 'max';
 
 /** One call of a tool. It is the vendor's id if the vendor gives one. */
 export type ToolCallId = string;

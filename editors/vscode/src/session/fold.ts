@@ -2,7 +2,8 @@
 // Pure; the chat builds on it, and adds what was said.
 
 import type {
-  AutoScope, Event, Hunk, Mode, PermissionId, PermissionRequest, Proposal, ProposalId, SequencedEvent, SessionInfo, TurnId, UnseenEvent,
+  AutoScope, Event, Hunk, Mode, PermissionId, PermissionRequest, Proposal, ProposalId, SequencedEvent, SessionInfo, ThinkingLevel, TurnId,
+  UnseenEvent,
 } from '../generated/protocol';
 import { foldTerminals, type Terminals } from '../terminal/state';
 
@@ -13,6 +14,8 @@ export interface SessionState {
   mode: Mode;
   /** The model's id. */
   model: string | undefined;
+  /** The level at which it thinks; undefined if it thinks as it does by itself. */
+  thinking: ThinkingLevel | undefined;
   scripted: boolean;
   /** US dollars, as far as prices are known. */
   cost: number;
@@ -42,6 +45,7 @@ export function begin(info: Pick<SessionInfo, 'title' | 'mode' | 'model'> = { ti
     title: info.title,
     mode: info.mode,
     model: info.model,
+    thinking: undefined,
     scripted: false,
     cost: 0,
     context: undefined,
@@ -117,7 +121,7 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
     case 'titleChanged':
       return { title: event.title };
     case 'modelChanged':
-      return { model: event.model, scripted: event.scripted };
+      return { model: event.model, scripted: event.scripted, thinking: event.thinking };
     case 'modeChanged':
       return { mode: event.mode };
     case 'acceptEditsChanged':

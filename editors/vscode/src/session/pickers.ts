@@ -1,8 +1,8 @@
-// Choices of a session, a model and a mode.
+// Choices of a session, a model, how much it thinks, and a mode.
 
 import * as vscode from 'vscode';
 import { modes } from '../generated/modes';
-import type { Mode, ModelInfo, SessionInfo } from '../generated/protocol';
+import type { Mode, ModelInfo, SessionInfo, ThinkingLevel } from '../generated/protocol';
 import { isError, messageOf, type Request } from '../server/requests';
 import { iconless, unlinked, visible } from '../text';
 import type { Session } from './session';
@@ -85,6 +85,37 @@ export async function pickModel(session: Session, request: Request): Promise<voi
   if (picked === undefined) return;
   if (!picked.model.available) throw new Error(`${picked.model.name}: ${picked.model.unavailableBecause ?? 'it cannot be used now.'}`);
   await request('azimuth/model/select', { model: picked.model.id, sessionId: await session.some() });
+}
+
+/** Chooses how much the session's model thinks: of a list, or with `next` the level after the one that counts. */
+export async function pickThinking(session: Session, request: Request, next = false): Promise<void> {
+  const { models, default: usual } = await request('azimuth/model/list', {});
+  const id = session.state?.model ?? usual;
+  const model = models.find((it) => it.id === id);
+  const levels = model?.levels ?? [];
+  if (model === undefined || levels.length === 0) {
+    void vscode.window.showInformationMessage(`${visible(model?.name ?? 'The model')} cannot be told how much to think.`);
+    return;
+  }
+  const current = session.state?.thinking ?? byItself;
+  const choices = [byItself, ...levels] as const;
+  const chosen = next ? choices[(choices.findIndex((choice) => choice === current) + 1) % choices.length] : await pickLevel(model.name, choices, current);
+  if (chosen === undefined) return;
+  await request('azimuth/model/select', { model: `${model.id}:${chosen}`, sessionId: await session.some() });
+}
+
+/** The server's word for as much as a model thinks by itself. */
+const byItself = 'default';
+
+type Choice = ThinkingLevel | typeof byItself;
+
+async function pickLevel(name: string, choices: readonly Choice[], current: Choice): Promise<Choice | undefined> {
+  const items = choices.map((choice) => ({
+    choice,
+    label: choice === byItself ? 'by itself' : choice,
+    ...(choice === current ? { description: 'current' } : {}),
+  }));
+  return (await vscode.window.showQuickPick(items, { title: `Azimuth: how much ${visible(name)} thinks` }))?.choice;
 }
 
 /** Asks for the mode of the next turns. */

@@ -61,6 +61,7 @@ export class Status implements vscode.Disposable {
       `Azimuth: ${word === '' ? 'ready' : word}`,
       state?.title,
       state?.model === undefined ? undefined : `Model: ${state.model}`,
+      state?.thinking === undefined ? undefined : `Thinking: ${state.thinking}`,
       state === undefined || state.cost === 0 ? undefined : `Cost of this session: ${dollars(state.cost)}`,
       state?.context === undefined ? undefined : `Context: ${Math.round((100 * state.context.used) / state.context.limit)}% full`,
       hunks === 0 ? undefined : `${hunks} ${hunks === 1 ? 'hunk waits' : 'hunks wait'} for your decision`,

@@ -125,7 +125,7 @@ export class Prompt {
     this.grow();
     const { chat, facts } = this;
     const running = chat?.runningTurn !== undefined;
-    const now = JSON.stringify([running, chat?.model, chat?.session.scripted, chat?.cost, chat?.session.context, chat?.doing]);
+    const now = JSON.stringify([running, chat?.model, chat?.session.scripted, chat?.session.thinking, chat?.cost, chat?.session.context, chat?.doing]);
     if (now === this.shown) return;
     this.shown = now;
     refill(this.buttons,
@@ -145,9 +145,11 @@ export class Prompt {
     const { chat, facts } = this;
     if (!facts) return;
     const model = chat?.model !== undefined && chat.model !== '' ? chat.model : (facts.defaultModel ?? 'no model');
+    const thinks = (facts.models.find((it) => it.id === model)?.levels ?? []).length > 0;
     const context = chat?.session.context;
     refill(this.status,
       button(`${visible(model)}${chat?.session.scripted === true ? ' (scripted)' : ''}`, () => this.post({ type: 'pickModel' }), { class: 'link', title: 'Choose a model' }),
+      ...(thinks ? [button(`thinking: ${chat?.session.thinking ?? 'by itself'}`, () => this.post({ type: 'pickThinking' }), { class: 'link', title: 'Choose how much the model thinks' })] : []),
       button(`mode: ${facts.mode.replace('_', ' ')}`, () => this.post({ type: 'pickMode' }), {
         class: `link${modes[facts.mode].asks ? '' : ' danger'}`, title: 'Choose what Azimuth may do', disabled: !facts.trusted,
       }),

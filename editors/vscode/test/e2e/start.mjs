@@ -20,6 +20,7 @@ const world = await startWorld({
   files: { 'lib.rs': before },
   key: 'key_env = "TEST_API_KEY"',
   models: ['model-1', 'model-2'],
+  described: 'compat = { thinking = "reasoning_effort" }\n[[providers.test.model]]\nid = "model-2"\nthinking = "effort"\n',
   settings: { 'workbench.colorTheme': values.theme ?? 'Default Dark Modern', 'files.autoSave': 'off' },
   prepare: async (place) => ({ program } = place),
 });
@@ -62,10 +63,16 @@ try {
   await steps.choose(world, 'Select Model…', 'model-2');
   await frame.locator('.status button', { hasText: 'test/model-2' }).waitFor();
   await frame.locator('.beginnings', { hasText: 'Model: test/model-2' }).waitFor();
+  await frame.locator('.status button', { hasText: 'thinking: by itself' }).waitFor();
+  await steps.choose(world, 'Select Thinking Level…', 'medium');
+  await frame.locator('.status button', { hasText: 'thinking: medium' }).waitFor();
+  await steps.azimuth(world, 'Next Thinking Level');
+  await frame.locator('.status button', { hasText: 'thinking: high' }).waitFor();
+  await shot('thinking');
   model.add({ text: 'Hello.' });
   await steps.ask(world, 'Say hello.');
   await frame.locator('.entry.end').waitFor();
-  assert.deepEqual([model.asked[0].model, model.keys[0]], ['model-2', `Bearer ${KEY}`]);
+  assert.deepEqual([model.asked[0].model, model.asked[0].reasoning_effort, model.keys[0]], ['model-2', 'high', `Bearer ${KEY}`]);
   await steps.status(world, /model-2/);
   const files = [server.dir, world.home].flatMap((folder) => fs.readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.(log|json|jsonc|toml|db|db-wal|sqlite.*)$/.test(entry.name)).map((entry) => path.join(entry.parentPath, entry.name)));

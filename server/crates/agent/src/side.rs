@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use ports::model::{Message, Model, ModelError, ModelEvent, Request, Stop, UserBlock, cost};
 use protocol::content::{SideRole, Usage};
+use protocol::model::ThinkingLevel;
 use protocol::{AssistantBlock, Event};
 use tokio_util::sync::CancellationToken;
 
@@ -65,7 +66,7 @@ pub async fn ask(model: &dyn Model, request: SideRequest) -> SideAnswer {
         tools: Arc::from([]),
         messages: vec![Arc::new(Message::User(vec![UserBlock::Text(prompt)]))],
         max_output_tokens: max_output_tokens.min(info.max_output_tokens),
-        thinking_tokens: None,
+        thinking: Some(ThinkingLevel::Off),
         // Its prompt has nothing in common with the session's.
         cache_key: String::new(),
     };
@@ -159,6 +160,8 @@ mod tests {
             unavailable_because: None,
             images: false,
             thinking: false,
+            levels: Vec::new(),
+            level: None,
             scripted: false,
         };
         Says { info, events: Mutex::new(events), requests: Mutex::default(), hangs: false }

@@ -24,6 +24,7 @@ use ports::session::{Interjection, NewErrors, Session};
 use ports::tool::INTERRUPTED;
 use protocol::content::Usage;
 use protocol::event::Severity;
+use protocol::model::ThinkingLevel;
 use protocol::session::Mode;
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event, MessageId, PromptBlock, SessionId, ToolCallId, TurnId};
@@ -77,8 +78,8 @@ pub struct TurnContext {
     /// The call whose question has been answered after its turn had ended: it waited, so it can be made as if it had
     /// not begun.
     pub answered: Option<ToolCallId>,
-    /// How many tokens the model may think; none for no thinking.
-    pub thinking_tokens: Option<u64>,
+    /// The level at which the model is to think, or the nearest that it has; none for the one that it was chosen with.
+    pub thinking: Option<ThinkingLevel>,
     /// True if an answer is dropped as soon as an edit in it is seen to fail, which saves the rest of its tokens.
     pub stop_early: bool,
     /// The mark of files in an answer's text, where these become calls ([`crate::file_blocks`]).
@@ -197,7 +198,7 @@ struct Turn {
     model: Arc<dyn Model>,
     system: Arc<str>,
     tools: Arc<[ToolSpec]>,
-    thinking_tokens: Option<u64>,
+    thinking: Option<ThinkingLevel>,
     stop_early: bool,
     gate: Gate,
     history: History,
@@ -239,7 +240,7 @@ impl Turn {
     fn new(context: TurnContext) -> Self {
         let info = context.model.info();
         let tools = context.offered;
-        let budget = Budget::new(info, context.thinking_tokens, &context.system, &tools);
+        let budget = Budget::new(info, context.model.thinking_tokens(), &context.system, &tools);
         let mut limits = context.limits;
         limits.result_bytes = limits.result_bytes.min(budget::longest_result(info));
         Self {
@@ -247,7 +248,7 @@ impl Turn {
             cost: info.price.map(|_| 0.0),
             model: context.model,
             system: context.system,
-            thinking_tokens: context.thinking_tokens,
+            thinking: context.thinking,
             stop_early: context.stop_early,
             gate: Gate {
                 file_mark: context.file_blocks,

@@ -567,7 +567,7 @@ async fn make(shared: &Shared, new: &NewSession) -> Result<SessionId, Error> {
 
 /// Chooses the model of new sessions.
 async fn select_default(shared: &Shared, name: &str) -> Result<ModelSelectResult, Error> {
-    let model = session::resolve_model(shared, name).await?;
+    let model = session::choose_model(shared, name).await?;
     let (store, id) = (Arc::clone(&shared.parts.store), model.info().id.clone());
     blocking(move || store.set(LAST_MODEL, &id)).await?;
     Ok(ModelSelectResult { model: model.info().clone() })

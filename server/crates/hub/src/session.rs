@@ -57,7 +57,7 @@ use self::edits::Edits;
 use self::gate::Gate;
 use self::hosting::{Inbox, Open, begin};
 use self::ids::Ids;
-pub(super) use self::models::{default_model, resolve_model, usable};
+pub(super) use self::models::{choose_model, default_model, model_changed, resolve_model, usable};
 use self::prompts::Prompts;
 use self::reading::Reading;
 use self::state::State;
@@ -424,7 +424,7 @@ impl Session {
                 self.work.end();
                 let selected = model.map(|model| {
                     let info = model.info().clone();
-                    self.record(Event::ModelChanged { model: info.id.clone(), scripted: info.scripted });
+                    self.record(model_changed(&info));
                     ModelSelectResult { model: info }
                 });
                 self.answer_when_stored(reply, selected);
@@ -518,7 +518,7 @@ impl Session {
         let (shared, own) = (self.shared.clone(), self.work.own.clone());
         self.work.begin();
         tokio::spawn(async move {
-            let model = resolve_model(&shared, &params.model).await;
+            let model = choose_model(&shared, &params.model).await;
             let _ = own.send(Own::ModelSelected(model, reply));
         });
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use protocol::content::Usage;
-use protocol::model::{ModelInfo, Price};
+use protocol::model::{ModelInfo, Price, ThinkingLevel};
 use protocol::{AssistantBlock, ToolCallId, ToolResult};
 use serde_json::Value;
 
@@ -15,6 +15,12 @@ use serde_json::Value;
 pub trait Model: Send + Sync {
     /// The model's properties.
     fn info(&self) -> &ModelInfo;
+
+    /// The number of tokens that it may think at the level that it was chosen with, which count as the answer's; none
+    /// if it is told no number.
+    fn thinking_tokens(&self) -> Option<u64> {
+        None
+    }
 
     /// Sends a request and gives its answer piece by piece.
     ///
@@ -42,8 +48,8 @@ pub struct Request {
     pub messages: Vec<Arc<Message>>,
     /// The longest answer in tokens.
     pub max_output_tokens: u64,
-    /// How many tokens the model may think, where it can; none for no thinking.
-    pub thinking_tokens: Option<u64>,
+    /// The level to think at, or the nearest that the model has; none for the one that it was chosen with.
+    pub thinking: Option<ThinkingLevel>,
     /// A key that stays the same for a session, for vendors that route by it to their caches.
     pub cache_key: String,
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::checkpoint::{ChangedFile, Direction, FileImage, RestoredFile};
 use crate::content::{Location, PlanEntry, SideRole, ToolKind, Usage};
+use crate::model::ThinkingLevel;
 use crate::permission::{PermissionOutcome, PermissionRequest};
 use crate::review::{AutoScope, Decision, Proposal};
 use crate::session::{Mode, Purpose, Terms};
@@ -80,6 +81,9 @@ pub enum Event {
         /// True for a model that plays a script; an interface must say so.
         #[serde(default)]
         scripted: bool,
+        /// The level at which it thinks; absent if it thinks as it does by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        thinking: Option<ThinkingLevel>,
     },
     /// Automatic accepting of edits was switched on or off.
     AcceptEditsChanged {

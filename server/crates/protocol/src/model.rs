@@ -33,9 +33,73 @@ pub struct ModelInfo {
     /// True if it can think before it answers.
     #[serde(default)]
     pub thinking: bool,
+    /// The levels at which it can be told to think, the lowest first; empty if it can be told none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<ThinkingLevel>,
+    /// The level that was chosen for it; absent if it thinks as it does by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<ThinkingLevel>,
     /// True for a model that plays a script; an interface must say so.
     #[serde(default)]
     pub scripted: bool,
+}
+
+impl ModelInfo {
+    /// The name that selects it with its level: `provider/name`, or `provider/name:level`.
+    pub fn selector(&self) -> String {
+        selector(&self.id, self.level)
+    }
+}
+
+/// How long a model thinks before it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ThinkingLevel {
+    /// Not at all.
+    Off,
+    /// As little as it can.
+    Minimal,
+    /// Little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+    /// Very much.
+    Xhigh,
+    /// As much as it can.
+    Max,
+}
+
+impl ThinkingLevel {
+    /// All levels, the lowest first.
+    pub const ALL: [Self; 7] = [Self::Off, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max];
+
+    /// The name, as people write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Xhigh => "xhigh",
+            Self::Max => "max",
+        }
+    }
+
+    /// The level with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.name().eq_ignore_ascii_case(name))
+    }
+}
+
+/// The word, beside the names of levels, for as much as a model thinks by itself.
+pub const DEFAULT_LEVEL: &str = "default";
+
+/// The name that selects a model at a level: its id, and behind a colon the level.
+pub fn selector(model: &str, level: Option<ThinkingLevel>) -> String {
+    level.map_or_else(|| model.to_owned(), |level| format!("{model}:{}", level.name()))
 }
 
 /// US dollars per million tokens.
@@ -77,7 +141,8 @@ pub struct ModelSelectParams {
     /// The session; without it, the default of new sessions is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
-    /// A model's id, its name without the provider, or an alias.
+    /// A model's id, its name without the provider, or an alias; behind it possibly a colon and a level of thinking, or
+    /// `default` for as much as the model thinks by itself. Without one, the level counts that was last chosen for it.
     pub model: String,
 }
 

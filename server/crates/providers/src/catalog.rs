@@ -1,6 +1,7 @@
 //! The models that there are, and those that can be used.
 
 mod entry;
+mod levels;
 mod listing;
 mod near;
 
@@ -13,7 +14,7 @@ use futures_util::future::join_all;
 use net::Clients;
 use ports::complete::{Complete, EditNext};
 use ports::model::Model;
-use protocol::model::ModelInfo;
+use protocol::model::{DEFAULT_LEVEL, ModelInfo, ThinkingLevel};
 
 use self::entry::Entry;
 use self::listing::Listing;
@@ -72,6 +73,16 @@ pub enum CatalogError {
         /// Why not, and what to do.
         problem: String,
     },
+    /// The model cannot be told to think at this level.
+    #[error("{model} cannot think at the level `{}`; {}", level.name(), instead(levels))]
+    NoLevel {
+        /// The model's name.
+        model: String,
+        /// The level that was asked for.
+        level: ThinkingLevel,
+        /// Those that it has.
+        levels: Vec<ThinkingLevel>,
+    },
     /// There is no key and no server on this machine.
     #[error(
         "no model can be used: set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or another vendor's key, or start a \
@@ -82,6 +93,11 @@ pub enum CatalogError {
 
 fn did_you_mean(near: &[String]) -> String {
     if near.is_empty() { String::new() } else { format!(". Like it: {}", near.join(", ")) }
+}
+
+fn instead(levels: &[ThinkingLevel]) -> String {
+    let names: Vec<_> = levels.iter().map(|level| level.name()).collect();
+    if names.is_empty() { "it can be told none".to_owned() } else { format!("it has {}", names.join(", ")) }
 }
 
 impl Catalog {
@@ -147,11 +163,12 @@ impl Catalog {
         models
     }
 
-    /// The model with this id, this name without its provider, or this alias. It need not be usable: its
-    /// [`info`](Model::info) says so, and asking it says what to do.
+    /// The model with this id, this name without its provider, or this alias; behind it possibly a colon and the level
+    /// at which it is to think, or `default`. It need not be usable: its [`info`](Model::info) says so, and asking it
+    /// says what to do.
     ///
     /// # Errors
-    /// There is no such model, or its provider does not tell.
+    /// There is no such model, its provider does not tell, or it has no such level.
     pub async fn resolve(&self, name: &str) -> Result<Arc<dyn Model>, CatalogError> {
         self.resolve_aside(name).await.map(|model| self.give(model))
     }
@@ -172,11 +189,12 @@ impl Catalog {
         if let Some(model) = by_id.or_else(|| added.iter().rev().find(|model| bare(&model.info().id) == name)) {
             return Ok(Arc::clone(model));
         }
+        let readings = readings(name);
         // Models that are known without asking anybody come first, so that a start with a known model is instant.
         let known = |source: Source<'_>| source.known().unwrap_or_else(|| entry::defined(source.provider));
         let known: Vec<_> = state.sources().map(|source| (source, known(source))).collect();
-        if let Some(model) = best(&known, name) {
-            return Ok(model);
+        if let Some(found) = best(&known, &readings) {
+            return found;
         }
         // A name with a provider's name before it is that provider's.
         let named = state
@@ -191,8 +209,8 @@ impl Catalog {
         let problem = answers.iter().find_map(|answer| answer.as_ref().err()).filter(|_| named.is_some()).cloned();
         let found: Vec<_> =
             asked.into_iter().zip(answers).filter_map(|(source, answer)| Some((source, answer.ok()?))).collect();
-        if let Some(model) = best(&found, name) {
-            return Ok(model);
+        if let Some(found) = best(&found, &readings) {
+            return found;
         }
         if let Some(problem) = problem {
             return Err(CatalogError::Unlisted { name: keys::left_out(name).into_owned(), problem });
@@ -337,6 +355,8 @@ impl Source<'_> {
             unavailable_because: Some(problem),
             images: false,
             thinking: false,
+            levels: Vec::new(),
+            level: None,
             scripted: false,
         }
     }
@@ -354,14 +374,30 @@ async fn first_of(sources: &[Source<'_>]) -> Option<Arc<dyn Model>> {
     None
 }
 
-/// The model that a name stands for: one that can be used before one that cannot.
-fn best(found: &[(Source<'_>, Vec<Entry>)], name: &str) -> Option<Arc<dyn Model>> {
-    let all = || {
-        let pairs = found.iter().flat_map(|(source, entries)| entries.iter().map(move |entry| (source, entry)));
-        pairs.filter(|(_, entry)| entry.is_called(name))
+/// The ways to read a name: as that of a model, and if it ends like one with a level, as that of a model at this level.
+fn readings(name: &str) -> Vec<(&str, Option<ThinkingLevel>)> {
+    let (model, end) = name.rsplit_once(':').unwrap_or((name, ""));
+    let at = match ThinkingLevel::from_name(end) {
+        Some(level) => Some((model, Some(level))),
+        None => (end == DEFAULT_LEVEL).then_some((model, None)),
     };
-    let (source, entry) = all().find(|(_, entry)| entry.info.available).or_else(|| all().next())?;
-    Some(source.model(entry))
+    [Some((name, None)), at].into_iter().flatten().collect()
+}
+
+/// The model that a name stands for by the first reading that there is one for: one that can be used before one that
+/// cannot.
+fn best(
+    found: &[(Source<'_>, Vec<Entry>)],
+    readings: &[(&str, Option<ThinkingLevel>)],
+) -> Option<Result<Arc<dyn Model>, CatalogError>> {
+    readings.iter().find_map(|(name, level)| {
+        let all = || {
+            let pairs = found.iter().flat_map(|(source, entries)| entries.iter().map(move |entry| (source, entry)));
+            pairs.filter(|(_, entry)| entry.is_called(name))
+        };
+        let (source, entry) = all().find(|(_, entry)| entry.info.available).or_else(|| all().next())?;
+        Some(entry.at(*level).map(|entry| source.model(&entry)))
+    })
 }
 
 /// An id without its provider.

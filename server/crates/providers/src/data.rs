@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use protocol::model::Price;
+use protocol::model::{Price, ThinkingLevel};
 use serde::Deserialize;
 
 /// A model of the data file.
@@ -28,6 +28,8 @@ pub(crate) struct Model {
     pub(crate) price: Price,
     /// The way in which it thinks.
     pub(crate) thinking: Thinking,
+    /// The levels at which it can be told to think, if others than usual for its way.
+    pub(crate) levels: Option<Vec<ThinkingLevel>>,
     /// True if its thinking may only be sent back after the same messages as before.
     #[serde(default)]
     pub(crate) bound: bool,

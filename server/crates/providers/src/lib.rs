@@ -27,6 +27,7 @@ mod data;
 mod dates;
 mod failure;
 mod hash;
+mod level;
 mod remote;
 mod secret;
 mod vendors;

@@ -103,7 +103,7 @@ fn request() -> Request {
         .into(),
         messages: vec![Arc::new(Message::User(vec![UserBlock::Text("look".into())]))],
         max_output_tokens: 1_000,
-        thinking_tokens: None,
+        thinking: None,
         cache_key: "abc".into(),
     }
 }

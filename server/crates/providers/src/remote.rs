@@ -44,6 +44,10 @@ impl Model for Remote {
         &self.info
     }
 
+    fn thinking_tokens(&self) -> Option<u64> {
+        self.target.thinking_tokens()
+    }
+
     async fn stream(&self, request: Request) -> Result<ModelStream, ModelError> {
         if self.provider.needs_key && !self.provider.has_key() {
             return Err(self.whose.no_key());

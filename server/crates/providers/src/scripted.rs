@@ -187,6 +187,8 @@ fn info(name: &str, context: Option<u64>) -> ModelInfo {
         unavailable_because: None,
         images: true,
         thinking: false,
+        levels: Vec::new(),
+        level: None,
         scripted: true,
     }
 }

@@ -31,12 +31,14 @@ use net::header::HeaderValue;
 use ports::model::{ModelEvent, Request, ToolSpec};
 use protocol::ToolCallId;
 use protocol::content::Usage;
+use protocol::model::ThinkingLevel;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::compat::Compat;
 use crate::data::Thinking;
 use crate::failure::Fault;
+use crate::level::{nearest, tokens};
 use crate::secret::Secret;
 
 /// The error text for an answer that the vendor broke off.
@@ -79,8 +81,12 @@ pub(crate) struct Target {
     pub(crate) compat: Compat,
     /// The way in which it thinks.
     pub(crate) thinking: Thinking,
-    /// How many tokens it thinks where a request does not say.
-    pub(crate) thinking_tokens: Option<u64>,
+    /// The levels at which it can be told to think.
+    pub(crate) levels: Vec<ThinkingLevel>,
+    /// The level at which it thinks where a request does not say; none for as much as it does by itself.
+    pub(crate) level: Option<ThinkingLevel>,
+    /// True if it is asked to think without a level, where thinking is a choice.
+    pub(crate) is_thinking: bool,
     /// True if its thinking may only be sent back after the same messages as before.
     pub(crate) bound: bool,
 }
@@ -215,9 +221,19 @@ impl Target {
         (is("provider", &self.provider) && is_host && is("model", &self.model)).then_some(fields)
     }
 
-    /// How many tokens to think, if it is to think.
-    fn wanted_thinking(&self, request: &Request) -> Option<u64> {
-        request.thinking_tokens.or(self.thinking_tokens)
+    /// How many tokens it may think at a level, or without one.
+    fn tokens(&self, level: Option<ThinkingLevel>) -> Option<u64> {
+        tokens(level.or(self.is_thinking.then_some(ThinkingLevel::Medium))?)
+    }
+
+    /// The tokens that it may think at the level that it was chosen with, if it is told a number of them.
+    pub(crate) fn thinking_tokens(&self) -> Option<u64> {
+        if self.thinking == Thinking::Budget { self.tokens(self.level) } else { None }
+    }
+
+    /// The level at which it is to think, if it is to be told one.
+    fn level(&self, request: &Request) -> Option<ThinkingLevel> {
+        nearest(&self.levels, request.thinking.or(self.level)?)
     }
 }
 
@@ -304,13 +320,4 @@ fn tool_input(json: &str) -> Value {
 /// Makes the usage of a vendor whose input counts what the cache served and stored. Ours does not.
 fn usage(input: u64, output: u64, cache_read: u64, cache_write: u64) -> Usage {
     Usage { input: input.saturating_sub(cache_read).saturating_sub(cache_write), output, cache_read, cache_write }
-}
-
-/// The effort that a budget for thinking comes to, for models that take words.
-fn effort(thinking_tokens: u64) -> &'static str {
-    match thinking_tokens {
-        0..4_096 => "low",
-        4_096..16_384 => "medium",
-        _ => "high",
-    }
 }

@@ -70,7 +70,7 @@ pub(crate) fn knows(connection: &Connection, session: &SessionId) -> Result<bool
     Ok(connection.prepare_cached(sql)?.query_row([session.as_str()], |row| row.get(0))?)
 }
 
-/// The last event of a session that was taken in; none where that cannot be read.
+/// The last event of a session that was taken in; none if that cannot be read.
 pub(crate) fn taken_in_to(connection: &Connection, session: &SessionId) -> Option<u64> {
     let sql = "SELECT spent_to FROM sessions WHERE id = ?1";
     connection.query_row(sql, [session.as_str()], |row| row.get(0).map(from_sql)).ok()

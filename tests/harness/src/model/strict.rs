@@ -110,8 +110,27 @@ pub(super) fn refusal(wire: Wire, model: &str, body: &Value, sent: &Sent) -> Res
 fn anthropic(body: &Value, sent: &Sent) -> Result<(), String> {
     let wrong = |place: &str, name: &str| format!("{place}.{name}: Extra inputs are not permitted");
     let only = |value: &Value, place: &str, known: &[&str]| known_only(value, known).map_err(|name| wrong(place, name));
-    let top = ["model", "max_tokens", "stream", "thinking", "system", "tools", "messages"];
+    let top = ["model", "max_tokens", "stream", "thinking", "output_config", "system", "tools", "messages"];
     only(body, "body", &top)?;
+    only(&body["output_config"], "output_config", &["effort"])?;
+    if let Some(effort) = body["output_config"].get("effort")
+        && !["low", "medium", "high", "xhigh", "max"].contains(&text(effort))
+    {
+        return Err(format!(
+            "output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max', not {effort}"
+        ));
+    }
+    match text(&body["thinking"]["type"]) {
+        "enabled" => {
+            only(&body["thinking"], "thinking", &["type", "budget_tokens"])?;
+            let budget = body["thinking"]["budget_tokens"].as_u64().unwrap_or_default();
+            if budget < 1_024 || Some(budget) >= body["max_tokens"].as_u64() {
+                return Err("`max_tokens` must be greater than `thinking.budget_tokens`, and that at least 1024".into());
+            }
+        }
+        "adaptive" => only(&body["thinking"], "thinking", &["type", "display", "block_binding"])?,
+        _ => only(&body["thinking"], "thinking", &["type"])?,
+    }
     list(&body["tools"])
         .try_for_each(|tool| only(tool, "tools", &["name", "description", "input_schema", "cache_control"]))?;
     let model = text(&body["model"]);
@@ -240,7 +259,13 @@ fn chat(wire: Wire, body: &Value, sent: &Sent) -> Result<(), String> {
         "tools",
         "messages",
     ];
-    only(body, "body", &top)?;
+    let effort = if wire == Wire::Chat { "reasoning_effort" } else { "model" };
+    only(body, "body", &[&top[..], &[effort]].concat())?;
+    if let Some(effort) = body.get("reasoning_effort")
+        && !["none", "minimal", "low", "medium", "high", "xhigh"].contains(&text(effort))
+    {
+        return Err(format!("Invalid value: {effort} for 'reasoning_effort'"));
+    }
     list(&body["tools"]).try_for_each(|tool| only(tool, "tools", &["type", "function"]))?;
     let own: &[&str] = match wire {
         Wire::Chat | Wire::Moonshot => &["reasoning_content"],

@@ -231,6 +231,7 @@
 ---@field type "modelChanged"
 ---@field model string The model's id.
 ---@field scripted boolean True for a model that plays a script; an interface must say so.
+---@field thinking? azimuth.ThinkingLevel The level at which it thinks; absent if it thinks as it does by itself.
 
 ---Automatic accepting of edits was switched on or off.
 ---@class azimuth.Event.AcceptEditsChanged
@@ -1127,6 +1128,8 @@
 ---@field scripted boolean True for a model that plays a script; an interface must say so.
 ---@field price? azimuth.Price The price; absent if unknown, zero if it is free.
 ---@field unavailableBecause? string The reason why it cannot be used, and what to do.
+---@field levels? azimuth.ThinkingLevel[] The levels at which it can be told to think, the lowest first; empty if it can be told none.
+---@field level? azimuth.ThinkingLevel The level that was chosen for it; absent if it thinks as it does by itself.
 
 ---Parameters of `azimuth/model/list`.
 ---@class azimuth.ModelListParams
@@ -1138,7 +1141,7 @@
 
 ---Parameters of `azimuth/model/select`.
 ---@class azimuth.ModelSelectParams
----@field model string A model's id, its name without the provider, or an alias.
+---@field model string A model's id, its name without the provider, or an alias; behind it possibly a colon and a level of thinking, or `default` for as much as the model thinks by itself. Without one, the level counts that was last chosen for it.
 ---@field sessionId? azimuth.SessionId The session; without it, the default of new sessions is set.
 
 ---Result of `azimuth/model/select`.
@@ -1817,6 +1820,16 @@
 ---@field sessionId azimuth.SessionId The session that started it.
 ---@field tools string[] The names of the only tools that it has.
 ---@field budget azimuth.Budget The most that it may use.
+
+---How long a model thinks before it answers.
+---@alias azimuth.ThinkingLevel
+---| "off" # Not at all.
+---| "minimal" # As little as it can.
+---| "low" # Little.
+---| "medium" # Some.
+---| "high" # Much.
+---| "xhigh" # Very much.
+---| "max" # As much as it can.
 
 ---One call of a tool. It is the vendor's id if the vendor gives one.
 ---@alias azimuth.ToolCallId string

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use protocol::checkpoint::Direction;
 use protocol::mode::{Edits, Mode};
+use protocol::model::{DEFAULT_LEVEL, ThinkingLevel};
 use protocol::review::AutoScope;
 
 use super::{Choice, Choices, Command, Definition, Does, Effects, Flag, Words};
@@ -32,6 +33,7 @@ pub fn all() -> Vec<Command> {
         command::<New>(),
         command::<Help>(),
         command::<ChooseModel>(),
+        command::<ChooseThinking>(),
         command::<ChooseMode>(),
         command::<Permissions>(),
         command::<Auto>(),
@@ -88,7 +90,7 @@ pub struct ChooseModel(pub Option<String>);
 impl BuiltIn for ChooseModel {
     fn definition() -> Definition {
         Definition {
-            arguments: "[name]".into(),
+            arguments: "[name[:level]]".into(),
             words: 1,
             choices: Choices::Models,
             ..Definition::new("model", "Choose the model, or list the models")
@@ -97,6 +99,27 @@ impl BuiltIn for ChooseModel {
 
     fn read(words: &Words) -> Result<Self, String> {
         Ok(Self(words.first().map(str::to_owned)))
+    }
+}
+
+/// Chooses how much the model thinks; without a level, shows the levels.
+#[derive(Debug)]
+pub struct ChooseThinking(pub Option<String>);
+
+impl BuiltIn for ChooseThinking {
+    fn definition() -> Definition {
+        let levels = ThinkingLevel::ALL.map(|level| Choice::new(level.name(), ""));
+        let by_itself = Choice::new(DEFAULT_LEVEL, "as much as the model thinks by itself");
+        Definition {
+            arguments: "[level]".into(),
+            words: 1,
+            choices: Choices::Fixed(levels.into_iter().chain([by_itself]).collect()),
+            ..Definition::new("thinking", "Choose how much the model thinks before it answers, or show its levels")
+        }
+    }
+
+    fn read(words: &Words) -> Result<Self, String> {
+        Ok(Self(words.first().map(str::to_lowercase)))
     }
 }
 

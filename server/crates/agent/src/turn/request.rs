@@ -167,7 +167,7 @@ impl Turn {
             tools: self.tools.clone(),
             messages: self.conversation(),
             max_output_tokens: self.budget.answer,
-            thinking_tokens: self.thinking_tokens,
+            thinking: self.thinking,
             cache_key: self.session_id.as_str().to_owned(),
         };
         let cancel = self.gate.cancel.clone();

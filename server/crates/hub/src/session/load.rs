@@ -334,8 +334,7 @@ impl Session {
         let mut settings = Vec::new();
         if let Some(name) = new.model {
             let model = super::resolve_model(&self.shared, &name).await?;
-            let info = model.info();
-            settings.push(Event::ModelChanged { model: info.id.clone(), scripted: info.scripted });
+            settings.push(super::model_changed(model.info()));
         }
         if new.mode != self.state.mode {
             settings.push(Event::ModeChanged { mode: new.mode });

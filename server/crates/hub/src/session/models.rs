@@ -1,14 +1,20 @@
-//! The choice of the model that a session asks.
+//! The choice of the model that a session asks, and of the level at which it thinks.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ports::model::Model;
-use protocol::ErrorCode;
+use ports::store::{Store, StoreError};
+use protocol::model::{DEFAULT_LEVEL, ModelInfo, ThinkingLevel, selector};
+use protocol::{ErrorCode, Event};
 
 use crate::Error;
 use crate::config::Config;
 use crate::feed::blocking;
 use crate::post::{LAST_MODEL, Shared};
+
+/// The key in the store of the levels that were chosen for models.
+const LEVELS: &str = "thinking_levels";
 
 /// The model with this name.
 pub(crate) async fn resolve_model(shared: &Shared, name: &str) -> Result<Arc<dyn Model>, Error> {
@@ -16,20 +22,71 @@ pub(crate) async fn resolve_model(shared: &Shared, name: &str) -> Result<Arc<dyn
     resolved.map_err(|error| Error::new(ErrorCode::NotFound, error.to_string()))
 }
 
+/// The model that a user chooses by this name. A level in it is remembered for the model, and without one, that counts.
+pub(crate) async fn choose_model(shared: &Shared, name: &str) -> Result<Arc<dyn Model>, Error> {
+    let model = resolve_model(shared, name).await?;
+    let ModelInfo { id, level, .. } = model.info();
+    let is_default = name.trim().rsplit_once(':').is_some_and(|(_, end)| end == DEFAULT_LEVEL);
+    if level.is_none() && !is_default {
+        return Ok(at_remembered_level(shared, model).await);
+    }
+    let (store, id, level) = (Arc::clone(&shared.parts.store), id.clone(), *level);
+    let remember = move || {
+        let mut levels = remembered(&*store)?;
+        if levels.get(&id).copied() == level {
+            return Ok(());
+        }
+        match level {
+            Some(level) => levels.insert(id, level),
+            None => levels.remove(&id),
+        };
+        store.set(LEVELS, &serde_json::to_string(&levels).unwrap_or_default())
+    };
+    blocking(remember).await?;
+    Ok(model)
+}
+
+/// The event that says which model a session uses.
+pub(crate) fn model_changed(info: &ModelInfo) -> Event {
+    Event::ModelChanged { model: info.id.clone(), scripted: info.scripted, thinking: info.level }
+}
+
 /// The model of new sessions: the configured one, else the last one chosen, else the first that can be used.
 pub(crate) async fn default_model(shared: &Shared, config: &Config) -> Result<Arc<dyn Model>, Error> {
     if let Some(name) = &config.model {
-        return resolve_model(shared, name).await;
+        return Ok(at_remembered_level(shared, resolve_model(shared, name).await?).await);
     }
     let store = Arc::clone(&shared.parts.store);
     if let Ok(Some(last)) = blocking(move || store.get(LAST_MODEL)).await
         && let Ok(model) = shared.parts.catalog.resolve(&last).await
         && model.info().available
     {
-        return Ok(model);
+        return Ok(at_remembered_level(shared, model).await);
     }
     let first = shared.parts.catalog.default_model().await;
-    first.map_err(|error| Error::new(ErrorCode::NotFound, error.to_string()))
+    let first = first.map_err(|error| Error::new(ErrorCode::NotFound, error.to_string()))?;
+    Ok(at_remembered_level(shared, first).await)
+}
+
+/// The model at the level that was last chosen for it, unless it has one.
+async fn at_remembered_level(shared: &Shared, model: Arc<dyn Model>) -> Arc<dyn Model> {
+    let info = model.info();
+    if info.level.is_some() || info.levels.is_empty() {
+        return model;
+    }
+    let store = Arc::clone(&shared.parts.store);
+    let levels = blocking(move || remembered(&*store)).await.unwrap_or_default();
+    match levels.get(&info.id) {
+        // A level that the model no longer has is as good as none.
+        Some(level) => resolve_model(shared, &selector(&info.id, Some(*level))).await.unwrap_or(model),
+        None => model,
+    }
+}
+
+/// The levels that were last chosen, by the ids of their models.
+fn remembered(store: &dyn Store) -> Result<BTreeMap<String, ThinkingLevel>, StoreError> {
+    let levels = store.get(LEVELS)?;
+    Ok(levels.and_then(|levels| serde_json::from_str(&levels).ok()).unwrap_or_default())
 }
 
 /// The model, if it can be asked now; else what to do about it.

@@ -12,6 +12,7 @@ use protocol::checkpoint::{ChangedFile, FileImage, RestoredFile};
 use protocol::content::Usage;
 use protocol::event::{ApplyOutcome, SeenOccasion, Severity};
 use protocol::mode::{Edits, Mode};
+use protocol::model::{ThinkingLevel, selector};
 use protocol::permission::{PermissionAbout, PermissionOutcome, PermissionRequest};
 use protocol::review::{AutoScope, Decision, HunkState, Proposal};
 use protocol::session::{Purpose, SessionInfo, Terms};
@@ -37,6 +38,8 @@ pub(super) struct State {
     pub(super) parent: Option<Terms>,
     pub(super) purpose: Purpose,
     pub(super) model: Option<String>,
+    /// The level at which it thinks; none if it thinks as it does by itself.
+    pub(super) thinking: Option<ThinkingLevel>,
     pub(super) mode: Mode,
     /// The automatic acceptance of edits: whether it is on, and for how long.
     pub(super) accept_edits: (bool, AutoScope),
@@ -145,7 +148,9 @@ impl State {
             }
             Event::TitleChanged { title } => self.title.clone_from(title),
             Event::PurposeChanged { purpose } => self.purpose = *purpose,
-            Event::ModelChanged { model, .. } => self.model = Some(model.clone()),
+            Event::ModelChanged { model, thinking, .. } => {
+                (self.model, self.thinking) = (Some(model.clone()), *thinking);
+            }
             Event::AcceptEditsChanged { on, scope } => self.accept_edits = (*on, *scope),
             Event::ModeChanged { mode } => self.mode = *mode,
             Event::Notice { severity: Severity::Warning, text } => drop(self.warned.insert(text.clone())),
@@ -218,6 +223,11 @@ impl State {
             | Event::ContextTrimmed { .. }
             | Event::ContextUsed { .. } => {}
         }
+    }
+
+    /// The name that selects the model of the session at its level of thinking.
+    pub(super) fn model_selector(&self) -> Option<String> {
+        self.model.as_ref().map(|model| selector(model, self.thinking))
     }
 
     /// Counts what was used of a model, and what it cost if that is known.
@@ -382,7 +392,7 @@ mod tests {
     #[test]
     fn a_price_that_is_not_known_is_the_turns_models_and_not_the_last_chosen_ones() {
         let mut state = State::default();
-        let chosen = |model: &str| Event::ModelChanged { model: model.into(), scripted: false };
+        let chosen = |model: &str| Event::ModelChanged { model: model.into(), scripted: false, thinking: None };
         let usage = Usage { output: 1, ..Usage::default() };
         let (turn_id, stop_reason) = (TurnId::from("t"), StopReason::EndTurn);
         let began = Event::TurnStarted {

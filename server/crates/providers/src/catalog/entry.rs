@@ -5,19 +5,18 @@ use std::time::Duration;
 
 use net::Clients;
 use ports::model::Model as Port;
-use protocol::model::{ModelInfo, Price};
+use protocol::model::{ModelInfo, Price, ThinkingLevel};
 
-use super::bare;
+use super::levels::offered;
 use super::listing::Listed;
+use super::{CatalogError, bare};
 use crate::data::{self, Model, Thinking};
 use crate::failure::host;
 use crate::remote::Remote;
 use crate::settings::{Defined, Provider};
 use crate::wire::{Target, Wire};
 
-/// How many tokens a `-thinking` model thinks, where it can be told a number.
-const THINKING_TOKENS: u64 = 10_000;
-/// The end of such a model's id.
+/// The end of the id of a model that is listed a second time, to think before it answers.
 const THINKING: &str = "-thinking";
 /// The context of a model that nobody tells of: on this machine, where memory is the limit, and elsewhere.
 const LOCAL_CONTEXT: u64 = 32_768;
@@ -52,6 +51,7 @@ const LONGEST_ANSWER: u64 = 16_384;
 pub(super) struct Entry {
     pub(super) info: ModelInfo,
     pub(super) aliases: Vec<String>,
+    is_variant: bool,
     wire: Wire,
     target: Target,
 }
@@ -63,7 +63,21 @@ impl Entry {
         let own = name.strip_prefix(provider).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
         own == bare(&self.info.id)
             || self.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(own))
-            || own == self.target.model && self.target.thinking_tokens.is_none()
+            || own == self.target.model && !self.is_variant
+    }
+
+    /// The model at a level of thinking.
+    ///
+    /// # Errors
+    /// It has no such level.
+    pub(super) fn at(&self, level: Option<ThinkingLevel>) -> Result<Self, CatalogError> {
+        let mut entry = self.clone();
+        if let Some(level) = level.filter(|level| !self.info.levels.contains(level)) {
+            let (model, levels) = (entry.info.name, entry.info.levels);
+            return Err(CatalogError::NoLevel { model, level, levels });
+        }
+        (entry.info.level, entry.target.level) = (level, level);
+        Ok(entry)
     }
 
     /// The model itself.
@@ -162,6 +176,11 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     let thinking = told.unwrap_or_else(|| guess(wire, plain_id, listed.and_then(|l| l.thinking)));
     let name = own.and_then(|own| own.name.as_deref()).or(known.map(|model| model.name.as_str())).unwrap_or(id);
     let compat = provider.compat();
+    let told = known.and_then(|model| model.levels.as_deref());
+    let mut levels = offered(wire, thinking, compat.thinking, told);
+    if is_variant {
+        levels.retain(|level| *level != ThinkingLevel::Off);
+    }
     let missing = provider.missing();
     Entry {
         info: ModelInfo {
@@ -179,11 +198,14 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
                 .or(known.map(|model| model.images))
                 .unwrap_or(!provider.is_local || looks_seeing(plain_id)),
             thinking: thinking != Thinking::None,
+            levels: levels.clone(),
+            level: None,
             scripted: false,
         },
         aliases: aliases(own, known.filter(|model| model.id == plain_id))
             .map(|alias| if is_variant { format!("{alias}{THINKING}") } else { alias.to_owned() })
             .collect(),
+        is_variant,
         wire,
         target: Target {
             provider: provider.name.clone(),
@@ -194,7 +216,9 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
                 .unwrap_or(plain_id)
                 .to_owned(),
             thinking,
-            thinking_tokens: is_variant.then_some(THINKING_TOKENS),
+            levels,
+            level: None,
+            is_thinking: is_variant,
             // A gateway that refuses betas is not asked for one.
             bound: known.is_some_and(|model| model.bound) && compat.betas != Some(false),
             compat,

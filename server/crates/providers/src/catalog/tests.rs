@@ -40,6 +40,27 @@ async fn a_model_goes_by_its_id_its_name_its_dated_id_and_its_alias() {
 }
 
 #[tokio::test]
+async fn a_name_may_end_with_a_level_that_the_model_has() {
+    let mut settings = settings(&[("ANTHROPIC_API_KEY", "k")]);
+    settings.set_provider("mine", Some("http://h/v1".into()), None, None, vec!["m:high".into(), "m".into()]).unwrap();
+    let catalog = Catalog::new(settings);
+    let chosen = async |name: &str| {
+        let model = catalog.resolve(name).await.map_err(|error| error.to_string())?;
+        Ok::<_, String>((model.info().id.clone(), model.info().level))
+    };
+    let opus = "anthropic/claude-opus-5-5".to_owned();
+    assert_eq!(chosen("anthropic/claude-opus-5-5:xhigh").await, Ok((opus.clone(), Some(ThinkingLevel::Xhigh))));
+    assert_eq!(chosen("opus:MAX").await, Ok((opus.clone(), Some(ThinkingLevel::Max))));
+    assert_eq!(chosen("opus:default").await, Ok((opus, None)));
+    assert_eq!(chosen("mine/m:high").await, Ok(("mine/m:high".into(), None)), "a model of this very name counts more");
+    let cannot = chosen("opus:off").await.unwrap_err();
+    assert_eq!(cannot, "Claude Opus 5.5 cannot think at the level `off`; it has low, medium, high, xhigh, max");
+    let none = chosen("mine/m:low").await.unwrap_err();
+    assert!(none.ends_with("cannot think at the level `low`; it can be told none"), "{none}");
+    assert!(chosen("opus:much").await.unwrap_err().contains("no model `opus:much`"));
+}
+
+#[tokio::test]
 async fn every_model_that_thinks_only_when_asked_has_a_variant_that_does() {
     let catalog = catalog(&[("ANTHROPIC_API_KEY", "k"), ("OPENAI_API_KEY", "k")]);
     let models = catalog.list().await;

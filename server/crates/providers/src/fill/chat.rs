@@ -7,6 +7,7 @@ use futures_util::{StreamExt, stream};
 use ports::complete::{Complete, Fill, FillEvent, FillInfo, FillStream};
 use ports::model::{Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request, Stop, UserBlock};
 use protocol::content::Usage;
+use protocol::model::ThinkingLevel;
 
 use super::clean::Cleaner;
 use super::exchange::Deadline;
@@ -148,7 +149,7 @@ pub(crate) fn ask(system: &str, user: String, longest: u32) -> Request {
         tools: Arc::new([]),
         messages: vec![Arc::new(Message::User(vec![UserBlock::Text(user)]))],
         max_output_tokens: longest.into(),
-        thinking_tokens: None,
+        thinking: Some(ThinkingLevel::Off),
         cache_key: "azimuth-inline".into(),
     }
 }

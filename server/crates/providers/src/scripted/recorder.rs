@@ -90,6 +90,10 @@ impl Model for Recorded {
         self.model.info()
     }
 
+    fn thinking_tokens(&self) -> Option<u64> {
+        self.model.thinking_tokens()
+    }
+
     async fn stream(&self, request: Request) -> Result<ModelStream, ModelError> {
         let began = Instant::now();
         let number = self.recorder.with_tape(|tape| {

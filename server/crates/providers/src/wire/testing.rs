@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ports::model::{Message, ModelEvent, Request, Response, ToolSpec, UserBlock};
 use protocol::content::Usage;
+use protocol::model::ThinkingLevel;
 use protocol::{AssistantBlock, ToolCallId, ToolResult};
 use serde_json::{Value, json};
 
@@ -23,7 +24,9 @@ pub(crate) fn target(provider: &str, model: &str, thinking: Thinking) -> Target 
         model: model.into(),
         compat: vendors::dialect(provider).cloned().unwrap_or_default(),
         thinking,
-        thinking_tokens: None,
+        levels: ThinkingLevel::ALL.to_vec(),
+        level: None,
+        is_thinking: false,
         bound: false,
     }
 }
@@ -39,7 +42,7 @@ pub(crate) fn request(messages: Vec<Message>) -> Request {
         tools: vec![tool("read_file"), tool("shell_run")].into(),
         messages: messages.into_iter().map(Arc::new).collect(),
         max_output_tokens: 8_000,
-        thinking_tokens: None,
+        thinking: None,
         cache_key: "abc123".into(),
     }
 }

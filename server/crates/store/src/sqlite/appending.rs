@@ -5,6 +5,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 use protocol::content::{ToolKind, Usage};
+use protocol::model::ThinkingLevel;
 use protocol::session::Mode;
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event, MessageId, PromptBlock, SequencedEvent, ToolCallId, ToolResult, TurnId};
@@ -48,7 +49,7 @@ fn the_list_follows_the_events() {
     let events = vec![
         Event::TitleChanged { title: "First".into() },
         Event::TitleChanged { title: "Second".into() },
-        Event::ModelChanged { model: "scripted/tour".into(), scripted: true },
+        Event::ModelChanged { model: "scripted/tour".into(), scripted: true, thinking: Some(ThinkingLevel::High) },
         Event::ModeChanged { mode: Mode::Ask },
         turn_ended(usage, Some(0.25)),
         turn_ended(usage, Some(f64::NAN)),

@@ -674,7 +674,7 @@ impl Stage {
             session: Arc::clone(&session) as Arc<dyn Session>,
             cancel: self.steps.token.clone(),
             answered: self.answered,
-            thinking_tokens: None,
+            thinking: None,
             stop_early: self.stop_early,
             file_blocks: Some("k".into()),
             canonical_edits: self.canonical_edits,
@@ -810,6 +810,8 @@ fn info(context_tokens: u64) -> ModelInfo {
         unavailable_because: None,
         images: true,
         thinking: false,
+        levels: Vec::new(),
+        level: None,
         scripted: true,
     }
 }

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
 
 use agent::commands::built_in::{
-    Auto, BuiltIn, ChooseMode, ChooseModel, Conversations, Costs, Help, New, Permissions, Redo, Resume, Trust, Undo,
+    Auto, BuiltIn, ChooseMode, ChooseModel, ChooseThinking, Conversations, Costs, Help, New, Permissions, Redo, Resume,
+    Trust, Undo,
 };
 use agent::commands::{Command, Invocation, Words};
 use async_trait::async_trait;
@@ -18,6 +19,7 @@ use protocol::checkpoint::{
     ConfirmedFile, Direction, RestoreOutcome, RestoredFile,
 };
 use protocol::methods::{self, Request as Method};
+use protocol::model::{DEFAULT_LEVEL, ModelInfo, ThinkingLevel};
 use protocol::permission::{PermissionListParams, PermissionRevokeParams, RuleEffect, RuleInfo};
 use protocol::review::{AutoScope, ReviewAutoParams};
 use protocol::session::{Mode, Purpose};
@@ -29,7 +31,7 @@ use super::preparation::{Preparation, post_as};
 use crate::feed::blocking;
 use crate::post::{Message, Requester};
 use crate::session::gate::{self, BYPASS};
-use crate::session::{NewSession, resolve_model};
+use crate::session::{NewSession, choose_model, default_model, model_changed, resolve_model};
 use crate::{Error, Request};
 
 /// The number of sessions that `/conversations` lists.
@@ -44,6 +46,14 @@ pub(super) struct Done {
     pub(super) confirmed: bool,
     pub(super) model: Option<Arc<dyn Model>>,
     pub(super) switch_to: Option<SessionId>,
+}
+
+impl Done {
+    /// Has the session use a model.
+    fn choose(&mut self, model: Arc<dyn Model>) {
+        self.events.push(model_changed(model.info()));
+        self.model = Some(model);
+    }
 }
 
 /// A command of ours, carried out.
@@ -64,6 +74,7 @@ static OURS: LazyLock<BTreeMap<String, Run>> = LazyLock::new(|| {
         ours::<New>(),
         ours::<Help>(),
         ours::<ChooseModel>(),
+        ours::<ChooseThinking>(),
         ours::<ChooseMode>(),
         ours::<Permissions>(),
         ours::<Auto>(),
@@ -127,11 +138,32 @@ impl Execute for Help {
 impl Execute for ChooseModel {
     async fn execute(self, preparation: &Preparation, done: &mut Done) -> Result<String, String> {
         let Some(name) = self.0 else { return Ok(models(preparation).await) };
-        let model = resolve_model(&preparation.shared, &name).await.map_err(|error| error.message)?;
+        let model = choose_model(&preparation.shared, &name).await.map_err(|error| error.message)?;
         let info = model.info();
-        done.events.push(Event::ModelChanged { model: info.id.clone(), scripted: info.scripted });
-        let text = format!("model {} ({})", info.name, info.id);
-        done.model = Some(model);
+        let text = format!("model {} ({})", info.name, info.selector());
+        done.choose(model);
+        Ok(text)
+    }
+}
+
+#[async_trait]
+impl Execute for ChooseThinking {
+    async fn execute(self, preparation: &Preparation, done: &mut Done) -> Result<String, String> {
+        let Preparation { shared, config, .. } = preparation;
+        let current = match (&done.model, &preparation.model) {
+            (Some(model), _) => Ok(Arc::clone(model)),
+            (None, Some(name)) => resolve_model(shared, name).await,
+            (None, None) => default_model(shared, config).await,
+        };
+        let current = current.map_err(|error| error.message)?;
+        let ModelInfo { id, name, .. } = current.info();
+        let Some(level) = self.0 else { return Ok(levels_in_words(current.info())) };
+        let model = choose_model(shared, &format!("{id}:{level}")).await.map_err(|error| error.message)?;
+        let text = match model.info().level {
+            Some(level) => format!("{name} thinks at the level {}", level.name()),
+            None => format!("{name} thinks as much as it does by itself"),
+        };
+        done.choose(model);
         Ok(text)
     }
 }
@@ -214,6 +246,17 @@ impl Execute for Redo {
     async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
         restore(preparation, Direction::Redo, self.0).await
     }
+}
+
+/// The levels of a model, with the one that counts.
+fn levels_in_words(info: &ModelInfo) -> String {
+    let ModelInfo { name, levels, level, .. } = info;
+    if levels.is_empty() {
+        return format!("{name} cannot be told how much to think");
+    }
+    let level = level.map_or(DEFAULT_LEVEL, ThinkingLevel::name);
+    let names: Vec<_> = levels.iter().map(|level| level.name()).collect();
+    format!("{name} thinks at the level {level}; it has {}, and {DEFAULT_LEVEL}", names.join(", "))
 }
 
 /// Lists the rules in force, or takes back the one with a number of that list.
@@ -310,7 +353,7 @@ async fn trust(preparation: &Preparation, said: Option<bool>) -> Result<String, 
 async fn new_session(preparation: &Preparation) -> Result<SessionId, Error> {
     let new = NewSession {
         folders: preparation.roots.iter().map(|root| root.path.clone()).collect(),
-        model: preparation.info.model.clone(),
+        model: preparation.model.clone(),
         // A confirmation is for its own session.
         mode: Some(preparation.info.mode).filter(|mode| !mode.needs_confirmation()).unwrap_or_default(),
         is_asked_for: true,

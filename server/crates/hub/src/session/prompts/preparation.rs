@@ -42,6 +42,8 @@ pub(super) struct Preparation {
     pub(super) hooks: Chain,
     pub(super) shell: Arc<Shell>,
     pub(super) info: SessionInfo,
+    /// The name of the session's model, with its level of thinking.
+    pub(super) model: Option<String>,
     /// The models of turns whose cost is not known.
     pub(super) unpriced: BTreeSet<String>,
     /// The automatic acceptance of edits: whether it is on, and for how long.

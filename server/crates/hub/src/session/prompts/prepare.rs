@@ -114,7 +114,7 @@ async fn new_turn(
     let mentions = std::mem::take(&mut preparation.mentions);
     let preparation = &*preparation;
     let Preparation { shared, roots, reader, tools, info, .. } = preparation;
-    let model = match (chosen, &info.model) {
+    let model = match (chosen, &preparation.model) {
         (Some(model), _) => Ok(model),
         (None, Some(name)) => resolve_model(shared, name).await,
         (None, None) => default_model(shared, &preparation.config).await,

@@ -10,6 +10,7 @@ use agent::turn::{Limits, TurnContext};
 use futures_util::FutureExt;
 use ports::edit::EditForm;
 use protocol::event::Severity;
+use protocol::model::{ModelInfo, ThinkingLevel};
 use protocol::session::{Budget, Mode, Purpose};
 use protocol::turn::{StopReason, TurnQueueParams, TurnStartParams, TurnStartResult};
 use protocol::{ErrorCode, Event, PromptBlock, SessionId, TurnId, methods};
@@ -23,7 +24,7 @@ use super::{Message, Said, Start, TurnEnd, is_a_record, prepare};
 use crate::instruction::Instruction;
 use crate::post::Report;
 use crate::session::gate::{self, Asking};
-use crate::session::{Caller, Own, Session};
+use crate::session::{Caller, Own, Session, model_changed};
 use crate::trust::Word;
 use crate::{Error, Reply, Request};
 
@@ -119,6 +120,7 @@ impl Session {
             hooks: self.reading.hooks.clone(),
             shell: Arc::clone(self.terminals.shell()),
             info: self.info(),
+            model: self.state.model_selector(),
             unpriced: self.state.unpriced.clone(),
             accept_edits: self.state.accept_edits,
             changes: self.gate.changes(),
@@ -234,8 +236,8 @@ impl Session {
         }
         let info = turn.model.as_ref().ok().map(|model| model.info().clone());
         let model = info.as_ref().map_or_else(String::new, |info| info.id.clone());
-        if let Some(info) = info.filter(|info| self.state.model.as_deref() != Some(info.id.as_str())) {
-            self.record(Event::ModelChanged { model: info.id, scripted: info.scripted });
+        if let Some(info) = info.filter(|info| self.state.model_selector() != Some(info.selector())) {
+            self.record(model_changed(&info));
         }
         let context = std::mem::take(&mut turn.context);
         self.record(Event::TurnStarted { turn_id: id.clone(), prompt, context, model, mode });
@@ -258,7 +260,7 @@ impl Session {
                     session_id: self.id().clone(),
                     turn_id: id.clone(),
                     folders: self.reading.roots.iter().map(|root| root.path.clone()).collect(),
-                    thinking_tokens: None,
+                    thinking: self.thinks_little(model.info()).then_some(ThinkingLevel::Off),
                     stop_early: self.config.stop_early,
                     file_blocks: turn.file_mark,
                     canonical_edits: self.config.canonical_edits,
@@ -287,6 +289,12 @@ impl Session {
         let report = self.prompts.end(id).and_then(|running| running.report);
         self.report_end(report, StopReason::Error, Some(failure));
         self.gate.turn_ended(&self.config, self.state.mode);
+    }
+
+    /// True if the model is to think as little as it can: somebody waits for a change of a selection, and has said
+    /// nothing else.
+    fn thinks_little(&self, model: &ModelInfo) -> bool {
+        self.state.purpose == Purpose::Instruct && model.level.is_none()
     }
 
     /// The limits of the next turn; those of a session that another one started are what is left of its budget.

@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 
 use ports::model::{Message, Request, ToolSpec, UserBlock};
+use protocol::model::ThinkingLevel;
 use protocol::{AssistantBlock, ToolResult};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::data::Thinking;
+use crate::level::room;
 use crate::wire::Target;
 use crate::wire::tool_ids::{Rule, fit};
 
@@ -44,6 +46,7 @@ pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_
         max_tokens: request.max_output_tokens,
         stream: true,
         thinking,
+        output_config: effort(target, request),
         system: if request.system.trim().is_empty() { Vec::new() } else { vec![system] },
         tools,
         messages,
@@ -57,6 +60,8 @@ struct Body<'a> {
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<ThinkingSetting>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<Effort>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Block<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -67,6 +72,7 @@ struct Body<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum ThinkingSetting {
+    Disabled,
     Enabled {
         budget_tokens: u64,
     },
@@ -75,6 +81,11 @@ enum ThinkingSetting {
         #[serde(skip_serializing_if = "Option::is_none")]
         block_binding: Option<Binding>,
     },
+}
+
+#[derive(Serialize)]
+struct Effort {
+    effort: &'static str,
 }
 
 #[derive(Serialize)]
@@ -239,21 +250,33 @@ fn assistant<'a>(target: &Target, block: &'a AssistantBlock) -> Option<Block<'a>
 /// words; and where older results were trimmed, blocks of thinking that stood after them no longer fit, and are to be
 /// dropped and not refused.
 fn thinking(target: &Target, request: &Request, turns: &[Turn<'_>]) -> Option<ThinkingSetting> {
+    let level = target.level(request);
+    let is_off = level == Some(ThinkingLevel::Off);
     let adaptive = || ThinkingSetting::Adaptive {
         display: "summarized",
         block_binding: target.bound.then_some(Binding { prefix_mismatch_behavior: "drop_block" }),
     };
-    match (target.thinking, target.wanted_thinking(request)) {
-        (Thinking::Always, _) | (Thinking::Adaptive, Some(_)) => Some(adaptive()),
-        (Thinking::Budget, Some(wanted)) => {
-            let most = request.max_output_tokens.saturating_sub(1);
+    match target.thinking {
+        Thinking::Always if is_off => Some(ThinkingSetting::Disabled),
+        Thinking::Always => Some(adaptive()),
+        Thinking::Adaptive => (!is_off && (level.is_some() || target.is_thinking)).then(adaptive),
+        Thinking::Budget => {
+            let most = room(request.max_output_tokens);
             let has_room = most >= LEAST_THINKING && !is_round_without_thinking(turns);
-            has_room.then(|| ThinkingSetting::Enabled { budget_tokens: wanted.clamp(LEAST_THINKING, most) })
+            let tokens = target.tokens(level).filter(|_| has_room);
+            tokens.map(|tokens| ThinkingSetting::Enabled { budget_tokens: tokens.clamp(LEAST_THINKING, most) })
         }
-        (Thinking::Budget | Thinking::Adaptive, None) | (Thinking::None | Thinking::Effort | Thinking::Level, _) => {
-            None
-        }
+        Thinking::None | Thinking::Effort | Thinking::Level => None,
     }
+}
+
+/// The effort of a model that thinks as much as it finds right, if it was told a level. The vendor's own is `high`.
+fn effort(target: &Target, request: &Request) -> Option<Effort> {
+    let level = match target.thinking {
+        Thinking::Always | Thinking::Adaptive => target.level(request)?,
+        Thinking::Budget | Thinking::None | Thinking::Effort | Thinking::Level => return None,
+    };
+    (level != ThinkingLevel::Off).then(|| Effort { effort: level.name() })
 }
 
 /// True if calls are being answered that were made without thinking, such as by another model. The vendor does not let

@@ -1,7 +1,9 @@
+use ThinkingLevel::{High, Low, Max, Minimal, Off, Xhigh};
 use ports::model::{Message, Stop};
 use proptest::prelude::*;
 use protocol::AssistantBlock;
 use protocol::content::Usage;
+use protocol::model::ThinkingLevel;
 use serde_json::{Value, json};
 
 use crate::data::Thinking;
@@ -93,27 +95,43 @@ fn thinking_of_others_is_left_out_and_other_ids_are_made_to_fit() {
 
 #[test]
 fn thinking_is_asked_for_as_each_model_takes_it() {
-    let thinking = |target: Target, wanted: Option<u64>, messages: Vec<Message>| {
-        let mut request = request(messages);
-        request.thinking_tokens = wanted;
-        body(Wire::Anthropic, &target, &request)["thinking"].clone()
+    let sent = |target: &Target, wanted: Option<ThinkingLevel>| {
+        let mut request = request(vec![says("go")]);
+        request.thinking = wanted;
+        let mut body = body(Wire::Anthropic, target, &request);
+        (body["thinking"].take(), body["output_config"]["effort"].take())
     };
-    let asks = || vec![says("go")];
-    assert_eq!(thinking(sonnet(), None, asks()), Value::Null);
-    assert_eq!(thinking(sonnet(), Some(4_000), asks()), json!({"type": "enabled", "budget_tokens": 4000}));
-    assert_eq!(thinking(sonnet(), Some(1), asks())["budget_tokens"], json!(1024));
-    assert_eq!(thinking(sonnet(), Some(90_000), asks())["budget_tokens"], json!(7999), "below the longest answer");
-    let variant = Target { thinking_tokens: Some(5_000), ..sonnet() };
-    assert_eq!(thinking(variant, None, asks())["budget_tokens"], json!(5000));
+    let nothing = (Value::Null, Value::Null);
+    let budget = |target: &Target, wanted| sent(target, wanted).0["budget_tokens"].take();
+    assert_eq!(sent(&sonnet(), None), nothing);
+    assert_eq!(sent(&sonnet(), Some(Off)), nothing);
+    assert_eq!(sent(&sonnet(), Some(Low)), (json!({"type": "enabled", "budget_tokens": 2048}), Value::Null));
+    assert_eq!(budget(&sonnet(), Some(Minimal)), json!(1024));
+    assert_eq!(budget(&sonnet(), Some(Xhigh)), json!(6976), "something is left to say");
+    let variant = Target { is_thinking: true, ..sonnet() };
+    assert_eq!(budget(&variant, None), json!(6976));
+    assert_eq!((variant.thinking_tokens(), sonnet().thinking_tokens()), (Some(10_000), None));
+    assert_eq!(budget(&Target { level: Some(Low), ..variant }, None), json!(2048));
 
     let adaptive = target("anthropic", "claude-opus-4-8", Thinking::Adaptive);
-    assert_eq!(thinking(adaptive.clone(), None, asks()), Value::Null);
-    assert_eq!(thinking(adaptive, Some(1), asks()), json!({"type": "adaptive", "display": "summarized"}));
+    let shown = json!({"type": "adaptive", "display": "summarized"});
+    assert_eq!(sent(&adaptive, None), nothing);
+    assert_eq!(sent(&adaptive, Some(Off)), nothing);
+    assert_eq!(sent(&adaptive, Some(Max)), (shown.clone(), json!("max")));
+    assert_eq!(
+        sent(&Target { is_thinking: true, ..adaptive }, None),
+        (shown, Value::Null),
+        "as much as it finds right"
+    );
 
     let always = Target { bound: true, ..target("anthropic", "claude-opus-5-5", Thinking::Always) };
     assert!(Wire::Anthropic.headers(&always).iter().any(|(name, _)| *name == "anthropic-beta"));
-    let setting = thinking(always, None, asks());
+    let (setting, effort) = sent(&always, None);
     assert_eq!(setting["block_binding"], json!({"prefix_mismatch_behavior": "drop_block"}));
+    assert_eq!(effort, Value::Null);
+    assert_eq!(sent(&always, Some(Off)), (json!({"type": "disabled"}), Value::Null));
+    let never_off = Target { levels: vec![Low, High], ..always };
+    assert_eq!(sent(&never_off, Some(Off)), (setting, json!("low")));
 }
 
 #[test]
@@ -124,7 +142,7 @@ fn a_round_that_another_model_began_goes_on_without_thinking() {
         Message::ToolResults(vec![result("a", "ok")]),
     ];
     let mut asked = request(messages.clone());
-    asked.thinking_tokens = Some(2_000);
+    asked.thinking = Some(Low);
     assert_eq!(body(Wire::Anthropic, &sonnet(), &asked).get("thinking"), None);
     messages.extend([Message::Assistant(vec![text("Done.")]), says("and on")]);
     asked.messages = messages.into_iter().map(Into::into).collect();
@@ -341,7 +359,7 @@ fn thinking_without_a_signature_is_not_sent_back() {
         let mut vendor = vendor;
         vendor["signature"] = json!("");
         let mut asked = request(conversation(&vendor)[..3].to_vec());
-        asked.thinking_tokens = Some(2_000);
+        asked.thinking = Some(Low);
         let sent = body(Wire::Anthropic, &sonnet(), &asked);
         assert_eq!(sent["messages"][1]["content"][0], json!({"type": "text", "text": "Looking."}));
         assert_eq!(sent.get("thinking"), None, "the round does not begin with thinking");
@@ -352,7 +370,7 @@ fn thinking_without_a_signature_is_not_sent_back() {
 fn a_round_is_judged_by_the_messages_that_are_sent() {
     let thinks = |messages: Vec<Message>| {
         let mut asked = request(messages);
-        asked.thinking_tokens = Some(2_000);
+        asked.thinking = Some(Low);
         body(Wire::Anthropic, &sonnet(), &asked).get("thinking").is_some()
     };
     let thought = |model: &str| AssistantBlock::Thinking { text: "where?".into(), vendor: Some(signed(model)) };

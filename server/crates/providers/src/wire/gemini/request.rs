@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use ports::model::{Message, Request, ToolSpec, UserBlock};
+use protocol::model::ThinkingLevel;
 use protocol::{AssistantBlock, ToolResult};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -12,7 +13,8 @@ use super::names::fit;
 use super::schema::without_const;
 use super::stream::text_mark;
 use crate::data::Thinking;
-use crate::wire::{Target, effort};
+use crate::level::{nearest, room};
+use crate::wire::Target;
 
 /// The signature that Google documents for calls that are not the model's own
 /// (ai.google.dev/gemini-api/docs/thought-signatures).
@@ -275,13 +277,18 @@ fn user(block: &UserBlock) -> Option<Part<'_>> {
 /// The setting for thinking. Its tokens count as the answer's, so a budget leaves room for one.
 fn thinking(target: &Target, request: &Request) -> Option<ThinkingConfig> {
     let is_short = request.max_output_tokens < SHORT && target.thinking != Thinking::Budget;
-    let wanted = target.wanted_thinking(request).or(is_short.then_some(0));
-    let most = request.max_output_tokens.saturating_sub(1).min(MOST_THINKING);
-    let budget = wanted.filter(|_| most >= LEAST_THINKING).map(|wanted| wanted.clamp(LEAST_THINKING, most));
+    let level = target.level(request);
+    let is_least = level == Some(ThinkingLevel::Off) || request.thinking == Some(ThinkingLevel::Off);
+    let is_least = is_least || level.is_none() && is_short;
+    let level = if is_least { nearest(&target.levels, ThinkingLevel::Off) } else { level };
+    let most = room(request.max_output_tokens).min(MOST_THINKING);
+    let least = (is_least && target.thinking == Thinking::Always).then_some(LEAST_THINKING);
+    let tokens = least.or_else(|| target.tokens(level)).filter(|_| most >= LEAST_THINKING);
+    let budget = tokens.map(|tokens| tokens.clamp(LEAST_THINKING, most));
     let shown = ThinkingConfig { include_thoughts: true, ..ThinkingConfig::default() };
     match target.thinking {
         Thinking::Level => {
-            Some(ThinkingConfig { thinking_level: wanted.map(|tokens| effort(tokens).to_uppercase()), ..shown })
+            Some(ThinkingConfig { thinking_level: level.map(|level| level.name().to_uppercase()), ..shown })
         }
         Thinking::Always => {
             let budget = budget.filter(|_| bare(target).starts_with(WITH_BUDGET));

@@ -1,6 +1,8 @@
+use ThinkingLevel::{High, Low, Medium, Minimal, Off, Xhigh};
 use ports::model::{Message, Stop, ToolSpec, UserBlock};
 use proptest::prelude::*;
 use protocol::content::Usage;
+use protocol::model::ThinkingLevel;
 use protocol::{AssistantBlock, ToolCallId, ToolResult};
 use serde_json::{Value, json};
 
@@ -111,45 +113,50 @@ fn what_is_empty_is_left_out() {
 
 #[test]
 fn each_generation_is_asked_to_think_in_its_own_way() {
-    let asked = |thinking: Thinking, wanted: Option<u64>, longest: u64| {
+    let asked = |thinking: Thinking, wanted: Option<ThinkingLevel>, longest: u64| {
         let request =
-            ports::model::Request { thinking_tokens: wanted, max_output_tokens: longest, ..request(vec![says("go")]) };
+            ports::model::Request { thinking: wanted, max_output_tokens: longest, ..request(vec![says("go")]) };
         let model = if thinking == Thinking::Always { "gemini-2.5-pro" } else { "gemini-3.8-flash" };
-        body(WIRE, &target("gemini", model, thinking), &request)["generationConfig"]["thinkingConfig"].take()
+        let mut target = target("gemini", model, thinking);
+        if thinking == Thinking::Level {
+            target.levels = vec![Low, Medium, High];
+        }
+        body(WIRE, &target, &request)["generationConfig"]["thinkingConfig"].take()
     };
-    assert_eq!(asked(Thinking::Level, Some(1), 8_000), json!({"includeThoughts": true, "thinkingLevel": "LOW"}));
+    for (level, name) in [(Off, "LOW"), (Low, "LOW"), (Medium, "MEDIUM"), (High, "HIGH")] {
+        let expected = json!({"includeThoughts": true, "thinkingLevel": name});
+        assert_eq!(asked(Thinking::Level, Some(level), 8_000), expected);
+    }
+    for none in [None, Some(Off)] {
+        assert_eq!(asked(Thinking::Budget, none, 8_000), json!({"thinkingBudget": 0}));
+        assert_eq!(asked(Thinking::Budget, none, 1_000), json!({"thinkingBudget": 0}));
+    }
     assert_eq!(
-        asked(Thinking::Level, Some(10_000), 8_000),
-        json!({"includeThoughts": true, "thinkingLevel": "MEDIUM"})
-    );
-    assert_eq!(asked(Thinking::Level, Some(20_000), 8_000), json!({"includeThoughts": true, "thinkingLevel": "HIGH"}));
-    assert_eq!(asked(Thinking::Budget, None, 8_000), json!({"thinkingBudget": 0}));
-    assert_eq!(
-        asked(Thinking::Budget, Some(10_000), 65_536),
+        asked(Thinking::Budget, Some(Medium), 65_536),
         json!({"includeThoughts": true, "thinkingBudget": 10_000})
     );
-    assert_eq!(asked(Thinking::Budget, Some(10_000), 8_000), json!({"includeThoughts": true, "thinkingBudget": 7_999}));
-    assert_eq!(asked(Thinking::Budget, Some(90_000), 65_536)["thinkingBudget"], 24_576);
-    assert_eq!(asked(Thinking::Budget, Some(1), 65_536)["thinkingBudget"], 512);
-    assert_eq!(asked(Thinking::Budget, Some(1_000), 100), json!({"thinkingBudget": 0}), "there is no room for it");
+    assert_eq!(asked(Thinking::Budget, Some(Medium), 8_000), json!({"includeThoughts": true, "thinkingBudget": 6_976}));
+    assert_eq!(asked(Thinking::Budget, Some(Xhigh), 65_536)["thinkingBudget"], 24_576);
+    assert_eq!(asked(Thinking::Budget, Some(Minimal), 100), json!({"thinkingBudget": 0}), "there is no room for it");
     assert_eq!(asked(Thinking::Always, None, 8_000), json!({"includeThoughts": true}));
-    assert_eq!(asked(Thinking::Always, Some(1_000), 8_000), json!({"includeThoughts": true, "thinkingBudget": 1_000}));
-    assert_eq!(asked(Thinking::None, Some(1_000), 8_000), Value::Null);
+    assert_eq!(asked(Thinking::Always, Some(Low), 8_000), json!({"includeThoughts": true, "thinkingBudget": 2_048}));
+    assert_eq!(asked(Thinking::Always, Some(Off), 8_000)["thinkingBudget"], 512, "it cannot be kept from it");
+    assert_eq!(asked(Thinking::None, Some(Low), 8_000), Value::Null);
+    assert_eq!(asked(Thinking::Level, None, 8_000), json!({"includeThoughts": true}));
     assert_eq!(asked(Thinking::Level, None, 1_000)["thinkingLevel"], "LOW", "a short answer needs its room");
     assert_eq!(asked(Thinking::Always, None, 1_000)["thinkingBudget"], 512);
     assert_eq!(asked(Thinking::Always, None, 100), json!({"includeThoughts": true}), "less than that it does not take");
-    assert_eq!(asked(Thinking::Budget, None, 1_000), json!({"thinkingBudget": 0}));
 }
 
 #[test]
 fn a_model_that_is_only_guessed_to_think_gets_no_budget() {
-    let request = ports::model::Request { thinking_tokens: Some(1_000), ..request(vec![says("go")]) };
+    let request = ports::model::Request { thinking: Some(Minimal), ..request(vec![says("go")]) };
     let asked = |model: &str| {
         body(WIRE, &target("mine", model, Thinking::Always), &request)["generationConfig"]["thinkingConfig"].take()
     };
     assert_eq!(asked("google/gemma-4-31b-it"), json!({"includeThoughts": true}));
     assert_eq!(asked("a-gateways-name"), json!({"includeThoughts": true}));
-    assert_eq!(asked("google/gemini-2.5-flash")["thinkingBudget"], 1_000);
+    assert_eq!(asked("google/gemini-2.5-flash")["thinkingBudget"], 1_024);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use ports::model::{Message, Request, ToolSpec, UserBlock};
 use protocol::AssistantBlock;
+use protocol::model::ThinkingLevel;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
@@ -12,8 +13,8 @@ use serde_json::{Map, Value, json};
 use super::dialect::{self, Wants};
 use crate::compat::AskThinking;
 use crate::data::Thinking;
+use crate::wire::Target;
 use crate::wire::tool_ids::fit;
-use crate::wire::{Target, effort};
 
 /// The signature that Google documents for calls that are not Gemini's own
 /// (ai.google.dev/gemini-api/docs/thought-signatures).
@@ -302,14 +303,15 @@ impl<'a> Writer<'a> {
 /// The fields that let the model think, or keep it from thinking if it does so only where asked to. Most such models
 /// think unless they are told otherwise.
 fn asked(target: &Target, wants: Wants, request: &Request) -> Map<String, Value> {
-    let wanted = target.wanted_thinking(request);
-    let is_on = match (target.thinking, wanted) {
-        (Thinking::None | Thinking::Always, _) | (Thinking::Effort | Thinking::Level, None) => return Map::new(),
-        (Thinking::Effort | Thinking::Level | Thinking::Budget | Thinking::Adaptive, wanted) => wanted.is_some(),
-    };
-    let effort = effort(wanted.unwrap_or_default());
+    let level = target.level(request);
+    if target.thinking == Thinking::None || level.is_none() && !target.thinking.is_asked_for() {
+        return Map::new();
+    }
+    let is_on = level.map_or(target.is_thinking, |level| level != ThinkingLevel::Off);
+    let effort = level.unwrap_or(ThinkingLevel::Medium).name();
     let (field, value) = match wants.ask {
         AskThinking::ReasoningEffort if is_on => ("reasoning_effort", effort.into()),
+        AskThinking::ReasoningEffort if target.thinking == Thinking::Effort => ("reasoning_effort", "none".into()),
         AskThinking::None | AskThinking::ReasoningEffort => return Map::new(),
         AskThinking::Reasoning => ("reasoning", json!({ "effort": if is_on { effort } else { "none" } })),
         AskThinking::ReasoningEnabled => ("reasoning", json!({ "enabled": is_on })),

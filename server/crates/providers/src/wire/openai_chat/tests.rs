@@ -2,6 +2,7 @@ use ports::model::{Message, Stop};
 use proptest::prelude::*;
 use protocol::AssistantBlock;
 use protocol::content::Usage;
+use protocol::model::ThinkingLevel::{Medium, Off};
 use serde_json::{Value, json};
 
 use crate::compat::{AskThinking, MaxTokensField};
@@ -527,10 +528,10 @@ fn calls_of_others_get_what_gemini_wants_of_its_own() {
 
 #[test]
 fn thinking_is_asked_for_in_the_servers_own_way_and_refused_where_it_is_a_choice() {
-    let body = |ask, thinking, tokens| {
+    let body = |ask, thinking, level| {
         let mut target = target("plain", "m", thinking);
         target.compat.thinking = Some(ask);
-        target.thinking_tokens = tokens;
+        target.level = level;
         let mut body = body(WIRE, &target, &request(vec![says("Hi.")]));
         let fields = ["reasoning_effort", "reasoning", "thinking", "enable_thinking", "chat_template_kwargs"];
         let taken =
@@ -563,14 +564,15 @@ fn thinking_is_asked_for_in_the_servers_own_way_and_refused_where_it_is_a_choice
         ),
     ] {
         for thinking in [Thinking::Budget, Thinking::Adaptive] {
-            assert_eq!(body(ask, thinking, Some(10_000)), on, "{ask:?}");
+            assert_eq!(body(ask, thinking, Some(Medium)), on, "{ask:?}");
             assert_eq!(body(ask, thinking, None), off, "{ask:?}");
+            assert_eq!(body(ask, thinking, Some(Off)), off, "{ask:?}");
         }
-        assert_eq!(body(ask, Thinking::Effort, Some(10_000)), on, "{ask:?}");
-        assert_eq!(body(ask, Thinking::Effort, None), Value::Null, "{ask:?}: it thinks as it likes");
-        for never in [Thinking::None, Thinking::Always] {
-            assert_eq!(body(ask, never, Some(10_000)), Value::Null, "{ask:?}");
+        for thinking in [Thinking::Effort, Thinking::Always] {
+            assert_eq!(body(ask, thinking, Some(Medium)), on, "{ask:?}");
+            assert_eq!(body(ask, thinking, None), Value::Null, "{ask:?}: it thinks as it likes");
         }
+        assert_eq!(body(ask, Thinking::None, Some(Medium)), Value::Null, "{ask:?}");
     }
 }
 

@@ -4,17 +4,18 @@ use std::borrow::Cow;
 
 use ports::model::{Message, Request, ToolSpec, UserBlock};
 use protocol::AssistantBlock;
+use protocol::model::ThinkingLevel;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::data::Thinking;
+use crate::wire::Target;
 use crate::wire::tool_ids::{Rule, fit};
-use crate::wire::{Target, effort};
 
 /// The body of a request. The conversation stands last, so that its growth changes nothing before it.
 pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
     let reasons = target.thinking == Thinking::Effort;
-    let wanted = target.wanted_thinking(request).filter(|_| reasons);
+    let level = target.level(request).filter(|_| reasons);
     serde_json::to_vec(&Body {
         model: &target.model,
         stream: true,
@@ -23,7 +24,10 @@ pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_
         prompt_cache_key: &request.cache_key,
         include: if reasons { &["reasoning.encrypted_content"] } else { &[] },
         // A summary is not asked for unless thinking is: the vendor gives it to verified organisations only.
-        reasoning: wanted.map(|tokens| Reasoning { effort: effort(tokens), summary: "auto" }),
+        reasoning: level.map(|level| match level {
+            ThinkingLevel::Off => Reasoning { effort: "none", summary: None },
+            level => Reasoning { effort: level.name(), summary: Some("auto") },
+        }),
         instructions: &request.system,
         tools: request.tools.iter().map(|tool| tool_of(target, tool)).collect(),
         input: request.messages.iter().flat_map(|message| items(target, message)).collect(),
@@ -52,7 +56,8 @@ struct Body<'a> {
 #[derive(Serialize)]
 struct Reasoning {
     effort: &'static str,
-    summary: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'static str>,
 }
 
 /// A tool in the flat form of this API. At OpenAI `strict` is on where it is left out, and would refuse schemas with

@@ -2,6 +2,7 @@ use ports::model::{Message, Stop};
 use proptest::prelude::*;
 use protocol::AssistantBlock;
 use protocol::content::Usage;
+use protocol::model::ThinkingLevel;
 use serde_json::{Value, json};
 
 use crate::data::Thinking;
@@ -93,8 +94,16 @@ fn thinking_of_others_and_thinking_that_nothing_follows_is_left_out() {
 #[test]
 fn reasoning_is_asked_for_only_of_models_that_reason() {
     let mut asked = request(vec![says("go")]);
-    asked.thinking_tokens = Some(10_000);
+    assert_eq!(body(WIRE, &gpt(), &asked).get("reasoning"), None, "it thinks as it does by itself");
+    asked.thinking = Some(ThinkingLevel::Medium);
     assert_eq!(body(WIRE, &gpt(), &asked)["reasoning"], json!({"effort": "medium", "summary": "auto"}));
+    let chosen = Target { level: Some(ThinkingLevel::Xhigh), ..gpt() };
+    assert_eq!(body(WIRE, &chosen, &asked)["reasoning"]["effort"], "medium", "the request counts more");
+    assert_eq!(body(WIRE, &chosen, &request(vec![says("go")]))["reasoning"]["effort"], "xhigh");
+    asked.thinking = Some(ThinkingLevel::Off);
+    assert_eq!(body(WIRE, &gpt(), &asked)["reasoning"], json!({"effort": "none"}));
+    let never_off = Target { levels: vec![ThinkingLevel::Low, ThinkingLevel::High], ..gpt() };
+    assert_eq!(body(WIRE, &never_off, &asked)["reasoning"]["effort"], "low");
     let plain = body(WIRE, &target("openai", "gpt-4.1", Thinking::None), &asked);
     assert_eq!((plain.get("reasoning"), plain.get("include")), (None, None));
 }

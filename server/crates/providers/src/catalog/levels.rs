@@ -1,0 +1,68 @@
+//! The levels at which a model can be told to think, by what is known of it and of its wire.
+
+use ThinkingLevel::{High, Low, Medium, Minimal, Off, Xhigh};
+use protocol::model::ThinkingLevel;
+
+use crate::compat::AskThinking;
+use crate::data::Thinking;
+use crate::wire::Wire;
+
+/// The levels that a wire can ask a model for. `told` are those that the model is known to have; without them, those
+/// that are usual for models that think in its way.
+pub(super) fn offered(
+    wire: Wire,
+    thinking: Thinking,
+    ask: Option<AskThinking>,
+    told: Option<&[ThinkingLevel]>,
+) -> Vec<ThinkingLevel> {
+    let levels = told.unwrap_or(usual(thinking)).to_vec();
+    let is_sayable = match (wire, thinking) {
+        (_, Thinking::None) => false,
+        (Wire::Anthropic, Thinking::Budget | Thinking::Adaptive | Thinking::Always) => true,
+        (Wire::Anthropic, Thinking::Effort | Thinking::Level) => false,
+        (Wire::OpenAiResponses, thinking) => thinking == Thinking::Effort,
+        (Wire::Gemini, Thinking::Budget | Thinking::Level | Thinking::Always) => true,
+        (Wire::Gemini, Thinking::Adaptive | Thinking::Effort) => false,
+        (Wire::OpenAiChat, _) => match ask.unwrap_or(AskThinking::None) {
+            AskThinking::None => false,
+            AskThinking::ReasoningEffort | AskThinking::Reasoning => true,
+            // They are switches.
+            AskThinking::ReasoningEnabled
+            | AskThinking::ThinkingType
+            | AskThinking::EnableThinking
+            | AskThinking::ChatTemplateKwargs => {
+                return if thinking.is_asked_for() { vec![Off, Medium] } else { Vec::new() };
+            }
+        },
+    };
+    if is_sayable { levels } else { Vec::new() }
+}
+
+/// The levels of a model of which only the way is known in which it thinks.
+fn usual(thinking: Thinking) -> &'static [ThinkingLevel] {
+    match thinking {
+        Thinking::None | Thinking::Always => &[],
+        Thinking::Budget => &[Off, Minimal, Low, Medium, High, Xhigh],
+        Thinking::Adaptive => &[Off, Low, Medium, High],
+        Thinking::Effort | Thinking::Level => &[Low, Medium, High],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ThinkingLevel::Max;
+
+    use super::*;
+
+    #[test]
+    fn a_level_is_offered_only_where_the_wire_has_words_for_it() {
+        let of = |wire, thinking, ask| offered(wire, thinking, ask, None);
+        assert_eq!(of(Wire::OpenAiResponses, Thinking::Effort, None), [Low, Medium, High]);
+        assert_eq!(of(Wire::OpenAiResponses, Thinking::Budget, None), []);
+        assert_eq!(of(Wire::OpenAiChat, Thinking::Effort, None), []);
+        assert_eq!(of(Wire::OpenAiChat, Thinking::Effort, Some(AskThinking::ReasoningEffort)), [Low, Medium, High]);
+        assert_eq!(of(Wire::OpenAiChat, Thinking::Budget, Some(AskThinking::EnableThinking)), [Off, Medium]);
+        assert_eq!(offered(Wire::Anthropic, Thinking::Always, None, Some(&[Low, Max])), [Low, Max]);
+        assert_eq!(of(Wire::Anthropic, Thinking::Always, None), []);
+    }
+}
