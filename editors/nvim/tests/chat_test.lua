@@ -191,7 +191,7 @@ function T.how_much_the_model_thinks_is_chosen_and_cycled()
     child:command("Azimuth thinking max")
     child:wait([[vim.iter(_G.said):any(function(said) return said[1]:find("it has low, medium, high", 1, true) end)]])
   end, {
-    config = 'model = "test/m"\n[providers.test]\nbase_url = "%s"\nkey = "k"\nwire = "openai-chat"\n'
+    config = 'model = "test/m"\n[providers.test]\nbase_url = "%s"\nkey = "k"\nwire = "openai-chat"\nmodels = ["m"]\n'
       .. 'compat = { thinking = "reasoning_effort" }\n[[providers.test.model]]\nid = "m"\nthinking = "effort"\n',
   })
 end
