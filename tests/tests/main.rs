@@ -48,6 +48,7 @@ mod plain_suggestions;
 mod problems;
 mod programs;
 mod reviews;
+mod roles;
 mod sandbox;
 mod sessions;
 mod settings;

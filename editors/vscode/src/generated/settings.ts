@@ -2,6 +2,8 @@
 
 /** The settings that may allow something, or that only the user may change otherwise. */
 export const trusted = [
+  'planModel',
+  'fastModel',
   'titleModel',
   'completionModel',
   'nextEditModel',

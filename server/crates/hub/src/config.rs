@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use permission::Rules;
 use ports::edit::EditForm;
+use protocol::mode::{Mode, Runs};
 use protocol::terminal::SandboxMode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -95,13 +96,17 @@ impl From<Sandbox> for SandboxMode {
 pub struct Settings {
     /// The model of new sessions; without it, the last one chosen, else the first usable one.
     pub model: Option<String>,
+    /// The model of turns in which the agent plans; without it, that of the session.
+    pub plan_model: Option<String>,
+    /// A small and fast model, for what names none of its own.
+    pub fast_model: Option<String>,
     /// The model that makes titles.
     pub title_model: Option<String>,
     /// The model that suggests text where the user types; none for no suggestions.
     pub completion_model: Option<String>,
     /// The model that suggests the next edit; none for no suggested edits.
     pub next_edit_model: Option<String>,
-    /// The model that changes a selection as the user says; without it, that of new sessions.
+    /// The model that changes a selection as the user says; without it, the fast one or that of new sessions.
     pub instruct_model: Option<String>,
     /// The milliseconds since the last key before text is suggested.
     pub inline_quiet: u32,
@@ -176,6 +181,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The model of turns in a mode, if the mode has one of its own.
+    pub(crate) fn model_of(&self, mode: Mode) -> Option<&String> {
+        self.plan_model.as_ref().filter(|_| mode.info().runs == Runs::OnlyReading)
+    }
+
     /// The defaults.
     fn of_table() -> Self {
         let defaults = layer::plain().map(|setting| (setting.name, layer::default_of(setting))).collect();

@@ -153,13 +153,31 @@ const GENERAL: &[Setting] = &[
         default: Unset("the last one chosen, else the first usable one"),
         who: Who { user: Set, editor: KnownModel, project: Never },
         words: "The model of new sessions: an id such as `anthropic/claude-sonnet-5-5`, or an alias. `azimuth models` \
-                lists them.",
-        more: None,
+                lists them. Of several names with commas between them, the first that can be used counts; that holds for \
+                each setting that names a model.",
+        more: Some("configuration.md#models-for-different-work"),
+    },
+    Setting {
+        name: "plan_model",
+        kind: Text("text"),
+        default: Unset("the model of the session"),
+        who: USER,
+        words: "The model that is asked in the mode `plan`, such as one that thinks long.",
+        more: Some("configuration.md#models-for-different-work"),
+    },
+    Setting {
+        name: "fast_model",
+        kind: Text("text"),
+        default: Unset("none"),
+        who: USER,
+        words: "A small and fast model: it names sessions and changes selections (\"change this\"), unless `title_model` or \
+                `instruct_model` names another.",
+        more: Some("configuration.md#models-for-different-work"),
     },
     Setting {
         name: "title_model",
         kind: Text("text"),
-        default: Unset("the first sentence of the first prompt"),
+        default: Unset("`fast_model`, else the first sentence of the first prompt"),
         who: USER,
         words: "The model that names a session by its first prompt, such as a small and cheap one. What it costs counts \
                 for the session.",
@@ -188,7 +206,7 @@ const GENERAL: &[Setting] = &[
     Setting {
         name: "instruct_model",
         kind: Text("text"),
-        default: Unset("the model of new sessions"),
+        default: Unset("`fast_model`, else the model of new sessions"),
         who: USER,
         words: "The model that changes a selection as you say (\"change this\"), such as a small and fast one.",
         more: None,

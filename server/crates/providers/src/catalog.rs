@@ -100,6 +100,11 @@ fn instead(levels: &[ThinkingLevel]) -> String {
     if names.is_empty() { "it can be told none".to_owned() } else { format!("it has {}", names.join(", ")) }
 }
 
+/// The names of a list of models with commas between them: a chain, of which the first that can be used is taken.
+pub fn names(list: &str) -> impl Iterator<Item = &str> {
+    list.split(',').map(str::trim).filter(|name| !name.is_empty())
+}
+
 impl Catalog {
     /// The models that these settings come to.
     pub fn new(settings: Settings) -> Self {
@@ -165,7 +170,7 @@ impl Catalog {
 
     /// The model with this id, this name without its provider, or this alias; behind it possibly a colon and the level
     /// at which it is to think, or `default`. It need not be usable: its [`info`](Model::info) says so, and asking it
-    /// says what to do.
+    /// says what to do. Of several with commas between them, it is the first that is usable, else the first.
     ///
     /// # Errors
     /// There is no such model, its provider does not tell, or it has no such level.
@@ -178,7 +183,17 @@ impl Catalog {
     /// # Errors
     /// There is no such model, or its provider does not tell.
     pub async fn resolve_aside(&self, name: &str) -> Result<Arc<dyn Model>, CatalogError> {
-        let name = name.trim();
+        let mut first = None;
+        for name in names(name) {
+            match self.resolve_one(name).await {
+                Ok(model) if model.info().available => return Ok(model),
+                other => first.get_or_insert(other),
+            };
+        }
+        first.unwrap_or_else(|| Err(CatalogError::Unknown { name: String::new(), near: Vec::new() }))
+    }
+
+    async fn resolve_one(&self, name: &str) -> Result<Arc<dyn Model>, CatalogError> {
         if name.len() > LONGEST_NAME {
             let name = format!("{}…", name.get(..name.floor_char_boundary(LONGEST_NAME)).unwrap_or_default());
             return Err(CatalogError::Unknown { name: keys::left_out(&name).into_owned(), near: Vec::new() });

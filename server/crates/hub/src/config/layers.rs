@@ -302,8 +302,11 @@ impl Config {
 
     /// True if a model is one of a provider that is set up.
     fn has_provider_of(&self, model: &str) -> bool {
-        let provider = model.split_once('/').map(|(provider, _)| provider);
-        self.providers.providers.iter().any(|known| Some(known.name.as_str()) == provider)
+        let is_known = |name: &str| {
+            let provider = name.split_once('/').map(|(provider, _)| provider);
+            self.providers.providers.iter().any(|known| Some(known.name.as_str()) == provider)
+        };
+        providers::catalog::names(model).all(is_known)
     }
 
     /// A layer that can only restrict cannot be understood: what it was to forbid is not known.

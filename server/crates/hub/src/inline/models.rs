@@ -71,9 +71,20 @@ pub(super) async fn source(shared: &Shared, config: &Config) -> Source {
 }
 
 async fn completing(shared: &Shared, config: &Config) -> Result<Arc<dyn Complete>, Reason> {
-    let name = match config.completion_model.as_deref() {
-        None => return Err(Rule::NotSet.into()),
-        Some(LOCAL) => match providers::fill::local(&config.providers).await.into_iter().next() {
+    let Some(chain) = config.completion_model.as_deref() else { return Err(Rule::NotSet.into()) };
+    let mut first = None;
+    for name in providers::catalog::names(chain) {
+        match completing_by(shared, config, name).await {
+            Ok(model) => return Ok(model),
+            Err(reason) => first.get_or_insert(reason),
+        };
+    }
+    Err(first.unwrap_or_else(|| Rule::NotSet.into()))
+}
+
+async fn completing_by(shared: &Shared, config: &Config, name: &str) -> Result<Arc<dyn Complete>, Reason> {
+    let name = match name {
+        LOCAL => match providers::fill::local(&config.providers).await.into_iter().next() {
             Some(found) => found.name,
             None => {
                 let words = "No model for suggestions was found on this machine: neither a llama.cpp server with a \
@@ -81,14 +92,20 @@ async fn completing(shared: &Shared, config: &Config) -> Result<Arc<dyn Complete
                 return Err(Reason { rule: Rule::NoModel, words: words.to_owned() });
             }
         },
-        Some(name) => name.to_owned(),
+        name => name.to_owned(),
     };
     let resolved = providers::fill::resolve(&config.providers, &shared.parts.catalog, &name).await;
     resolved.map_err(|error| Reason { rule: Rule::NoModel, words: format!("{error}.") })
 }
 
 async fn editing(shared: &Shared, config: &Config) -> Result<Arc<dyn EditNext>, Reason> {
-    let Some(name) = config.next_edit_model.as_deref() else { return Err(Rule::NotSet.into()) };
-    let resolved = providers::next_edit::resolve(&config.providers, &shared.parts.catalog, name).await;
-    resolved.map_err(|error| Reason { rule: Rule::NoModel, words: format!("{error}.") })
+    let Some(chain) = config.next_edit_model.as_deref() else { return Err(Rule::NotSet.into()) };
+    let mut first = None;
+    for name in providers::catalog::names(chain) {
+        match providers::next_edit::resolve(&config.providers, &shared.parts.catalog, name).await {
+            Ok(model) => return Ok(model),
+            Err(error) => first.get_or_insert(Reason { rule: Rule::NoModel, words: format!("{error}.") }),
+        };
+    }
+    Err(first.unwrap_or_else(|| Rule::NotSet.into()))
 }

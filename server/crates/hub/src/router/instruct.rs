@@ -29,7 +29,7 @@ impl Router {
         };
         let new = NewSession {
             folders,
-            model: self.config.instruct_model.clone(),
+            model: self.config.instruct_model.clone().or_else(|| self.config.fast_model.clone()),
             mode: Mode::default(),
             is_asked_for: false,
             parent: None,

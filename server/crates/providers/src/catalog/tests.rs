@@ -61,6 +61,22 @@ async fn a_name_may_end_with_a_level_that_the_model_has() {
 }
 
 #[tokio::test]
+async fn of_a_chain_the_first_that_can_be_used_is_taken() {
+    let catalog = catalog(&[("OPENAI_API_KEY", "k")]);
+    assert_eq!(id(&catalog, "haiku-4-5, gpt-5.1:low, gpt-6.1-sol").await, "openai/gpt-5.1", "the first has no key");
+    assert_eq!(id(&catalog, "no-such-model,gpt-5.1").await, "openai/gpt-5.1");
+    assert_eq!(
+        id(&catalog, "haiku-4-5, opus").await,
+        "anthropic/claude-haiku-4-5",
+        "whoever asks it hears what is missing"
+    );
+    let Err(error) = catalog.resolve("no-such-model, nor-this").await else { panic!("there is none of them") };
+    assert!(error.to_string().contains("`no-such-model`"), "{error}");
+    let Err(error) = catalog.resolve(" , ").await else { panic!("nothing is named") };
+    assert_eq!(error, CatalogError::Unknown { name: String::new(), near: vec![] });
+}
+
+#[tokio::test]
 async fn every_model_that_thinks_only_when_asked_has_a_variant_that_does() {
     let catalog = catalog(&[("ANTHROPIC_API_KEY", "k"), ("OPENAI_API_KEY", "k")]);
     let models = catalog.list().await;

@@ -140,7 +140,11 @@ impl Execute for ChooseModel {
         let Some(name) = self.0 else { return Ok(models(preparation).await) };
         let model = choose_model(&preparation.shared, &name).await.map_err(|error| error.message)?;
         let info = model.info();
-        let text = format!("model {} ({})", info.name, info.selector());
+        let mut text = format!("model {} ({}) for this conversation", info.name, info.selector());
+        let mode = done.mode.unwrap_or(preparation.info.mode);
+        if let Some(other) = preparation.config.model_of(mode) {
+            let _ = write!(text, "; in the mode {} `plan_model` counts, which is {other}", mode.name());
+        }
         done.choose(model);
         Ok(text)
     }

@@ -109,6 +109,8 @@ pub(in crate::session) struct Prepared {
 pub(super) struct NewTurn {
     pub(super) context: String,
     pub(super) model: Result<Arc<dyn Model>, Error>,
+    /// True if the model is that of the mode, and the session keeps its own.
+    pub(super) is_of_mode: bool,
     pub(super) system: Arc<str>,
     /// The mark of files in the model's answers, where they are taken.
     pub(super) file_mark: Option<Arc<str>>,

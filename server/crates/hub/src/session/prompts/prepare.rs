@@ -114,7 +114,10 @@ async fn new_turn(
     let mentions = std::mem::take(&mut preparation.mentions);
     let preparation = &*preparation;
     let Preparation { shared, roots, reader, tools, info, .. } = preparation;
-    let model = match (chosen, &preparation.model) {
+    // A choice in this very prompt counts more than a setting.
+    let of_mode = preparation.config.model_of(mode).filter(|_| chosen.is_none());
+    let is_of_mode = of_mode.is_some();
+    let model = match (chosen, of_mode.or(preparation.model.as_ref())) {
         (Some(model), _) => Ok(model),
         (None, Some(name)) => resolve_model(shared, name).await,
         (None, None) => default_model(shared, &preparation.config).await,
@@ -158,7 +161,7 @@ async fn new_turn(
     let parts = PromptParts { tools: &offered, mode, environment: &environment, file_blocks, sections: &sections };
     let system = agent::prompt::system(&parts);
     let rules_left_out = rules.problems;
-    NewTurn { context, model, system, file_mark, form, offered, kept, rules_left_out }
+    NewTurn { context, model, is_of_mode, system, file_mark, form, offered, kept, rules_left_out }
 }
 
 /// The tools that a model is told of: those of its mode, and of those that edit the ones of its form.

@@ -38,7 +38,8 @@ impl Session {
     /// Asks the model for titles, if there is one, what to call the session that began with this prompt, whose turn has
     /// this model. A prompt without words is not worth it, and a scripted turn stays within this machine.
     pub(super) fn ask_for_title(&mut self, prompt: &[PromptBlock], of_turn: &ModelInfo) {
-        let Some(name) = self.config.title_model.clone() else { return };
+        let chosen = self.config.title_model.as_ref().or(self.config.fast_model.as_ref());
+        let Some(name) = chosen.cloned() else { return };
         let texts = prompt.iter().filter_map(|block| match block {
             PromptBlock::Text { text } => Some(text.as_str()),
             PromptBlock::File { .. }

@@ -236,7 +236,8 @@ impl Session {
         }
         let info = turn.model.as_ref().ok().map(|model| model.info().clone());
         let model = info.as_ref().map_or_else(String::new, |info| info.id.clone());
-        if let Some(info) = info.filter(|info| self.state.model_selector() != Some(info.selector())) {
+        let is_other = |info: &ModelInfo| !turn.is_of_mode && self.state.model_selector() != Some(info.selector());
+        if let Some(info) = info.filter(is_other) {
             self.record(model_changed(&info));
         }
         let context = std::mem::take(&mut turn.context);

@@ -1,0 +1,69 @@
+//! Models for different work: planning has one of its own, small work a fast one, and each may be a chain.
+
+use harness::model::Asked;
+use harness::{Answer, Client, ModelServer, Profile, Setup, Wire};
+use protocol::turn::StopReason;
+use protocol::{Event, SessionId, methods};
+use serde_json::json;
+
+use crate::vendors::project;
+
+/// A user with three models, who says this about them.
+fn configured(model: &ModelServer, lines: &str) -> Setup {
+    let setup = Setup::empty();
+    let models = "[\"model-1\", \"model-2\", \"model-3\"]";
+    let usual = Setup::configuration(model, Wire::Anthropic).replace("[\"model-1\"]", models);
+    setup.configure(&format!("{lines}\n{usual}"));
+    setup
+}
+
+async fn turn(client: &Client, session: &SessionId, prompt: &str) -> Vec<Event> {
+    client.prompt(session, prompt).await;
+    client.until_end(session, StopReason::EndTurn).await
+}
+
+#[tokio::test]
+async fn plans_are_made_by_a_model_of_their_own_and_the_conversation_keeps_its_model() {
+    let model = ModelServer::start(["Planned.", "Done.", "Planned again.", "By the other."].map(Answer::says)).await;
+    let setup = configured(&model, "plan_model = \"nobody/nothing, test/model-2\"");
+    let project = project();
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    turn(&client, &session, "/mode plan\nHow would you do it?").await;
+    turn(&client, &session, "/mode agent\nDo it.").await;
+    let events = turn(&client, &session, "/mode plan /model test/model-3\nAnd next?").await;
+    let told = |event: &Event| matches!(event, Event::CommandExecuted { message, .. } if message.contains("in the mode plan `plan_model` counts"));
+    assert!(events.iter().any(told), "{events:?}");
+    turn(&client, &session, "And then?").await;
+    let asked: Vec<_> = model.asked().iter().map(|asked| asked.model().to_owned()).collect();
+    // Whoever names a model in a prompt gets it for that prompt.
+    assert_eq!(asked, ["model-2", "model-1", "model-3", "model-2"]);
+    let opened = client.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
+    assert_eq!(opened.session.model.as_deref(), Some("test/model-3"));
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_fast_model_names_the_conversation_and_changes_selections() {
+    let is_title = |asked: &Asked| asked.system().contains("You name conversations");
+    let model =
+        ModelServer::responding(move |asked| Answer::says(if is_title(asked) { "Greetings" } else { "Done." })).await;
+    let (setup, project) = (configured(&model, "fast_model = \"test/model-3\""), project());
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    client.prompt(&session, "Hello.").await;
+    client.until(&session, "the title", |event| *event == Event::TitleChanged { title: "Greetings".into() }).await;
+    let uri = project.uri("a.txt");
+    client.open(&uri);
+    let range = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 1, "character": 0 } });
+    let instruction = json!({ "textDocument": { "uri": uri }, "selections": [range], "instruction": "shout" });
+    let instructed = client.call::<methods::InlineInstruct>(instruction).await.session_id;
+    client.until_end(&instructed, StopReason::EndTurn).await;
+    let requests = model.asked();
+    let title = requests.iter().find(|asked| is_title(asked)).map(Asked::model);
+    assert_eq!((title, requests.last().map(Asked::model)), (Some("model-3"), Some("model-3")));
+    let of_turn = requests.iter().find(|asked| !is_title(asked) && asked.user_text().contains("Hello."));
+    assert_eq!(of_turn.map(Asked::model), Some("model-1"));
+    client.waive("azimuth/event");
+    assert_eq!(client.finish().await, 0);
+}
