@@ -10,6 +10,7 @@ mod children;
 mod code_edits;
 mod costs;
 mod crash;
+mod definitions;
 mod disk;
 mod docs;
 mod doctor;

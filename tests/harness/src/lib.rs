@@ -32,7 +32,7 @@ pub mod vendor;
 pub mod window;
 
 pub use self::client::{Client, Profile};
-pub use self::fill::{FillServer, Filled};
+pub use self::fill::{FillAsked, FillServer, Filled};
 pub use self::gone::Gone;
 pub use self::model::{Answer, Gate, ModelServer, Wire};
 pub use self::program::binary;

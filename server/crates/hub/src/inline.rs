@@ -11,6 +11,7 @@ mod asked;
 mod counts;
 mod deciding;
 mod decisions;
+mod definitions;
 mod document;
 mod editing;
 mod edits;
@@ -44,6 +45,7 @@ use self::asked::Waiting;
 use self::counts::Counts;
 pub use self::counts::suggestion_counts;
 use self::decisions::Decisions;
+use self::definitions::{Definitions, LookedUp};
 use self::document::Document;
 use self::edits::{EditMessage, Edits};
 use self::gate::Admitted;
@@ -85,6 +87,7 @@ enum Message {
     Piece(Key, RunId, String),
     Answered(Key, Box<Answered>),
     Parts(Key, Weak<str>, Arc<Parts>),
+    Defined(Key, LookedUp),
     Edits(EditMessage),
     Feedback(ClientId, InlineFeedbackParams),
     Explain(ClientId, InlineExplainParams, Reply<InlineExplainResult>),
@@ -115,6 +118,7 @@ struct Task {
     judged_number: u64,
     /// The parts of other documents, each of a text.
     parts: HashMap<Key, (Weak<str>, Arc<Parts>)>,
+    definitions: Definitions,
     /// True while it is found out which model there is.
     is_resolving: bool,
     /// The requests that wait for that.
@@ -162,6 +166,7 @@ impl Task {
             judging: HashSet::new(),
             judged_number: 0,
             parts: HashMap::new(),
+            definitions: Definitions::default(),
             is_resolving: false,
             early: Vec::new(),
             retries: 0,
@@ -229,6 +234,7 @@ impl Task {
             }
             Message::Answered(key, answered) => self.answered(&key, *answered),
             Message::Parts(key, text, parts) => self.keep_parts(key, text, parts),
+            Message::Defined(key, looked_up) => self.looked_up(&key, looked_up),
             Message::Edits(message) => self.edit_message(message),
             Message::Feedback(client, params) => self.feedback(client, &params),
             Message::Explain(client, params, reply) => {
@@ -258,6 +264,7 @@ impl Task {
             self.counts.closed(&document.name);
         }
         self.parts.remove(key);
+        self.definitions.forget(key);
         self.admitted.remove(key);
         self.decisions.forget(key);
     }
@@ -377,6 +384,7 @@ impl Task {
         self.judged_number += 1;
         self.admitted.clear();
         self.judging.clear();
+        self.definitions.forget_all();
         self.documents.values_mut().for_each(Document::stop);
         let keys: Vec<_> = self.documents.keys().cloned().collect();
         keys.iter().for_each(|key| self.consider(key));

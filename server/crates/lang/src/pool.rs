@@ -9,6 +9,7 @@ mod slot;
 mod source;
 mod typescript;
 mod view;
+mod warm;
 
 use std::collections::HashMap;
 use std::ffi::OsString;

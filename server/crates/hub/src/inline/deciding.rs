@@ -75,7 +75,9 @@ impl Task {
                 let failing = failing.map(|(at, _)| *at + AFTER_FAILURES);
                 let times = quiet.into_iter().chain(failing).filter(|_| is_automatic);
                 times.for_each(|time| document.engine.not_before(time));
+                let (text, offset) = (Arc::clone(&waiting.asked.document), waiting.asked.offset);
                 document.end_unneeded();
+                self.look_up(key, &text, offset);
                 self.start_due(now);
             }
         }
@@ -151,7 +153,7 @@ impl Task {
 
     /// Asks the model for what waits in a document.
     pub(super) fn ask_model(&mut self, key: &Key, run: RunId, ask: Ask, is_varied: bool) {
-        let others = self.others(key);
+        let (others, definitions) = (self.others(key), self.definitions.near(key, &ask.text, ask.offset));
         let Some(document) = self.documents.get_mut(key) else { return };
         let file = self.admitted.get(key).and_then(|(_, judged)| judged.as_ref().ok());
         let (Ok(model), Some(file), Some(waiting)) = (&self.source.model, file, document.waiting.last()) else {
@@ -169,6 +171,7 @@ impl Task {
             indent: asked.indent,
             is_after_accepted: self.journal.last_change(&document.name) == Some(Kind::Accepted),
             others,
+            definitions,
             is_varied,
             key: key.clone(),
             messages: self.messages.clone(),

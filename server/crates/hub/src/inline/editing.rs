@@ -205,8 +205,10 @@ impl Task {
         };
         let of = self.edits.of(client);
         let wait = of.pace.wait(now, &context).max(quiet);
+        let (document, cursor) = (Arc::clone(&asked.document), asked.offset);
         waiting.is_decided = true;
         of.waiting = Some(waiting);
+        self.look_up(&(client, Arc::clone(&document.uri)), &document, cursor);
         self.beside(async move {
             tokio::time::sleep(wait).await;
             Message::Edits(EditMessage::Due(client, number))
@@ -262,6 +264,7 @@ impl Task {
             editor: Arc::clone(&self.clients.get(&client)?.caller.editor),
             uri: Arc::clone(&key.1),
             version: Some(asked.document.version),
+            definitions: self.definitions.near(key, &text, offset),
             text,
             offset,
             file: file.clone(),

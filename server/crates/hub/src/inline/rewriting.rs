@@ -20,6 +20,7 @@ use tokio::sync::mpsc;
 
 use super::Message;
 use super::counts::Exchange;
+use super::definitions;
 use super::gate::Admitted;
 use super::problems::{Problem, problems};
 use super::run::{Other, failed, related};
@@ -57,6 +58,8 @@ pub(super) struct Rewriting {
     /// Those of this document.
     pub(super) own: Vec<Edited>,
     pub(super) others: Vec<Other>,
+    /// The definitions of what is near the cursor; none if no language server is warm.
+    pub(super) definitions: Option<Vec<Excerpt>>,
     pub(super) messages: mpsc::WeakUnboundedSender<Message>,
 }
 
@@ -218,20 +221,28 @@ impl Rewriting {
             return Err(Rule::ControlTokens.into());
         }
         let mut left = info.context_bytes.saturating_sub(read.len());
-        let mut fits = |bytes: usize| {
-            let fits = bytes <= left;
-            left -= if fits { bytes } else { 0 };
+        let fits = |bytes: usize, left: &mut usize| {
+            let fits = bytes <= *left;
+            *left -= if fits { bytes } else { 0 };
             fits
         };
         // The newest edits matter most, so they are the last to be left out.
         let mut history: Vec<Edited> = self.history.iter().rev().map(without_secrets).collect();
         history.retain(|edit| !controls(&edit.before) && !controls(&edit.after));
-        history.retain(|edit| fits(edit.before.len() + edit.after.len()));
+        history.retain(|edit| fits(edit.before.len() + edit.after.len(), &mut left));
         history.reverse();
         let mut related = related(&self.others, text, position.offset, |message| self.tell(message));
-        related.retain(|part: &Excerpt| !controls(&part.text) && fits(part.text.len()));
+        let definitions = self.definitions.as_deref().filter(|_| position.kind == InlineEditKind::Edit);
+        let reserved = definitions::room(definitions, left);
+        left -= reserved;
+        related.retain(|part: &Excerpt| !controls(&part.text) && fits(part.text.len(), &mut left));
+        left += reserved;
+        let texts = std::iter::once(read.as_str()).chain(related.iter().map(|part| part.text.as_str()));
+        let mut definitions = definitions::chosen(definitions, &texts.collect::<Vec<_>>());
+        definitions.retain(|part| !controls(&part.text) && fits(part.text.len(), &mut left));
+        related.append(&mut definitions);
         let mut problems = near_problems(position);
-        problems.retain(|(_, message)| !controls(message) && fits(message.len()));
+        problems.retain(|(_, message)| !controls(message) && fits(message.len(), &mut left));
         let start = before.len();
         let request = NextEdit {
             path: position.file.display.clone(),

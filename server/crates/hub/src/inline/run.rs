@@ -19,6 +19,7 @@ use protocol::inline::{Reason, Rule};
 use tokio::sync::mpsc;
 
 use super::counts::Exchange;
+use super::definitions;
 use super::gate::Admitted;
 use super::{Key, Message};
 use crate::ClientId;
@@ -49,6 +50,8 @@ pub(super) struct Work {
     /// True if the user has just accepted a suggestion.
     pub(super) is_after_accepted: bool,
     pub(super) others: Vec<Other>,
+    /// The definitions of what is near the cursor; none if no language server is warm.
+    pub(super) definitions: Option<Vec<Excerpt>>,
     /// True for another answer than the most likely one.
     pub(super) is_varied: bool,
     pub(super) key: Key,
@@ -190,14 +193,21 @@ impl Work {
         if controls(&prefix) || controls(&suffix) {
             return Err(Rule::ControlTokens.into());
         }
-        let mut left = room;
-        let fits = |part: &Excerpt| {
-            let fits = part.text.len() <= left && !controls(&part.text);
-            left -= if fits { part.text.len() } else { 0 };
-            fits
+        let fitting = |parts: Vec<Excerpt>, mut left: usize| {
+            let fits = move |part: &Excerpt| {
+                let fits = part.text.len() <= left && !controls(&part.text);
+                left -= if fits { part.text.len() } else { 0 };
+                fits
+            };
+            parts.into_iter().filter(fits).collect::<Vec<_>>()
         };
-        let others = related(&self.others, text, offset, |message| self.tell(message));
-        let extra = others.into_iter().filter(fits).collect();
+        let (definitions, others) = (self.definitions.as_deref(), &self.others);
+        let others = related(others, text, offset, |message| self.tell(message));
+        let mut extra = fitting(others, room - definitions::room(definitions, room));
+        let texts = [prefix.as_str(), &suffix].into_iter().chain(extra.iter().map(|part| part.text.as_str()));
+        let definitions = definitions::chosen(definitions, &texts.collect::<Vec<_>>());
+        // They follow the cursor, so they come behind what changes less.
+        extra.extend(fitting(definitions, room.saturating_sub(bytes(&extra))));
         Ok(Fill {
             path: self.file.display.clone(),
             language: self.language.clone(),
@@ -220,7 +230,11 @@ impl Work {
 
 /// The bytes of text that a request sends.
 fn sent(fill: &Fill) -> usize {
-    fill.prefix.len() + fill.suffix.len() + fill.extra.iter().map(|part| part.text.len()).sum::<usize>()
+    fill.prefix.len() + fill.suffix.len() + bytes(&fill.extra)
+}
+
+fn bytes(parts: &[Excerpt]) -> usize {
+    parts.iter().map(|part| part.text.len()).sum()
 }
 
 /// Parts of other files that are like the text around a cursor. Those of a file are found once for each of its texts,

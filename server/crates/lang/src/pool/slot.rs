@@ -307,7 +307,7 @@ impl Slot {
     pub(super) async fn look(&self, limit: u64) {
         self.note_end();
         let client = self.client();
-        let is_asked = self.asking.load(Ordering::SeqCst) > 0;
+        let is_asked = self.is_asked();
         if client.is_some() && !is_asked && !self.idle.is_zero() && self.last_question().elapsed() > self.idle {
             return self.stop(&format!("nobody has asked it anything for {}", in_words(self.idle))).await;
         }
@@ -345,6 +345,11 @@ impl Slot {
     pub(super) fn asked(self: Arc<Self>) -> Asked {
         self.asking.fetch_add(1, Ordering::SeqCst);
         Asked(self)
+    }
+
+    /// True if somebody asks it something now.
+    pub(super) fn is_asked(&self) -> bool {
+        self.asking.load(Ordering::SeqCst) > 0
     }
 
     pub(super) fn status(&self) -> ServerStatus {

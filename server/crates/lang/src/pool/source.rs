@@ -443,39 +443,45 @@ impl Own {
         };
         let outcome = asker.ask(query).await;
         slot.note_end();
-        self.finish(outcome, server, &client).await
+        finish(outcome, server, &client, &self.roots, &self.reader).await
     }
+}
 
-    /// Makes of what a server said an answer in our units and bounds.
-    async fn finish(&self, outcome: Outcome, server: &Detected, client: &Arc<Client>) -> LangResult {
-        let Outcome { mut status, mut message, sent, mut answer, ranges_in } = outcome;
-        let (encoding, reader) = (client.encoding(), self.reader.clone());
-        let seen = sent.clone();
-        let made = blocking(move || {
-            answer::into_utf16(&mut answer, ranges_in.as_deref(), encoding, &reader);
-            let changed = answer::put_hashes(&mut answer, &seen, &reader);
-            answer::leave_out_deleted(&mut answer, &reader);
-            (answer, changed)
-        });
-        let (mut answer, changed) = made.await.unwrap_or((LangAnswer::Nothing, None));
-        if let Some(changed) = changed {
-            answer = LangAnswer::Nothing;
-            status = LangStatus::Failed;
-            message = Some(format!("{} changed while it was asked; ask again", self.roots.display(&changed)));
-        }
-        super::ask::put_versions(&mut answer, &sent);
-        if answer::bound(&mut answer) {
-            status = LangStatus::Partial;
-            message = Some(format!("there is more; these are the first {}", answer::MOST));
-        }
-        let name = &server.definition.name;
-        LangResult {
-            status,
-            servers: vec![named(server, Some(client))],
-            version: sent.text.and_then(|synced| synced.editors),
-            message: message.map(|message| format!("{name}: {message}")),
-            answer,
-        }
+/// Makes of what a server said an answer in our units and bounds.
+pub(super) async fn finish(
+    outcome: Outcome,
+    server: &Detected,
+    client: &Arc<Client>,
+    roots: &Roots,
+    reader: &Reader,
+) -> LangResult {
+    let Outcome { mut status, mut message, sent, mut answer, ranges_in } = outcome;
+    let (encoding, reader) = (client.encoding(), reader.clone());
+    let seen = sent.clone();
+    let made = blocking(move || {
+        answer::into_utf16(&mut answer, ranges_in.as_deref(), encoding, &reader);
+        let changed = answer::put_hashes(&mut answer, &seen, &reader);
+        answer::leave_out_deleted(&mut answer, &reader);
+        (answer, changed)
+    });
+    let (mut answer, changed) = made.await.unwrap_or((LangAnswer::Nothing, None));
+    if let Some(changed) = changed {
+        answer = LangAnswer::Nothing;
+        status = LangStatus::Failed;
+        message = Some(format!("{} changed while it was asked; ask again", roots.display(&changed)));
+    }
+    super::ask::put_versions(&mut answer, &sent);
+    if answer::bound(&mut answer) {
+        status = LangStatus::Partial;
+        message = Some(format!("there is more; these are the first {}", answer::MOST));
+    }
+    let name = &server.definition.name;
+    LangResult {
+        status,
+        servers: vec![named(server, Some(client))],
+        version: sent.text.and_then(|synced| synced.editors),
+        message: message.map(|message| format!("{name}: {message}")),
+        answer,
     }
 }
 
