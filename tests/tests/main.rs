@@ -40,6 +40,7 @@ mod lang_servers;
 mod layers;
 mod lifecycle;
 mod next_edits;
+mod own_edits;
 mod own_providers;
 mod own_servers;
 mod panics;

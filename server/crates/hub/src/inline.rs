@@ -23,7 +23,8 @@ mod problems;
 mod rewriting;
 mod run;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,7 +40,7 @@ use protocol::inline::{
     InlineEvent, InlineExplainParams, InlineExplainResult, InlineFeedbackParams, InlineState, InlineStatusParams,
     Reason, Rule,
 };
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use self::asked::Waiting;
 use self::counts::Counts;
@@ -54,7 +55,7 @@ use self::models::Source;
 use self::rewriting::Rewritten;
 use self::run::{Answered, Parts};
 use crate::config::Config;
-use crate::post::{Caller, Shared};
+use crate::post::{Caller, EditedLines, Shared};
 use crate::{ClientId, Reply};
 
 /// So many failures in a row are no chance.
@@ -92,6 +93,7 @@ enum Message {
     Feedback(ClientId, InlineFeedbackParams),
     Explain(ClientId, InlineExplainParams, Reply<InlineExplainResult>),
     Counts(counts::Event),
+    EditedSince(Instant, oneshot::Sender<Vec<EditedLines>>),
 }
 
 impl Message {
@@ -125,8 +127,10 @@ struct Task {
     early: Vec<Waiting>,
     /// How often it was looked for in vain.
     retries: u32,
-    /// The edits of the user.
+    /// The edits of the user, which the agent is told of, too.
     journal: Journal,
+    /// The files of closed documents that the journal still has edits of, by name.
+    closed: HashMap<String, PathBuf>,
     decisions: Decisions,
     /// The suggested edits.
     edits: Edits,
@@ -171,6 +175,7 @@ impl Task {
             early: Vec::new(),
             retries: 0,
             journal: Journal::default(),
+            closed: HashMap::new(),
             decisions: Decisions::default(),
             edits: Edits::default(),
             failures: 0,
@@ -241,6 +246,7 @@ impl Task {
                 let _ = reply.send(Ok(self.decisions.explain(client, params.uri.as_deref())));
             }
             Message::Counts(event) => self.take_counts(event),
+            Message::EditedSince(since, reply) => drop(reply.send(self.edited_since(since))),
         }
     }
 
@@ -262,6 +268,12 @@ impl Task {
             self.cache.forget(&document.name);
             self.journal.close(&document.name);
             self.counts.closed(&document.name);
+            self.closed.retain(|name, _| self.journal.has_edits(name));
+            // What was not saved is gone with the document.
+            match document.snapshot.is_as_saved() && self.journal.has_edits(&document.name) {
+                true => drop(self.closed.insert(document.name, document.snapshot.path.clone())),
+                false => drop(self.closed.remove(&document.name)),
+            }
         }
         self.parts.remove(key);
         self.definitions.forget(key);
@@ -288,7 +300,6 @@ impl Task {
             self.early.append(&mut document.waiting);
             document.stop();
         }
-        // Changes have to be heard of before it is known if there is a model, if there may be one.
         self.is_on.store(self.source.is_any() || models::are_named(&self.config), Ordering::Relaxed);
         let (number, config, shared) = (self.source_number, Arc::clone(&self.config), self.shared.clone());
         self.beside(async move {
@@ -322,10 +333,7 @@ impl Task {
             self.parts.clear();
         }
         if !can && !may {
-            // Nobody hears of changes from now on.
-            self.documents.clear();
             self.admitted.clear();
-            self.journal = Journal::default();
         }
         // A model that has only to be named is there at once; one of this machine may be started later.
         if self.source.model.is_err() && self.config.completion_model.is_some() {
@@ -469,6 +477,19 @@ impl Task {
             }
             InlineEvent::Partly | InlineEvent::Ignored | InlineEvent::Replaced => {}
         }
+    }
+
+    /// The lines that users have changed since a time, by file, whether it is open still or not.
+    fn edited_since(&mut self, since: Instant) -> Vec<EditedLines> {
+        let open: HashMap<&str, &PathBuf> =
+            self.documents.values().map(|document| (&*document.name, &document.snapshot.path)).collect();
+        let mut files: BTreeMap<PathBuf, Vec<Range<usize>>> = BTreeMap::new();
+        for (name, lines) in self.journal.lines_since(since) {
+            if let Some(path) = open.get(&*name).copied().or_else(|| self.closed.get(&*name)) {
+                files.entry(path.clone()).or_default().push(lines);
+            }
+        }
+        files.into_iter().map(|(path, lines)| EditedLines { path, lines }).collect()
     }
 
     /// Does something beside the task, which hears of the result.

@@ -1,7 +1,9 @@
 //! The messages that are posted to the router, and the parts that it shares with the sessions, which post to it too.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use lang::pool::Servers;
 use ports::children::{ChildEnd, ChildError};
@@ -47,6 +49,8 @@ pub(super) enum Message {
     AcceptSuggestion(Caller, Vec<PathBuf>, Box<AcceptedSuggestion>),
     /// The same, in this session.
     RecordSuggestion(SessionId, Caller, Box<AcceptedSuggestion>),
+    /// Tell which lines of files users have changed in their editors since a time.
+    EditedSince(Instant, oneshot::Sender<Vec<EditedLines>>),
     /// Edits in every session of a project are accepted automatically from now on, or no longer.
     Always(Arc<str>, bool),
     /// The trust in some folder changed.
@@ -115,6 +119,12 @@ impl Requester {
             Self::Suggestion(suggestion) => drop(suggestion.done.send(Err(error.message))),
         }
     }
+}
+
+/// Lines of a file that a user has changed in an editor, from 0; empty ones are where lines were deleted.
+pub(super) struct EditedLines {
+    pub(super) path: PathBuf,
+    pub(super) lines: Vec<Range<usize>>,
 }
 
 /// The sender by which a session reports the end of its first turn to the one that started it.

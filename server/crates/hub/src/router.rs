@@ -207,6 +207,7 @@ impl Router {
                 let message = session::Message::Suggestion(caller.clone(), suggestion);
                 self.send(session, caller, message);
             }
+            (Message::EditedSince(since, reply), _) => self.inline.edited_since(since, reply),
             (Message::Always(project, on), _) => {
                 self.tell_all(|| session::Message::Always(Arc::clone(&project), on));
             }

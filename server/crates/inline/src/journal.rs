@@ -15,8 +15,9 @@ use project::text::LineIndex;
 use crate::secret;
 use crate::splice::{self, Splice};
 
-/// The most edits that are kept, of all documents together.
+/// The most edits that are kept of all documents together, as single ones and in larger groups.
 const MOST_EDITS: usize = 25;
+const MOST_GROUPS: usize = 100;
 /// The largest distance between changes of one edit, in lines.
 const NEAR: usize = 8;
 /// The longest time between changes of one edit.
@@ -41,10 +42,11 @@ const KEY: usize = 2;
 const FEWEST_RESTORED: usize = 3;
 
 /// The edits of all documents.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Journal {
-    /// The oldest first.
-    edits: VecDeque<Edit>,
+    edits: Edits,
+    /// The same in larger groups, whatever the time between the changes.
+    groups: Edits,
     documents: HashMap<Arc<str>, State>,
     changes: u64,
 }
@@ -103,7 +105,19 @@ struct Edit {
     is_secret: bool,
     /// The hashes of the whole texts before and after, if the texts here are only parts of them.
     cut: Option<[u64; 2]>,
+    /// True if nothing becomes a part of it any more.
+    is_closed: bool,
     last: Instant,
+}
+
+/// Edits of all documents, in groups.
+#[derive(Clone, Debug)]
+struct Edits {
+    /// The oldest first.
+    list: VecDeque<Edit>,
+    most: usize,
+    /// The longest time between changes of one edit, with no other edit between them; none if neither counts.
+    soon: Option<Duration>,
 }
 
 /// The state of a document.
@@ -141,20 +155,20 @@ impl Journal {
             let change = hull.trimmed(old, new);
             // The lines as they are after the changes above and before this one; the edits count theirs so too.
             let place = change.new.start..change.new.start + change.old.len();
-            let mut edit = (by != By::Azimuth).then(|| self.grouped(&document, &change, old, new, now)).flatten();
-            if let Some(edit) = &mut edit {
-                // By the whole texts, since a line alone may not say that it is a secret.
-                edit.is_secret |= old.has_secret(&change.old) || new.has_secret(&edit.lines);
+            for edits in [&mut self.edits, &mut self.groups] {
+                let mut edit = (by != By::Azimuth).then(|| edits.grouped(&document, &change, old, new, now)).flatten();
+                if let Some(edit) = edit.as_mut().filter(|_| edits.soon.is_some()) {
+                    // By the whole texts, since a line alone may not say that it is a secret.
+                    edit.is_secret |= old.has_secret(&change.old) || new.has_secret(&edit.lines);
+                }
+                for other in edits.list.iter_mut().filter(|other| *other.document == *document) {
+                    other.move_by(&place, change.new.len());
+                }
+                edits.list.extend(edit);
+                while edits.list.len() > edits.most {
+                    edits.list.pop_front();
+                }
             }
-            for other in self.edits.iter_mut().filter(|other| *other.document == *document) {
-                other.move_by(&place, change.new.len());
-            }
-            if let Some(edit) = edit {
-                self.edits.push_back(edit);
-            }
-        }
-        while self.edits.len() > MOST_EDITS {
-            self.edits.pop_front();
         }
     }
 
@@ -166,7 +180,7 @@ impl Journal {
     /// The edits, the newest last, with LF line ends. `path` gives the path under which a document may be shown; its
     /// edits are left out if there is none. Edits of what looks like a secret are left out too.
     pub fn edited(&self, path: impl Fn(&str) -> Option<String>) -> Vec<Edited> {
-        let shown = self.edits.iter().filter(|edit| !edit.is_secret).filter_map(|edit| {
+        let shown = self.edits.list.iter().filter(|edit| !edit.is_secret).filter_map(|edit| {
             let (before, after) = (edit.before.as_str(), edit.after.as_str());
             let (same, before, after) =
                 if edit.cut.is_some() { (0, before, after) } else { without_same_lines(before, after) };
@@ -177,14 +191,36 @@ impl Journal {
         shown.collect()
     }
 
+    /// The lines of the present texts that the user has changed since a time, from 0, by document; empty ones are where
+    /// lines were deleted. What is changed from here on is a group of its own, so that its undoing is a change too.
+    pub fn lines_since(&mut self, since: Instant) -> Vec<(Arc<str>, Range<usize>)> {
+        self.groups.list.iter_mut().for_each(|group| group.is_closed = true);
+        let recent = self.groups.list.iter().filter(|group| group.last >= since);
+        let lines = |group: &Edit| {
+            let all = group.lines.clone();
+            let (same, _, after) = match group.cut {
+                None => without_same_lines(&group.before, &group.after),
+                Some(_) => return all,
+            };
+            let start = all.start + same;
+            start..(start + after.split_inclusive('\n').count()).min(all.end)
+        };
+        recent.map(|group| (Arc::clone(&group.document), lines(group))).collect()
+    }
+
     /// True if a change of a document's present text would undo an edit of the user's: give the text before it, delete
     /// what the user has just inserted, or insert what the user has just deleted.
     pub fn reverses(&self, document: &str, now: View, candidate: &Splice) -> bool {
         let Some(candidate) = candidate.minimal(now.text).filter(|candidate| !candidate.is_empty()) else {
             return false;
         };
-        let own = self.edits.iter().rev().filter(|edit| &*edit.document == document && edit.cut.is_none());
+        let own = self.edits.list.iter().rev().filter(|edit| &*edit.document == document && edit.cut.is_none());
         own.enumerate().any(|(age, edit)| edit.is_reversed_by(now, &candidate, age == 0))
+    }
+
+    /// True if there are edits of a document, open or not.
+    pub fn has_edits(&self, document: &str) -> bool {
+        self.groups.list.iter().any(|group| &*group.document == document)
     }
 
     /// Forgets the state of a document that is closed. The user's edits of it stay.
@@ -217,8 +253,22 @@ impl Journal {
         state.earlier.push_back(state.hash);
         (state.hash, state.changed) = (hash, self.changes);
     }
+}
 
-    /// The edit that a change makes, together with the last edit if it belongs to it, which is then taken out; none if
+impl Default for Journal {
+    fn default() -> Self {
+        let edits = |most, soon| Edits { list: VecDeque::new(), most, soon };
+        Self {
+            edits: edits(MOST_EDITS, Some(SOON)),
+            groups: edits(MOST_GROUPS, None),
+            documents: HashMap::new(),
+            changes: 0,
+        }
+    }
+}
+
+impl Edits {
+    /// The edit that a change makes, together with an edit that it belongs to, which is then taken out; none if
     /// nothing is left of both.
     fn grouped(
         &mut self,
@@ -228,24 +278,22 @@ impl Journal {
         new: View,
         now: Instant,
     ) -> Option<Edit> {
-        let same = self.edits.iter().rposition(|edit| edit.document == *document);
-        if let Some(at) = same
-            && let Some(last) = self.edits.get(at)
-            && last.is_cut_and_undone_by(change, old, new)
-        {
-            self.edits.remove(at);
-            return None;
-        }
-        if let Some(at) = same
-            && let Some(last) = self.edits.get(at)
-            && let Some(both) = last.with(change, old, new, now)
-        {
-            let is_soon = now.saturating_duration_since(last.last) <= SOON && at + 1 == self.edits.len();
-            let is_undone = both.before == both.after;
-            if is_soon || is_undone {
-                self.edits.remove(at);
-                return (!is_undone).then_some(both);
+        let is_open = |(_, edit): &(usize, &Edit)| edit.document == *document && !edit.is_closed;
+        let last = self.list.len().saturating_sub(1);
+        let open = self.list.iter().enumerate().rev().filter(is_open);
+        let joined = open.take(if self.soon.is_some() { 1 } else { self.most }).find_map(|(at, edit)| {
+            if edit.is_cut_and_undone_by(change, old, new) {
+                return Some((at, None));
             }
+            let both = edit.with(change, old, new, now)?;
+            let is_undone = both.before == both.after;
+            let is_soon = |soon| now.saturating_duration_since(edit.last) <= soon && at == last;
+            let belongs = is_undone || self.soon.is_none_or(is_soon);
+            belongs.then(|| (at, (!is_undone).then_some(both)))
+        });
+        if let Some((at, both)) = joined {
+            self.list.remove(at);
+            return both;
         }
         let alone = Edit::new(document.clone(), change, old, new, now);
         (alone.before != alone.after).then_some(alone)
@@ -288,7 +336,7 @@ impl Edit {
         let lines = change.new.clone();
         if fits(before) && fits(after) {
             let (before, after) = (before.to_owned(), after.to_owned());
-            return Self { document, lines, before, after, is_secret: false, cut: None, last: now };
+            return Self { document, lines, before, after, is_secret: false, cut: None, is_closed: false, last: now };
         }
         let cut = Some([before, after].map(hashed));
         // The change may be far from the beginning of a long line.
@@ -299,7 +347,7 @@ impl Edit {
         };
         let before = shown(old, &change.old, before, change.starts.0);
         let after = shown(new, &change.new, after, change.starts.1);
-        Self { document, lines, before, after, is_secret: false, cut, last: now }
+        Self { document, lines, before, after, is_secret: false, cut, is_closed: false, last: now }
     }
 
     /// True if a change undoes an edit whose texts are cut.
@@ -347,6 +395,7 @@ impl Edit {
             after,
             is_secret: self.is_secret,
             cut: None,
+            is_closed: false,
             last: now,
         };
         (fits(&edit.before) && fits(&edit.after)).then_some(edit)
@@ -581,6 +630,33 @@ mod tests {
     }
 
     #[test]
+    fn the_lines_that_were_changed_since_a_time_are_told_in_groups_without_what_was_undone() {
+        let mut editor = Editor::new(&numbered(60));
+        let begun = editor.now;
+        let lines = |editor: &mut Editor, since| -> Vec<_> {
+            editor.journal.lines_since(since).into_iter().map(|(_, lines)| lines).collect()
+        };
+        for (place, text) in [("\n20", "a"), ("\n40", "b"), ("\n22", "c"), ("\n50", "d")] {
+            editor.insert_after(place, text);
+            editor.wait(5000);
+        }
+        let d = editor.texts["a"].find("50d").unwrap() + 2;
+        editor.change(d..d + 1, "");
+        editor.change_by("a", &[Splice { range: 0..0, text: "new\n".to_owned() }], By::Azimuth);
+        assert_eq!(lines(&mut editor, begun), [41..42, 21..24], "what Azimuth did moves the lines and is none of them");
+
+        editor.wait(5000);
+        let told = editor.now;
+        assert!(lines(&mut editor, told).is_empty());
+        let c = editor.texts["a"].find("22c").unwrap() + 2;
+        editor.change(c..c + 1, "");
+        assert_eq!(lines(&mut editor, told), std::slice::from_ref(&(23..24)), "to undo what was told is a change");
+        let line = editor.texts["a"].find("\n45").unwrap() + 1;
+        editor.change(line..line + 3, "");
+        assert_eq!(lines(&mut editor, told), [23..24, 46..46]);
+    }
+
+    #[test]
     fn keys_within_a_second_are_one_edit() {
         let mut editor = Editor::new("one\ntwo\nthree\n");
         for key in ["X", "Y", "Z"] {
@@ -809,7 +885,7 @@ mod tests {
                 let now = &editor.texts["a"];
                 let lines = LineIndex::new(now);
                 let view = View { text: now, lines: &lines };
-                let last = editor.journal.edits.back();
+                let last = editor.journal.edits.list.back();
                 if let Some(last) = last.filter(|edit| edit.cut.is_none() && edit.last == editor.now) {
                     prop_assert_eq!(view.slice(&last.lines), last.after.as_str(), "{:?}", changes);
                     prop_assert_ne!(&last.before, &last.after);
@@ -834,7 +910,7 @@ mod tests {
                 editor.change(start..end, &new);
             }
             let now = &editor.texts["a"];
-            let edits: Vec<_> = editor.journal.edits.iter().collect();
+            let edits: Vec<_> = editor.journal.edits.list.iter().collect();
             if let ([edit], false) = (&edits[..], edits.iter().any(|edit| edit.cut.is_some())) {
                 let start = LineIndex::new(now).range(now, edit.lines.start).map_or(now.len(), |range| range.start);
                 let undone = Splice { range: start..start + edit.after.len(), text: edit.before.clone() };

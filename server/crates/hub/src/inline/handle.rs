@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use project::buffers::{Open, Snapshot};
 use project::paths;
@@ -16,14 +17,14 @@ use super::asked::{self, Asked, Waiting};
 use super::edits::{EditMessage, WaitingEdit};
 use super::{Message, Task};
 use crate::config::Config;
-use crate::post::{Caller, Shared};
+use crate::post::{Caller, EditedLines, Shared};
 use crate::{ClientId, Error, Reply};
 
 /// A handle to the task. What is told to it takes no time.
 #[derive(Clone)]
 pub(crate) struct Inline {
     messages: mpsc::UnboundedSender<Message>,
-    /// True while a model is set: without one nobody needs to hear of changes.
+    /// True while a model is set: without one nothing is suggested.
     is_on: Arc<AtomicBool>,
 }
 
@@ -70,11 +71,14 @@ impl Inline {
         }
     }
 
+    /// Tells which lines the user has changed since a time, by file.
+    pub(crate) fn edited_since(&self, since: Instant, reply: oneshot::Sender<Vec<EditedLines>>) {
+        self.send(Message::EditedSince(since, reply));
+    }
+
     /// A document was opened or changed.
     pub(crate) fn changed(&self, client: ClientId, document: &Arc<Snapshot>) {
-        if self.is_on.load(Ordering::Relaxed) {
-            self.send(Message::Changed(client, Arc::clone(document)));
-        }
+        self.send(Message::Changed(client, Arc::clone(document)));
     }
 
     /// A document was closed.
@@ -88,9 +92,7 @@ impl Inline {
     }
 
     fn lost(&self, client: ClientId, uri: &str, rule: Rule) {
-        if self.is_on.load(Ordering::Relaxed) {
-            self.send(Message::Lost(client, uri.to_owned(), rule));
-        }
+        self.send(Message::Lost(client, uri.to_owned(), rule));
     }
 
     /// Answers a request for suggestions of text at the cursor. Its place among the changes is the one of this call.

@@ -7,6 +7,7 @@
 mod commands;
 mod complete;
 mod costs;
+mod edited;
 mod excerpt;
 mod file_mark;
 mod instruct;
@@ -21,6 +22,7 @@ mod user_commands;
 mod waiting;
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use agent::turn::TurnOutcome;
 use ports::session::{Answer, Interjection};
@@ -84,6 +86,8 @@ pub(super) struct Prompts {
     given: Option<GivenAnswer>,
     /// Ends the request for a title that is under way.
     titling: Option<CancellationToken>,
+    /// The time until when the model was told of the user's edits: until the session began here, of none.
+    edits_told: Instant,
 }
 
 /// The turn that runs, or is about to.
@@ -144,6 +148,7 @@ impl Prompts {
             went_well: true,
             given: None,
             titling: None,
+            edits_told: Instant::now(),
         }
     }
 

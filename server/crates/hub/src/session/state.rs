@@ -333,6 +333,12 @@ impl State {
         self.changed.get(&(paths::to_uri(path), hash(text).0))
     }
 
+    /// The texts that commands and other programs left in files: URIs with hashes.
+    pub(super) fn left_by_others(&self) -> HashSet<(String, String)> {
+        let left = self.changed.iter().filter_map(|((uri, _), (_, after))| Some((uri, after.as_ref()?)));
+        left.map(|(uri, after)| (uri.clone(), after.hash.clone())).collect()
+    }
+
     /// True if a file that had the text with this hash was changed by others, or deleted by us.
     pub(super) fn has_changed(&self, path: &Path, text: &TextHash) -> bool {
         let key = (paths::to_uri(path), text.0.clone());

@@ -1,7 +1,8 @@
 //! A prompt on its way to a turn: what it is made ready with, and what comes of that.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
+use std::time::Instant;
 
 use agent::commands::{Commands, Invocation};
 use agent::toolset::ToolSet;
@@ -65,6 +66,10 @@ pub(super) struct Preparation {
     /// True if a model has something to do for what is left of it without the commands.
     pub(super) asks_model: bool,
     pub(super) mode: Option<Mode>,
+    /// The time since when the model is told of the user's edits; none if it is not told.
+    pub(super) edits_since: Option<Instant>,
+    /// The texts that commands and other programs left in files: URIs with hashes.
+    pub(super) left_by_others: HashSet<(String, String)>,
     /// The instruction that the prompt is, if it is one.
     pub(super) instruction: Option<Box<Instruction>>,
     /// True if its sender is to see the session from the turn on.
@@ -108,6 +113,8 @@ pub(in crate::session) struct Prepared {
 /// A turn that is ready to begin.
 pub(super) struct NewTurn {
     pub(super) context: String,
+    /// The time until when the user's edits are told of in the context; none if they are not.
+    pub(super) edits_until: Option<Instant>,
     pub(super) model: Result<Arc<dyn Model>, Error>,
     /// True if the model is that of the mode, and the session keeps its own.
     pub(super) is_of_mode: bool,

@@ -5,6 +5,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use agent::commands::Invocation;
 use agent::prompt::{Environment, PromptParts, Section};
@@ -22,7 +23,7 @@ use protocol::session::{Mode, Purpose};
 
 use super::excerpt::{cut, lines_of, section};
 use super::preparation::{NewTurn, Preparation, Prepared};
-use super::{commands as slash, file_mark, selected};
+use super::{commands as slash, edited, file_mark, selected};
 use crate::clock::{day_of, name_of};
 use crate::feed::blocking;
 use crate::session::{default_model, gate, resolve_model, usable};
@@ -127,6 +128,8 @@ async fn new_turn(
         Some(told) => told,
         None => expand(reader, roots, &preparation.rules, &preparation.seen, mentions).await,
     };
+    let edits_until = preparation.edits_since.map(|_| Instant::now());
+    context.push_str(&edited::since(preparation).await);
     if let Some(said) = said {
         let _ = writeln!(context, "{said}");
     }
@@ -161,7 +164,7 @@ async fn new_turn(
     let parts = PromptParts { tools: &offered, mode, environment: &environment, file_blocks, sections: &sections };
     let system = agent::prompt::system(&parts);
     let rules_left_out = rules.problems;
-    NewTurn { context, model, is_of_mode, system, file_mark, form, offered, kept, rules_left_out }
+    NewTurn { context, edits_until, model, is_of_mode, system, file_mark, form, offered, kept, rules_left_out }
 }
 
 /// The tools that a model is told of: those of its mode, and of those that edit the ones of its form.

@@ -110,6 +110,9 @@ impl Session {
         let whole = prompt.clone();
         let (invocations, rest) = commands.split(prompt);
         let (mentions, asks_model) = (prepare::mentions(&rest), says_something(&rest));
+        // A turn that goes on was told when it began, and a session that another one started works for that one.
+        let is_told = self.state.purpose.is_chat() && self.state.parent.is_none() && asks_model;
+        let edits_since = is_told.then_some(self.prompts.edits_told);
         let cancel = self.prompts.begin(id.clone(), caller.clone(), rest);
         let preparation = Preparation {
             shared: self.shared.clone(),
@@ -136,6 +139,8 @@ impl Session {
             mentions,
             asks_model,
             mode,
+            edits_since,
+            left_by_others: self.state.left_by_others(),
             instruction,
             is_followed,
             given,
@@ -241,6 +246,7 @@ impl Session {
             self.record(model_changed(&info));
         }
         let context = std::mem::take(&mut turn.context);
+        self.prompts.edits_told = turn.edits_until.unwrap_or(self.prompts.edits_told);
         self.record(Event::TurnStarted { turn_id: id.clone(), prompt, context, model, mode });
         self.tell_of_rules(std::mem::take(&mut turn.rules_left_out));
     }
