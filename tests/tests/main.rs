@@ -62,6 +62,7 @@ mod suggestion_counts;
 mod terminals;
 mod thinking;
 mod titles;
+mod together;
 mod trust;
 mod turns;
 mod undo;
