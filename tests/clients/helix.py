@@ -108,7 +108,7 @@ def _status(text):
 
 # What the menu of code actions offers, in order.
 _OFFERS = ("Trust this", "Not now", "Do not trust", "Allow once", "Always allow", "Save them", "Run without", "Reject", "Accept", "Keep",
-           "Take", "Say this", "Send to Azimuth", "Cancel what")
+           "Take", "Say this", "Send to Azimuth", "Cancel what", "Change this")
 
 
 def _menu_row(text, title):

@@ -1,6 +1,7 @@
 """One story in an editor that has nothing of ours but its language server: a prompt in a chat document, its answer there,
 a command allowed, a new file accepted, one hunk accepted and another rejected, all by code actions; then all of it taken
-back and put again, by `/undo` and `/redo`; and what a command changed kept, or taken back."""
+back and put again, by `/undo` and `/redo`; what a command changed kept, or taken back; and a change that a comment asks
+for."""
 
 import re
 import sys
@@ -8,7 +9,7 @@ import time
 
 from emacs import Emacs
 from helix import Helix
-from world import (ANSWER, COMMAND, EXPECTED, FILE, NEW_FILE, NEW_TEXT, ON_DISK, PROMPT, TABLE, TABLE_AFTER, TABLE_COMMAND,
+from world import (ANSWER, CHANGED, CHANGED_AFTER, COMMAND, EXPECTED, FILE, INSTRUCTION, NEW_FILE, NEW_TEXT, ON_DISK, PROMPT, TABLE, TABLE_AFTER, TABLE_COMMAND,
                    TABLE_PROMPT, UNSAVED, World)
 
 CHAT = ".azimuth/chats/azimuth-chat.md"
@@ -70,8 +71,21 @@ def story(editor, world):
 
     take_back_and_put_again(editor, world)
     keep_and_take_back(editor, world)
+    change_this(editor, world)
     editor.quit()
     assert not world.model.wrong, world.model.wrong
+
+
+def change_this(editor, world):
+    """The instruction stands in a comment; what is proposed is accepted as all else is."""
+    editor.open(CHANGED)
+    editor.choose(f"Change this with Azimuth: {INSTRUCTION}")
+    editor.choose("Accept all in file")
+    editor.until("the change", lambda text: "five = 10" in _buffer(text) and "# azimuth" not in _buffer(text))
+    editor.save()
+    world.saved(CHANGED, lambda text: text == CHANGED_AFTER)
+    asked = str(world.model.asked[-1]["messages"])
+    assert INSTRUCTION in asked, f"the model was not given the instruction: {asked}"
 
 
 def take_back_and_put_again(editor, world):

@@ -28,6 +28,12 @@ TABLE_AFTER = TABLE_BEFORE.replace("a =", "a :").replace("e =", "e :")
 TABLE_COMMAND = f"sed -i -e 1s/=/:/ -e 5s/=/:/ {TABLE}"
 TABLE_PROMPT = "Make it a table"
 
+# A file with an instruction in a comment.
+CHANGED = "change.py"
+INSTRUCTION = "double it"
+CHANGED_BEFORE = f"# azimuth: {INSTRUCTION}\nfive = 5\n"
+CHANGED_AFTER = "five = 10\n"
+
 SCRIPT = [
     calls("shell_run", command=COMMAND),
     calls("edit_create_file", path=NEW_FILE, content=NEW_TEXT),
@@ -35,6 +41,8 @@ SCRIPT = [
     says(ANSWER),
     calls("shell_run", command=TABLE_COMMAND),
     says("It is a table."),
+    calls("edit_replace_exact", path=CHANGED, old_text=CHANGED_BEFORE, new_text=CHANGED_AFTER),
+    says("It is doubled."),
 ]
 
 # The buffer after the first hunk was accepted and the second rejected.
@@ -51,6 +59,7 @@ class World:
         self.project.mkdir()
         (self.project / FILE).write_text(ON_DISK)
         (self.project / TABLE).write_text(TABLE_BEFORE)
+        (self.project / CHANGED).write_text(CHANGED_BEFORE)
         subprocess.run(["git", "init", "-q"], cwd=self.project, check=True)
         self.config("azimuth/config.toml", f"""
             model = "test/model-1"

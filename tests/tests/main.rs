@@ -46,6 +46,7 @@ mod own_servers;
 mod panics;
 mod permissions;
 mod plain;
+mod plain_change;
 mod plain_suggestions;
 mod problems;
 mod programs;

@@ -38,6 +38,8 @@ pub(super) const CHAT_SEND: &str = "azimuth.chat.send";
 pub(super) const CHAT_OPEN: &str = "azimuth.chat.open";
 /// Begins a workflow in the chat. Takes a [`Start`].
 pub(super) const WORKFLOW_START: &str = "azimuth.workflow.start";
+/// Has a model change what is selected. Takes the parameters of `azimuth/inline/instruct`.
+pub(super) const INSTRUCT: &str = "azimuth.inline.instruct";
 /// Tells that a suggestion at the cursor was accepted; the client runs this by itself. Takes the suggestion's name.
 pub(super) const INLINE_ACCEPTED: &str = "azimuth.inline.accepted";
 /// Accepts a suggested edit. Takes an [`EditTarget`].
@@ -53,7 +55,7 @@ pub(super) const OPEN_LOG: &str = "azimuth.openLog";
 const SEPARATOR: char = '/';
 
 /// All commands, for the server's capabilities.
-pub(super) const ALL: [&str; 17] = [
+pub(super) const ALL: [&str; 18] = [
     ACCEPT,
     REJECT,
     ACCEPT_ALL,
@@ -66,6 +68,7 @@ pub(super) const ALL: [&str; 17] = [
     CHAT_SEND,
     CHAT_OPEN,
     WORKFLOW_START,
+    INSTRUCT,
     INLINE_ACCEPTED,
     ACCEPT_EDIT,
     REJECT_EDIT,
@@ -74,7 +77,7 @@ pub(super) const ALL: [&str; 17] = [
 ];
 
 /// Those of which a client with a panel has its own.
-const OF_PLAIN_CLIENTS: [&str; 5] = [CHAT_SEND, CHAT_OPEN, ACCEPT_EDIT, REJECT_EDIT, ACCEPTED_EDIT];
+const OF_PLAIN_CLIENTS: [&str; 6] = [CHAT_SEND, CHAT_OPEN, INSTRUCT, ACCEPT_EDIT, REJECT_EDIT, ACCEPTED_EDIT];
 
 /// The commands that a client is told of.
 pub(super) fn announced(abilities: &Abilities) -> impl Iterator<Item = &'static str> + use<> {
@@ -165,6 +168,7 @@ pub(super) fn read(params: ExecuteCommand) -> Result<Action, Error> {
         CHAT_SEND => typed::<Document>(argument).map(|document| Action::SendChat(document.uri)),
         CHAT_OPEN => Ok(Action::OpenChat),
         WORKFLOW_START => typed(argument).map(Action::StartWorkflow),
+        INSTRUCT => post(methods::InlineInstruct::METHOD, argument),
         INLINE_ACCEPTED => {
             let (id, event) = (typed(argument)?, InlineEvent::Accepted);
             Ok(tell(InlineFeedbackParams { id, event, hunk: None, length: None }))

@@ -32,7 +32,7 @@ use super::messages::{
 use super::next_edits::NextEdits;
 use super::outbox::Outbox;
 use super::workflows::Start;
-use super::{progress, review, suggesting, workflows};
+use super::{instructions, progress, review, suggesting, workflows};
 use crate::front::names::{Names, path};
 use crate::front::settings::{self, Settings};
 
@@ -204,9 +204,10 @@ impl Connected {
             actions.extend(edits.actions(&params, &abilities));
             let document = connection.buffers().by_uri(&params.text_document.uri).filter(|_| offers_workflows);
             if let Some(document) = document {
-                let text = Arc::clone(document.normal());
                 let begun = tokio::task::spawn_blocking(move || {
-                    workflows::actions(&params, &file, &text, &folders, &abilities)
+                    let change = instructions::action(&params, &file, &document, &folders, &abilities);
+                    let begun = workflows::actions(&params, &file, document.normal(), &folders, &abilities);
+                    change.into_iter().chain(begun).collect::<Vec<_>>()
                 });
                 actions.extend(begun.await.unwrap_or_default());
             }

@@ -43,6 +43,7 @@ use super::chat::Chats;
 use super::convert;
 use super::message_box;
 use super::next_edits::NextEdits;
+use super::outcomes::Outcomes;
 use super::progress::{Progress, Step};
 use super::review::Shown;
 use super::stdio::Level;
@@ -316,6 +317,7 @@ impl Idle {
             waiting: FuturesUnordered::new(),
             questions: HashMap::new(),
             progress: Progress::default(),
+            outcomes: Outcomes::default(),
             shown: Shown::default(),
             suggesting: Suggesting::default(),
             suggestions,
@@ -335,6 +337,7 @@ struct Task {
     /// Questions that the client shows. Dropping one ends the wait for its answer.
     questions: HashMap<PermissionId, oneshot::Sender<()>>,
     progress: Progress,
+    outcomes: Outcomes,
     shown: Shown,
     suggesting: Suggesting,
     suggestions: watch::Receiver<Option<Suggestions>>,
@@ -509,6 +512,11 @@ impl Task {
                 Some(Step::Report(value)) => self.notify("$/progress", value).await,
                 None => {}
             }
+        }
+        if !self.parts.abilities.azimuth.panel
+            && let Some((severity, text)) = self.outcomes.event(session, event)
+        {
+            self.say(severity, text).await;
         }
         match event {
             Event::PermissionAsked { request, .. } => self.asked(session, request).await,

@@ -265,12 +265,12 @@ fn told(problem: &Diagnostic) -> Told {
 }
 
 /// A name as a title has it: of one line, and not too long.
-fn shown(name: &str) -> String {
+pub(super) fn shown(name: &str) -> String {
     name.lines().next().unwrap_or_default().replace('`', "'").chars().take(LONGEST_NAME).collect()
 }
 
 /// True if a symbol is what people speak of as one thing, and no mere name in it.
-fn is_whole(symbol: &Symbol) -> bool {
+pub(super) fn is_whole(symbol: &Symbol) -> bool {
     use SymbolKind::{
         Class, Constructor, Enum, Function, Impl, Interface, Macro, Method, Property, Struct, Trait, Type,
     };
@@ -287,7 +287,7 @@ fn holds(symbol: &Symbol, first: u32, last: u32) -> bool {
 }
 
 /// The lines of a symbol, from 0.
-fn lines_of(symbol: &Symbol) -> [u32; 2] {
+pub(super) fn lines_of(symbol: &Symbol) -> [u32; 2] {
     let from_zero = |line: &usize| u32::try_from(line.saturating_sub(1)).unwrap_or(u32::MAX);
     [from_zero(symbol.lines.start()), from_zero(symbol.lines.end())]
 }
