@@ -1,5 +1,5 @@
-//! The definitions of what stands near the cursor in what a model reads while the user types: from language servers that
-//! run already, the editor's or our own, and only of files that may be sent.
+//! The definitions of names near the cursor in what a model reads while the user types: from language servers that run
+//! already, the editor's or our own, and only of files that may be sent.
 
 use std::os::unix::fs::symlink;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Suggestions while others change the document: the user types, a second window changes its own text of the file and
-//! saves it, and the agent's hunks are accepted, in an order that is random but the same each time. Accepting then gives
-//! the text that the same changes after the acceptance would give, or nothing is there to accept.
+//! saves it, and the agent's hunks are accepted, in an order that is random but the same each time. To accept then
+//! gives the text that the same changes after the acceptance would give, or nothing is there to accept.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -114,7 +114,7 @@ fn offset(text: &str, at: Position) -> usize {
     lines.map(str::len).sum::<usize>() + usize::try_from(at.character).unwrap()
 }
 
-/// What is typed of the text behind `let sum = `.
+/// The part that is typed of the text behind `let sum = `.
 fn typed(text: &str) -> &str {
     let line = text.lines().find(|line| line.starts_with("    let sum = ")).unwrap();
     line.strip_prefix("    let sum = ").unwrap()

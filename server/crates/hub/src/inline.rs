@@ -269,7 +269,7 @@ impl Task {
             self.journal.close(&document.name);
             self.counts.closed(&document.name);
             self.closed.retain(|name, _| self.journal.has_edits(name));
-            // What was not saved is gone with the document.
+            // The edits that were not saved are gone with the document.
             match document.snapshot.is_as_saved() && self.journal.has_edits(&document.name) {
                 true => drop(self.closed.insert(document.name, document.snapshot.path.clone())),
                 false => drop(self.closed.remove(&document.name)),
@@ -411,6 +411,7 @@ impl Task {
         let was_busy = document.engine.is_busy() || document.run.is_some();
         let (is_accepted, old) = (self.edits.is_accepted_by(&key, snapshot.normal()), Arc::clone(&document.snapshot));
         document.changed(snapshot, &mut self.journal, is_accepted, Instant::now());
+        self.definitions.changed(&key);
         self.count_change(&key, &old);
         if was_busy {
             self.end_unneeded(&key, Rule::Stale);

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use memchr::memrchr;
+use ports::complete::Excerpt;
 
 /// The lines before the cursor's whose names count. What is written next is mostly about these.
 const LINES: usize = 3;
@@ -16,7 +17,9 @@ const LONGEST_LINE: usize = 500;
 /// The most lines of a definition.
 const MOST_LINES: usize = 20;
 /// The most bytes of a definition.
-pub const MOST_BYTES: usize = 1024;
+const MOST_BYTES: usize = 1024;
+/// The most definitions that a model reads.
+const MOST: usize = 3;
 /// Keywords of the usual languages. To ask about them would only take a server's time.
 const KEYWORDS: [&str; 56] = [
     "abstract",
@@ -150,6 +153,25 @@ pub fn lines(text: &str, line: usize) -> Option<Range<usize>> {
     Some(start..end)
 }
 
+/// The bytes to keep for definitions of those that are left for other files. They do not depend on how many there are,
+/// so that the parts of other files, which come before them, stay the same.
+pub fn room(definitions: Option<&[Excerpt]>, left: usize) -> usize {
+    definitions.map_or(0, |_| (MOST * MOST_BYTES).min(left / 2))
+}
+
+/// The definitions for a request that has these texts already, in a steady order.
+pub fn chosen(definitions: Option<&[Excerpt]>, texts: &[&str]) -> Vec<Excerpt> {
+    let mut chosen: Vec<Excerpt> = Vec::new();
+    for definition in definitions.unwrap_or_default() {
+        let is_there = texts.iter().any(|text| text.contains(definition.text.trim_end()));
+        if !is_there && !chosen.contains(definition) && chosen.len() < MOST {
+            chosen.push(definition.clone());
+        }
+    }
+    chosen.sort_by(|a, b| (&a.path, &a.text).cmp(&(&b.path, &b.text)));
+    chosen
+}
+
 /// The names of a line, with true for those that are called or look like types.
 fn of_line(text: &str, line: Range<usize>) -> Vec<(Name, bool)> {
     let content = text.get(line.clone()).unwrap_or_default();
@@ -254,6 +276,24 @@ mod tests {
         let wide = format!("fn a() {{\n{}}}\n", format!("    {}\n", "x".repeat(300)).repeat(100));
         assert!(wide[lines(&wide, 0).unwrap()].len() <= MOST_BYTES);
         assert_eq!(lines(&"x".repeat(2000), 0), None);
+    }
+
+    fn excerpt(path: &str, text: &str) -> Excerpt {
+        Excerpt { path: path.to_owned(), text: text.to_owned() }
+    }
+
+    #[test]
+    fn what_is_read_already_is_not_sent_twice_and_the_order_is_steady() {
+        let [b, a, c, d] = ["b", "a", "c", "d"].map(|path| excerpt(path, &format!("fn {path}() {{}}\n")));
+        let all = [b.clone(), a.clone(), b.clone(), c.clone(), d.clone()];
+        assert_eq!(chosen(Some(&all), &["x"]), [a.clone(), b.clone(), c.clone()]);
+        assert_eq!(chosen(Some(&all), &["x\nfn a() {}\ny\n"]), [b, c, d]);
+        assert_eq!(chosen(None, &["x"]), []);
+    }
+
+    #[test]
+    fn there_is_room_for_definitions_only_with_a_warm_server_and_never_more_than_half() {
+        assert_eq!((room(None, 9000), room(Some(&[]), 9000), room(Some(&[]), 1000)), (0, 3 * MOST_BYTES, 500));
     }
 
     proptest! {

@@ -4,7 +4,7 @@
 //! has the state of a document: [`before`] says if a suggestion is asked for at all, [`pace`] when, and [`cache`] if
 //! there is an answer already. The [`context`] is what a model reads, without any [`secret`], and each [`definition`]
 //! of a name near the cursor; [`tidy`] makes its answer fit to be shown. [`edit`] does so for a suggested edit, and
-//! [`follow`] finds where one may be due. While one is shown, [`typed`] takes off what the user types of ghost text, and
+//! [`follow`] finds where one may be due. While one is shown, [`typed`] takes off what the user types of ghost text and
 //! [`rebase`] of an edit. [`rejected`] remembers what is not to be offered again, and [`journal`] what the user did.
 //! Once it is accepted, [`kept`] says if it stays. [`latency`] judges the times of a model.
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use inline::definition::{MOST_BYTES, Name, lines, names};
+use inline::definition::{Name, lines, names};
 use inline::secret;
 use lang::pool::Servers;
 use ports::complete::Excerpt;
@@ -28,9 +28,8 @@ use crate::{Editor, EditorError};
 
 /// The time that servers have for a document's names. A warm server answers within some milliseconds.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// The names that are asked about at once, and the definitions that a model reads.
+/// The names that are asked about at once.
 const ASKED: usize = 6;
-const GIVEN: usize = 3;
 /// The time until it is looked again if a server is warm.
 const COLD: Duration = Duration::from_secs(3);
 /// The names that are kept of a document.
@@ -43,18 +42,26 @@ pub(super) struct Definitions(HashMap<Key, Known>);
 #[derive(Default)]
 struct Known {
     /// By name. None if a server knows no definition, or if its text may not be sent.
-    found: HashMap<String, (Instant, Option<Arc<Excerpt>>)>,
+    found: HashMap<String, (Instant, Option<Arc<Defined>>)>,
     /// The search that runs.
     running: Option<u64>,
     /// The time when no server was warm.
     cold: Option<Instant>,
 }
 
-/// What became of a search.
+/// A definition, with a text that may be sent.
+#[derive(Debug, PartialEq, Eq)]
+struct Defined {
+    /// Its document, by its server's name.
+    uri: String,
+    excerpt: Excerpt,
+}
+
+/// The end of a search.
 pub(super) struct LookedUp {
     number: u64,
     /// None if no server is warm.
-    found: Option<Vec<(String, Option<Excerpt>)>>,
+    found: Option<Vec<(String, Option<Defined>)>>,
 }
 
 /// A search for definitions, with all that it needs.
@@ -79,34 +86,27 @@ impl Definitions {
         self.0.remove(key);
     }
 
+    /// A document has another text: the definitions that others have of it are old.
+    pub(super) fn changed(&mut self, changed: &Key) {
+        let others = self.0.iter_mut().filter(|(key, _)| key.0 == changed.0 && key.1 != changed.1);
+        for (_, known) in others {
+            let is_of = |defined: &Arc<Defined>| *defined.uri == *changed.1;
+            known.found.retain(|_, (_, defined)| !defined.as_ref().is_some_and(is_of));
+        }
+    }
+
     /// The definitions that are known for a cursor in a text, the nearest name's first; none if no server is warm.
     pub(super) fn near(&self, key: &Key, text: &str, cursor: usize) -> Option<Vec<Excerpt>> {
         let known = self.0.get(key).filter(|known| !known.found.is_empty())?;
         let found = names(text, cursor).into_iter().filter_map(|name| {
             let (_, defined) = known.found.get(&name.path).filter(|(at, _)| at.elapsed() < FRESH)?;
-            defined.as_deref().cloned()
+            let defined = defined.as_deref()?;
+            // The user may just have changed it.
+            let is_old = *defined.uri == *key.1 && !text.contains(&defined.excerpt.text);
+            (!is_old).then(|| defined.excerpt.clone())
         });
         Some(found.take(ASKED).collect())
     }
-}
-
-/// The bytes to keep for definitions of those that are left for other files. They do not depend on how many there are,
-/// so that the parts of other files, which come before them, stay the same.
-pub(super) fn room(definitions: Option<&[Excerpt]>, left: usize) -> usize {
-    definitions.map_or(0, |_| (GIVEN * MOST_BYTES).min(left / 2))
-}
-
-/// The definitions for a request that has these texts already, in a steady order.
-pub(super) fn chosen(definitions: Option<&[Excerpt]>, texts: &[&str]) -> Vec<Excerpt> {
-    let mut chosen: Vec<Excerpt> = Vec::new();
-    for definition in definitions.unwrap_or_default() {
-        let is_there = texts.iter().any(|text| text.contains(definition.text.trim_end()));
-        if !is_there && !chosen.contains(definition) && chosen.len() < GIVEN {
-            chosen.push(definition.clone());
-        }
-    }
-    chosen.sort_by(|a, b| (&a.path, &a.text).cmp(&(&b.path, &b.text)));
-    chosen
 }
 
 impl Task {
@@ -165,7 +165,7 @@ impl Task {
 }
 
 impl LookUp {
-    async fn run(self) -> Option<Vec<(String, Option<Excerpt>)>> {
+    async fn run(self) -> Option<Vec<(String, Option<Defined>)>> {
         let roots = {
             let folders = self.folders.clone();
             tokio::task::spawn_blocking(move || Roots::new(folders)).await.ok()?.ok()?
@@ -192,7 +192,7 @@ impl LookUp {
             let read = with_file.map(|((name, location, _), file)| {
                 let defined = file.ok().and_then(|file| {
                     let text = reader.base(&file.path).ok()?.text;
-                    defined(&name, location.range.start.line, file.display, &text)
+                    defined(&name, location, file.display, &text)
                 });
                 (name.path, defined)
             });
@@ -226,21 +226,24 @@ impl LookUp {
 
 /// The text of a definition, without secrets. None if the name is not there: the text may have changed since the server
 /// read it.
-fn defined(name: &Name, line: u32, path: String, text: &str) -> Option<Excerpt> {
+fn defined(name: &Name, location: LangLocation, path: String, text: &str) -> Option<Defined> {
     if text.len() > LARGEST {
         return None;
     }
-    let range = lines(text, usize::try_from(line).ok()?)?;
+    let range = lines(text, usize::try_from(location.range.start.line).ok()?)?;
     if !text.get(range.clone())?.contains(name.word()) {
         return None;
     }
     let secrets = secret::near(text, range.clone());
-    Some(Excerpt { path, text: secret::cut(text, range, &secrets) })
+    Some(Defined { uri: location.uri, excerpt: Excerpt { path, text: secret::cut(text, range, &secrets) } })
 }
 
 #[cfg(test)]
 mod tests {
+    use protocol::content::{Position, Range};
+
     use super::*;
+    use crate::ClientId;
 
     fn excerpt(path: &str, text: &str) -> Excerpt {
         Excerpt { path: path.to_owned(), text: text.to_owned() }
@@ -250,24 +253,35 @@ mod tests {
     fn a_definition_is_its_lines_without_secrets_and_none_if_the_name_is_not_there() {
         let name = Name { path: "shapes.area".to_owned(), start: 0 };
         let text = "one\ndef area(side):\n    password = \"Zx81mQ0pLr\"\n    return side\ntwo\n";
-        let found = defined(&name, 1, "shapes.py".to_owned(), text).unwrap();
+        let at = |line| {
+            let position = Position { line, character: 4 };
+            LangLocation { uri: "file:///shapes.py".to_owned(), range: Range { start: position, end: position } }
+        };
+        let found = defined(&name, at(1), "shapes.py".to_owned(), text).unwrap().excerpt;
         assert!(found.text.starts_with("def area(side):\n") && found.text.ends_with("return side\n"), "{found:?}");
         assert!(!found.text.contains("Zx81mQ0pLr"));
-        assert_eq!(defined(&name, 0, "shapes.py".to_owned(), text), None, "the text has changed since");
-        assert_eq!(defined(&name, 9, "shapes.py".to_owned(), text), None);
+        assert_eq!(defined(&name, at(0), "shapes.py".to_owned(), text), None, "the text has changed since");
+        assert_eq!(defined(&name, at(9), "shapes.py".to_owned(), text), None);
     }
 
     #[test]
-    fn what_is_read_already_is_not_sent_twice_and_the_order_is_steady() {
-        let [b, a, c, d] = ["b", "a", "c", "d"].map(|path| excerpt(path, &format!("fn {path}() {{}}\n")));
-        let all = [b.clone(), a.clone(), b.clone(), c.clone(), d.clone()];
-        assert_eq!(chosen(Some(&all), &["x"]), [a.clone(), b.clone(), c.clone()]);
-        assert_eq!(chosen(Some(&all), &["x\nfn a() {}\ny\n"]), [b, c, d]);
-        assert_eq!(chosen(None, &["x"]), []);
-    }
-
-    #[test]
-    fn there_is_room_for_definitions_only_with_a_warm_server_and_never_more_than_half() {
-        assert_eq!((room(None, 9000), room(Some(&[]), 9000), room(Some(&[]), 1000)), (0, 3 * MOST_BYTES, 500));
+    fn a_definition_whose_text_has_changed_is_not_sent() {
+        let client = ClientId(1);
+        let [main, shapes] = ["file:///main.py", "file:///shapes.py"].map(|uri| (client, Arc::<str>::from(uri)));
+        let text = "def own(a):\n    return a\n\nown(1)\narea(2)\n";
+        let found = [("own", &main, "def own(a):\n    return a\n"), ("area", &shapes, "def area(side):\n")];
+        let found = found.map(|(name, (_, uri), text)| {
+            let defined = Defined { uri: uri.to_string(), excerpt: excerpt("x.py", text) };
+            (name.to_owned(), (Instant::now(), Some(Arc::new(defined))))
+        });
+        let known = Known { found: HashMap::from(found), ..Known::default() };
+        let mut definitions = Definitions(HashMap::from([(main.clone(), known)]));
+        let near = |definitions: &Definitions, text: &str| definitions.near(&main, text, text.len()).unwrap().len();
+        assert_eq!(near(&definitions, text), 2);
+        assert_eq!(near(&definitions, &text.replace("own(a)", "own(a, b)")), 1, "the document's own");
+        definitions.changed(&main);
+        assert_eq!(near(&definitions, text), 2);
+        definitions.changed(&shapes);
+        assert_eq!(near(&definitions, text), 1, "another document's");
     }
 }

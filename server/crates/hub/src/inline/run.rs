@@ -10,8 +10,8 @@ use inline::cache::Answer;
 pub(super) use inline::context::Parts;
 use inline::context::{LARGEST, alike, around, block};
 use inline::engine::{Ask, RunId};
-use inline::secret;
 use inline::tidy::{Cursor, Indent, Tidier};
+use inline::{definition, secret};
 use ports::complete::{Complete, Excerpt, Fill, FillEvent};
 use ports::model::{ModelError, ModelErrorKind};
 use project::buffers::Snapshot;
@@ -19,7 +19,6 @@ use protocol::inline::{Reason, Rule};
 use tokio::sync::mpsc;
 
 use super::counts::Exchange;
-use super::definitions;
 use super::gate::Admitted;
 use super::{Key, Message};
 use crate::ClientId;
@@ -203,9 +202,9 @@ impl Work {
         };
         let (definitions, others) = (self.definitions.as_deref(), &self.others);
         let others = related(others, text, offset, |message| self.tell(message));
-        let mut extra = fitting(others, room - definitions::room(definitions, room));
+        let mut extra = fitting(others, room - definition::room(definitions, room));
         let texts = [prefix.as_str(), &suffix].into_iter().chain(extra.iter().map(|part| part.text.as_str()));
-        let definitions = definitions::chosen(definitions, &texts.collect::<Vec<_>>());
+        let definitions = definition::chosen(definitions, &texts.collect::<Vec<_>>());
         // They follow the cursor, so they come behind what changes less.
         extra.extend(fitting(definitions, room.saturating_sub(bytes(&extra))));
         Ok(Fill {

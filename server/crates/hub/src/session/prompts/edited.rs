@@ -1,5 +1,5 @@
-//! The user's own edits since the last turn, as the model is told of them with a prompt: which lines of which files, and
-//! never a text. The model reads on by itself if they matter.
+//! The user's own edits since the last turn, as the model is told of them with a prompt: lines of files, and never a
+//! text. The model reads on by itself if they matter.
 
 use std::fmt::Write;
 use std::ops::Range;
