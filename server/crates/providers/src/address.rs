@@ -2,9 +2,12 @@
 
 use net::Url;
 
-use crate::remote::endpoint;
+use crate::remote::{endpoint, without_end};
 use crate::settings::Provider;
 use crate::wire::{Route, Wire};
+
+/// The field of a query that names a version of Azure's API.
+const VERSION: &str = "api-version";
 
 impl Provider {
     /// The address of a request to a model over a wire.
@@ -30,12 +33,14 @@ impl Provider {
     }
 }
 
-/// Azure's older paths: that of a deployment, and for Responses one for all (`AzureOpenAI` of npm `openai` 7.57).
+/// Azure's older paths: that of a deployment, and for Responses one for all (`AzureOpenAI` of npm `openai` 7.57). The
+/// address may be a whole one, as Azure's portal shows it, with the end of its path and another version.
 fn dated(base_url: &str, wire: Wire, route: &Route<'_>, model: &str, version: &str) -> Result<Url, String> {
     // It also says what is wrong with an address.
     let mut url = endpoint(base_url, route)?;
-    let given = Url::parse(base_url.trim()).map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default();
-    let above = given.strip_suffix("/v1").unwrap_or(&given);
+    let given = Url::parse(base_url.trim()).map_err(|_| "the base URL is no URL".to_owned())?;
+    let above = without_end(given.path().trim_end_matches('/'));
+    let above = above.strip_suffix("/v1").unwrap_or(above);
     let above = above.strip_suffix("/openai").unwrap_or(above);
     if above.split('/').any(|segment| segment == "deployments") {
         url.set_path(&format!("{above}/{}", route.path));
@@ -48,8 +53,11 @@ fn dated(base_url: &str, wire: Wire, route: &Route<'_>, model: &str, version: &s
             segments.extend(route.path.split('/'));
         }
     }
-    url.set_query(route.query);
-    url.query_pairs_mut().append_pair("api-version", version);
+    let given = given.query().unwrap_or_default().split('&');
+    let given = given.filter(|pair| !pair.is_empty() && pair.split('=').next() != Some(VERSION));
+    let query: Vec<_> = given.chain(route.query).collect();
+    url.set_query((!query.is_empty()).then(|| query.join("&")).as_deref());
+    url.query_pairs_mut().append_pair(VERSION, version);
     Ok(url)
 }
 
@@ -95,6 +103,18 @@ mod tests {
                 Some("2024-10-21"),
                 chat,
                 "https://apim.example/team/openai/deployments/mine/chat/completions?api-version=2024-10-21",
+            ),
+            (
+                "https://r.openai.azure.com/openai/deployments/mine/chat/completions?api-version=2023-05-15&team=7",
+                Some("2024-10-21"),
+                chat,
+                "https://r.openai.azure.com/openai/deployments/mine/chat/completions?team=7&api-version=2024-10-21",
+            ),
+            (
+                "https://r.openai.azure.com/openai/responses?api-version=2025-04-01-preview",
+                Some("2024-10-21"),
+                responses,
+                "https://r.openai.azure.com/openai/responses?api-version=2024-10-21",
             ),
         ] {
             assert_eq!(url("azure", base, version, wire, "my gpt/5"), expected, "{base}");

@@ -49,7 +49,7 @@ impl Model for Remote {
     }
 
     async fn stream(&self, request: Request) -> Result<ModelStream, ModelError> {
-        if self.provider.needs_key && !self.provider.has_key() {
+        if self.provider.lacks_key() {
             return Err(self.whose.no_key());
         }
         let url = self
@@ -144,9 +144,7 @@ pub(crate) fn endpoint(base_url: &str, route: &Route<'_>) -> Result<Url, String>
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err("the base URL is neither http nor https; it is written as https://host/v1".to_owned());
     }
-    let given = url.path().trim_end_matches('/');
-    let ends = ["/chat/completions", "/responses", "/messages", "/models"];
-    let base = ends.iter().find_map(|end| given.strip_suffix(end)).unwrap_or(given);
+    let base = without_end(url.path().trim_end_matches('/'));
     let is_version =
         |segment: &str| segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let Route { version, path, query } = route;
@@ -159,6 +157,12 @@ pub(crate) fn endpoint(base_url: &str, route: &Route<'_>) -> Result<Url, String>
         url.set_query(Some(both.as_deref().unwrap_or(query)));
     }
     Ok(url)
+}
+
+/// A path without the end by which a server's own page shows where one of its services is.
+pub(crate) fn without_end(path: &str) -> &str {
+    let ends = ["/chat/completions", "/responses", "/messages", "/models"];
+    ends.iter().find_map(|end| path.strip_suffix(end)).unwrap_or(path)
 }
 
 /// The address of a place beside a server's `/v1`; the place begins with `/`.

@@ -27,7 +27,7 @@ use crate::wire::Wire;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The settings of the configuration.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Settings {
     /// The providers, in the order in which a default model is looked for; those on this machine last.
     pub providers: Vec<Provider>,
@@ -90,6 +90,18 @@ impl fmt::Debug for Provider {
             .field("host", &crate::failure::host(&self.base_url))
             .field("key", &self.key)
             .field("models", &self.models)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Settings {
+    /// Without the addresses of the environment, which may hold keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("providers", &self.providers)
+            .field("default_model", &self.default_model)
+            .field("ca_file", &self.ca_file)
+            .field("idle_timeout", &self.idle_timeout)
             .finish_non_exhaustive()
     }
 }
@@ -264,9 +276,10 @@ impl Provider {
     }
 
     /// Gives it another address. A server in OpenAI's or Google's stead most likely speaks Chat Completions only, and
-    /// may not want a key. The key it had was meant for another server, and stays behind where this is one.
+    /// may not want a key. The key it had was meant for another server, and stays behind where this is one; a key of a
+    /// vendor without an address was meant for the one that is said now.
     fn move_to(&mut self, base_url: String) {
-        if origin(&self.base_url) != origin(&base_url) {
+        if !self.base_url.is_empty() && origin(&self.base_url) != origin(&base_url) {
             self.key = None;
             self.key_command = None;
             // One of them may be a key too.
@@ -281,7 +294,8 @@ impl Provider {
             "openai" | "gemini" => Wire::OpenAiChat,
             _ => self.wire,
         };
-        self.needs_key = is_home;
+        // A vendor without an address of its own is at home wherever its user has it.
+        self.needs_key = is_home || self.vendor().is_some_and(|vendor| vendor.base_url.is_empty());
         self.base_url = base_url;
     }
 
@@ -326,7 +340,7 @@ impl Provider {
             let variables = self.vendor().map(|vendor| vendor.base_url_env.join(" or ")).unwrap_or_default();
             return Some(format!("no address: set {variables}, or providers.{}.base_url", self.name));
         }
-        (self.needs_key && !self.has_key()).then(|| format!("no key: set {}", self.key_source))
+        self.lacks_key().then(|| format!("no key: set {}", self.key_source))
     }
 
     /// True if nobody spoke of it: a server that may be on this machine, at its usual port.

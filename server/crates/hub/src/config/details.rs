@@ -50,6 +50,13 @@ impl Found {
     }
 }
 
+/// The key that a layer gives a provider, by itself or by the variable that holds it. A blank one is none.
+pub(super) fn key_of(said: &Provider, environment: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let is_there = |key: &String| !key.trim().is_empty();
+    let of_variable = || said.key_env.as_deref().and_then(environment);
+    said.key.clone().filter(is_there).or_else(of_variable).filter(is_there)
+}
+
 /// Takes in what a layer says of a provider. Its key and its address are taken in already.
 pub(super) fn take(
     settings: &mut Settings,
@@ -60,7 +67,7 @@ pub(super) fn take(
     let mut found = Found::default();
     let way = Way::default().field("providers").field(name);
     let Some(provider) = settings.provider_mut(name) else { return found };
-    let has_key = said.key.is_some() || said.key_env.as_deref().and_then(environment).is_some();
+    let has_key = key_of(said, environment).is_some();
     if let Some(value) = &said.key_command
         && let Some(words) = words(value, &way.field("key_command"), &mut found)
         && !has_key

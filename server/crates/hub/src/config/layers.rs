@@ -197,11 +197,8 @@ impl Config {
         for (name, provider) in layer.providers {
             // Also where the key itself stands beside it, which counts more.
             provider.key_env.as_deref().into_iter().for_each(process::secrets::holds_a_key);
-            let key = match (&provider.key, &provider.key_env) {
-                (Some(key), _) => Some(key.clone()),
-                (None, Some(variable)) => environment(variable),
-                (None, None) => None,
-            };
+            // A blank one takes away the key of the layers below.
+            let key = details::key_of(&provider, environment).or_else(|| provider.key.clone());
             let had_key = self.has_key(&name);
             let wire = provider.wire.as_deref();
             let (base_url, models) = (provider.base_url.clone(), provider.models.clone());

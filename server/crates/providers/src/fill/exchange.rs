@@ -78,7 +78,7 @@ impl Exchange {
         body: Vec<u8>,
         deadline: Deadline,
     ) -> Result<Answering, ModelError> {
-        if self.provider.needs_key && !self.provider.has_key() {
+        if self.provider.lacks_key() {
             return Err(self.whose.no_key());
         }
         let url = address(&self.provider, place)

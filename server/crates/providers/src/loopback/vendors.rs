@@ -76,6 +76,17 @@ async fn headers_of_the_users_own_go_with_every_request_and_count_more_than_ours
 }
 
 #[tokio::test]
+async fn a_key_in_a_header_of_the_users_own_is_taken_out_of_what_a_vendor_says() {
+    let refused = Answer::status(401, r#"{"error":{"message":"the token very-secret-token is unknown"}}"#);
+    let server = Server::start(vec![refused]).await;
+    let catalog = mine(&server, None, |provider| {
+        provider.set_header("Authorization", "Bearer very-secret-token").unwrap();
+    });
+    let failure = ask(&*catalog.resolve("mine/m").await.unwrap()).await.1.unwrap_err();
+    assert!(failure.message.contains("the token [key] is unknown"), "{}", failure.message);
+}
+
+#[tokio::test]
 async fn fields_of_the_users_own_go_with_every_request_and_ours_stay() {
     let server = Server::start(vec![Answer::stream(&streams::chat())]).await;
     let catalog = mine(&server, None, |provider| {

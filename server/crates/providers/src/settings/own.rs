@@ -20,6 +20,9 @@ use crate::wire::Wire;
 /// The headers that every request has already, or that are the transport's.
 const OURS: &[&str] = &["accept", "connection", "content-length", "content-type", "host", "transfer-encoding"];
 
+/// The headers that carry keys.
+const KEY_HEADERS: &[&str] = &["api-key", "authorization", "x-api-key", "x-goog-api-key"];
+
 /// The value of a header that is shorter, in bytes, is not taken out of what a server says.
 const SHORTEST: usize = 8;
 
@@ -148,13 +151,7 @@ impl Provider {
             model: model.to_owned(),
             key_source: self.key_source.clone(),
             key: self.key.clone(),
-            // A short value is a word, and no key.
-            secrets: self
-                .headers
-                .iter()
-                .filter(|(_, value)| value.expose().len() >= SHORTEST)
-                .map(|(_, it)| it.clone())
-                .collect(),
+            secrets: self.headers.iter().flat_map(|(_, value)| secrets_in(value)).collect(),
             is_local: self.is_local,
         }
     }
@@ -163,6 +160,12 @@ impl Provider {
     pub(crate) async fn with_key(&self, whose: &Whose) -> Result<Whose, ModelError> {
         let key = self.secret().await.map_err(|problem| error(ModelErrorKind::Unauthorized, problem))?;
         Ok(Whose { key, ..whose.clone() })
+    }
+
+    /// True if it needs a key and there is none: neither one of its own, nor a header of the user's that carries one.
+    pub(crate) fn lacks_key(&self) -> bool {
+        let has_header = || self.headers.iter().any(|(name, _)| KEY_HEADERS.contains(&name.as_str()));
+        self.needs_key && !self.has_key() && !has_header()
     }
 
     /// Its key; none if it has none.
@@ -219,4 +222,11 @@ impl Provider {
         merged.extend_from_slice(rest);
         merged
     }
+}
+
+/// The texts in the value of a header that may be keys: the value itself, and what follows the name of a scheme, as in
+/// `Bearer KEY`. A short one is a word, and no key.
+fn secrets_in(value: &Secret) -> impl Iterator<Item = Secret> {
+    let behind = value.expose().split_once(char::is_whitespace).map(|(_, rest)| Secret::new(rest));
+    [Some(value.clone()), behind].into_iter().flatten().filter(|secret| secret.expose().len() >= SHORTEST)
 }

@@ -90,6 +90,28 @@ fn a_key_does_not_go_along_to_another_server() {
 }
 
 #[test]
+fn a_key_of_a_vendor_without_an_address_goes_to_the_first_that_is_said() {
+    let mut settings = from(&[("AZURE_OPENAI_API_KEY", "k-1")]);
+    let address = |host: &str| Some(format!("https://{host}.openai.azure.com"));
+    settings.set_provider("azure", address("mine"), None, None, vec![]).unwrap();
+    let azure = provider(&settings, "azure");
+    assert_eq!(azure.key.as_ref().map(Secret::expose), Some("k-1"));
+    assert!(azure.needs_key && azure.missing().is_none());
+    settings.set_provider("azure", address("other"), None, None, vec![]).unwrap();
+    let azure = settings.provider_mut("azure").unwrap();
+    assert_eq!(azure.key, None);
+    assert!(azure.missing().unwrap().contains("AZURE_OPENAI_API_KEY"), "{:?}", azure.missing());
+    azure.set_header("authorization", "Bearer of Entra").unwrap();
+    assert_eq!(azure.missing(), None, "a header carries a key too");
+}
+
+#[test]
+fn an_address_of_the_environment_never_shows() {
+    let settings = from(&[("AZURE_OPENAI_ENDPOINT", "https://r.openai.azure.com?key=hunter2")]);
+    assert!(!format!("{settings:?}").contains("hunter2"));
+}
+
+#[test]
 fn the_configuration_can_say_that_such_a_server_speaks_more() {
     let mut settings = Settings::default();
     let address = Some("http://127.0.0.1:9/v1".to_owned());

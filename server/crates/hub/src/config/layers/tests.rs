@@ -728,6 +728,14 @@ fn a_command_for_the_key_takes_the_place_of_the_environments_key_and_yields_to_a
     assert_eq!(key(&config.providers, "openai").as_deref(), Some("sk-2"));
     let unset = Home::new().user(&both).load();
     assert!(unset.providers.providers.iter().any(|it| it.name == "openai" && it.has_key()));
+    for (name, value) in [("key_env", "'MINE'"), ("key", "' '")] {
+        let blank = Home::new().variable("MINE", " ").user(&format!("{command}{name} = {value}\n")).load();
+        assert!(blank.providers.providers.iter().any(|it| it.name == "openai" && it.has_key()), "{name}");
+    }
+    // A variable that is blank is one that is not set, and takes nothing away.
+    let options = json!({ "providers": { "openai": { "keyEnv": "MINE" } } });
+    let blank = Home::new().variable("MINE", "").user(command).options(options).load();
+    assert!(blank.providers.providers.iter().any(|it| it.name == "openai" && it.has_key()));
 }
 
 #[test]
