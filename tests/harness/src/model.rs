@@ -16,6 +16,7 @@ mod asked;
 mod chat;
 mod gemini;
 mod responses;
+mod signed;
 mod strict;
 
 use std::collections::{HashMap, VecDeque};
@@ -31,6 +32,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming};
+use hyper::header::HeaderMap;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
@@ -42,6 +44,7 @@ use tokio::task::JoinSet;
 use self::answer::Writer;
 pub use self::answer::{Answer, Gate, MARK, Step, Stop};
 pub use self::asked::{Asked, Said};
+pub use self::signed::Account;
 use self::strict::Sent;
 use crate::patiently;
 
@@ -175,6 +178,10 @@ struct State {
     wrong: Vec<String>,
     may_rewrite: bool,
     takes_any_key: bool,
+    /// The account whose signatures requests must bear instead of a key.
+    account: Option<Account>,
+    /// The kinds of errors with which signatures were refused.
+    refusals: Vec<String>,
     sent: Sent,
 }
 
@@ -215,6 +222,17 @@ impl ModelServer {
     /// Takes requests with any key, such as those of a vendor who refuses one.
     pub fn takes_any_key(&self) {
         self.state().takes_any_key = true;
+    }
+
+    /// Wants requests to be signed with a key of an account at AWS, instead of a key of their own. Those that are not
+    /// are refused, and nothing of the script is used up.
+    pub fn wants_signatures(&self, account: Account) {
+        self.state().account = Some(account);
+    }
+
+    /// The kinds of the errors with which signatures were refused, such as `ExpiredTokenException`.
+    pub fn refusals(&self) -> Vec<String> {
+        self.state().refusals.clone()
     }
 
     /// The requests to it so far.
@@ -288,6 +306,11 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
         Wire::Anthropic => header("x-api-key"),
         Wire::Gemini => header("x-goog-api-key"),
         _ => header("api-key").or_else(|| Some(header("authorization")?.strip_prefix("Bearer ")?.into())),
+    };
+    let key = match shared.state.lock().unwrap().signature(&path, &request_query, &headers, &body) {
+        Signature::Unwanted => key,
+        Signature::Right => Some(crate::server::KEY.to_owned()),
+        Signature::Refused(response) => return Ok(*response),
     };
     let (model, answer) = {
         let mut state = shared.state.lock().unwrap();
@@ -441,7 +464,26 @@ impl Body for Stream {
     }
 }
 
+/// The finding about the signature of a request.
+enum Signature {
+    Unwanted,
+    Right,
+    Refused(Box<Response<Stream>>),
+}
+
 impl State {
+    /// Checks the signature of a request, if an account wants one.
+    fn signature(&mut self, path: &str, query: &str, headers: &HeaderMap, body: &[u8]) -> Signature {
+        let Some(account) = &self.account else { return Signature::Unwanted };
+        let sent = signed::Sent { method: "POST", path, query, headers, body };
+        let Err((kind, words)) = account.check(&sent) else { return Signature::Right };
+        self.refusals.push(kind.to_owned());
+        let headers = [("x-amzn-errortype", kind.to_owned()), ("date", account.http_date())];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value));
+        let body = json!({ "message": words }).to_string();
+        Signature::Refused(Box::new(whole(StatusCode::FORBIDDEN, &headers, body)))
+    }
+
     fn check(&mut self, asked: &Asked) {
         if !self.takes_any_key && asked.key().is_none_or(|key| key != crate::server::KEY) {
             self.wrong.push(format!("the key is {:?}", asked.key()));

@@ -1,9 +1,10 @@
 //! Signed requests to AWS, for Amazon Bedrock without a bearer key.
 //!
-//! [`Signer`] is what a provider needs. It takes [`Credentials`] from a [`Chain`], which finds them as AWS's own
-//! programs do, and signs with [`sign`], which is Signature Version 4: a pure function of a request, its [`Scope`],
-//! credentials and a time. [`Clock`] is that time.
+//! [`Accounts`] gives each provider its [`Signer`]. It takes credentials from a `Chain`, which finds them as AWS's own
+//! programs do, and signs with `sign`, which is Signature Version 4: a pure function of a request, its scope,
+//! credentials and a time. `Clock` is that time.
 
+mod accounts;
 mod chain;
 mod clock;
 mod credentials;
@@ -14,9 +15,8 @@ mod profile;
 mod sign;
 mod signer;
 
-pub use chain::{Chain, CredentialsError, Lookup, Surroundings};
-pub use clock::Clock;
-pub use credentials::Credentials;
+pub(crate) use accounts::Account;
+pub use accounts::Accounts;
 pub use process::RunProgram;
-pub use sign::{Scope, SignError, Unsigned, sign};
-pub use signer::{Signed, Signer, SignerError};
+pub(crate) use sign::Unsigned;
+pub(crate) use signer::{Signed, Signer};

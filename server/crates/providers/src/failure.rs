@@ -84,6 +84,8 @@ pub(crate) struct Whose {
     pub(crate) secrets: Vec<Secret>,
     /// True if the server runs on this machine.
     pub(crate) is_local: bool,
+    /// The command that renews the credentials that requests are signed with, for words; none if they carry a key.
+    pub(crate) renewed_by: Option<String>,
 }
 
 impl Whose {
@@ -206,6 +208,7 @@ impl Whose {
         };
         let status_words = status.map(|status| format!(" (status {status})")).unwrap_or_default();
         let text = match kind {
+            ModelErrorKind::Unauthorized if self.renewed_by.is_some() => self.unsigned(&said, words),
             ModelErrorKind::Unauthorized if self.key.is_none() => {
                 format!("{provider} wants a key{said}. Set {key_source}")
             }
@@ -240,6 +243,23 @@ impl Whose {
             }
         };
         error(kind, text)
+    }
+
+    /// The words for a refusal of AWS's credentials.
+    fn unsigned(&self, said: &str, words: &Words) -> String {
+        let Self { provider, model, key_source, renewed_by, .. } = self;
+        let renew = renewed_by.as_deref().unwrap_or_default();
+        let about = format!("{} {}", words.code, words.message).to_lowercase();
+        if about.contains("expired") {
+            format!("{provider} says that {key_source} have ended{said}. Renew them, for example with `{renew}`")
+        } else if ["not authorized", "access to the model", "accessdenied"].iter().any(|it| about.contains(it)) {
+            format!(
+                "{key_source} have no right to {model} of {provider}{said}. Allow them to invoke Bedrock's models in \
+                 their policy, and see in Bedrock's console that the account has access to this model in this region"
+            )
+        } else {
+            format!("{provider} does not accept {key_source}{said}. Check them, or renew them with `{renew}`")
+        }
     }
 
     fn place(&self) -> String {

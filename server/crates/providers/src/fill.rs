@@ -149,7 +149,10 @@ pub(crate) fn known_wire(provider: &Provider) -> Option<FillWire> {
 /// True if a provider is known to have no wire but the one to chat, or to hide the tokens of its models.
 fn is_chat_only(provider: &Provider) -> bool {
     let hosts = ["openrouter.ai", "api.groq.com", "api.x.ai", "api.openai.com"];
-    hosts.iter().any(|known| *known == host_of(provider)) || provider.vendor().is_some_and(Vendor::has_own_paths)
+    let is_signed = provider.signer().is_some();
+    is_signed
+        || hosts.iter().any(|known| *known == host_of(provider))
+        || provider.vendor().is_some_and(Vendor::has_own_paths)
 }
 
 /// The provider in a name and the model's name at it; none if the name begins with no provider's.

@@ -3,7 +3,7 @@
 //! Reading order: [`catalog`] (which models there are, and which can be used), [`settings`] (what it is told: keys and
 //! hosts), `data` (what is known of models: limits, prices, abilities; the numbers are in `models.toml`), [`cost`],
 //! `remote` (one model of a vendor: a request out, the stream back), `wire` (the vendors' formats, pure functions of
-//! bytes), `failure` (what went wrong, in words), [`aws`] (signatures for Amazon Bedrock), and [`scripted`] (the model
+//! bytes), `failure` (what went wrong, in words), `aws` (signatures for Amazon Bedrock), and [`scripted`] (the model
 //! that plays a script or a recording, and the recorder). [`fill`] and [`next_edit`] have the models that write where
 //! the user types, behind the ports of [`ports::complete`]; what is known of them is in `fim.toml`. Requests go out by
 //! the crate [`net`].
@@ -11,7 +11,6 @@
 //! Nothing here starts before it is needed: a [`Catalog`] costs no network, no TLS and no thread
 //! until the first request.
 
-pub mod aws;
 pub mod catalog;
 pub mod cost;
 pub mod fill;
@@ -22,6 +21,7 @@ pub mod scripted;
 pub mod settings;
 
 mod address;
+mod aws;
 mod compat;
 mod data;
 mod dates;
@@ -36,6 +36,7 @@ mod wire;
 #[cfg(test)]
 mod loopback;
 
+pub use aws::{Accounts, RunProgram};
 pub use catalog::{Catalog, CatalogError};
 pub use compat::Compat;
 pub use key_command::{KeyCommand, KeyCommands, RunCommand};

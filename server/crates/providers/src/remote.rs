@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream;
+use net::header::{self, HeaderMap, HeaderValue};
 use net::{Clients, Response as HttpResponse, Url, is_loopback, read, sse};
 use ports::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request, Response};
 use protocol::model::ModelInfo;
 
+use crate::aws::Signed;
 use crate::failure::{Fault, Whose, error, no_client};
 use crate::settings::Provider;
 use crate::wire::{Decode, Pieces, Route, Target, Wire};
@@ -111,28 +113,45 @@ impl Remote {
     async fn send(&self, url: Url, body: Bytes, whose: &Whose) -> Result<HttpResponse, ModelError> {
         let wait = if is_loopback(&url) { PATIENCE } else { self.idle_timeout.min(PATIENCE) };
         let client = self.http.client(&url).await.map_err(no_client)?;
-        let mut post =
-            client.post(url).header("content-type", "application/json").header("accept", "text/event-stream");
+        let mut sent = HeaderMap::new();
+        sent.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        sent.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
         for (name, value) in self.wire.headers(&self.target) {
-            post = post.header(name, value);
+            sent.append(name, HeaderValue::from_static(value));
         }
         let headers = self.provider.headers_with(self.wire, whose.key.as_ref());
         for (name, value) in headers.map_err(|problem| error(ModelErrorKind::Unauthorized, problem))? {
-            post = post.header(name, value);
+            sent.append(name, value);
         }
-        let response = match tokio::time::timeout(wait, post.body(body).send()).await {
-            Err(_) => return Err(whose.silence(wait)),
-            Ok(Err(failure)) => return Err(whose.network(&failure)),
-            Ok(Ok(response)) => response,
-        };
-        if response.status().is_success() {
-            return Ok(response);
+        let mut is_again = false;
+        loop {
+            let signed = self.provider.signed(&url, &sent, &body).await?;
+            let mut post = client.post(url.clone()).headers(sent.clone()).body(body.clone());
+            if let Some(signed) = &signed {
+                post = post.headers(signed.headers.clone());
+            }
+            let response = match tokio::time::timeout(wait, post.send()).await {
+                Err(_) => return Err(whose.silence(wait)),
+                Ok(Err(failure)) => return Err(whose.network(&failure)),
+                Ok(Ok(response)) => response,
+            };
+            if response.status().is_success() {
+                return Ok(response);
+            }
+            let (status, headers) = (response.status().as_u16(), response.headers().clone());
+            if let (Some(signer), Some(signed), false) = (self.provider.signer(), &signed, is_again)
+                && signer.is_worth_another_try(signed, status, &headers).await
+            {
+                is_again = true;
+                continue;
+            }
+            // The status says enough where the words do not come.
+            let read = tokio::time::timeout(self.idle_timeout, read(response, ERROR_BODY)).await;
+            let read = read.ok().and_then(Result::ok).unwrap_or_default();
+            let mut whose = whose.clone();
+            whose.secrets.extend(signed.iter().flat_map(Signed::secrets));
+            return Err(whose.status(status, &headers, &read));
         }
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        // The status says enough where the words do not come.
-        let body = tokio::time::timeout(self.idle_timeout, read(response, ERROR_BODY)).await;
-        let body = body.ok().and_then(Result::ok).unwrap_or_default();
-        Err(whose.status(status, &headers, &body))
     }
 }
 

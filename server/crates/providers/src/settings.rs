@@ -3,6 +3,7 @@
 //! It comes from the user's configuration and environment only, never from a project.
 
 mod own;
+mod signing;
 
 #[cfg(test)]
 mod tests;
@@ -10,12 +11,14 @@ mod tests;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use net::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
 pub use self::own::Defined;
+use crate::aws::Signer;
 use crate::compat::Compat;
 use crate::key_command::KeyCommand;
 use crate::keys;
@@ -71,6 +74,11 @@ pub struct Provider {
     is_wire_chosen: bool,
     /// The command that prints the key, if there is no key.
     pub(crate) key_command: Option<KeyCommand>,
+    /// The profile and the region of its account at AWS that the user chose.
+    aws_profile: Option<String>,
+    aws_region: Option<String>,
+    /// Signs its requests, if they carry no key and go to AWS.
+    signer: Option<Arc<Signer>>,
     /// The headers that the user adds to each request.
     pub(crate) headers: Vec<(HeaderName, Secret)>,
     /// The fields that the user adds to the body of each request for an answer.
@@ -238,6 +246,9 @@ impl Settings {
                 api_version: None,
                 is_wire_chosen: false,
                 key_command: None,
+                aws_profile: None,
+                aws_region: None,
+                signer: None,
                 headers: Vec::new(),
                 extra_body: Map::new(),
                 own: Compat::default(),
@@ -268,6 +279,9 @@ impl Provider {
             api_version: None,
             is_wire_chosen: false,
             key_command: None,
+            aws_profile: None,
+            aws_region: None,
+            signer: None,
             headers: Vec::new(),
             extra_body: Map::new(),
             own: Compat::default(),
@@ -282,6 +296,7 @@ impl Provider {
         if !self.base_url.is_empty() && origin(&self.base_url) != origin(&base_url) {
             self.key = None;
             self.key_command = None;
+            (self.aws_profile, self.aws_region) = (None, None);
             // One of them may be a key too.
             self.headers.clear();
         }
@@ -356,7 +371,9 @@ impl Provider {
 
 /// The variables of the key of a provider that is known by name, in words.
 pub(crate) fn key_variable(name: &str) -> Option<String> {
-    vendors::named(name).filter(|vendor| !vendor.local).map(|vendor| vendor.key_source(None))
+    let vendor = vendors::named(name).filter(|vendor| !vendor.local)?;
+    let or = if vendor.signed { ", or AWS's credentials and AWS_REGION" } else { "" };
+    Some(format!("{}{or}", vendor.key_source(None)))
 }
 
 /// The setting that a key would come from, for words.

@@ -44,6 +44,9 @@ pub(crate) struct Vendor {
     pub(crate) models: Vec<String>,
     /// The header that carries the key, if it is not the usual one of the wire.
     pub(crate) key_header: Option<KeyHeader>,
+    /// True if requests without a key are signed with AWS's credentials.
+    #[serde(default)]
+    pub(crate) signed: bool,
     /// The path after the host, if the address has none of its own.
     pub(crate) path: Option<String>,
     /// The variable that names a dated version of the API.

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use protocol::settings::{Kind, SETTINGS, Setting};
-use providers::{Compat, Defined, KeyCommands, Settings};
+use providers::{Accounts, Compat, Defined, KeyCommands, Settings};
 use serde_json::{Map, Value};
 
 use super::key_command::Starter;
@@ -18,6 +18,9 @@ const VARIABLE: &str = "env:";
 
 /// The keys that commands printed: one set for the process, so that a command runs once.
 static KEY_COMMANDS: LazyLock<KeyCommands> = LazyLock::new(|| KeyCommands::new(Starter));
+
+/// The accounts at AWS, with the credentials that were fetched: one set for the process, for the same reason.
+pub(super) static ACCOUNTS: LazyLock<Accounts> = LazyLock::new(|| Accounts::new(Starter));
 
 /// A mistake in a layer: where it stands, and what to do.
 pub(super) struct Fault {
@@ -74,6 +77,17 @@ pub(super) fn take(
     {
         provider.set_key_command(KEY_COMMANDS.command(words));
     }
+    let is_region = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let mut word = |value: &Option<Value>, name: &str, is_one: &dyn Fn(&str) -> bool, example: &str| {
+        let text = value.as_ref()?.as_str().map(str::trim).filter(|text| !text.is_empty() && is_one(text));
+        if text.is_none() {
+            found.fault(way.field(name), format!("it must be {example}; without one, remove it"));
+        }
+        text.map(str::to_owned)
+    };
+    let profile = word(&said.aws_profile, "aws_profile", &|_| true, "the name of a profile in AWS's files");
+    let region = word(&said.aws_region, "aws_region", &is_region, "a region of AWS, such as \"eu-central-1\"");
+    provider.set_account(profile.filter(|_| !has_key), region);
     if let Some(value) = &said.api_version {
         match value.as_str().filter(|version| version.starts_with(|c: char| c.is_ascii_digit())) {
             Some(version) => provider.set_api_version(Some(version.to_owned())),

@@ -64,6 +64,12 @@ pub struct Provider {
     /// The dated version of Azure's API.
     #[serde(alias = "apiVersion")]
     pub(super) api_version: Option<Value>,
+    /// The profile of its account at AWS.
+    #[serde(alias = "awsProfile")]
+    pub(super) aws_profile: Option<Value>,
+    /// The region of that account.
+    #[serde(alias = "awsRegion")]
+    pub(super) aws_region: Option<Value>,
     /// The flags of what its server wants.
     pub(super) compat: Option<Value>,
     /// The models that the user describes.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::layer::{Layer, Permissions, Values, plain};
 use super::lines::Way;
 use super::restriction::restricted;
-use super::{Config, Sandbox, details, files, words};
+use super::{Config, Sandbox, details, dirs, files, words};
 use crate::log;
 
 /// The sources of the layers.
@@ -89,6 +89,7 @@ pub fn load(sources: Sources<'_>) -> Config {
     let user = user.map_err(|problem| ConfigError { place: place.clone(), problem });
     config.take_or_fail(user, &place, text.as_deref().unwrap_or_default(), environment);
     config.take_or_fail(editor.options, "the editor's initializationOptions", "", environment);
+    config.providers.sign_for_aws(&details::ACCOUNTS, environment, dirs::home(environment));
     match editor.settings {
         Ok(layer) => config.restrict(layer, "the editor's settings", Kind::Settings),
         Err(error) => config.distrust(&error.place, &error.problem),

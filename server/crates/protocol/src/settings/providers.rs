@@ -85,6 +85,24 @@ pub(super) const PROVIDERS: &[Setting] = &[
         more: Some("configuration.md#keys-from-a-password-manager"),
     },
     Setting {
+        name: "providers.NAME.aws_profile",
+        kind: Text("profile"),
+        default: Unset("`AWS_PROFILE`"),
+        who: USER,
+        words: "The profile in AWS's own files whose credentials sign the requests, instead of a key. It counts before \
+                AWS's variables.",
+        more: Some("configuration.md#azure-and-bedrock"),
+    },
+    Setting {
+        name: "providers.NAME.aws_region",
+        kind: Text("region"),
+        default: Unset("`AWS_REGION`, or that of the profile"),
+        who: USER,
+        words: "The region at AWS. For a provider with its own `base_url`, it also says that requests are signed with \
+                AWS's credentials.",
+        more: Some("configuration.md#azure-and-bedrock"),
+    },
+    Setting {
         name: "providers.NAME.headers",
         kind: Texts("header"),
         default: Unset("none"),

@@ -17,39 +17,59 @@ use super::profile::{Files, Profile, Section, setting};
 use crate::Secret;
 use crate::keys::left_out;
 
-/// Settings of a profile, and the ways to get credentials that they stand for, which only AWS's own program has.
-const NOT_KNOWN: &[(&str, &str)] = &[
-    ("sso_session", "IAM Identity Center"),
-    ("sso_start_url", "IAM Identity Center"),
-    ("login_session", "`aws login`"),
+/// The program of AWS's own that is asked where credentials have to be asked of a service of AWS's: it knows all the
+/// ways, and renews what has ended. It is a part of AWS CLI 2
+/// (docs.aws.amazon.com/cli/latest/reference/configure/export-credentials.html).
+const EXPORT: [&str; 5] = ["aws", "configure", "export-credentials", "--format", "process"];
+
+/// Settings of a profile, and the ways to get credentials that they stand for. These count before the keys of a
+/// profile, in botocore's order.
+const ROLE: Way = ("role_arn", "a role");
+const BEFORE_KEYS: [Way; 3] = [
     ("web_identity_token_file", "a web identity"),
+    ("sso_account_id", "IAM Identity Center"),
+    ("sso_role_name", "IAM Identity Center"),
 ];
+const LOGIN: Way = ("login_session", "`aws login`");
+/// These are not all that IAM Identity Center needs, but nothing else is there.
+const LAST: [Way; 2] = [("sso_session", "IAM Identity Center"), ("sso_start_url", "IAM Identity Center")];
+
+/// A setting of a profile, and the name of what it stands for.
+type Way = (&'static str, &'static str);
 
 /// The names of an access key's two halves, and of the token of a session.
 type Names = [&'static str; 3];
 
+/// The variables of a key.
+const VARIABLES: Names = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
+/// The variable that names the file with a web identity.
+const WEB_IDENTITY: &str = "AWS_WEB_IDENTITY_TOKEN_FILE";
+
 /// Gives the value of a variable of the environment.
-pub type Lookup = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
+pub(crate) type Lookup = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// The surroundings of the program, as far as credentials depend on them.
-pub struct Surroundings {
+pub(crate) struct Surroundings {
     /// The variables of the environment.
-    pub lookup: Lookup,
+    pub(crate) lookup: Lookup,
     /// The user's home folder.
-    pub home: Option<PathBuf>,
-    /// Runs the program of `credential_process`.
-    pub run: Box<dyn RunProgram>,
+    pub(crate) home: Option<PathBuf>,
+    /// The profile that the user chose for Azimuth. It counts before that of AWS_PROFILE, and before the keys of the
+    /// environment.
+    pub(crate) profile: Option<String>,
+    /// Runs the program of `credential_process`, and AWS's own.
+    pub(crate) run: Arc<dyn RunProgram>,
     /// Asks the services of containers and machines.
-    pub http: Arc<Clients>,
+    pub(crate) http: Arc<Clients>,
     /// The clock that the end of credentials is compared with.
-    pub now: Box<dyn Fn() -> SystemTime + Send + Sync>,
+    pub(crate) now: Box<dyn Fn() -> SystemTime + Send + Sync>,
     /// True if the user has named AWS as a provider. Otherwise the machine's service is only asked if there is a
     /// region: on a machine that is not at AWS, it takes a second to find out that it is not there.
-    pub is_named: bool,
+    pub(crate) is_named: bool,
 }
 
 /// Looks for credentials, and keeps those that were fetched until five minutes before they end.
-pub struct Chain {
+pub(crate) struct Chain {
     around: Surroundings,
     /// Held while credentials are fetched, so that they are fetched once.
     fetched: tokio::sync::Mutex<Option<(Source, Credentials)>>,
@@ -59,7 +79,7 @@ pub struct Chain {
 
 /// There are no credentials.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CredentialsError {
+pub(crate) enum CredentialsError {
     /// There are none anywhere.
     #[error(
         "no AWS credentials were found. Set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, \
@@ -79,34 +99,30 @@ pub enum CredentialsError {
         /// The environment, or a file and its profile.
         at: String,
     },
-    /// The profile of AWS_PROFILE is in no file.
+    /// The profile of AWS_PROFILE, or of the setting, is in no file.
     #[error(
-        "AWS_PROFILE names the profile `{profile}`, which does not exist; set it to another, or run \
+        "{by} names the profile `{profile}`, which does not exist; set it to another, or run \
          `aws configure --profile {profile}`. It was looked for:{}", list(.looked)
     )]
     NoProfile {
+        /// The variable or the setting.
+        by: &'static str,
         /// The profile's name.
         profile: String,
         /// The files, and what was found in each.
         looked: Vec<String>,
     },
-    /// The environment has a web identity, which Azimuth does not know.
-    #[error(
-        "AWS_WEB_IDENTITY_TOKEN_FILE is set, and Azimuth cannot take on a role by a web identity on its own. Set the \
-         variables that `aws configure export-credentials --format env` prints, or AWS_BEARER_TOKEN_BEDROCK"
-    )]
-    WebIdentity,
-    /// A profile's credentials come in a way that Azimuth does not know.
-    #[error(
-        "the profile `{profile}` gets its AWS credentials by {way}, which Azimuth cannot do on its own. Let AWS's \
-         program do it: add another profile to the AWS config file, with `credential_process = aws configure \
-         export-credentials --profile {profile}`, and name it in AWS_PROFILE"
-    )]
-    NotKnown {
-        /// The profile's name.
-        profile: String,
-        /// The name of the way.
-        way: &'static str,
+    /// Credentials that AWS's own program is to get.
+    #[error("{from}, so that AWS's own program was asked for them (`{command}`): {problem}. {advice}")]
+    ByAws {
+        /// The profile and its way to get credentials, or the variable that stands for one.
+        from: String,
+        /// The command line.
+        command: String,
+        /// The problem, in words.
+        problem: String,
+        /// The thing to do.
+        advice: String,
     },
     /// A source that was named has none.
     #[error("{source_name} gave no AWS credentials: {problem}. {advice}")]
@@ -123,9 +139,23 @@ pub enum CredentialsError {
 /// Where credentials are fetched.
 #[derive(Clone, PartialEq, Eq)]
 enum Source {
-    Process { profile: String, words: Vec<String> },
-    Container { variable: &'static str, url: Url },
-    Instance { base: String, looked: Vec<String> },
+    Process {
+        profile: String,
+        words: Vec<String>,
+    },
+    /// AWS's own program, for a profile or, without one, for what the environment says.
+    Aws {
+        profile: Option<String>,
+        way: &'static str,
+    },
+    Container {
+        variable: &'static str,
+        url: Url,
+    },
+    Instance {
+        base: String,
+        looked: Vec<String>,
+    },
 }
 
 /// The find in the environment and the files.
@@ -136,7 +166,7 @@ enum Found {
 
 impl Chain {
     /// A chain that has found nothing yet.
-    pub fn new(around: Surroundings) -> Self {
+    pub(crate) fn new(around: Surroundings) -> Self {
         Self { around, fetched: tokio::sync::Mutex::default(), warned: Mutex::default() }
     }
 
@@ -145,7 +175,7 @@ impl Chain {
     ///
     /// # Errors
     /// There are none; says what was looked for, where, and what to do.
-    pub async fn credentials(&self) -> Result<Credentials, CredentialsError> {
+    pub(crate) async fn credentials(&self) -> Result<Credentials, CredentialsError> {
         let source = match self.find().await? {
             Found::Keys(keys) => return Ok(keys),
             Found::Elsewhere(source) => source,
@@ -170,16 +200,22 @@ impl Chain {
     }
 
     /// Forgets credentials that AWS refused, unless there are others by now.
-    pub async fn forget(&self, refused: &Credentials) {
+    pub(crate) async fn forget(&self, refused: &Credentials) {
         self.fetched.lock().await.take_if(|(_, kept)| kept == refused);
     }
 
     /// The region: that of AWS_REGION or AWS_DEFAULT_REGION, else that of the profile.
-    pub async fn region(&self) -> Option<String> {
-        match self.variable("AWS_REGION").or_else(|| self.variable("AWS_DEFAULT_REGION")) {
+    pub(crate) async fn region(&self) -> Option<String> {
+        match self.region_or(&Profile::default()) {
             Some(region) => Some(region),
-            None => self.profile().await.1.setting("region").map(str::to_owned),
+            None => self.region_or(&self.profile().await.1),
         }
+    }
+
+    /// The region of the environment, else that of a profile.
+    fn region_or(&self, profile: &Profile) -> Option<String> {
+        let named = self.variable("AWS_REGION").or_else(|| self.variable("AWS_DEFAULT_REGION"));
+        named.or_else(|| profile.setting("region").map(str::to_owned))
     }
 
     /// The value of a variable that is not empty.
@@ -187,9 +223,17 @@ impl Chain {
         (self.around.lookup)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
     }
 
+    fn files(&self) -> Files {
+        let files = Files::of_environment(|name| self.variable(name), self.around.home.as_deref());
+        match &self.around.profile {
+            Some(profile) => Files { profile: profile.clone(), ..files },
+            None => files,
+        }
+    }
+
     /// The files, and the profile in them.
     async fn profile(&self) -> (Files, Profile) {
-        let files = Files::of_environment(|name| self.variable(name), self.around.home.as_deref());
+        let files = self.files();
         let reading = files.clone();
         let profile = tokio::task::spawn_blocking(move || reading.read()).await.unwrap_or_default();
         profile.warnings.iter().for_each(|warning| self.warn(warning));
@@ -204,24 +248,69 @@ impl Chain {
         }
     }
 
+    /// True if there are credentials, or a way to get them, in the environment or the files, and a region. Asks no
+    /// service and runs no program. Blocks.
+    pub(super) fn is_at_hand(&self) -> bool {
+        let files = self.files();
+        let profile = files.read();
+        let found = match self.in_environment() {
+            Ok(Some(_)) => true,
+            Ok(None) => !matches!(self.found(&files, &profile), Ok(Found::Elsewhere(Source::Instance { .. })) | Err(_)),
+            Err(_) => false,
+        };
+        found && self.region_or(&profile).is_some()
+    }
+
+    /// The region that is known without asking anybody. Blocks.
+    pub(super) fn region_at_hand(&self) -> Option<String> {
+        self.region_or(&self.files().read())
+    }
+
+    /// The name of what the credentials come from, for words.
+    pub(super) fn source_name(&self) -> String {
+        let profile = self.around.profile.clone().or_else(|| self.variable("AWS_PROFILE"));
+        match (&self.around.profile, self.in_environment(), profile) {
+            (None, Ok(Some(_)), _) => "the AWS credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY".to_owned(),
+            (_, _, Some(profile)) => format!("the AWS credentials of the profile `{}`", left_out(&profile)),
+            (_, _, None) => "the AWS credentials".to_owned(),
+        }
+    }
+
     /// Looks in the environment and the files.
     async fn find(&self) -> Result<Found, CredentialsError> {
-        const VARIABLES: Names = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
-        let set = VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), self.variable(name)?)));
-        if let Some(keys) = keys(&set.collect(), VARIABLES, || "the environment".to_owned())? {
+        if let Some(keys) = self.in_environment()? {
             return Ok(Found::Keys(keys));
         }
-        let mut looked = vec!["AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: they are not set".to_owned()];
         let (files, profile) = self.profile().await;
+        self.found(&files, &profile)
+    }
+
+    /// The keys of the environment, unless the user chose a profile.
+    fn in_environment(&self) -> Result<Option<Credentials>, CredentialsError> {
+        if self.around.profile.is_some() {
+            return Ok(None);
+        }
+        let set = VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), self.variable(name)?)));
+        keys(&set.collect(), VARIABLES, || "the environment".to_owned())
+    }
+
+    /// The find in a profile, and in what the environment says beside keys.
+    fn found(&self, files: &Files, profile: &Profile) -> Result<Found, CredentialsError> {
+        let (mut looked, is_chosen) = (Vec::new(), self.around.profile.is_some());
+        if !is_chosen {
+            looked.push("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: they are not set".to_owned());
+        }
         looked.extend(profile.looked.iter().chain(&profile.warnings).cloned());
-        if let Some(found) = of_profile(&files, &profile)? {
+        let has_role = profile.setting(ROLE.0).is_some();
+        if !is_chosen && !has_role && self.variable(WEB_IDENTITY).is_some() {
+            return Ok(Found::Elsewhere(Source::Aws { profile: None, way: "a web identity" }));
+        }
+        if let Some(found) = of_profile(files, profile)? {
             return Ok(found);
         }
-        if !profile.is_there && self.variable("AWS_PROFILE").is_some() {
-            return Err(CredentialsError::NoProfile { profile: left_out(&files.profile).into_owned(), looked });
-        }
-        if self.variable("AWS_WEB_IDENTITY_TOKEN_FILE").is_some() {
-            return Err(CredentialsError::WebIdentity);
+        if !profile.is_there && (is_chosen || self.variable("AWS_PROFILE").is_some()) {
+            let by = if is_chosen { "the setting `aws_profile`" } else { "AWS_PROFILE" };
+            return Err(CredentialsError::NoProfile { by, profile: left_out(&files.profile).into_owned(), looked });
         }
         if let Some(source) = self.container()? {
             return Ok(Found::Elsewhere(source));
@@ -230,7 +319,7 @@ impl Chain {
         let is_off = self.variable("AWS_EC2_METADATA_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
         if is_off {
             looked.push("the service of a machine at EC2: AWS_EC2_METADATA_DISABLED is true".to_owned());
-        } else if self.around.is_named || self.region().await.is_some() {
+        } else if self.around.is_named || self.region_or(profile).is_some() {
             let base = self.variable("AWS_EC2_METADATA_SERVICE_ENDPOINT");
             let base = base.unwrap_or_else(|| metadata::INSTANCE.to_owned());
             return Ok(Found::Elsewhere(Source::Instance { base, looked }));
@@ -262,6 +351,12 @@ impl Chain {
             Source::Process { profile, words } => {
                 let fetched = process::credentials(&*self.around.run, words).await;
                 fetched.map_err(|problem| of_process(profile, words, problem))
+            }
+            Source::Aws { profile, way } => {
+                let words = EXPORT.iter().copied().chain(profile.iter().flat_map(|name| ["--profile", name.as_str()]));
+                let words: Vec<_> = words.map(str::to_owned).collect();
+                let fetched = process::credentials(&*self.around.run, &words).await;
+                fetched.map_err(|problem| of_aws(profile.as_deref(), way, problem))
             }
             Source::Container { variable, url } => {
                 let token = self.container_token().await.map_err(|problem| of_container(variable, problem))?;
@@ -297,8 +392,8 @@ impl fmt::Debug for Chain {
     }
 }
 
-/// The find in a profile, in botocore's order: a role, keys of the file of credentials, a program, keys of the config
-/// file.
+/// The find in a profile, in botocore's order: a role, a web identity, IAM Identity Center, keys of the file of
+/// credentials, a login, a program, keys of the config file.
 fn of_profile(files: &Files, profile: &Profile) -> Result<Option<Found>, CredentialsError> {
     const SETTINGS: Names = ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"];
     let shown = left_out(&files.profile).into_owned();
@@ -306,12 +401,18 @@ fn of_profile(files: &Files, profile: &Profile) -> Result<Option<Found>, Credent
         let file = file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
         format!("the profile `{shown}` in {file}")
     };
-    let not_known = |way| CredentialsError::NotKnown { profile: shown.clone(), way };
-    if profile.setting("role_arn").is_some() {
-        return Err(not_known("a role"));
+    let by_aws = |ways: &[Way]| {
+        let (_, way) = ways.iter().find(|(name, _)| profile.setting(name).is_some())?;
+        Some(Found::Elsewhere(Source::Aws { profile: Some(files.profile.clone()), way }))
+    };
+    if let Some(found) = by_aws(&[ROLE]).or_else(|| by_aws(&BEFORE_KEYS)) {
+        return Ok(Some(found));
     }
     if let Some(keys) = keys(&profile.credentials, SETTINGS, || at(&files.credentials))? {
         return Ok(Some(Found::Keys(keys)));
+    }
+    if let Some(found) = by_aws(&[LOGIN]) {
+        return Ok(Some(found));
     }
     if let Some(command) = profile.setting("credential_process") {
         let words = process::words(command).map_err(|problem| of_process(&shown, &[], problem))?;
@@ -320,8 +421,7 @@ fn of_profile(files: &Files, profile: &Profile) -> Result<Option<Found>, Credent
     if let Some(keys) = keys(&profile.config, SETTINGS, || at(&files.config))? {
         return Ok(Some(Found::Keys(keys)));
     }
-    let way = NOT_KNOWN.iter().find(|(name, _)| profile.setting(name).is_some());
-    way.map_or(Ok(None), |(_, way)| Err(not_known(way)))
+    Ok(by_aws(&LAST))
 }
 
 /// The keys among some settings.
@@ -343,6 +443,26 @@ fn of_process(profile: &str, words: &[String], problem: String) -> CredentialsEr
         problem,
         advice: "Run it in a terminal to see why",
     }
+}
+
+fn of_aws(profile: Option<&str>, way: &'static str, problem: String) -> CredentialsError {
+    let shown = profile.map(left_out);
+    let option = shown.as_ref().map(|name| format!(" --profile {name}")).unwrap_or_default();
+    let from = match &shown {
+        Some(name) => format!("the profile `{name}` gets its AWS credentials by {way}"),
+        None => format!("{WEB_IDENTITY} is set, which stands for AWS credentials by {way}"),
+    };
+    let advice = match way {
+        // Its first version does not know the command, and says how it is used.
+        _ if ["no such program", "usage:"].iter().any(|sign| problem.contains(sign)) => {
+            "Install AWS CLI 2, or set AWS_BEARER_TOKEN_BEDROCK or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+                .to_owned()
+        }
+        "IAM Identity Center" => format!("Sign in with `aws sso login{option}`"),
+        "`aws login`" => format!("Sign in with `aws login{option}`"),
+        _ => "Run it in a terminal to see why".to_owned(),
+    };
+    CredentialsError::ByAws { from, command: format!("{}{option}", EXPORT.join(" ")), problem, advice }
 }
 
 fn of_container(variable: &'static str, problem: String) -> CredentialsError {

@@ -13,7 +13,7 @@ use crate::dates::http_date;
 const TOLERANCE: Duration = Duration::from_secs(4 * 60);
 
 /// This machine's clock, until a server that refuses a signature tells another time. Then the server's.
-pub struct Clock {
+pub(crate) struct Clock {
     now: fn() -> SystemTime,
     /// The time by which the server's clock is ahead, in seconds.
     ahead: AtomicI64,
@@ -21,12 +21,12 @@ pub struct Clock {
 
 impl Clock {
     /// A clock that follows this one.
-    pub fn new(now: fn() -> SystemTime) -> Self {
+    pub(crate) fn new(now: fn() -> SystemTime) -> Self {
         Self { now, ahead: AtomicI64::new(0) }
     }
 
     /// The time for a signature.
-    pub fn now(&self) -> SystemTime {
+    pub(crate) fn now(&self) -> SystemTime {
         let (now, ahead) = ((self.now)(), self.ahead.load(Ordering::Relaxed));
         let by = Duration::from_secs(ahead.unsigned_abs());
         let moved = if ahead < 0 { now.checked_sub(by) } else { now.checked_add(by) };
@@ -36,7 +36,7 @@ impl Clock {
     /// Takes in the head of an answer to a request that was signed at a time. True if the request was refused and the
     /// server's clock is more than four minutes off from that time: then it is worth to sign it once more, now with the
     /// server's clock.
-    pub fn learn(&self, status: u16, headers: &HeaderMap, signed_at: SystemTime) -> bool {
+    pub(crate) fn learn(&self, status: u16, headers: &HeaderMap, signed_at: SystemTime) -> bool {
         let date = headers.get(DATE).and_then(|date| http_date(date.to_str().ok()?));
         let Some(theirs) = date.filter(|_| status == 403) else { return false };
         let is_ahead = |from: SystemTime| match theirs.duration_since(from) {

@@ -13,7 +13,7 @@ const MARGIN: Duration = Duration::from_secs(5 * 60);
 
 /// Keys that requests to AWS are signed with. Shown nowhere.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Credentials {
+pub(crate) struct Credentials {
     pub(super) access_key: Secret,
     pub(super) secret_key: Secret,
     pub(super) session_token: Option<Secret>,
@@ -22,7 +22,7 @@ pub struct Credentials {
 
 impl Credentials {
     /// The credentials of an access key, with the token of a session if they are of one. They have no end.
-    pub fn new(access_key: &str, secret_key: &str, session_token: Option<&str>) -> Self {
+    pub(crate) fn new(access_key: &str, secret_key: &str, session_token: Option<&str>) -> Self {
         Self {
             access_key: Secret::new(access_key),
             secret_key: Secret::new(secret_key),

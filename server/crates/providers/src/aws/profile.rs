@@ -65,6 +65,12 @@ impl Files {
         for (path, is_config) in [(&self.credentials, false), (&self.config, true)] {
             let Some(path) = path else { continue };
             let at = path.display();
+            // It would be another file in each folder that the server is started in: that of a workspace, which could
+            // name a program.
+            if path.is_relative() {
+                profile.warnings.push(format!("{at} is not read, since it is not named from the root on"));
+                continue;
+            }
             let text = match text(path) {
                 Ok(text) => text,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -35,29 +35,29 @@ const NOT_SIGNED: &[&str] = &[
 
 /// A request that is to be signed, as it will be sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Unsigned<'a> {
+pub(crate) struct Unsigned<'a> {
     /// The method, in capitals.
-    pub method: &'a str,
+    pub(crate) method: &'a str,
     /// The address.
-    pub url: &'a Url,
+    pub(crate) url: &'a Url,
     /// The headers. `host` need not be among them.
-    pub headers: &'a HeaderMap,
+    pub(crate) headers: &'a HeaderMap,
     /// The whole body.
-    pub body: &'a [u8],
+    pub(crate) body: &'a [u8],
 }
 
 /// The service that a signature counts for, and its region.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scope {
+pub(crate) struct Scope {
     /// The name that the service has in signatures, such as `bedrock`.
-    pub service: String,
+    pub(crate) service: String,
     /// The region, such as `eu-central-1`.
-    pub region: String,
+    pub(crate) region: String,
 }
 
 /// A request could not be signed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SignError {
+pub(crate) enum SignError {
     /// The address has no host.
     #[error("the request has no host, so it cannot be signed for AWS; check the base URL")]
     NoHost,
@@ -74,7 +74,7 @@ impl Scope {
     ///
     /// `bedrock-runtime` hosts sign for `bedrock`, `bedrock-mantle` hosts for `bedrock-mantle` (Bedrock's user guide,
     /// on endpoints). A private endpoint has a label of its own before these.
-    pub fn of_host(host: &str) -> Option<Self> {
+    pub(crate) fn of_host(host: &str) -> Option<Self> {
         let host = host.to_ascii_lowercase();
         let ends = [".amazonaws.com", ".amazonaws.com.cn", ".api.aws", ".api.amazonwebservices.com.cn"];
         if !ends.iter().any(|end| host.ends_with(end)) {
@@ -96,7 +96,7 @@ impl Scope {
 ///
 /// # Errors
 /// [`SignError`]: the request has no host, or the credentials or the region cannot be sent.
-pub fn sign(
+pub(crate) fn sign(
     request: &Unsigned<'_>,
     scope: &Scope,
     credentials: &Credentials,

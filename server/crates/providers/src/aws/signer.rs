@@ -8,29 +8,33 @@ use super::chain::{Chain, CredentialsError};
 use super::clock::Clock;
 use super::credentials::Credentials;
 use super::sign::{Scope, SignError, Unsigned, sign};
+use crate::Secret;
+
+/// The header in which AWS names the kind of an error.
+const ERROR_TYPE: &str = "x-amzn-errortype";
 
 /// The service that hosts which are none of AWS's, such as gateways, are taken to stand for.
 const USUAL_SERVICE: &str = "bedrock";
 
 /// Signs requests. One for all requests of a provider, so that credentials are fetched once.
 #[derive(Debug)]
-pub struct Signer {
+pub(crate) struct Signer {
     chain: Chain,
     clock: Clock,
 }
 
 /// A signature of a request.
 #[derive(Debug)]
-pub struct Signed {
+pub(crate) struct Signed {
     /// The headers that are sent with the request's own, and replace those of the same names.
-    pub headers: HeaderMap,
+    pub(crate) headers: HeaderMap,
     by: Credentials,
     at: SystemTime,
 }
 
 /// A request could not be signed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SignerError {
+pub(crate) enum SignerError {
     /// There are no credentials.
     #[error(transparent)]
     Credentials(#[from] CredentialsError),
@@ -44,7 +48,7 @@ pub enum SignerError {
 
 impl Signer {
     /// A signer with the credentials of a chain and the time of a clock.
-    pub fn new(chain: Chain, clock: Clock) -> Self {
+    pub(crate) fn new(chain: Chain, clock: Clock) -> Self {
         Self { chain, clock }
     }
 
@@ -53,7 +57,7 @@ impl Signer {
     ///
     /// # Errors
     /// [`SignerError`]: there are no credentials or no region, or they cannot be sent; says what to do.
-    pub async fn sign(&self, request: &Unsigned<'_>) -> Result<Signed, SignerError> {
+    pub(crate) async fn sign(&self, request: &Unsigned<'_>) -> Result<Signed, SignerError> {
         let by = self.chain.credentials().await?;
         let scope = match request.url.host_str().and_then(Scope::of_host) {
             Some(scope) => scope,
@@ -66,17 +70,43 @@ impl Signer {
         Ok(Signed { headers: sign(request, &scope, &by, at)?, by, at })
     }
 
-    /// Takes in the head of an answer to a request that was signed so. True if it was refused because of this machine's
-    /// clock: then it is worth to sign and send it once more, which is done with the server's clock. Credentials that
-    /// were refused for another reason are fetched again for the next request.
-    pub async fn is_worth_another_try(&self, signed: &Signed, status: u16, headers: &HeaderMap) -> bool {
+    /// Takes in the head of an answer to a request that was signed so. True if it is worth to sign and send it once
+    /// more: it was refused because of this machine's clock, and the server's is known now; or because of the
+    /// credentials, and there are others by now, such as when those that were kept had ended.
+    pub(crate) async fn is_worth_another_try(&self, signed: &Signed, status: u16, headers: &HeaderMap) -> bool {
         if self.clock.learn(status, headers, signed.at) {
             return true;
         }
-        if matches!(status, 401 | 403) {
-            self.chain.forget(&signed.by).await;
+        // AWS knows credentials to which it denies access, so others of the same account would be no better.
+        let is_known = headers.get(ERROR_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"AccessDenied"));
+        if !matches!(status, 401 | 403) || is_known {
+            return false;
         }
-        false
+        self.chain.forget(&signed.by).await;
+        self.chain.credentials().await.is_ok_and(|others| others != signed.by)
+    }
+
+    /// True if there are credentials, or a way to get them, and a region, without asking anybody. Blocks.
+    pub(crate) fn is_at_hand(&self) -> bool {
+        self.chain.is_at_hand()
+    }
+
+    /// The region that is known without asking anybody. Blocks.
+    pub(crate) fn region_at_hand(&self) -> Option<String> {
+        self.chain.region_at_hand()
+    }
+
+    /// The name of what the credentials come from, for words.
+    pub(crate) fn source_name(&self) -> String {
+        self.chain.source_name()
+    }
+}
+
+impl Signed {
+    /// The parts that a server may repeat and that nobody else may see: AWS shows what it expected to be signed.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = Secret> {
+        let Credentials { access_key, secret_key, session_token, .. } = &self.by;
+        session_token.iter().chain([secret_key, access_key]).cloned()
     }
 }
 
@@ -90,7 +120,8 @@ mod tests {
     use net::{Clients, Url};
 
     use super::*;
-    use crate::aws::{RunProgram, Surroundings};
+    use crate::aws::RunProgram;
+    use crate::aws::chain::Surroundings;
     use crate::loopback::server::{Answer, Asked, Server};
 
     /// `Sun, 06 Nov 1994 08:49:37 GMT`.
@@ -117,7 +148,8 @@ mod tests {
                 _ => None,
             }),
             home: None,
-            run: Box::new(NoPrograms),
+            profile: None,
+            run: Arc::new(NoPrograms),
             http: Arc::new(Clients::default()),
             now: Box::new(now),
             is_named: true,

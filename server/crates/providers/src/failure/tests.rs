@@ -9,6 +9,7 @@ fn whose() -> Whose {
         key: Some(Secret::new("sk-ant-very-secret")),
         secrets: vec![Secret::new("tenant-secret")],
         is_local: false,
+        renewed_by: None,
     }
 }
 

@@ -138,9 +138,9 @@ impl Provider {
         self.defined = models;
     }
 
-    /// True if a key is there, or a command that prints one.
+    /// True if a key is there, or a command that prints one, or credentials that requests are signed with.
     pub fn has_key(&self) -> bool {
-        self.key.is_some() || self.key_command.is_some()
+        self.key.is_some() || self.key_command.is_some() || self.aws_profile.is_some() || self.signer.is_some()
     }
 
     /// Its name and that of a model, for the words of failures.
@@ -153,6 +153,7 @@ impl Provider {
             key: self.key.clone(),
             secrets: self.headers.iter().flat_map(|(_, value)| secrets_in(value)).collect(),
             is_local: self.is_local,
+            renewed_by: self.signer().map(|_| self.sign_in()),
         }
     }
 
@@ -164,8 +165,13 @@ impl Provider {
 
     /// True if it needs a key and there is none: neither one of its own, nor a header of the user's that carries one.
     pub(crate) fn lacks_key(&self) -> bool {
+        self.needs_key && !self.has_key() && !self.carries_key()
+    }
+
+    /// True if its requests carry a key: one of its own, or a header of the user's.
+    pub(super) fn carries_key(&self) -> bool {
         let has_header = || self.headers.iter().any(|(name, _)| KEY_HEADERS.contains(&name.as_str()));
-        self.needs_key && !self.has_key() && !has_header()
+        self.key.is_some() || self.key_command.is_some() || has_header()
     }
 
     /// Its key; none if it has none.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::aws::{Accounts, RunProgram};
 
 fn from(variables: &[(&str, &str)]) -> Settings {
     Settings::from_env(|name| {
@@ -176,4 +177,71 @@ fn every_form_of_ollama_host_gives_an_address() {
     ] {
         assert_eq!(ollama_url(host), url);
     }
+}
+
+/// No test here has a program.
+struct NoPrograms;
+
+#[async_trait::async_trait]
+impl RunProgram for NoPrograms {
+    async fn output(&self, _words: &[String]) -> Result<Vec<u8>, String> {
+        Err("there is none".to_owned())
+    }
+}
+
+/// The settings of an environment, of which more is said, with what is signed for AWS.
+fn signed(variables: &[(&str, &str)], home: Option<&std::path::Path>, say: impl FnOnce(&mut Settings)) -> Settings {
+    let mut settings = from(variables);
+    say(&mut settings);
+    let environment =
+        |name: &str| variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| (*value).to_owned());
+    settings.sign_for_aws(&Accounts::new(NoPrograms), &environment, home.map(Into::into));
+    settings
+}
+
+const KEYS: [(&str, &str); 2] = [("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE"), ("AWS_SECRET_ACCESS_KEY", "hunter2")];
+
+#[test]
+fn bedrock_is_offered_with_credentials_and_a_region_and_as_the_last_of_the_defaults() {
+    let has = |settings: &Settings| settings.providers.iter().any(|provider| provider.name == "bedrock");
+    assert!(!has(&signed(&KEYS, None, |_| {})), "there is no region");
+    assert!(!has(&signed(&[("AWS_REGION", "eu-west-1")], None, |_| {})), "there are no credentials");
+    let settings = signed(&[KEYS[0], KEYS[1], ("AWS_REGION", "eu-west-1")], None, |_| {});
+    let bedrock = provider(&settings, "bedrock");
+    assert_eq!(bedrock.base_url, "https://bedrock-runtime.eu-west-1.amazonaws.com");
+    assert!(bedrock.has_key() && bedrock.is_after_local && bedrock.missing().is_none());
+    assert!(bedrock.key_source.contains("AWS_ACCESS_KEY_ID"), "{}", bedrock.key_source);
+    assert!(!format!("{settings:?}").contains("hunter2"));
+    // A key of Bedrock's own needs no signature.
+    let with_key = signed(&[KEYS[0], KEYS[1], ("AWS_BEARER_TOKEN_BEDROCK", "k-1")], None, |_| {});
+    assert!(provider(&with_key, "bedrock").signer().is_none());
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test writes AWS's files")]
+fn the_region_of_a_profile_is_in_the_address_unless_the_user_says_another() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir(home.path().join(".aws")).unwrap();
+    let file = "[profile work]\nregion = eu-west-3\ncredential_process = get\n[default]\nregion = ap-south-1\n";
+    std::fs::write(home.path().join(".aws/config"), file).unwrap();
+    let at = |profile: Option<&str>, region: Option<&str>, base_url: Option<&str>| {
+        let settings = signed(&[("AWS_BEARER_TOKEN_BEDROCK", "k-1")], Some(home.path()), |settings| {
+            settings.set_provider("bedrock", base_url.map(Into::into), None, None, vec![]).unwrap();
+            let account = (profile.map(Into::into), region.map(Into::into));
+            settings.provider_mut("bedrock").unwrap().set_account(account.0, account.1);
+        });
+        let bedrock = provider(&settings, "bedrock");
+        (bedrock.base_url.clone(), bedrock.signer().is_some(), bedrock.key.is_some())
+    };
+    let address = |region: &str| format!("https://bedrock-runtime.{region}.amazonaws.com");
+    assert_eq!(at(None, None, None), (address("ap-south-1"), false, true));
+    assert_eq!(at(Some("work"), None, None), (address("eu-west-3"), true, false), "a profile counts before a key");
+    assert_eq!(at(Some("work"), Some("us-west-2"), None), (address("us-west-2"), true, false));
+    assert_eq!(at(None, Some("us-west-2"), None), (address("us-west-2"), false, true));
+    // A gateway gets signatures only if the user says so.
+    let gateway = "https://gateway.example";
+    assert_eq!(at(None, None, Some(gateway)), (gateway.to_owned(), false, false));
+    assert_eq!(at(None, Some("us-west-2"), Some(gateway)), (gateway.to_owned(), true, false));
+    let offered = signed(&[("AWS_PROFILE", "work")], Some(home.path()), |_| {});
+    assert_eq!(provider(&offered, "bedrock").base_url, address("eu-west-3"));
 }

@@ -745,3 +745,20 @@ fn a_project_can_say_nothing_of_headers_and_commands() {
     let provider = config.providers.providers.iter().find(|it| it.name == "anthropic").unwrap();
     assert!(!provider.has_key());
 }
+
+#[test]
+fn a_profile_of_aws_takes_the_place_of_a_key_and_a_region_is_checked() {
+    let keys = || Home::new().variable("AWS_BEARER_TOKEN_BEDROCK", "k-1").variable("AWS_REGION", "eu-west-1");
+    let config = keys().user("[providers.bedrock]\naws_profile = 'work'\naws_region = 'us-west-2'\n").load();
+    assert_eq!((config.warnings.len(), key(&config.providers, "bedrock")), (0, None), "{:?}", config.warnings);
+    let bedrock = config.providers.providers.iter().find(|it| it.name == "bedrock").unwrap();
+    assert_eq!(bedrock.base_url, "https://bedrock-runtime.us-west-2.amazonaws.com");
+    assert!(bedrock.has_key() && bedrock.key_source.contains("profile `work`"), "{}", bedrock.key_source);
+    let wrong = keys().user("[providers.bedrock]\naws_profile = 7\naws_region = 'evil.example/'\n").load();
+    let errors = format!("{:?}", wrong.errors);
+    assert!(errors.contains("line 2: providers.bedrock.aws_profile") && errors.contains("line 3: "), "{errors}");
+    let bedrock = wrong.providers.providers.iter().find(|it| it.name == "bedrock").unwrap();
+    assert_eq!(bedrock.base_url, "https://bedrock-runtime.eu-west-1.amazonaws.com");
+    let project = Home::new().project("[providers.bedrock]\naws_profile = 'evil'\n").load();
+    assert!(project.warnings[0].contains("providers ignored"), "{:?}", project.warnings);
+}

@@ -12,14 +12,18 @@ use crate::loopback::server::{Answer, Server};
 /// The time at which the tests begin: 2026-11-28T00:00:00Z.
 const BEGIN: u64 = 1_795_824_000;
 
-/// Starts programs as the test's own children.
-struct Children;
+/// Starts programs as the test's own children, and a script of the home folder in the stead of AWS's own program.
+struct Children(PathBuf);
 
 #[async_trait]
 impl RunProgram for Children {
     async fn output(&self, words: &[String]) -> Result<Vec<u8>, String> {
         let (program, args) = words.split_first().ok_or("no words")?;
-        let mut command = tokio::process::Command::new(program);
+        let mut command = tokio::process::Command::new(if program == "aws" { "/bin/sh" } else { program });
+        if program == "aws" {
+            let script = self.0.join("aws");
+            command.arg(script.exists().then_some(script).ok_or("there is no such program")?);
+        }
         let output = command.args(args).kill_on_drop(true).output().await.map_err(|error| error.to_string())?;
         if output.status.success() { Ok(output.stdout) } else { Err(format!("it failed ({})", output.status)) }
     }
@@ -71,11 +75,21 @@ impl World {
     }
 
     fn named(&self, is_named: bool) -> Chain {
+        self.of(is_named, None)
+    }
+
+    /// The chain of a user who chose a profile for Azimuth.
+    fn chosen(&self, profile: &str) -> Chain {
+        self.of(true, Some(profile))
+    }
+
+    fn of(&self, is_named: bool, profile: Option<&str>) -> Chain {
         let (variables, seconds) = (self.variables.clone(), Arc::clone(&self.seconds));
         Chain::new(Surroundings {
             lookup: Box::new(move |name| variables.get(name).cloned()),
             home: Some(self.home.path().to_owned()),
-            run: Box::new(Children),
+            profile: profile.map(str::to_owned),
+            run: Arc::new(Children(self.home.path().to_owned())),
             http: Arc::new(Clients::default()),
             now: Box::new(move || SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.load(Ordering::Relaxed))),
             is_named,
@@ -146,7 +160,7 @@ async fn within_a_profile_keys_count_before_a_program_and_that_before_keys_of_th
     // Keys would be those of another identity than the role that the profile is for.
     world = world.write("config", "[profile work]\nrole_arn = arn:aws:iam::1:role/r\nsource_profile = work\n");
     let failure = world.failure().await;
-    assert!(failure.contains("by a role") && failure.contains("export-credentials --profile work"), "{failure}");
+    assert!(failure.contains("by a role") && failure.contains("process --profile work"), "{failure}");
 }
 
 #[tokio::test]
@@ -160,17 +174,101 @@ async fn new_keys_in_a_file_count_at_once() {
 }
 
 #[tokio::test]
-async fn ways_that_are_not_known_are_told_with_the_one_that_works() {
-    for (config, way) in [
-        ("[default]\nsso_session = s\n[sso-session s]\nsso_region = x\n", "IAM Identity Center"),
-        ("[default]\nlogin_session = arn\n", "`aws login`"),
-        ("[default]\nweb_identity_token_file = /t\n", "a web identity"),
+async fn ways_that_need_a_service_of_aws_are_gone_by_its_own_program() {
+    let identity_center = "sso_account_id = 1\nsso_role_name = r\nsso_session = s\n[sso-session s]\nsso_region = x\n";
+    for (config, way, advice) in [
+        (identity_center, "IAM Identity Center", "Sign in with `aws sso login --profile default`"),
+        ("sso_session = s\n", "IAM Identity Center", "Sign in with `aws sso login --profile default`"),
+        ("login_session = arn\n", "`aws login`", "Sign in with `aws login --profile default`"),
+        ("web_identity_token_file = /t\n", "a web identity", "Run it in a terminal"),
+        ("role_arn = arn\nsource_profile = b\n", "a role", "Run it in a terminal"),
     ] {
-        let failure = World::new().write("config", config).failure().await;
-        assert!(failure.contains(way) && failure.contains("credential_process = aws configure"), "{failure}");
+        let world = World::new().write("config", &format!("[default]\n{config}"));
+        let failure = world.failure().await;
+        assert!(failure.contains(way) && failure.contains("Install AWS CLI 2"), "{failure}");
+        let aws = world.home.path().join("aws");
+        std::fs::write(&aws, "echo hunter2 >&2; exit 255").unwrap();
+        let failure = world.failure().await;
+        assert!(failure.contains("export-credentials --format process --profile default`"), "{failure}");
+        assert!(failure.contains(advice) && !failure.contains("hunter2"), "{failure}");
+        let runs = world.home.path().join("runs").display().to_string();
+        std::fs::write(&aws, format!("echo \"$*\" >> '{runs}'; echo '{}'", printed("of AWS"))).unwrap();
+        let chain = world.chain();
+        for _ in 0..2 {
+            assert_eq!(chain.credentials().await.unwrap().access_key.expose(), "of AWS");
+        }
+        assert!(!world.chain().is_at_hand(), "there is no region");
+        let asked = std::fs::read_to_string(runs).unwrap();
+        assert_eq!(asked, "configure export-credentials --format process --profile default\n");
     }
-    let failure = World::new().set("AWS_WEB_IDENTITY_TOKEN_FILE", "/t").set("AWS_REGION", "r").failure().await;
+    let world = World::new().set("AWS_WEB_IDENTITY_TOKEN_FILE", "/t").set("AWS_REGION", "r");
+    let failure = world.failure().await;
     assert!(failure.contains("AWS_WEB_IDENTITY_TOKEN_FILE is set"), "{failure}");
+    assert!(failure.contains("`aws configure export-credentials --format process`"), "{failure}");
+}
+
+#[tokio::test]
+async fn the_order_within_a_profile_is_that_of_botocore() {
+    let keys = "aws_access_key_id = of keys\naws_secret_access_key = hunter2\n";
+    for (config, credentials, expected) in [
+        ("sso_account_id = 1\nsso_role_name = r\n", keys, "of AWS"),
+        ("web_identity_token_file = /t\n", keys, "of AWS"),
+        ("login_session = arn\n", keys, "of keys"),
+        ("login_session = arn\ncredential_process = false\n", "", "of AWS"),
+        ("sso_session = s\n", keys, "of keys"),
+    ] {
+        let world = World::new().write("config", &format!("[default]\n{config}"));
+        let world = world.write("credentials", &format!("[default]\n{credentials}"));
+        std::fs::write(world.home.path().join("aws"), format!("echo '{}'", printed("of AWS"))).unwrap();
+        assert_eq!(world.access_key().await.unwrap(), expected, "{config}");
+    }
+}
+
+#[tokio::test]
+async fn a_profile_that_is_chosen_for_azimuth_counts_before_all_that_the_environment_says() {
+    let world = World::new()
+        .set("AWS_ACCESS_KEY_ID", "of the environment")
+        .set("AWS_SECRET_ACCESS_KEY", "hunter2")
+        .set("AWS_WEB_IDENTITY_TOKEN_FILE", "/t")
+        .set("AWS_PROFILE", "home")
+        .write("credentials", "[work]\naws_access_key_id = of work\naws_secret_access_key = hunter2\n")
+        .write("config", "[profile work]\nregion = eu-west-1\n");
+    let chain = world.chosen("work");
+    assert_eq!(chain.credentials().await.unwrap().access_key.expose(), "of work");
+    assert_eq!((chain.region_at_hand().as_deref(), chain.is_at_hand()), (Some("eu-west-1"), true));
+    assert_eq!(chain.source_name(), "the AWS credentials of the profile `work`");
+    let chain = world.chosen("nobody");
+    let failure = chain.credentials().await.unwrap_err().to_string();
+    assert!(failure.contains("the setting `aws_profile` names the profile `nobody`"), "{failure}");
+    assert!(!chain.is_at_hand());
+}
+
+#[tokio::test]
+async fn what_is_at_hand_is_known_without_asking_anybody() {
+    let server = Server::start(vec![]).await;
+    let world = World::new()
+        .set("AWS_EC2_METADATA_SERVICE_ENDPOINT", server.url())
+        .set("AWS_CONTAINER_CREDENTIALS_FULL_URI", format!("{}/it", server.url()));
+    assert!(!world.named(true).is_at_hand(), "there is no region");
+    let program = world.program("exit 1");
+    let world = world.set("AWS_REGION", "eu-west-1");
+    assert!(world.chain().is_at_hand());
+    let mut world = world.write("config", &format!("[default]\ncredential_process = {program}\n"));
+    world.variables.remove("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    assert!(world.chain().is_at_hand());
+    let world = world.write("config", "[default]\nregion = eu-west-1\n");
+    assert!(!world.named(true).is_at_hand(), "nobody knows if the machine has a role");
+    let world = world.set("AWS_ACCESS_KEY_ID", "half");
+    assert!(!world.chain().is_at_hand());
+    let world = world.set("AWS_SECRET_ACCESS_KEY", "hunter2");
+    assert!(world.chain().is_at_hand());
+    assert_eq!((world.runs(), server.asked().len()), (0, 0));
+}
+
+#[tokio::test]
+async fn files_that_depend_on_the_folder_of_the_server_are_not_read() {
+    let failure = World::new().set("AWS_CONFIG_FILE", ".aws/config").failure().await;
+    assert!(failure.contains(".aws/config is not read"), "{failure}");
 }
 
 #[tokio::test]

@@ -1,0 +1,112 @@
+//! The accounts that providers are asked with, and a signer for each: one for the process, however often the
+//! configuration is read, so that credentials are fetched once.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use net::Clients;
+
+use super::chain::{Chain, Surroundings};
+use super::clock::Clock;
+use super::process::RunProgram;
+use super::signer::Signer;
+
+/// The variables that credentials and the region depend on.
+const VARIABLES: &[&str] = &[
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    REGION,
+    "AWS_DEFAULT_REGION",
+    "AWS_PROFILE",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_CONFIG_FILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+    "AWS_EC2_METADATA_DISABLED",
+    "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+];
+const REGION: &str = "AWS_REGION";
+/// The signers that are kept. Each configuration in use needs one or two.
+const MOST: usize = 16;
+
+/// An account, by all that it is found by. It may hold keys, so it is shown nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Account {
+    variables: BTreeMap<&'static str, String>,
+    home: Option<PathBuf>,
+    profile: Option<String>,
+    ca_file: Option<PathBuf>,
+    is_named: bool,
+}
+
+impl Account {
+    /// The account of an environment and the files in a home folder, with a file of further certificate authorities.
+    pub(crate) fn of(
+        environment: &dyn Fn(&str) -> Option<String>,
+        home: Option<PathBuf>,
+        ca_file: Option<PathBuf>,
+    ) -> Self {
+        let variables = VARIABLES.iter().filter_map(|name| Some((*name, environment(name)?)));
+        Self { variables: variables.collect(), home, ca_file, profile: None, is_named: false }
+    }
+
+    /// The same by a profile and in a region, if the user chose them for a provider.
+    pub(crate) fn chosen(&self, profile: Option<String>, region: Option<&str>) -> Self {
+        let mut account = Self { profile, ..self.clone() };
+        if let Some(region) = region {
+            account.variables.insert(REGION, region.to_owned());
+        }
+        account
+    }
+
+    /// The same for a provider that the user spoke of, if they did.
+    pub(crate) fn named(self, is_named: bool) -> Self {
+        Self { is_named, ..self }
+    }
+
+    fn chain(&self, run: Arc<dyn RunProgram>) -> Chain {
+        let variables = self.variables.clone();
+        Chain::new(Surroundings {
+            lookup: Box::new(move |name| variables.get(name).cloned()),
+            home: self.home.clone(),
+            profile: self.profile.clone(),
+            run,
+            http: Arc::new(Clients::new(self.ca_file.clone())),
+            now: Box::new(SystemTime::now),
+            is_named: self.is_named,
+        })
+    }
+}
+
+/// The accounts that were asked for, with their signers.
+pub struct Accounts {
+    run: Arc<dyn RunProgram>,
+    signers: Mutex<Vec<(Account, Arc<Signer>)>>,
+}
+
+impl Accounts {
+    /// Accounts whose programs are run so.
+    pub fn new(run: impl RunProgram + 'static) -> Self {
+        Self { run: Arc::new(run), signers: Mutex::default() }
+    }
+
+    /// The signer of an account.
+    pub(crate) fn signer(&self, account: Account) -> Arc<Signer> {
+        let mut signers = self.signers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, signer)) = signers.iter().find(|(known, _)| *known == account) {
+            return Arc::clone(signer);
+        }
+        let signer = Arc::new(Signer::new(account.chain(Arc::clone(&self.run)), Clock::default()));
+        if signers.len() >= MOST {
+            signers.remove(0);
+        }
+        signers.push((account, Arc::clone(&signer)));
+        signer
+    }
+}
