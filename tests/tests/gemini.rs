@@ -185,7 +185,9 @@ async fn a_session_goes_on_when_its_signatures_are_not_known_any_more() {
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
     turn(&client, &session, "Look.").await;
+    model.forgets_thoughts();
     let events = turn(&client, &session, "Are you there?").await;
+    assert_eq!(model.refusals().len(), 1, "the signature that stands for none was tried before");
     let why = events.iter().find_map(|event| match event {
         Event::Retrying { reason, .. } => Some(reason.as_str()),
         _ => None,
@@ -195,6 +197,35 @@ async fn a_session_goes_on_when_its_signatures_are_not_known_any_more() {
     assert!(!last.contains("thoughtSignature") && !last.contains("functionCall\""), "{last}");
     assert!(last.contains("I called `read_file`"), "the calls are told in words: {last}");
     assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn signatures_that_are_not_known_any_more_cost_one_more_request_and_no_call() {
+    for wire in [Wire::Gemini, Wire::GeminiChat] {
+        let model = ModelServer::start([
+            looks("Both.", &["a.txt", "b.txt"]),
+            Answer::says("One and two."),
+            looks("Once more.", &["a.txt"]),
+            Answer::says("Here I am."),
+        ])
+        .await;
+        model.may_rewrite();
+        let (setup, project) = (Setup::model(&model, wire), project());
+        let client = Client::start(&setup, &project, Profile::panel()).await;
+        let session = client.new_session().await;
+        turn(&client, &session, "Look.").await;
+        model.forgets_thoughts();
+        let events = turn(&client, &session, "Are you there?").await;
+        assert!(!events.iter().any(|event| matches!(event, Event::Retrying { .. })), "{wire:?}: {events:?}");
+        // The second request of the turn knows which signatures are of no use, and has the new one.
+        assert_eq!(model.refusals(), ["Corrupted thought signature."], "{wire:?}");
+        let last = model.asked_times(4).await.body().to_string();
+        assert_eq!(last.matches(SKIPPED).count(), 1, "{wire:?}: {last}");
+        let calls = if wire == Wire::Gemini { "\"functionCall\"" } else { "\"tool_call_id\"" };
+        assert_eq!(last.matches(calls).count(), 3, "{wire:?}: {last}");
+        assert_eq!(last.matches("c2ln/").count(), 1, "{wire:?}: {last}");
+        assert_eq!(client.finish().await, 0);
+    }
 }
 
 #[tokio::test]

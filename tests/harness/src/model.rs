@@ -180,7 +180,7 @@ struct State {
     takes_any_key: bool,
     /// The account whose signatures requests must bear instead of a key.
     account: Option<Account>,
-    /// The kinds of errors with which signatures were refused.
+    /// The errors with which signatures were refused.
     refusals: Vec<String>,
     sent: Sent,
 }
@@ -230,7 +230,13 @@ impl ModelServer {
         self.state().account = Some(account);
     }
 
-    /// The kinds of the errors with which signatures were refused, such as `ExpiredTokenException`.
+    /// Forgets the signatures of thoughts that it has given, as Google does when the key or the route changes. Requests
+    /// with them are refused, and nothing of the script is used up.
+    pub fn forgets_thoughts(&self) {
+        self.state().sent.forget();
+    }
+
+    /// The errors with which signatures were refused: AWS's by their kind, such as `ExpiredTokenException`.
     pub fn refusals(&self) -> Vec<String> {
         self.state().refusals.clone()
     }
@@ -323,7 +329,11 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
             state.wrong.push(format!("no events are asked for by `{request_query}`"));
         }
         if let Err(words) = strict::refusal(wire, asked.model(), asked.body(), &state.sent) {
-            state.wrong.push(format!("{wire:?} refuses: {words}"));
+            if state.sent.has_forgotten(asked.body(), &words) {
+                state.refusals.push(words.clone());
+            } else {
+                state.wrong.push(format!("{wire:?} refuses: {words}"));
+            }
             let error = match wire {
                 Wire::Gemini => json!({ "code": 400, "message": words, "status": "INVALID_ARGUMENT" }),
                 _ => json!({ "type": "invalid_request_error", "message": words }),

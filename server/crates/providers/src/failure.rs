@@ -289,6 +289,11 @@ pub(crate) fn error(kind: ModelErrorKind, message: impl Into<String>) -> ModelEr
     ModelError { kind, message: message.into() }
 }
 
+/// True if a server does not know the signatures of earlier answers.
+pub(crate) fn is_about_signatures(failure: &ModelError) -> bool {
+    failure.kind == ModelErrorKind::OrphanedToolCalls && is_signature_complaint(&failure.message.to_lowercase())
+}
+
 /// The error of an answer that was not whole in time.
 pub(crate) fn late(whose: &str, deadline: Duration) -> ModelError {
     let seconds = deadline.as_secs_f64();

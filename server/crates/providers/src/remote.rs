@@ -1,6 +1,7 @@
 //! A vendor's model: a request out, and the stream back.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -12,9 +13,9 @@ use ports::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, R
 use protocol::model::ModelInfo;
 
 use crate::aws::Signed;
-use crate::failure::{Fault, Whose, error, no_client};
+use crate::failure::{Fault, Whose, error, is_about_signatures, no_client};
 use crate::settings::Provider;
-use crate::wire::{Decode, Pieces, Route, Target, Wire};
+use crate::wire::{Decode, Pieces, Route, Target, Wire, unsigned};
 
 /// How long a request may take without a piece of an answer. While pieces come it may take as long as it
 /// takes. A model on this machine may read a long prompt for minutes before it says anything.
@@ -38,6 +39,8 @@ pub(crate) struct Remote {
     pub(crate) http: Arc<Clients>,
     /// How long it may be silent.
     pub(crate) idle_timeout: Duration,
+    /// The number of messages at the beginning whose signatures its server does not know any more.
+    pub(crate) unsigned: AtomicUsize,
 }
 
 #[async_trait]
@@ -58,12 +61,19 @@ impl Model for Remote {
             .provider
             .request_url(self.wire, &self.target.model)
             .map_err(|problem| error(ModelErrorKind::Rejected, format!("{}: {problem}", self.whose.provider)))?;
-        let body = self
-            .wire
-            .body(&self.target, &request)
-            .map_err(|problem| error(ModelErrorKind::Rejected, format!("the request cannot be written: {problem}")))?;
-        let body = Bytes::from(self.provider.with_extra(body));
-        let (response, whose) = self.answered(url, body).await?;
+        let known = unsigned(&request, self.unsigned.load(Ordering::Relaxed));
+        let (response, whose) = match self.answered(url.clone(), self.body(known.as_ref().unwrap_or(&request))?).await {
+            Err(failure) if self.skips_signatures() && is_about_signatures(&failure) => {
+                // Those that follow will be known: it is the key, the route or the model that has changed.
+                let count = request.messages.len();
+                let Some(again) = unsigned(&request, count) else { return Err(failure) };
+                if self.unsigned.swap(count, Ordering::Relaxed) >= count {
+                    return Err(failure);
+                }
+                self.answered(url, self.body(&again)?).await?
+            }
+            answer => answer?,
+        };
         let mut streaming = Box::new(Streaming {
             decoder: self.wire.decoder(&self.target, &request.tools),
             whose,
@@ -89,6 +99,18 @@ impl Model for Remote {
 }
 
 impl Remote {
+    fn body(&self, request: &Request) -> Result<Bytes, ModelError> {
+        let body = self.wire.body(&self.target, request);
+        let body = body
+            .map_err(|problem| error(ModelErrorKind::Rejected, format!("the request cannot be written: {problem}")))?;
+        Ok(Bytes::from(self.provider.with_extra(body)))
+    }
+
+    /// True if its server takes a signature that stands for none.
+    fn skips_signatures(&self) -> bool {
+        self.wire == Wire::Gemini || self.target.compat.call_signatures == Some(true)
+    }
+
     /// Sends the request, with a key that a command prints once more if the first is refused. Gives the answer's head,
     /// and whose it is.
     async fn answered(&self, url: Url, body: Bytes) -> Result<(HttpResponse, Whose), ModelError> {

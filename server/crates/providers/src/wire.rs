@@ -19,6 +19,7 @@ pub(crate) mod openai_responses;
 
 mod lenient;
 mod tool_ids;
+mod unsigned;
 
 #[cfg(test)]
 pub(crate) mod testing;
@@ -35,6 +36,7 @@ use protocol::model::ThinkingLevel;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+pub(crate) use self::unsigned::unsigned;
 use crate::compat::Compat;
 use crate::data::Thinking;
 use crate::failure::Fault;

@@ -6,7 +6,7 @@
 
 mod gemini;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
@@ -19,6 +19,8 @@ pub(super) struct Sent {
     calls: HashMap<String, With>,
     /// Gemini's signatures, each with the part that it stands on.
     signed: HashMap<String, (String, Signed)>,
+    /// Gemini's signatures that it does not know any more.
+    forgotten: HashSet<String>,
 }
 
 /// A part that Gemini signed.
@@ -79,6 +81,18 @@ impl Sent {
             let signed = (model.to_owned(), Signed::Text(String::new()));
             self.signed.insert(sign(model, &end_of(&said)), signed);
         }
+    }
+
+    /// Forgets all signatures so far. From now on they are refused, and the one that stands for none is taken instead.
+    pub(super) fn forget(&mut self) {
+        self.forgotten.extend(self.signed.drain().map(|(signature, _)| signature));
+        self.calls.values_mut().for_each(|with| with.signed = false);
+    }
+
+    /// True if a request is refused only because a signature in it was forgotten.
+    pub(super) fn has_forgotten(&self, body: &Value, words: &str) -> bool {
+        let body = body.to_string();
+        words == "Corrupted thought signature." && self.forgotten.iter().any(|signature| body.contains(signature))
     }
 
     /// The data that came with a call, if this model made it.

@@ -1,6 +1,7 @@
 //! A model in the catalog: what is known of it, and how to ask it.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use net::Clients;
@@ -90,6 +91,7 @@ impl Entry {
             whose: provider.whose(bare(&self.info.id)),
             http: Arc::clone(http),
             idle_timeout,
+            unsigned: AtomicUsize::new(0),
         })
     }
 }
