@@ -2052,6 +2052,20 @@ export interface Location {
   line?: number;
 }
 
+/** US dollars per million tokens, for each token of a request whose prompt is long. */
+export interface LongPrice {
+  /** The number of tokens that the prompt must have more than, all input together. */
+  above: number;
+  /** Input that no cache served. */
+  input: number;
+  /** Output. */
+  output: number;
+  /** Input served by the cache. */
+  cacheRead: number;
+  /** Input stored to the cache. */
+  cacheWrite: number;
+}
+
 /** A message of the assistant, whose deltas carry the same id. */
 export type MessageId = string;
 
@@ -2280,6 +2294,8 @@ export interface Price {
   cacheRead: number;
   /** Input stored to the cache. */
   cacheWrite: number;
+  /** The price of requests with a long prompt; absent if it is the same. */
+  long?: LongPrice;
 }
 
 /** Parameters of `azimuth/prompt/beginnings`. */

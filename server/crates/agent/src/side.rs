@@ -148,7 +148,7 @@ mod tests {
     }
 
     fn says(events: Vec<Result<ModelEvent, ModelError>>) -> Says {
-        let price = Price { input: 2.0, output: 8.0, cache_read: 0.0, cache_write: 0.0 };
+        let price = Price { input: 2.0, output: 8.0, cache_read: 0.0, cache_write: 0.0, long: None };
         let info = ModelInfo {
             id: "test/small".to_owned(),
             name: "Small".to_owned(),

@@ -141,10 +141,15 @@ pub struct Response {
 /// The cost of a request in US dollars. Every token counts once, because [`Usage`] separates the kinds for all vendors.
 pub fn cost(price: &Price, usage: &Usage) -> f64 {
     let millions = |tokens: u64| tokens as f64 / 1e6;
-    millions(usage.input) * price.input
-        + millions(usage.output) * price.output
-        + millions(usage.cache_read) * price.cache_read
-        + millions(usage.cache_write) * price.cache_write
+    let prompt = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+    let [input, output, cache_read, cache_write] = match price.long.filter(|long| prompt > long.above) {
+        Some(long) => [long.input, long.output, long.cache_read, long.cache_write],
+        None => [price.input, price.output, price.cache_read, price.cache_write],
+    };
+    millions(usage.input) * input
+        + millions(usage.output) * output
+        + millions(usage.cache_read) * cache_read
+        + millions(usage.cache_write) * cache_write
 }
 
 /// The reason why an answer ended.

@@ -116,6 +116,27 @@ pub struct Price {
     /// Input stored to the cache.
     #[serde(default)]
     pub cache_write: f64,
+    /// The price of requests with a long prompt; absent if it is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub long: Option<LongPrice>,
+}
+
+/// US dollars per million tokens, for each token of a request whose prompt is long.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LongPrice {
+    /// The number of tokens that the prompt must have more than, all input together.
+    pub above: u64,
+    /// Input that no cache served.
+    pub input: f64,
+    /// Output.
+    pub output: f64,
+    /// Input served by the cache.
+    #[serde(default)]
+    pub cache_read: f64,
+    /// Input stored to the cache.
+    #[serde(default)]
+    pub cache_write: f64,
 }
 
 /// Parameters of `azimuth/model/list`.

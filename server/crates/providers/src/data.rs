@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use protocol::model::{Price, ThinkingLevel};
+use protocol::model::{LongPrice, Price, ThinkingLevel};
 use serde::Deserialize;
 
 /// A model of the data file.
@@ -24,8 +24,10 @@ pub(crate) struct Model {
     pub(crate) context: u64,
     /// The longest answer, in tokens.
     pub(crate) max_output: u64,
-    /// The price.
-    pub(crate) price: Price,
+    /// The price, but for long prompts.
+    price: Price,
+    /// The price of long prompts, if it is another.
+    long: Option<LongPrice>,
     /// The way in which it thinks.
     pub(crate) thinking: Thinking,
     /// The levels at which it can be told to think, if others than usual for its way.
@@ -68,6 +70,11 @@ impl Thinking {
 }
 
 impl Model {
+    /// The price.
+    pub(crate) fn price(&self) -> Price {
+        Price { long: self.long, ..self.price }
+    }
+
     /// The id to send.
     pub(crate) fn wire_id(&self) -> &str {
         self.pinned.as_deref().unwrap_or(&self.id)
@@ -125,6 +132,12 @@ mod tests {
             assert!(model.max_output <= model.context && model.context > 0, "{}", model.id);
             assert!(model.price.input > 0.0 && model.price.output > model.price.input, "{}", model.id);
             assert!(model.price.cache_read < model.price.input, "{}", model.id);
+            if let Some(long) = model.long {
+                let (usual, times) = (model.price, long.input / model.price.input);
+                assert!(long.above < model.context && times > 1.0 && long.output > usual.output, "{}", model.id);
+                assert!((long.cache_read - usual.cache_read * times).abs() < 1e-9, "{}", model.id);
+                assert!((long.cache_write - usual.cache_write * times).abs() < 1e-9, "{}", model.id);
+            }
             for name in model.aliases.iter().chain([&model.id]) {
                 assert!(names.insert(name.clone()), "`{name}` stands for two models");
             }
@@ -147,6 +160,15 @@ mod tests {
         assert_eq!(price("claude-sonnet-4-6-20991231-thinking"), Some((3.0, 15.0)));
         assert_eq!(price("gpt-6.1-sol-2026-01-02"), Some((2.0, 10.0)));
         assert_eq!(price("claude-opus-5@20260724"), Some((5.0, 25.0)));
+    }
+
+    #[test]
+    fn long_prompts_of_some_models_cost_more() {
+        let long = |id: &str| find(id).and_then(|model| model.price().long).map(|long| (long.above, long.input));
+        assert_eq!(long("gemini-2.5-pro"), Some((200_000, 2.5)));
+        assert_eq!(long("gpt-6.1-sol-2026-01-02"), Some((272_000, 4.0)));
+        assert_eq!(long("claude-haiku-5-5"), Some((100_000, 0.5)));
+        assert_eq!(long("gemini-3.8-flash"), None);
     }
 
     #[test]

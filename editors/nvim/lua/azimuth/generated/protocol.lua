@@ -1104,6 +1104,14 @@
 ---@field uri string The document.
 ---@field line? integer Line, from 0.
 
+---US dollars per million tokens, for each token of a request whose prompt is long.
+---@class azimuth.LongPrice
+---@field above integer The number of tokens that the prompt must have more than, all input together.
+---@field input number Input that no cache served.
+---@field output number Output.
+---@field cacheRead number Input served by the cache.
+---@field cacheWrite number Input stored to the cache.
+
 ---A message of the assistant, whose deltas carry the same id.
 ---@alias azimuth.MessageId string
 
@@ -1250,6 +1258,7 @@
 ---@field output number Output.
 ---@field cacheRead number Input served by the cache.
 ---@field cacheWrite number Input stored to the cache.
+---@field long? azimuth.LongPrice The price of requests with a long prompt; absent if it is the same.
 
 ---Parameters of `azimuth/prompt/beginnings`.
 ---@class azimuth.PromptBeginningsParams

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use net::Clients;
 use ports::model::Model as Port;
-use protocol::model::{ModelInfo, Price, ThinkingLevel};
+use protocol::model::{LongPrice, ModelInfo, Price, ThinkingLevel};
 
 use super::levels::offered;
 use super::listing::Listed;
@@ -191,7 +191,7 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             provider: provider.name.clone(),
             context_tokens: context,
             max_output_tokens: longest.min(context / 2).max(1),
-            price: own.and_then(Defined::price).or(price).or(known.map(|model| times(model.price, factor))),
+            price: own.and_then(Defined::price).or(price).or(known.map(|model| times(model.price(), factor))),
             available: missing.is_none(),
             unavailable_because: missing,
             images: own
@@ -235,6 +235,13 @@ fn times(price: Price, factor: f64) -> Price {
         output: price.output * factor,
         cache_read: price.cache_read * factor,
         cache_write: price.cache_write * factor,
+        long: price.long.map(|long| LongPrice {
+            above: long.above,
+            input: long.input * factor,
+            output: long.output * factor,
+            cache_read: long.cache_read * factor,
+            cache_write: long.cache_write * factor,
+        }),
     }
 }
 

@@ -119,7 +119,7 @@ pub(crate) fn info(provider: &Provider, model: &str, family: Option<&Family>) ->
     FillInfo {
         id: format!("{}/{model}", provider.name),
         is_local,
-        price: hosted.and_then(|hosted| hosted.price).or(known.map(|model| model.price)).filter(|_| !is_local),
+        price: hosted.and_then(|hosted| hosted.price).or(known.map(data::Model::price)).filter(|_| !is_local),
         context_bytes: context * BYTES_OF_TOKEN,
         control_tokens: match family {
             Some(family) => family.control_tokens().into(),

@@ -78,6 +78,7 @@ impl Defined {
             output: price.output,
             cache_read: price.cache_read.unwrap_or(price.input),
             cache_write: price.cache_write.unwrap_or(price.input),
+            long: None,
         })
     }
 }

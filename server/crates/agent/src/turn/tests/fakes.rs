@@ -805,7 +805,7 @@ fn info(context_tokens: u64) -> ModelInfo {
         provider: "scripted".to_owned(),
         context_tokens,
         max_output_tokens: 8_000,
-        price: Some(Price { input: 3.0, output: 15.0, cache_read: 0.3, cache_write: 3.75 }),
+        price: Some(Price { input: 3.0, output: 15.0, cache_read: 0.3, cache_write: 3.75, long: None }),
         available: true,
         unavailable_because: None,
         images: true,

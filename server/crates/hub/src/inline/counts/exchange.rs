@@ -127,7 +127,7 @@ mod tests {
         }
     }
 
-    const PRICE: Price = Price { input: 1.0, output: 2.0, cache_read: 0.5, cache_write: 0.0 };
+    const PRICE: Price = Price { input: 1.0, output: 2.0, cache_read: 0.5, cache_write: 0.0, long: None };
 
     #[test]
     fn a_request_costs_the_tokens_that_the_vendor_says() {
