@@ -19,6 +19,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("agent", CORE),
     ("net", &[]),
     ("providers", &["protocol", "platform", "ports", "net"]),
+    ("accounts", &["platform", "net", "providers"]),
     ("project", &["protocol", "platform", "permission", "ports", "spent"]),
     ("code", &["protocol", "bash", "project", "spent"]),
     ("inline", &["protocol", "ports", "project", "code", "spent"]),
@@ -44,6 +45,7 @@ const BELOW_HUB: &[&str] = &[
     "ports",
     "agent",
     "providers",
+    "accounts",
     "project",
     "code",
     "inline",
@@ -61,6 +63,7 @@ const BELOW_FRONTS: &[&str] = &[
     "ports",
     "agent",
     "providers",
+    "accounts",
     "project",
     "code",
     "inline",
@@ -79,6 +82,7 @@ const BELOW_STORIES: &[&str] = &[
     "ports",
     "agent",
     "providers",
+    "accounts",
     "project",
     "code",
     "inline",
@@ -108,9 +112,10 @@ const PARTS_OF_PLATFORM: &[(&str, &[&str])] = &[
     ("process", &["mounts", "open"]),
     ("shell", &["rights"]),
     ("providers", &["rights"]),
+    ("accounts", &["open", "rights"]),
     ("store", &["disk", "processes", "rights", "stamp"]),
     ("hub", &["rights"]),
-    ("azimuth", &["rights"]),
+    ("azimuth", &["rights", "terminal"]),
 ];
 
 /// Third parties that live in one place, and where that is. A name that ends in `*` stands for all that begin with it.
@@ -132,8 +137,20 @@ const HOMES: &[(&str, &[&str])] = &[
 
 /// The crates that name no operating system: what programs and terminals stand on, and what stands beside them. What
 /// systems differ in they have from `platform`.
-const ON_ANY_SYSTEM: &[&str] =
-    &["agent", "bash", "code", "extend", "net", "permission", "ports", "project", "protocol", "providers", "store"];
+const ON_ANY_SYSTEM: &[&str] = &[
+    "accounts",
+    "agent",
+    "bash",
+    "code",
+    "extend",
+    "net",
+    "permission",
+    "ports",
+    "project",
+    "protocol",
+    "providers",
+    "store",
+];
 
 /// Modules that the source of the pure core does not mention, because it has no way to the world but its ports.
 const UNKNOWN_TO_CORE: &[&str] = &["std::fs", "std::process", "std::net", "tokio::fs", "tokio::process", "tokio::net"];

@@ -20,6 +20,7 @@ pub mod next_edit;
 pub mod scripted;
 pub mod settings;
 
+mod account;
 mod address;
 mod aws;
 mod compat;
@@ -36,6 +37,7 @@ mod wire;
 #[cfg(test)]
 mod loopback;
 
+pub use account::Account;
 pub use aws::{Accounts, RunProgram};
 pub use catalog::{Catalog, CatalogError};
 pub use compat::Compat;
