@@ -10,6 +10,7 @@
 mod details;
 pub mod dirs;
 mod files;
+mod keep;
 mod key_command;
 mod layer;
 pub mod layers;
@@ -19,8 +20,10 @@ mod words;
 
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use accounts::{Accounts, Vendor};
 use permission::Rules;
 use ports::edit::EditForm;
 use protocol::mode::{Mode, Runs};
@@ -218,6 +221,10 @@ pub struct Config {
     pub rules: Rules,
     /// Models, their hosts and keys.
     pub providers: providers::Settings,
+    /// The sign-ins that the configuration describes.
+    pub sign_ins: Vec<Vendor>,
+    /// The accounts that the user keeps; none if there is no data folder.
+    pub accounts: Option<Arc<Accounts>>,
     /// The folders whose own files have been read, and restrict.
     pub projects: Vec<PathBuf>,
     /// Warnings for the user: what was ignored and why.
@@ -235,6 +242,8 @@ impl Default for Config {
             settings: Settings::of_table(),
             rules: Rules::default(),
             providers: providers::Settings::default(),
+            sign_ins: Vec::new(),
+            accounts: None,
             projects: Vec::new(),
             warnings: Vec::new(),
             errors: Vec::new(),

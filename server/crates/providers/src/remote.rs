@@ -111,14 +111,16 @@ impl Remote {
         self.wire == Wire::Gemini || self.target.compat.call_signatures == Some(true)
     }
 
-    /// Sends the request, with a key that a command prints once more if the first is refused. Gives the answer's head,
-    /// and whose it is.
+    /// Sends the request, once more with another key if the first is refused and a command or an account may have
+    /// one. Gives the answer's head, and whose it is.
     async fn answered(&self, url: Url, body: Bytes) -> Result<(HttpResponse, Whose), ModelError> {
         let whose = self.provider.with_key(&self.whose).await?;
         let answer = self.send(url.clone(), body.clone(), &whose).await;
-        match (&self.provider.key_command, &whose.key, answer) {
-            (Some(command), Some(key), Err(failure)) if failure.kind == ModelErrorKind::Unauthorized => {
-                command.forget(key).await;
+        match (&whose.key, answer) {
+            (Some(key), Err(failure)) if failure.kind == ModelErrorKind::Unauthorized => {
+                if !self.provider.refused(key).await {
+                    return Err(failure);
+                }
                 let again = self.provider.with_key(&self.whose).await?;
                 // The same key would be refused again.
                 if again.key == whose.key {
@@ -127,7 +129,7 @@ impl Remote {
                 let response = self.send(url, body, &again).await?;
                 Ok((response, again))
             }
-            (_, _, answer) => Ok((answer?, whose)),
+            (_, answer) => Ok((answer?, whose)),
         }
     }
 

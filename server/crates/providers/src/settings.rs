@@ -18,6 +18,7 @@ use net::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
 pub use self::own::Defined;
+use crate::account::Account;
 use crate::aws::Signer;
 use crate::compat::Compat;
 use crate::key_command::KeyCommand;
@@ -79,6 +80,8 @@ pub struct Provider {
     aws_region: Option<String>,
     /// Signs its requests, if they carry no key and go to AWS.
     signer: Option<Arc<Signer>>,
+    /// The accounts that the user keeps for it, if nothing else says the key.
+    pub(crate) account: Option<Arc<dyn Account>>,
     /// The headers that the user adds to each request.
     pub(crate) headers: Vec<(HeaderName, Secret)>,
     /// The fields that the user adds to the body of each request for an answer.
@@ -223,6 +226,15 @@ impl Settings {
         self.providers.iter_mut().find(|provider| provider.name == name)
     }
 
+    /// Adds the vendor of this name, if it is known and not among the providers: one for which the user keeps an
+    /// account. False if there is none.
+    pub fn add_known(&mut self, name: &str) -> bool {
+        let is_new = vendors::named(name).is_some() && self.provider_mut(name).is_none();
+        let added = if is_new { self.add(name, None).ok() } else { None };
+        let provider = added.and_then(|at| self.providers.get_mut(at));
+        provider.map(|provider| provider.is_after_local = false).is_some()
+    }
+
     /// Adds a provider, before those on this machine. Gives its place.
     fn add(&mut self, name: &str, base_url: Option<&str>) -> Result<usize, String> {
         let provider = match (vendors::named(name), base_url) {
@@ -249,6 +261,7 @@ impl Settings {
                 aws_profile: None,
                 aws_region: None,
                 signer: None,
+                account: None,
                 headers: Vec::new(),
                 extra_body: Map::new(),
                 own: Compat::default(),
@@ -282,6 +295,7 @@ impl Provider {
             aws_profile: None,
             aws_region: None,
             signer: None,
+            account: None,
             headers: Vec::new(),
             extra_body: Map::new(),
             own: Compat::default(),
@@ -310,7 +324,8 @@ impl Provider {
             _ => self.wire,
         };
         // A vendor without an address of its own is at home wherever its user has it.
-        self.needs_key = is_home || self.vendor().is_some_and(|vendor| vendor.base_url.is_empty());
+        let is_home_anywhere = self.vendor().is_some_and(|vendor| vendor.base_url.is_empty());
+        self.needs_key = is_home || is_home_anywhere || self.is_plan();
         self.base_url = base_url;
     }
 
@@ -355,7 +370,15 @@ impl Provider {
             let variables = self.vendor().map(|vendor| vendor.base_url_env.join(" or ")).unwrap_or_default();
             return Some(format!("no address: set {variables}, or providers.{}.base_url", self.name));
         }
-        self.lacks_key().then(|| format!("no key: set {}", self.key_source))
+        self.lacks_key().then(|| match self.is_plan() {
+            true => format!("not signed in: run `azimuth auth login {}`", self.name),
+            false => format!("no key: set {}", self.key_source),
+        })
+    }
+
+    /// True if its users pay by a plan and sign in, so that it has neither keys nor prices.
+    pub(crate) fn is_plan(&self) -> bool {
+        self.vendor().is_some_and(|vendor| vendor.sign_in)
     }
 
     /// True if nobody spoke of it: a server that may be on this machine, at its usual port.

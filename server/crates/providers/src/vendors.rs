@@ -36,6 +36,9 @@ pub(crate) struct Vendor {
     /// True if it is chosen as the default only after the servers on this machine.
     #[serde(default)]
     pub(crate) after_local: bool,
+    /// True if its users sign in, and pay by a plan: it has no keys, and lists the models of the plan.
+    #[serde(default)]
+    pub(crate) sign_in: bool,
     /// True if it is a server on this machine.
     #[serde(default)]
     pub(crate) local: bool,
@@ -135,6 +138,7 @@ impl Vendor {
                 let variables = variable.map_or_else(|| self.keys.join(" or "), str::to_owned);
                 format!("{variables} (a key is made at {page})")
             }
+            None if self.sign_in => format!("an account by `azimuth auth login {}`", self.name),
             None => format!("the setting providers.{}.key_env", self.name),
         }
     }

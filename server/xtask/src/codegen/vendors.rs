@@ -24,6 +24,8 @@ struct Vendor {
     #[serde(default)]
     base_url_env: Vec<String>,
     #[serde(default)]
+    sign_in: bool,
+    #[serde(default)]
     local: bool,
 }
 
@@ -45,6 +47,7 @@ pub fn document() -> Result<String, &'static str> {
     for vendor in vendors()? {
         let key = match &vendor.page {
             Some(page) => format!("{} ([get one]({page}))", names(&vendor.keys)),
+            None if vendor.sign_in => format!("`azimuth auth login {}` ([more](accounts.md))", vendor.name),
             None => "none".to_owned(),
         };
         let address = if vendor.base_url.is_empty() { "yours".to_owned() } else { format!("`{}`", vendor.base_url) };

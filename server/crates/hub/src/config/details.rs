@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use accounts::Vendor;
 use protocol::settings::{Kind, SETTINGS, Setting};
 use providers::{Accounts, Compat, Defined, KeyCommands, Settings};
 use serde_json::{Map, Value};
@@ -130,6 +131,38 @@ pub(super) fn take(
         provider.define(models(value, &way.field("model"), &mut found));
     }
     found
+}
+
+/// Reads how the users of a provider sign in; none if nothing is said of it.
+pub(super) fn sign_in(name: &str, said: &Provider) -> (Option<Vendor>, Found) {
+    let mut found = Found::default();
+    let way = Way::default().field("providers").field(name).field("sign_in");
+    let Some(fields) = table(said.sign_in.as_ref(), &way, &mut found) else { return (None, found) };
+    let mut fields = checked("sign_in.", fields, &way, &mut found);
+    let addresses = fields.iter().filter(|(name, _)| name.ends_with("_url"));
+    let wrong = addresses.filter_map(|(name, value)| {
+        Some((name.clone(), Vendor::address(name, value.as_str().unwrap_or_default()).err()?))
+    });
+    for (field, problem) in wrong.collect::<Vec<_>>() {
+        found.fault(way.field(&field), format!("{problem}; until it is corrected, it is left out"));
+        fields.remove(&field);
+    }
+    let vendor = match serde_json::from_value::<Vendor>(Value::Object(fields)) {
+        Ok(own) => own.over(name),
+        // A test holds that the table and the type are the same.
+        Err(error) => {
+            found.fault(way, error.to_string());
+            return (None, found);
+        }
+    };
+    let needed = [("token_url", &vendor.token_url), ("client_id", &vendor.client_id)];
+    match needed.iter().find(|(_, value)| value.is_empty()) {
+        Some((missing, _)) => {
+            found.fault(way, format!("`{missing}` is missing: add it; until then, nobody can sign in"));
+            (None, found)
+        }
+        None => (Some(vendor), found),
+    }
 }
 
 /// The models in a list of tables.

@@ -70,6 +70,9 @@ pub struct Provider {
     /// The region of that account.
     #[serde(alias = "awsRegion")]
     pub(super) aws_region: Option<Value>,
+    /// The way in which its users sign in.
+    #[serde(alias = "signIn")]
+    pub(super) sign_in: Option<Value>,
     /// The flags of what its server wants.
     pub(super) compat: Option<Value>,
     /// The models that the user describes.

@@ -94,6 +94,7 @@ pub fn load(sources: Sources<'_>) -> Config {
         Ok(layer) => config.restrict(layer, "the editor's settings", Kind::Settings),
         Err(error) => config.distrust(&error.place, &error.problem),
     }
+    config.take_accounts(environment);
     let mut config = config.with_projects(folders);
     for problem in config.errors.iter_mut().map(|error| &mut error.problem) {
         *problem = words::without_keys(problem);
@@ -211,6 +212,12 @@ impl Config {
             problems.extend(faults.into_iter().map(|problem| with_line(problem, &name, text)));
             let found = details::take(&mut self.providers, &name, &provider, environment);
             problems.extend(found.faults.iter().map(|fault| fault.in_words(text)));
+            let (sign_in, faults) = details::sign_in(&name, &provider);
+            problems.extend(faults.faults.iter().map(|fault| fault.in_words(text)));
+            if let Some(sign_in) = sign_in {
+                self.sign_ins.retain(|known| known.provider != name);
+                self.sign_ins.push(sign_in);
+            }
             self.warnings.extend(found.warnings.iter().map(|warning| format!("{place}: {warning}")));
             if had_key && !self.has_key(&name) {
                 self.warnings.push(format!(

@@ -39,7 +39,7 @@ impl Source {
 pub(super) fn is_other(old: &Config, new: &Config) -> bool {
     let providers = |config: &Config| {
         let of = |provider: &providers::Provider| {
-            (provider.name.clone(), provider.base_url.clone(), provider.key.clone(), provider.wire)
+            (provider.name.clone(), provider.base_url.clone(), provider.key.clone(), provider.has_key(), provider.wire)
         };
         config.providers.providers.iter().map(of).collect::<Vec<_>>()
     };

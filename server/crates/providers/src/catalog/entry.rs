@@ -106,6 +106,8 @@ pub(super) fn known(provider: &Provider) -> Option<Vec<Entry>> {
         vendor.iter().flat_map(|id| with_variant(provider, id, None)).collect()
     } else {
         match provider.wire {
+            // A plan has some of them, and others.
+            _ if provider.is_plan() => return None,
             Wire::Anthropic | Wire::OpenAiResponses => of_vendor(provider),
             Wire::OpenAiChat if provider.name == "openai" && provider.is_home() => of_vendor(provider),
             Wire::Gemini if provider.is_home() => of_vendor(provider),
@@ -125,6 +127,7 @@ pub(super) fn defined(provider: &Provider) -> Vec<Entry> {
 /// Returns the data file's entries for a provider's vendor.
 pub(super) fn of_vendor(provider: &Provider) -> Vec<Entry> {
     let vendor = match provider.wire {
+        _ if provider.is_plan() => return Vec::new(),
         Wire::Anthropic => "anthropic",
         Wire::OpenAiResponses => "openai",
         Wire::OpenAiChat => provider.name.as_str(),
@@ -173,7 +176,8 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     let context = said(|own| own.context, listed.and_then(|l| l.context), |model| model.context, usual_context);
     let longest =
         said(|own| own.max_output, listed.and_then(|l| l.max_output), |model| model.max_output, LONGEST_ANSWER);
-    let price = if provider.is_local { Some(Price::default()) } else { listed.and_then(|l| l.price) };
+    let price =
+        if provider.is_local || provider.is_plan() { Some(Price::default()) } else { listed.and_then(|l| l.price) };
     let wire = provider.wire_of(plain_id);
     let thinking = told.unwrap_or_else(|| guess(wire, plain_id, listed.and_then(|l| l.thinking)));
     let name = own.and_then(|own| own.name.as_deref()).or(known.map(|model| model.name.as_str())).unwrap_or(id);

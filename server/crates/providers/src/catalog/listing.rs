@@ -51,6 +51,28 @@ pub(super) struct Listing {
     last: Mutex<Option<(Instant, Answer)>>,
 }
 
+/// Why a server does not list its models.
+enum Unlisted {
+    /// It refuses the key.
+    Refused(String),
+    /// Something else, in words.
+    Other(String),
+}
+
+impl From<String> for Unlisted {
+    fn from(problem: String) -> Self {
+        Self::Other(problem)
+    }
+}
+
+impl From<Unlisted> for String {
+    fn from(unlisted: Unlisted) -> Self {
+        match unlisted {
+            Unlisted::Refused(problem) | Unlisted::Other(problem) => problem,
+        }
+    }
+}
+
 /// The models, or why they are not known.
 type Answer = Result<Vec<Listed>, String>;
 
@@ -95,7 +117,17 @@ async fn ask(provider: &Provider, http: &Clients, patience: Duration) -> Answer 
         return Ok(models);
     }
     let url = endpoint(&provider.base_url, &provider.wire.listing())?;
-    let mut models = in_time(patience, ask_at(url, provider, key, http)).await?;
+    let mut models = match (in_time(patience, ask_at(url.clone(), provider, key, http)).await, key) {
+        (Err(Unlisted::Refused(problem)), Some(refused)) if provider.refused(refused).await => {
+            let again = provider.secret().await?;
+            // The same key would be refused again.
+            if again.as_ref() == Some(refused) {
+                return Err(problem);
+            }
+            in_time(patience, ask_at(url, provider, again.as_ref(), http)).await?
+        }
+        (answer, _) => answer?,
+    };
     // Whatever comes of a list that only says more of the models, they are there.
     if provider.is_local
         && provider.name == "lm-studio"
@@ -107,16 +139,19 @@ async fn ask(provider: &Provider, http: &Clients, patience: Duration) -> Answer 
 }
 
 /// Each list has a time of its own, so that one that is not needed takes none from one that is.
-async fn in_time(patience: Duration, asking: impl Future<Output = Answer>) -> Answer {
+async fn in_time<E: From<String>>(
+    patience: Duration,
+    asking: impl Future<Output = Result<Vec<Listed>, E>>,
+) -> Result<Vec<Listed>, E> {
     let answer = tokio::time::timeout(patience, asking).await;
-    answer.unwrap_or_else(|_| Err(format!("no answer within {} seconds", patience.as_secs_f64())))
+    answer.unwrap_or_else(|_| Err(format!("no answer within {} seconds", patience.as_secs_f64()).into()))
 }
 
 /// Asks LM Studio for its models in a list of its own.
 async fn ask_lm_studio(provider: &Provider, key: Option<&Secret>, http: &Clients) -> Answer {
     let mut told = Err("it has no list of its own".to_owned());
     for place in LM_STUDIO_LISTS {
-        told = ask_at(beside(&provider.base_url, place)?, provider, key, http).await;
+        told = ask_at(beside(&provider.base_url, place)?, provider, key, http).await.map_err(String::from);
         if told.is_ok() {
             break;
         }
@@ -132,7 +167,7 @@ fn complete(model: &mut Listed, told: &[Listed]) {
     }
 }
 
-async fn ask_at(url: Url, provider: &Provider, key: Option<&Secret>, http: &Clients) -> Answer {
+async fn ask_at(url: Url, provider: &Provider, key: Option<&Secret>, http: &Clients) -> Result<Vec<Listed>, Unlisted> {
     let mut get = http.client(&url).await.map_err(|error| error.to_string())?.get(url);
     for (name, value) in provider.headers_with(provider.wire, key)? {
         get = get.header(name, value);
@@ -145,9 +180,10 @@ async fn ask_at(url: Url, provider: &Provider, key: Option<&Secret>, http: &Clie
     let body = read(response, BYTES).await.map_err(|_| "the answer broke off".to_owned())?;
     if !status.is_success() {
         let said = quote(&words(&body).message, key.into_iter().chain(provider.headers.iter().map(|(_, value)| value)));
-        return Err(format!("status {}: {said}", status.as_u16()));
+        let problem = format!("status {}: {said}", status.as_u16());
+        return Err(if status.as_u16() == 401 { Unlisted::Refused(problem) } else { problem.into() });
     }
-    parse(&body, in_folders(provider)).ok_or_else(|| "the answer is no list of models".to_owned())
+    parse(&body, in_folders(provider)).ok_or_else(|| "the answer is no list of models".to_owned().into())
 }
 
 /// True if a provider's list has its models in a folder that is no part of their ids: Google's, over both of its wires.
@@ -173,8 +209,12 @@ fn listed(item: &Value, in_folders: bool) -> Option<Listed> {
     if methods.is_some_and(|methods| !methods.iter().any(|method| method == "generateContent")) {
         return None;
     }
-    // LM Studio's own list calls it a key.
-    let id = ["id", "key", "name", "model"].iter().find_map(|name| item.get(name)?.as_str())?;
+    // A ChatGPT plan has models that are not to be shown.
+    if item.get("visibility").and_then(Value::as_str).is_some_and(|shown| shown != "list") {
+        return None;
+    }
+    // LM Studio's own list calls it a key, and that of a ChatGPT plan a slug.
+    let id = ["id", "slug", "key", "name", "model"].iter().find_map(|name| item.get(name)?.as_str())?;
     let id = id.strip_prefix("models/").filter(|_| in_folders).unwrap_or(id);
     let number = |places: &[&str]| places.iter().find_map(|place| item.pointer(place)?.as_u64()).filter(|n| *n > 0);
     // OpenRouter's.
@@ -244,6 +284,9 @@ mod tests {
         ] {
             assert_eq!(read(body), [Listed { id: "a".into(), ..Listed::default() }], "{body}");
         }
+        let plan =
+            r#"{"models":[{"slug":"a","display_name":"A","visibility":"list"},{"slug":"b","visibility":"hide"}]}"#;
+        assert_eq!(read(plan), [Listed { id: "a".into(), ..Listed::default() }]);
         assert_eq!(read(r#"{"data":[]}"#), []);
         for other in ["<html>", "{}", r#"{"data":{}}"#, "7"] {
             assert_eq!(parse(other.as_bytes(), false), None, "{other}");

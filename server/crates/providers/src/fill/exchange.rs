@@ -103,14 +103,16 @@ impl Exchange {
         Ok(Answering { whose, deadline, response: Some(response), frames, waiting: Vec::new(), bytes: 0 })
     }
 
-    /// Sends the request, with a key that a command prints once more if the first is refused. Gives the answer's head,
-    /// and whose it is. A command for the key has its own time: one that asks the user for a finger is not for nothing.
+    /// Sends the request, once more with another key if the first is refused and a command or an account may have
+    /// one. Gives the answer's head, and whose it is. A command for the key has its own time: one that asks the user
+    /// for a finger is not for nothing.
     async fn answered(&self, url: Url, body: Vec<u8>, deadline: Deadline) -> Result<(Response, Whose), ModelError> {
         let body = Bytes::from(body);
         let whose = self.provider.with_key(&self.whose).await?;
         let response = self.in_time(deadline, self.send(url.clone(), body.clone(), &whose)).await??;
-        if let (Some(command), Some(key), 401) = (&self.provider.key_command, &whose.key, response.status().as_u16()) {
-            command.forget(key).await;
+        if let (Some(key), 401) = (&whose.key, response.status().as_u16())
+            && self.provider.refused(key).await
+        {
             let again = self.provider.with_key(&self.whose).await?;
             if again.key != whose.key {
                 return Ok((self.in_time(deadline, self.send(url, body, &again)).await??, again));

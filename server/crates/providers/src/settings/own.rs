@@ -1,6 +1,7 @@
 //! The user's own details of a provider, beside its key and its address.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use net::header::{HeaderName, HeaderValue};
 use ports::model::{ModelError, ModelErrorKind};
@@ -10,6 +11,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::Provider;
+use crate::account::Account;
 use crate::compat::Compat;
 use crate::data::Thinking;
 use crate::failure::{Whose, error, host};
@@ -22,6 +24,8 @@ const OURS: &[&str] = &["accept", "connection", "content-length", "content-type"
 
 /// The headers that carry keys.
 const KEY_HEADERS: &[&str] = &["api-key", "authorization", "x-api-key", "x-goog-api-key"];
+/// The source of an account's key, for words.
+const ACCOUNT: &str = "the account (`azimuth auth list`)";
 
 /// The value of a header that is shorter, in bytes, is not taken out of what a server says.
 const SHORTEST: usize = 8;
@@ -139,9 +143,25 @@ impl Provider {
         self.defined = models;
     }
 
-    /// True if a key is there, or a command that prints one, or credentials that requests are signed with.
+    /// Takes its keys from the accounts that the user keeps for it, unless the settings or the environment say one.
+    pub fn set_account(&mut self, account: Arc<dyn Account>) {
+        if self.key.is_none() && self.key_command.is_none() {
+            self.account = Some(account);
+        }
+    }
+
+    /// True if a key is there, a command that prints one, an account, or credentials that requests are signed with.
     pub fn has_key(&self) -> bool {
-        self.key.is_some() || self.key_command.is_some() || self.aws_profile.is_some() || self.signer.is_some()
+        self.key.is_some()
+            || self.key_command.is_some()
+            || self.has_account()
+            || self.aws_profile.is_some()
+            || self.signer.is_some()
+    }
+
+    /// True if its key is that of an account.
+    pub fn has_account(&self) -> bool {
+        self.account.as_ref().is_some_and(|account| account.is_there())
     }
 
     /// Its name and that of a model, for the words of failures.
@@ -150,7 +170,7 @@ impl Provider {
             provider: self.name.clone(),
             host: host(&self.base_url),
             model: model.to_owned(),
-            key_source: self.key_source.clone(),
+            key_source: if self.has_account() { ACCOUNT.to_owned() } else { self.key_source.clone() },
             key: self.key.clone(),
             secrets: self.headers.iter().flat_map(|(_, value)| secrets_in(value)).collect(),
             is_local: self.is_local,
@@ -172,7 +192,7 @@ impl Provider {
     /// True if its requests carry a key: one of its own, or a header of the user's.
     pub(super) fn carries_key(&self) -> bool {
         let has_header = || self.headers.iter().any(|(name, _)| KEY_HEADERS.contains(&name.as_str()));
-        self.key.is_some() || self.key_command.is_some() || has_header()
+        self.key.is_some() || self.key_command.is_some() || self.has_account() || has_header()
     }
 
     /// Its key; none if it has none.
@@ -180,13 +200,24 @@ impl Provider {
     /// # Errors
     /// The command that prints it fails; says why and where it stands.
     pub(crate) async fn secret(&self) -> Result<Option<Secret>, String> {
-        match (&self.key, &self.key_command) {
-            (None, Some(command)) => command.key().await.map(Some).map_err(|problem| {
+        match (&self.key, &self.key_command, &self.account) {
+            (None, None, Some(account)) => account.key().await,
+            (None, Some(command), _) => command.key().await.map(Some).map_err(|problem| {
                 let (name, program) = (&self.name, command.program());
                 format!("the key for {name} is not known: `{program}` in providers.{name}.key_command: {problem}")
             }),
-            (key, _) => Ok(key.clone()),
+            (key, _, _) => Ok(key.clone()),
         }
+    }
+
+    /// Says that the server refused a key. False if there can be no other: then the refusal stands.
+    pub(crate) async fn refused(&self, key: &Secret) -> bool {
+        match (&self.key, &self.key_command, &self.account) {
+            (None, Some(command), _) => command.forget(key).await,
+            (None, None, Some(account)) => account.refused(key).await,
+            _ => return false,
+        }
+        true
     }
 
     /// The headers of a request that carry the key and that the user added. The user's count more.

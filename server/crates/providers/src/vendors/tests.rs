@@ -19,8 +19,10 @@ fn the_data_file_is_sound() {
             address.is_empty() && !vendor.base_url_env.is_empty() || Url::parse(&address).is_ok(),
             "{name}: {address}"
         );
-        assert_eq!(vendor.local, vendor.keys.is_empty(), "{name}: what is not on this machine has a key");
-        assert_eq!(vendor.local, vendor.page.is_none(), "{name}: a key is made somewhere");
+        assert!(!vendor.local || !vendor.sign_in, "{name}: nobody signs in to this machine");
+        let is_without = vendor.local || vendor.sign_in;
+        assert_eq!(is_without, vendor.keys.is_empty(), "{name}: what is not on this machine has a key or a sign-in");
+        assert_eq!(is_without, vendor.page.is_none(), "{name}: a key is made somewhere");
         let is_safe = if vendor.local { "http://127.0.0.1" } else { "https://" };
         assert!(address.is_empty() || address.starts_with(is_safe), "{name}: {address}");
         for variable in vendor.keys.iter().chain(&vendor.base_url_env) {

@@ -504,8 +504,10 @@ fn every_setting_of_the_table_is_read_in_both_spellings() {
             if setting.name.starts_with("providers.") {
                 let text = toml::to_string(&written).unwrap().replace("NAME", "anthropic");
                 let errors = Home::new().user(&text).load().errors;
-                // A price is one of input and output, a model has an id, and a version is a date.
-                let parts = ["`id` is missing", "a price needs", "a version's date"];
+                // A price is one of input and output, a model has an id, a version is a date, and a sign-in has
+                // addresses and an id.
+                let parts =
+                    ["`id` is missing", "a price needs", "a version's date", "is no address", "nobody can sign in"];
                 let is_part = |error: &ConfigError| parts.iter().any(|part| error.problem.contains(part));
                 assert!(errors.iter().all(is_part), "{name}: {errors:?}");
             }
