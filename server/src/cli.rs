@@ -2,6 +2,7 @@
 //!
 //! Exit codes of `exec` and `demo`: 0 done, 1 failed, 2 wrong usage, 3 something was refused, 130 cancelled.
 
+mod auth;
 mod demo;
 mod doctor;
 mod exec;
@@ -56,6 +57,11 @@ enum Command {
         /// Write JSON.
         #[arg(long)]
         json: bool,
+    },
+    /// Sign in to providers, keep keys for them, and show what there is.
+    Auth {
+        #[command(subcommand)]
+        command: auth::Auth,
     },
     /// Show what the requests to models used and cost: by model, or by day, provider or session.
     Stats {
@@ -241,6 +247,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Demo(args) => demo::run(args, log).await.map_err(Failure::of_work),
         Command::Sessions { command } => lists::sessions(command, log),
         Command::Models { json } => lists::models(json, log).await,
+        Command::Auth { command } => auth::run(command).await,
         Command::Stats { days, by, json } => stats::run(days, by, json, log),
         Command::Suggestions { days, json } => suggestions::run(days, json, log),
         Command::Doctor => doctor::run(log).await,

@@ -215,7 +215,7 @@ fn is_refusal(kind: PermissionOptionKind) -> bool {
 
 /// The lines of standard input. They are read on a thread of their own, which nothing can wake once it reads; so it is
 /// left alone at the end.
-fn lines() -> mpsc::UnboundedReceiver<String> {
+pub(super) fn lines() -> mpsc::UnboundedReceiver<String> {
     let (sender, lines) = mpsc::unbounded_channel();
     let read = move || {
         for line in io::stdin().lock().lines() {

@@ -13,3 +13,4 @@ pub mod processes;
 pub mod rights;
 pub mod scratch;
 pub mod stamp;
+pub mod terminal;

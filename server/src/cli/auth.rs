@@ -1,0 +1,297 @@
+//! `azimuth auth`: signing in to providers, keeping keys, and what there is. No secret is ever printed.
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use accounts::{Accounts, Browser, Granted, Listed, OAuthError, Removed, Status};
+use clap::{Args, Subcommand};
+use hub::config::Config;
+use hub::visible;
+use platform::terminal::Hidden;
+use providers::Secret;
+use serde_json::json;
+
+use super::Failure;
+use super::questions::lines;
+use super::setup::{configuration, environment};
+use super::signals::Signals;
+
+/// The exit code of a cancelled command, as of `exec`.
+const CANCELLED: u8 = 130;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Auth {
+    /// Sign in to a provider, or keep a key for it.
+    Login(Login),
+    /// Forget the accounts of a provider, and end its sign-ins at the vendor.
+    Logout {
+        /// The provider, such as `chatgpt`.
+        provider: String,
+        /// Only the account with this label.
+        #[arg(long, value_name = "NAME")]
+        label: Option<String>,
+    },
+    /// List the accounts.
+    List {
+        /// Write JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show for each provider where its key comes from. With a provider, exits with 1 if there is no key for it.
+    Status {
+        /// The provider.
+        provider: Option<String>,
+        /// Write JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Login {
+    /// The provider, such as `chatgpt`.
+    provider: Option<String>,
+    /// Sign in with a code that you type on any device.
+    #[arg(long, conflicts_with_all = ["paste", "key"])]
+    device: bool,
+    /// Open no port: sign in with a browser on any machine, and paste the address that it ends at.
+    #[arg(long, conflicts_with = "key")]
+    paste: bool,
+    /// Keep an API key. It is asked for, or read from standard input; it is never an argument.
+    #[arg(long)]
+    key: bool,
+    /// The account's name, to have several at one provider. The one that you signed in with last is used.
+    #[arg(long, value_name = "NAME", default_value = accounts::DEFAULT_LABEL)]
+    label: String,
+}
+
+/// Runs a subcommand.
+pub(super) async fn run(command: Auth) -> Result<ExitCode, Failure> {
+    let folder = std::env::current_dir().map_err(Failure::new)?;
+    let config = configuration(&[folder])?;
+    let Some(accounts) = config.accounts.clone() else {
+        return Err(Failure::Said("no home folder is known; set HOME, or AZIMUTH_DATA_DIR".into()));
+    };
+    match command {
+        Auth::Login(login) => {
+            let signals = Signals::listen().map_err(Failure::new)?;
+            tokio::select! {
+                done = sign_in(&accounts, config, login) => done,
+                () = signals.received(1) => {
+                    say(&mut io::stderr(), "azimuth: cancelled; nothing was kept")?;
+                    Ok(ExitCode::from(CANCELLED))
+                }
+            }
+        }
+        Auth::Logout { provider, label } => sign_out(&accounts, &provider, label.as_deref()).await,
+        Auth::List { json } => list(&accounts, json),
+        Auth::Status { provider, json } => status(&config, &accounts, provider.as_deref(), json),
+    }
+}
+
+async fn sign_in(accounts: &Arc<Accounts>, mut config: Config, login: Login) -> Result<ExitCode, Failure> {
+    let Login { provider, device, paste, key, label } = login;
+    let Some(provider) = provider else {
+        let names: Vec<_> = accounts.vendors().iter().map(|vendor| vendor.provider.as_str()).collect();
+        return Err(Failure::Usage(format!(
+            "which provider? One can sign in to {}; a key is kept with `azimuth auth login PROVIDER --key`",
+            names.join(", ")
+        )));
+    };
+    config.providers.add_known(&provider);
+    let Some(known) = config.providers.provider_mut(&provider) else {
+        return Err(Failure::Usage(format!(
+            "there is no provider `{}`; name a vendor of `docs/configuration.md`, or set `providers.NAME.base_url` first",
+            providers::keys::left_out(&provider)
+        )));
+    };
+    let address = known.base_url.clone();
+    if accounts::vendor::origin(&address).is_none() {
+        return Err(Failure::Said(format!("{provider} has no address yet: set providers.{provider}.base_url first")));
+    }
+    if !key && accounts.vendor(&provider).is_none() {
+        return Err(Failure::Usage(format!(
+            "{provider} has no sign-in for programs like this one; keep a key with `azimuth auth login {provider} --key`"
+        )));
+    }
+    if let Some(aside) = accounts.store().set_aside_if_damaged().await.map_err(Failure::new)? {
+        let text = format!("The file of accounts was damaged, and is now {}. Its accounts are gone.", aside.display());
+        say(&mut io::stderr(), &text)?;
+    }
+    let mut out = io::stdout();
+    let name = if key {
+        let key = read_key(&provider).await?;
+        accounts.keep_key(&provider, &label, &address, key).await.map_err(Failure::new)?;
+        None
+    } else if device {
+        let device = accounts.device(&provider).await.map_err(Failure::new)?;
+        let (page, code) = (device.complete_url().unwrap_or(device.url()), device.user_code());
+        say(&mut out, &format!("Open this page on any device:\n\n  {page}\n\nand enter this code: {code}\n"))?;
+        accounts.finish_device(device, &provider, &label, &address).await.map_err(Failure::new)?
+    } else {
+        let mut browser = accounts.browser(&provider, &label, !paste).await.map_err(Failure::new)?;
+        let granted = granted(&mut browser, paste, &mut out).await?;
+        accounts.finish((browser, granted), &provider, &label, &address).await.map_err(Failure::new)?
+    };
+    let kept = match (&name, key) {
+        (_, true) => format!("The key for {provider} is kept"),
+        (Some(name), false) => format!("Signed in to {provider} as {name}"),
+        (None, false) => format!("Signed in to {provider}"),
+    };
+    let file = accounts.store().file();
+    say(&mut out, &format!("{kept}, in {}, which only you can read. It is not encrypted.", file.display()))?;
+    if let Some(first) = in_place_of(&config, &provider) {
+        say(&mut out, &format!("It is not used yet: {first} counts before it."))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The vendor's answer: from the browser, or pasted.
+async fn granted(browser: &mut Browser, paste: bool, out: &mut impl Write) -> Result<Granted, Failure> {
+    let url = browser.url();
+    say(out, &format!("Open this page in a browser and sign in:\n\n  {url}\n"))?;
+    let redirect = browser.redirect();
+    say(
+        out,
+        &match paste {
+            true => format!(
+                "The browser ends at a page that it cannot show, at an address that begins with\n{redirect}\nPaste that \
+                 address here:"
+            ),
+            false => "Waiting for the browser. If it runs on another machine, paste the address here that it ends at."
+                .to_owned(),
+        },
+    )?;
+    let mut lines = lines();
+    loop {
+        let pasted = tokio::select! {
+            granted = browser.wait() => return granted.map_err(Failure::new),
+            line = lines.recv() => line,
+        };
+        match pasted {
+            Some(line) if line.trim().is_empty() => {}
+            Some(line) => match browser.pasted(&line) {
+                Ok(granted) => return Ok(granted),
+                // A wrong line costs nothing: the user can paste again.
+                Err(error @ OAuthError::Pasted(_)) => say(&mut io::stderr(), &format!("azimuth: {error}"))?,
+                Err(error) => return Err(Failure::new(error)),
+            },
+            None if paste => return Err(Failure::Said("no address was pasted; nothing was kept".into())),
+            None => return browser.wait().await.map_err(Failure::new),
+        }
+    }
+}
+
+/// Reads a key from the terminal, which does not show it, or from standard input.
+async fn read_key(provider: &str) -> Result<Secret, Failure> {
+    let hidden = if io::stdin().is_terminal() {
+        let hidden = Hidden::input().ok();
+        let shown = if hidden.is_some() { "it is not shown" } else { "it is shown, since this system cannot hide it" };
+        let mut out = io::stderr();
+        write!(out, "The key for {provider} ({shown}): ").and_then(|()| out.flush()).map_err(Failure::new)?;
+        hidden
+    } else {
+        None
+    };
+    let line = lines().recv().await.unwrap_or_default();
+    drop(hidden);
+    let key = Secret::new(&line);
+    if key.expose().is_empty() {
+        return Err(Failure::Usage("there is no key in standard input".into()));
+    }
+    if !key.expose().bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(Failure::Usage("this is no key: it holds blanks or characters that no key has".into()));
+    }
+    Ok(key)
+}
+
+async fn sign_out(accounts: &Accounts, provider: &str, label: Option<&str>) -> Result<ExitCode, Failure> {
+    let removed = accounts.sign_out(provider, label).await.map_err(Failure::new)?;
+    if removed.is_empty() {
+        return Err(Failure::Said(format!("there is no such account; `azimuth auth list` lists them ({provider})")));
+    }
+    for Removed { provider, label, not_revoked } in removed {
+        say(&mut io::stdout(), &format!("The account `{label}` at {provider} is forgotten."))?;
+        if let Some(problem) = not_revoked {
+            let text = format!(
+                "azimuth: {provider} was not told that the sign-in has ended: {problem}. End it in your account there."
+            );
+            say(&mut io::stderr(), &text)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(accounts: &Accounts, json: bool) -> Result<ExitCode, Failure> {
+    let kept = accounts.list().map_err(Failure::new)?;
+    let mut out = io::stdout();
+    for account in &kept {
+        let Listed { provider, label, name, origin, is_sign_in, status, expires } = account;
+        if json {
+            let line = json!({
+                "provider": provider, "label": label, "name": name, "server": origin,
+                "kind": if *is_sign_in { "signIn" } else { "key" },
+                "status": if *status == Status::Usable { "usable" } else { "ended" }, "expires": expires,
+            });
+            say(&mut out, &visible::json(&line.to_string()))?;
+            continue;
+        }
+        let kind = if *is_sign_in { "signed in" } else { "key" };
+        let name = name.as_deref().map(|name| format!(" as {}", visible::line(name))).unwrap_or_default();
+        let end = match status {
+            Status::Usable => String::new(),
+            Status::Ended => format!("  ended; run `azimuth auth login {provider}`"),
+        };
+        say(&mut out, &format!("{provider}  {label}  {kind}{name}, for {origin}{end}"))?;
+    }
+    if kept.is_empty() && !json {
+        say(&mut out, "no accounts; `azimuth auth login PROVIDER` signs in, with `--key` it keeps a key")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn status(config: &Config, accounts: &Accounts, only: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
+    // That the file cannot be read is no reason to say that nobody is signed in.
+    let kept = accounts.list().map_err(Failure::new)?;
+    let mut out = io::stdout();
+    let shown = config.providers.providers.iter().filter(|it| only.is_none_or(|only| it.name == only));
+    let mut has_key = false;
+    for provider in shown.filter(|provider| only.is_some() || provider.has_key()) {
+        let name = &provider.name;
+        let of_account = || kept.iter().find(|it| it.provider == *name && it.status == Status::Usable);
+        let source = match (in_place_of(config, name), of_account()) {
+            (Some(first), _) => Some(first),
+            (None, Some(account)) if provider.has_account() => Some(format!("the account `{}`", account.label)),
+            (None, _) => None,
+        };
+        has_key |= source.is_some();
+        let line = match (json, &source) {
+            (true, _) => visible::json(&json!({ "provider": name, "key": source }).to_string()).into_owned(),
+            (false, Some(source)) => format!("{name}: {source}"),
+            (false, None) => format!("{name}: no key; run `azimuth auth login {name}`"),
+        };
+        say(&mut out, &line)?;
+    }
+    if has_key {
+        return Ok(ExitCode::SUCCESS);
+    }
+    if only.is_none() && !json {
+        say(&mut out, "no provider has a key; `azimuth auth login PROVIDER` signs in, with `--key` it keeps a key")?;
+    }
+    Ok(if only.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The source of a provider's key that counts before any account; none if there is none.
+fn in_place_of(config: &Config, provider: &str) -> Option<String> {
+    let provider = config.providers.providers.iter().find(|known| known.name == provider)?;
+    let is_said = provider.key.is_some() || (provider.has_key() && !provider.has_account());
+    is_said.then(|| match provider.key_source.split(" (").next() {
+        Some(variable) if environment(variable).is_some() => format!("the environment variable {variable}"),
+        _ => "the configuration".to_owned(),
+    })
+}
+
+fn say(out: &mut impl Write, text: &str) -> Result<(), Failure> {
+    writeln!(out, "{}", visible::text(text)).and_then(|()| out.flush()).map_err(Failure::new)
+}
