@@ -270,6 +270,38 @@ export interface Requests {
    * Errors: `operationFailed`.
    */
   'azimuth/inline/counts': { params: InlineCountsParams; result: InlineCountsResult };
+  /**
+   * Lists the accounts that Azimuth keeps, and the providers that can be signed in to.
+   *
+   * Errors: `operationFailed`.
+   */
+  'azimuth/auth/list': { params: AuthListParams; result: AuthListResult };
+  /**
+   * Begins to sign in to a provider: the client shows the page, and the code if there is one. The client's sign-in that has begun before ends.
+   *
+   * Errors: `notFound`, `operationFailed`.
+   */
+  'azimuth/auth/login': { params: AuthLoginParams; result: AuthLoginResult };
+  /**
+   * Waits until a sign-in is done. The answer comes when the user has signed in or refused, after ten minutes, or when the sign-in is cancelled.
+   *
+   * Errors: `notFound`, `operationFailed`.
+   */
+  'azimuth/auth/wait': { params: AuthWaitParams; result: AuthWaitResult };
+  /**
+   * Ends a sign-in by the address that the browser ended at. If that is of another page, the sign-in goes on.
+   *
+   * Errors: `notFound`, `operationFailed`.
+   */
+  'azimuth/auth/paste': { params: AuthPasteParams; result: Done };
+  /** Cancels a sign-in. Nothing is kept. */
+  'azimuth/auth/cancel': { params: AuthCancelParams; result: Done };
+  /**
+   * Forgets the accounts of a provider, or one of them, and tells the vendor that the sign-in has ended.
+   *
+   * Errors: `notFound`, `operationFailed`.
+   */
+  'azimuth/auth/logout': { params: AuthLogoutParams; result: AuthLogoutResult };
 }
 
 /** Requests from server to client, by method. */
@@ -343,6 +375,29 @@ export type UnseenEvent = Extract<Event, { type: 'fileSeen' | 'purposeChanged' }
 /** The reasons that `turnEnded` says as a whole in its `error`, so that no words are added. */
 export const saidByError: readonly StopReason[] = ['max_tokens', 'refusal'];
 
+/** A key or a sign-in that is kept for a provider. */
+export interface Account {
+  /** The provider, such as `chatgpt`. */
+  provider: string;
+  /** The user's name for the account, which tells it from others at the provider. */
+  label: string;
+  /** The server that it is for: scheme, host and port. */
+  server: string;
+  /** Its kind. */
+  kind: AccountKind;
+  /** True if the vendor has ended the sign-in, so that the user has to sign in again. */
+  ended: boolean;
+  /** The account at the vendor, such as an e-mail address, if the vendor says it. */
+  name?: string;
+}
+
+/** The kind of an account. */
+export type AccountKind =
+  /** An API key. */
+  | 'key'
+  /** A sign-in. */
+  | 'signIn';
+
 /** The outcome of applying an edit. */
 export type ApplyOutcome =
   | ApplyOutcomeVerified
@@ -401,6 +456,79 @@ export interface AssistantBlockToolCall {
   input: unknown;
   /** The data that the vendor wants back unchanged (a signature, its own id). Opaque. */
   vendor?: unknown;
+}
+
+/** Parameters of `azimuth/auth/cancel`. */
+export interface AuthCancelParams {
+  /** The sign-in. It is harmless if it has ended. */
+  loginId: number;
+}
+
+/** Parameters of `azimuth/auth/list`. */
+export type AuthListParams = Record<string, never>;
+
+/** Result of `azimuth/auth/list`. */
+export interface AuthListResult {
+  /** The accounts. Of several at one provider, the first that can be used counts. */
+  accounts: Account[];
+  /** The providers that can be signed in to. */
+  providers: SignInProvider[];
+}
+
+/** Parameters of `azimuth/auth/login`. */
+export interface AuthLoginParams {
+  /** The provider, such as `chatgpt`. */
+  provider: string;
+  /** The way. */
+  way: SignInWay;
+  /** The user's name for the account; `default` without one. An account of this name is replaced. */
+  label?: string;
+}
+
+/** Result of `azimuth/auth/login`. */
+export interface AuthLoginResult {
+  /** The number of the sign-in, for what follows. */
+  loginId: number;
+  /** The page that the user opens. */
+  url: string;
+  /** The code that the user types there, if the way is `device`. */
+  userCode?: string;
+  /** The beginning of the address that the browser ends at, which can be pasted; absent if the way is `device`. */
+  redirect?: string;
+}
+
+/** Parameters of `azimuth/auth/logout`. */
+export interface AuthLogoutParams {
+  /** The provider. */
+  provider: string;
+  /** The account's name; every account of the provider without one. */
+  label?: string;
+}
+
+/** Result of `azimuth/auth/logout`. */
+export interface AuthLogoutResult {
+  /** The accounts that were forgotten. */
+  removed: RemovedAccount[];
+}
+
+/** Parameters of `azimuth/auth/paste`. */
+export interface AuthPasteParams {
+  /** The sign-in. */
+  loginId: number;
+  /** The whole address that the browser ended at. */
+  address: string;
+}
+
+/** Parameters of `azimuth/auth/wait`. */
+export interface AuthWaitParams {
+  /** The sign-in. */
+  loginId: number;
+}
+
+/** Result of `azimuth/auth/wait`. */
+export interface AuthWaitResult {
+  /** The account that is kept now. */
+  account: Account;
 }
 
 /** The scope of automatic accepting of edits. */
@@ -2472,6 +2600,14 @@ export interface Reason {
   words: string;
 }
 
+/** An account that was forgotten. */
+export interface RemovedAccount {
+  /** The account's name. */
+  label: string;
+  /** Why the vendor could not be told that the sign-in has ended, to be shown; absent if it knows, or need not. */
+  notRevoked?: string;
+}
+
 /** How the undo or redo of a file ended. */
 export type RestoreOutcome =
   | RestoreOutcomeDone
@@ -3015,6 +3151,25 @@ export type Severity =
 export type SideRole =
   /** The session's title. */
   | 'title';
+
+/** A provider that can be signed in to. */
+export interface SignInProvider {
+  /** The provider, such as `chatgpt`. */
+  provider: string;
+  /** Its name, to be shown. */
+  title: string;
+  /** The ways to sign in, the best first. */
+  ways: SignInWay[];
+}
+
+/** A way to sign in. */
+export type SignInWay =
+  /** By a browser on this machine, which comes back to a port that is open until then. Its address can be pasted too. */
+  | 'browser'
+  /** By a browser on any machine, whose last address is pasted. No port is opened. */
+  | 'paste'
+  /** By a code that the user types on any device. */
+  | 'device';
 
 /** The reason why a turn ended. The first five are ACP's. */
 export type StopReason =

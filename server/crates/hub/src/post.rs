@@ -55,6 +55,8 @@ pub(super) enum Message {
     Always(Arc<str>, bool),
     /// The trust in some folder changed.
     TrustChanged,
+    /// An account is there that was not, or is gone.
+    AccountsChanged,
     /// The state of a language server of our own is other than it was.
     ServersChanged,
     /// The process ends.

@@ -2,6 +2,7 @@
 //! session goes to that session's task; what needs the store or the project's disk is done in a task of its own, and a
 //! request waits for what was [`begun`] before it.
 
+mod auth;
 mod beginnings;
 mod begun;
 mod instruct;
@@ -88,6 +89,7 @@ pub(super) static HANDLERS: LazyLock<Handlers<Router, ClientId>> = LazyLock::new
         })
         .on::<methods::InlineExplain>(|router, id, params, reply| router.inline.explain(id, params, reply))
         .on::<methods::InlineCounts>(|router, _, params, reply| router.inline.counts(params, reply));
+    auth::register(&mut handlers);
     handlers
 });
 
@@ -117,6 +119,7 @@ pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
         sessions: HashMap::new(),
         ending: false,
         suggestions: Suggestions::default(),
+        sign_ins: auth::SignIns::default(),
     };
     tokio::spawn(router.run(inbox));
     posts
@@ -134,6 +137,7 @@ pub(super) struct Router {
     /// The process ends: no session is opened any more, so that others can take them.
     ending: bool,
     suggestions: Suggestions,
+    sign_ins: auth::SignIns,
 }
 
 /// A client that is connected.
@@ -215,6 +219,7 @@ impl Router {
                 self.inline.reconsider();
                 self.tell_all(|| session::Message::Trust(None));
             }
+            (Message::AccountsChanged, _) => self.accounts_changed(),
             (Message::ServersChanged, _) => {
                 self.clients.values().for_each(|client| client.caller.editor.servers_changed());
             }
@@ -234,10 +239,7 @@ impl Router {
             Done::Config(_) if number < self.config_number => {}
             Done::Config(config) => {
                 self.config_number = number;
-                self.config = Arc::clone(&config);
-                self.shared.parts.catalog.configure(config.providers.clone());
-                self.inline.configure(Arc::clone(&config));
-                self.tell_all(|| session::Message::Config(Arc::clone(&config)));
+                self.use_config(config);
             }
         }
     }
@@ -245,6 +247,7 @@ impl Router {
     fn disconnected(&mut self, id: ClientId) {
         self.clients.remove(&id);
         self.inline.gone(id);
+        self.sign_ins.gone(id);
         self.tell_all(|| session::Message::Gone(id));
     }
 

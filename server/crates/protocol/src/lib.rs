@@ -8,6 +8,7 @@
 //! ids are strings; documents are named by URI; positions are LSP positions in the encoding negotiated in
 //! `initialize`; times are milliseconds since the Unix epoch.
 
+pub mod auth;
 pub mod beginnings;
 pub mod checkpoint;
 pub mod content;

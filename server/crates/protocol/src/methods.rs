@@ -6,6 +6,10 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::SessionId;
+use crate::auth::{
+    AuthCancelParams, AuthListParams, AuthListResult, AuthLoginParams, AuthLoginResult, AuthLogoutParams,
+    AuthLogoutResult, AuthPasteParams, AuthWaitParams, AuthWaitResult,
+};
 use crate::beginnings::{PromptBeginningsParams, PromptBeginningsResult};
 use crate::checkpoint::{
     CheckpointListParams, CheckpointListResult, CheckpointPreviewParams, CheckpointPreviewResult,
@@ -311,6 +315,20 @@ requests! {
     InlineExplain = "azimuth/inline/explain", global: InlineExplainParams => InlineExplainResult, [];
     /// Returns how suggestions fare: numbers by model, which are kept on this machine only.
     InlineCounts = "azimuth/inline/counts", global: InlineCountsParams => InlineCountsResult, [OperationFailed];
+    /// Lists the accounts that Azimuth keeps, and the providers that can be signed in to.
+    AuthList = "azimuth/auth/list", global: AuthListParams => AuthListResult, [OperationFailed];
+    /// Begins to sign in to a provider: the client shows the page, and the code if there is one. The client's sign-in
+    /// that has begun before ends.
+    AuthLogin = "azimuth/auth/login", global: AuthLoginParams => AuthLoginResult, [NotFound, OperationFailed];
+    /// Waits until a sign-in is done. The answer comes when the user has signed in or refused, after ten minutes, or
+    /// when the sign-in is cancelled.
+    AuthWait = "azimuth/auth/wait", global: AuthWaitParams => AuthWaitResult, [NotFound, OperationFailed];
+    /// Ends a sign-in by the address that the browser ended at. If that is of another page, the sign-in goes on.
+    AuthPaste = "azimuth/auth/paste", global: AuthPasteParams => Done, [NotFound, OperationFailed];
+    /// Cancels a sign-in. Nothing is kept.
+    AuthCancel = "azimuth/auth/cancel", global: AuthCancelParams => Done, [];
+    /// Forgets the accounts of a provider, or one of them, and tells the vendor that the sign-in has ended.
+    AuthLogout = "azimuth/auth/logout", global: AuthLogoutParams => AuthLogoutResult, [NotFound, OperationFailed];
 }
 
 notifications! {

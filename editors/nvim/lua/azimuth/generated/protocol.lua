@@ -1,5 +1,19 @@
 -- Generated from the Rust crate `protocol` by `cargo run -p xtask -- codegen`. Do not edit.
 
+---A key or a sign-in that is kept for a provider.
+---@class azimuth.Account
+---@field provider string The provider, such as `chatgpt`.
+---@field label string The user's name for the account, which tells it from others at the provider.
+---@field server string The server that it is for: scheme, host and port.
+---@field kind azimuth.AccountKind Its kind.
+---@field ended boolean True if the vendor has ended the sign-in, so that the user has to sign in again.
+---@field name? string The account at the vendor, such as an e-mail address, if the vendor says it.
+
+---The kind of an account.
+---@alias azimuth.AccountKind
+---| "key" # An API key.
+---| "signIn" # A sign-in.
+
 ---The expected text was seen.
 ---@class azimuth.ApplyOutcome.Verified
 ---@field type "verified"
@@ -44,6 +58,53 @@
 ---| azimuth.AssistantBlock.Text
 ---| azimuth.AssistantBlock.Thinking
 ---| azimuth.AssistantBlock.ToolCall
+
+---Parameters of `azimuth/auth/cancel`.
+---@class azimuth.AuthCancelParams
+---@field loginId integer The sign-in. It is harmless if it has ended.
+
+---Parameters of `azimuth/auth/list`.
+---@class azimuth.AuthListParams
+
+---Result of `azimuth/auth/list`.
+---@class azimuth.AuthListResult
+---@field accounts azimuth.Account[] The accounts. Of several at one provider, the first that can be used counts.
+---@field providers azimuth.SignInProvider[] The providers that can be signed in to.
+
+---Parameters of `azimuth/auth/login`.
+---@class azimuth.AuthLoginParams
+---@field provider string The provider, such as `chatgpt`.
+---@field way azimuth.SignInWay The way.
+---@field label? string The user's name for the account; `default` without one. An account of this name is replaced.
+
+---Result of `azimuth/auth/login`.
+---@class azimuth.AuthLoginResult
+---@field loginId integer The number of the sign-in, for what follows.
+---@field url string The page that the user opens.
+---@field userCode? string The code that the user types there, if the way is `device`.
+---@field redirect? string The beginning of the address that the browser ends at, which can be pasted; absent if the way is `device`.
+
+---Parameters of `azimuth/auth/logout`.
+---@class azimuth.AuthLogoutParams
+---@field provider string The provider.
+---@field label? string The account's name; every account of the provider without one.
+
+---Result of `azimuth/auth/logout`.
+---@class azimuth.AuthLogoutResult
+---@field removed azimuth.RemovedAccount[] The accounts that were forgotten.
+
+---Parameters of `azimuth/auth/paste`.
+---@class azimuth.AuthPasteParams
+---@field loginId integer The sign-in.
+---@field address string The whole address that the browser ended at.
+
+---Parameters of `azimuth/auth/wait`.
+---@class azimuth.AuthWaitParams
+---@field loginId integer The sign-in.
+
+---Result of `azimuth/auth/wait`.
+---@class azimuth.AuthWaitResult
+---@field account azimuth.Account The account that is kept now.
 
 ---The scope of automatic accepting of edits.
 ---@alias azimuth.AutoScope
@@ -1373,6 +1434,11 @@
 ---@field rule azimuth.Rule The rule.
 ---@field words string Its meaning in a sentence, for the user, with details where there are some.
 
+---An account that was forgotten.
+---@class azimuth.RemovedAccount
+---@field label string The account's name.
+---@field notRevoked? string Why the vendor could not be told that the sign-in has ended, to be shown; absent if it knows, or need not.
+
 ---Done: the file has the wanted text.
 ---@class azimuth.RestoreOutcome.Done
 ---@field type "done"
@@ -1703,6 +1769,18 @@
 ---The purpose of a request to a model outside a turn.
 ---@alias azimuth.SideRole
 ---| "title" # The session's title.
+
+---A provider that can be signed in to.
+---@class azimuth.SignInProvider
+---@field provider string The provider, such as `chatgpt`.
+---@field title string Its name, to be shown.
+---@field ways azimuth.SignInWay[] The ways to sign in, the best first.
+
+---A way to sign in.
+---@alias azimuth.SignInWay
+---| "browser" # By a browser on this machine, which comes back to a port that is open until then. Its address can be pasted too.
+---| "paste" # By a browser on any machine, whose last address is pasted. No port is opened.
+---| "device" # By a code that the user types on any device.
 
 ---The reason why a turn ended. The first five are ACP's.
 ---@alias azimuth.StopReason
@@ -2041,6 +2119,18 @@ M.requests = {
   inline_explain = "azimuth/inline/explain",
   ---Returns how suggestions fare: numbers by model, which are kept on this machine only. Params: `azimuth.InlineCountsParams`. Result: `azimuth.InlineCountsResult`.
   inline_counts = "azimuth/inline/counts",
+  ---Lists the accounts that Azimuth keeps, and the providers that can be signed in to. Params: `azimuth.AuthListParams`. Result: `azimuth.AuthListResult`.
+  auth_list = "azimuth/auth/list",
+  ---Begins to sign in to a provider: the client shows the page, and the code if there is one. The client's sign-in that has begun before ends. Params: `azimuth.AuthLoginParams`. Result: `azimuth.AuthLoginResult`.
+  auth_login = "azimuth/auth/login",
+  ---Waits until a sign-in is done. The answer comes when the user has signed in or refused, after ten minutes, or when the sign-in is cancelled. Params: `azimuth.AuthWaitParams`. Result: `azimuth.AuthWaitResult`.
+  auth_wait = "azimuth/auth/wait",
+  ---Ends a sign-in by the address that the browser ended at. If that is of another page, the sign-in goes on. Params: `azimuth.AuthPasteParams`. Result: `azimuth.Done`.
+  auth_paste = "azimuth/auth/paste",
+  ---Cancels a sign-in. Nothing is kept. Params: `azimuth.AuthCancelParams`. Result: `azimuth.Done`.
+  auth_cancel = "azimuth/auth/cancel",
+  ---Forgets the accounts of a provider, or one of them, and tells the vendor that the sign-in has ended. Params: `azimuth.AuthLogoutParams`. Result: `azimuth.AuthLogoutResult`.
+  auth_logout = "azimuth/auth/logout",
 }
 
 ---The names of requests from server to client.

@@ -1,0 +1,165 @@
+//! `azimuth/auth/*`: the accounts that Azimuth keeps, and signing in. No key or token is in any of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters of `azimuth/auth/list`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AuthListParams {}
+
+/// Result of `azimuth/auth/list`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AuthListResult {
+    /// The accounts. Of several at one provider, the first that can be used counts.
+    pub accounts: Vec<Account>,
+    /// The providers that can be signed in to.
+    pub providers: Vec<SignInProvider>,
+}
+
+/// A key or a sign-in that is kept for a provider.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Account {
+    /// The provider, such as `chatgpt`.
+    pub provider: String,
+    /// The user's name for the account, which tells it from others at the provider.
+    pub label: String,
+    /// The account at the vendor, such as an e-mail address, if the vendor says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The server that it is for: scheme, host and port.
+    pub server: String,
+    /// Its kind.
+    pub kind: AccountKind,
+    /// True if the vendor has ended the sign-in, so that the user has to sign in again.
+    pub ended: bool,
+}
+
+/// The kind of an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum AccountKind {
+    /// An API key.
+    Key,
+    /// A sign-in.
+    SignIn,
+}
+
+/// A provider that can be signed in to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SignInProvider {
+    /// The provider, such as `chatgpt`.
+    pub provider: String,
+    /// Its name, to be shown.
+    pub title: String,
+    /// The ways to sign in, the best first.
+    pub ways: Vec<SignInWay>,
+}
+
+/// A way to sign in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SignInWay {
+    /// By a browser on this machine, which comes back to a port that is open until then. Its address can be pasted too.
+    Browser,
+    /// By a browser on any machine, whose last address is pasted. No port is opened.
+    Paste,
+    /// By a code that the user types on any device.
+    Device,
+}
+
+/// Parameters of `azimuth/auth/login`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AuthLoginParams {
+    /// The provider, such as `chatgpt`.
+    pub provider: String,
+    /// The way.
+    pub way: SignInWay,
+    /// The user's name for the account; `default` without one. An account of this name is replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+}
+
+/// Result of `azimuth/auth/login`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AuthLoginResult {
+    /// The number of the sign-in, for what follows.
+    pub login_id: u64,
+    /// The page that the user opens.
+    pub url: String,
+    /// The code that the user types there, if the way is `device`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_code: Option<String>,
+    /// The beginning of the address that the browser ends at, which can be pasted; absent if the way is `device`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redirect: Option<String>,
+}
+
+/// Parameters of `azimuth/auth/wait`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AuthWaitParams {
+    /// The sign-in.
+    pub login_id: u64,
+}
+
+/// Result of `azimuth/auth/wait`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AuthWaitResult {
+    /// The account that is kept now.
+    pub account: Account,
+}
+
+/// Parameters of `azimuth/auth/paste`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AuthPasteParams {
+    /// The sign-in.
+    pub login_id: u64,
+    /// The whole address that the browser ended at.
+    pub address: String,
+}
+
+/// Parameters of `azimuth/auth/cancel`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AuthCancelParams {
+    /// The sign-in. It is harmless if it has ended.
+    pub login_id: u64,
+}
+
+/// Parameters of `azimuth/auth/logout`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AuthLogoutParams {
+    /// The provider.
+    pub provider: String,
+    /// The account's name; every account of the provider without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+}
+
+/// Result of `azimuth/auth/logout`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AuthLogoutResult {
+    /// The accounts that were forgotten.
+    pub removed: Vec<RemovedAccount>,
+}
+
+/// An account that was forgotten.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RemovedAccount {
+    /// The account's name.
+    pub label: String,
+    /// Why the vendor could not be told that the sign-in has ended, to be shown; absent if it knows, or need not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_revoked: Option<String>,
+}
