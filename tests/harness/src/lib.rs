@@ -6,6 +6,7 @@
 //!   workspace edits to them, and fails the test if the server says something that nobody looks at.
 //! - [`model`]: a model server that speaks the vendors' real formats over HTTP, answers by a script, and checks what
 //!   it is asked.
+//! - [`sign_in`]: a vendor whose users sign in.
 //! - [`fill`]: a server that fills in text where the user types.
 //! - [`window`]: the same editor with the server as a process of its own, for tests of several windows.
 //! - [`gone`]: a folder of a machine that is gone.
@@ -28,6 +29,7 @@ pub mod program;
 pub mod project;
 pub mod real;
 pub mod server;
+pub mod sign_in;
 pub mod vendor;
 pub mod window;
 
@@ -38,6 +40,7 @@ pub use self::model::{Answer, Gate, ModelServer, Wire};
 pub use self::program::binary;
 pub use self::project::Project;
 pub use self::server::{Server, Setup};
+pub use self::sign_in::SignInServer;
 
 use std::time::{Duration, Instant};
 
