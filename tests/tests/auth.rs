@@ -348,6 +348,34 @@ fn a_key_is_kept_for_its_server_and_counts_after_settings_and_environment() {
 }
 
 #[test]
+fn a_key_that_is_typed_is_not_shown_and_the_terminal_shows_what_is_typed_afterwards() {
+    let user = User::new(|_| String::new());
+    for (keys, code) in [("key-typed-by-hand\n", "code 0"), ("key-typed-by\u{3}", "code 130")] {
+        let line = format!("'{}' auth login openai --key; echo code $?; stty -a", harness::binary().display());
+        let mut script = user.command(&[]);
+        let environment: Vec<_> =
+            script.get_envs().map(|(name, value)| (name.to_owned(), value.unwrap().to_owned())).collect();
+        script = Command::new("script");
+        script.args(["-q", "-e", "-c", &line, "/dev/null"]).env_clear().envs(environment).env("SHELL", "/bin/bash");
+        let mut child = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let (mut shown, mut piece) = (String::new(), [0; 4096]);
+        while !shown.contains("it is not shown): ") {
+            let count = output.read(&mut piece).unwrap();
+            assert!(count > 0, "{shown}");
+            shown.push_str(&String::from_utf8_lossy(&piece[..count]));
+        }
+        input.write_all(keys.as_bytes()).unwrap();
+        output.read_to_string(&mut shown).unwrap();
+        assert!(shown.contains(code) && !shown.contains("typed"), "{shown}");
+        assert!(shown.contains(" echo ") && !shown.contains("-echo "), "{shown}");
+        child.wait().unwrap();
+    }
+    let kept = std::fs::read_to_string(user.accounts()).unwrap();
+    assert!(kept.contains("\"key-typed-by-hand\""), "{kept}");
+}
+
+#[test]
 fn a_damaged_file_is_said_everywhere_and_set_aside_by_the_next_sign_in() {
     let vendor = SignInServer::start();
     let user = User::of(&vendor);
