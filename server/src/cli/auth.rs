@@ -209,7 +209,7 @@ async fn read_key(provider: &str) -> Result<Secret, Failure> {
 async fn sign_out(accounts: &Accounts, provider: &str, label: Option<&str>) -> Result<ExitCode, Failure> {
     let removed = accounts.sign_out(provider, label).await.map_err(Failure::new)?;
     if removed.is_empty() {
-        return Err(Failure::Said(format!("there is no such account; `azimuth auth list` lists them ({provider})")));
+        return Err(Failure::Said("there is no such account; `azimuth auth list` lists them".into()));
     }
     for Removed { provider, label, not_revoked } in removed {
         say(&mut io::stdout(), &format!("The account `{label}` at {provider} is forgotten."))?;
