@@ -157,7 +157,7 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>) {
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
     if path == "/token" && fields(&body).get("grant_type").is_some_and(|it| it == "refresh_token") {
         // Whoever renews at the same time comes before the answer.
-        std::thread::sleep(Duration::from_millis(200));
+        std::thread::sleep(Duration::from_millis(1_000));
     }
     let (status, heads, body) = {
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
