@@ -1,10 +1,9 @@
 //! Signed requests to AWS, for Amazon Bedrock without a bearer key.
 //!
-//! [`Accounts`] gives each provider its [`Signer`]. It takes credentials from a `Chain`, which finds them as AWS's own
+//! [`Signers`] gives each provider its [`Signer`]. It takes credentials from a `Chain`, which finds them as AWS's own
 //! programs do, and signs with `sign`, which is Signature Version 4: a pure function of a request, its scope,
 //! credentials and a time. `Clock` is that time.
 
-mod accounts;
 mod chain;
 mod clock;
 mod credentials;
@@ -14,9 +13,10 @@ mod process;
 mod profile;
 mod sign;
 mod signer;
+mod signers;
 
-pub(crate) use accounts::Account;
-pub use accounts::Accounts;
 pub use process::RunProgram;
 pub(crate) use sign::Unsigned;
 pub(crate) use signer::{Signed, Signer};
+pub(crate) use signers::Identity;
+pub use signers::Signers;

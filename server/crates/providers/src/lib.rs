@@ -38,7 +38,7 @@ mod wire;
 mod loopback;
 
 pub use account::Account;
-pub use aws::{Accounts, RunProgram};
+pub use aws::{RunProgram, Signers};
 pub use catalog::{Catalog, CatalogError};
 pub use compat::Compat;
 pub use key_command::{KeyCommand, KeyCommands, RunCommand};

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use accounts::Vendor;
 use protocol::settings::{Kind, SETTINGS, Setting};
-use providers::{Accounts, Compat, Defined, KeyCommands, Settings};
+use providers::{Compat, Defined, KeyCommands, Settings, Signers};
 use serde_json::{Map, Value};
 
 use super::key_command::Starter;
@@ -21,7 +21,7 @@ const VARIABLE: &str = "env:";
 static KEY_COMMANDS: LazyLock<KeyCommands> = LazyLock::new(|| KeyCommands::new(Starter));
 
 /// The accounts at AWS, with the credentials that were fetched: one set for the process, for the same reason.
-pub(super) static ACCOUNTS: LazyLock<Accounts> = LazyLock::new(|| Accounts::new(Starter));
+pub(super) static SIGNERS: LazyLock<Signers> = LazyLock::new(|| Signers::new(Starter));
 
 /// A mistake in a layer: where it stands, and what to do.
 pub(super) struct Fault {
@@ -88,7 +88,7 @@ pub(super) fn take(
     };
     let profile = word(&said.aws_profile, "aws_profile", &|_| true, "the name of a profile in AWS's files");
     let region = word(&said.aws_region, "aws_region", &is_region, "a region of AWS, such as \"eu-central-1\"");
-    provider.set_account(profile.filter(|_| !has_key), region);
+    provider.set_aws(profile.filter(|_| !has_key), region);
     if let Some(value) = &said.api_version {
         match value.as_str().filter(|version| version.starts_with(|c: char| c.is_ascii_digit())) {
             Some(version) => provider.set_api_version(Some(version.to_owned())),

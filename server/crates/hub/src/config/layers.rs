@@ -89,7 +89,7 @@ pub fn load(sources: Sources<'_>) -> Config {
     let user = user.map_err(|problem| ConfigError { place: place.clone(), problem });
     config.take_or_fail(user, &place, text.as_deref().unwrap_or_default(), environment);
     config.take_or_fail(editor.options, "the editor's initializationOptions", "", environment);
-    config.providers.sign_for_aws(&details::ACCOUNTS, environment, dirs::home(environment));
+    config.providers.sign_for_aws(&details::SIGNERS, environment, dirs::home(environment));
     match editor.settings {
         Ok(layer) => config.restrict(layer, "the editor's settings", Kind::Settings),
         Err(error) => config.distrust(&error.place, &error.problem),

@@ -143,11 +143,17 @@ impl Provider {
         self.defined = models;
     }
 
-    /// Takes its keys from the accounts that the user keeps for it, unless the settings or the environment say one.
+    /// Takes its keys from the accounts that the user keeps for it, unless the settings or the environment say one, or
+    /// have credentials that its requests are signed with.
     pub fn set_account(&mut self, account: Arc<dyn Account>) {
-        if self.key.is_none() && self.key_command.is_none() {
-            self.account = Some(account);
+        let is_signed = self.aws_profile.is_some() || self.signer.as_ref().is_some_and(|signer| signer.is_at_hand());
+        if self.key.is_some() || self.key_command.is_some() || is_signed {
+            return;
         }
+        if account.is_there() {
+            self.signer = None;
+        }
+        self.account = Some(account);
     }
 
     /// True if a key is there, a command that prints one, an account, or credentials that requests are signed with.

@@ -8,7 +8,7 @@ use net::header::HeaderMap;
 use ports::model::{ModelError, ModelErrorKind};
 
 use super::{Provider, Settings};
-use crate::aws::{Account, Accounts, Signed, Signer, Unsigned};
+use crate::aws::{Identity, Signed, Signer, Signers, Unsigned};
 use crate::failure::error;
 use crate::{keys, vendors};
 
@@ -18,31 +18,31 @@ impl Settings {
     /// is known without asking anybody. To be called when all else is said. Blocks: reads the files of AWS's programs.
     pub fn sign_for_aws(
         &mut self,
-        accounts: &Accounts,
+        signers: &Signers,
         environment: &dyn Fn(&str) -> Option<String>,
         home: Option<PathBuf>,
     ) {
-        let account = Account::of(environment, home, self.ca_file.clone());
+        let identity = Identity::of(environment, home, self.ca_file.clone());
         for vendor in vendors::all().iter().filter(|vendor| vendor.signed) {
             // It is known by name, so it can be added.
-            let is_new = self.provider_mut(&vendor.name).is_none() && accounts.signer(account.clone()).is_at_hand();
+            let is_new = self.provider_mut(&vendor.name).is_none() && signers.signer(identity.clone()).is_at_hand();
             let _at = is_new.then(|| self.add(&vendor.name, None));
         }
         for provider in &mut self.providers {
             let vendor = provider.vendor().filter(|vendor| vendor.signed);
             let usual = self.addresses.get(provider.name.as_str()).map(|(address, _)| address.clone());
-            if vendor.is_none() && !provider.has_account() {
+            if vendor.is_none() && !provider.speaks_of_aws() {
                 continue;
             }
-            let chosen = account.chosen(provider.aws_profile.clone(), provider.aws_region.as_deref());
-            let signer = accounts.signer(chosen.named(!provider.is_after_local));
+            let chosen = identity.chosen(provider.aws_profile.clone(), provider.aws_region.as_deref());
+            let signer = signers.signer(chosen.named(!provider.is_after_local));
             if let Some(vendor) = vendor
                 && usual.is_some_and(|usual| usual == provider.base_url)
             {
                 let region = signer.region_at_hand();
                 provider.base_url = vendor.address(|_| region.clone());
             }
-            if provider.carries_key() || !provider.has_account() && !provider.is_home() {
+            if provider.carries_key() || !provider.speaks_of_aws() && !provider.is_home() {
                 continue;
             }
             provider.key_source = signer.source_name();
@@ -53,7 +53,7 @@ impl Settings {
 
 impl Provider {
     /// Chooses the profile and the region of its account at AWS. A profile takes the place of a key that was there.
-    pub fn set_account(&mut self, profile: Option<String>, region: Option<String>) {
+    pub fn set_aws(&mut self, profile: Option<String>, region: Option<String>) {
         if profile.is_some() {
             self.key = None;
             self.key_command = None;
@@ -63,7 +63,7 @@ impl Provider {
     }
 
     /// True if the user spoke of its account at AWS.
-    fn has_account(&self) -> bool {
+    fn speaks_of_aws(&self) -> bool {
         self.aws_profile.is_some() || self.aws_region.is_some()
     }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::aws::{Accounts, RunProgram};
+use crate::aws::{RunProgram, Signers};
 
 fn from(variables: &[(&str, &str)]) -> Settings {
     Settings::from_env(|name| {
@@ -195,7 +195,7 @@ fn signed(variables: &[(&str, &str)], home: Option<&std::path::Path>, say: impl 
     say(&mut settings);
     let environment =
         |name: &str| variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| (*value).to_owned());
-    settings.sign_for_aws(&Accounts::new(NoPrograms), &environment, home.map(Into::into));
+    settings.sign_for_aws(&Signers::new(NoPrograms), &environment, home.map(Into::into));
     settings
 }
 
@@ -228,7 +228,7 @@ fn the_region_of_a_profile_is_in_the_address_unless_the_user_says_another() {
         let settings = signed(&[("AWS_BEARER_TOKEN_BEDROCK", "k-1")], Some(home.path()), |settings| {
             settings.set_provider("bedrock", base_url.map(Into::into), None, None, vec![]).unwrap();
             let account = (profile.map(Into::into), region.map(Into::into));
-            settings.provider_mut("bedrock").unwrap().set_account(account.0, account.1);
+            settings.provider_mut("bedrock").unwrap().set_aws(account.0, account.1);
         });
         let bedrock = provider(&settings, "bedrock");
         (bedrock.base_url.clone(), bedrock.signer().is_some(), bedrock.key.is_some())

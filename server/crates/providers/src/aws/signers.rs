@@ -1,4 +1,4 @@
-//! The accounts that providers are asked with, and a signer for each: one for the process, however often the
+//! The identities at AWS that providers are asked with, and a signer for each: one for the process, however often the
 //! configuration is read, so that credentials are fetched once.
 
 use std::collections::BTreeMap;
@@ -35,9 +35,9 @@ const REGION: &str = "AWS_REGION";
 /// The signers that are kept. Each configuration in use needs one or two.
 const MOST: usize = 16;
 
-/// An account, by all that it is found by. It may hold keys, so it is shown nowhere.
+/// An identity at AWS, by all that it is found by. It may hold keys, so it is shown nowhere.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Account {
+pub(crate) struct Identity {
     variables: BTreeMap<&'static str, String>,
     home: Option<PathBuf>,
     profile: Option<String>,
@@ -45,8 +45,8 @@ pub(crate) struct Account {
     is_named: bool,
 }
 
-impl Account {
-    /// The account of an environment and the files in a home folder, with a file of further certificate authorities.
+impl Identity {
+    /// The identity of an environment and the files in a home folder, with a file of further certificate authorities.
     pub(crate) fn of(
         environment: &dyn Fn(&str) -> Option<String>,
         home: Option<PathBuf>,
@@ -58,11 +58,11 @@ impl Account {
 
     /// The same by a profile and in a region, if the user chose them for a provider.
     pub(crate) fn chosen(&self, profile: Option<String>, region: Option<&str>) -> Self {
-        let mut account = Self { profile, ..self.clone() };
+        let mut chosen = Self { profile, ..self.clone() };
         if let Some(region) = region {
-            account.variables.insert(REGION, region.to_owned());
+            chosen.variables.insert(REGION, region.to_owned());
         }
-        account
+        chosen
     }
 
     /// The same for a provider that the user spoke of, if they did.
@@ -84,29 +84,29 @@ impl Account {
     }
 }
 
-/// The accounts that were asked for, with their signers.
-pub struct Accounts {
+/// The identities that were asked for, with their signers.
+pub struct Signers {
     run: Arc<dyn RunProgram>,
-    signers: Mutex<Vec<(Account, Arc<Signer>)>>,
+    signers: Mutex<Vec<(Identity, Arc<Signer>)>>,
 }
 
-impl Accounts {
-    /// Accounts whose programs are run so.
+impl Signers {
+    /// Signers for which programs are run so.
     pub fn new(run: impl RunProgram + 'static) -> Self {
         Self { run: Arc::new(run), signers: Mutex::default() }
     }
 
-    /// The signer of an account.
-    pub(crate) fn signer(&self, account: Account) -> Arc<Signer> {
+    /// The signer of an identity.
+    pub(crate) fn signer(&self, identity: Identity) -> Arc<Signer> {
         let mut signers = self.signers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, signer)) = signers.iter().find(|(known, _)| *known == account) {
+        if let Some((_, signer)) = signers.iter().find(|(known, _)| *known == identity) {
             return Arc::clone(signer);
         }
-        let signer = Arc::new(Signer::new(account.chain(Arc::clone(&self.run)), Clock::default()));
+        let signer = Arc::new(Signer::new(identity.chain(Arc::clone(&self.run)), Clock::default()));
         if signers.len() >= MOST {
             signers.remove(0);
         }
-        signers.push((account, Arc::clone(&signer)));
+        signers.push((identity, Arc::clone(&signer)));
         signer
     }
 }
