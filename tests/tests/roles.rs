@@ -24,22 +24,38 @@ async fn turn(client: &Client, session: &SessionId, prompt: &str) -> Vec<Event> 
 
 #[tokio::test]
 async fn plans_are_made_by_a_model_of_their_own_and_the_conversation_keeps_its_model() {
-    let model = ModelServer::start(["Planned.", "Done.", "Planned again.", "By the other."].map(Answer::says)).await;
+    let model =
+        ModelServer::start(["Planned.", "Done.", "Planned again.", "By the other.", "And again."].map(Answer::says))
+            .await;
     let setup = configured(&model, "plan_model = \"nobody/nothing, test/model-2\"");
     let project = project();
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
     turn(&client, &session, "/mode plan\nHow would you do it?").await;
     turn(&client, &session, "/mode agent\nDo it.").await;
-    let events = turn(&client, &session, "/mode plan /model test/model-3\nAnd next?").await;
-    let told = |event: &Event| matches!(event, Event::CommandExecuted { message, .. } if message.contains("in the mode plan `plan_model` counts"));
-    assert!(events.iter().any(told), "{events:?}");
+    turn(&client, &session, "/mode plan\nAnd next?").await;
+    turn(&client, &session, "/model test/model-3\nAnd next?").await;
     turn(&client, &session, "And then?").await;
     let asked: Vec<_> = model.asked().iter().map(|asked| asked.model().to_owned()).collect();
-    // Whoever names a model in a prompt gets it for that prompt.
-    assert_eq!(asked, ["model-2", "model-1", "model-3", "model-2"]);
+    assert_eq!(
+        asked,
+        ["model-2", "model-1", "model-2", "model-3", "model-3"],
+        "a model that is chosen counts in each mode"
+    );
     let opened = client.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
     assert_eq!(opened.session.model.as_deref(), Some("test/model-3"));
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn whoever_names_a_model_for_a_plan_gets_it() {
+    let model = ModelServer::start(["Planned."].map(Answer::says)).await;
+    let (setup, project) = (configured(&model, "plan_model = \"test/model-2\""), project());
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let new = json!({ "model": "test/model-3", "mode": "plan" });
+    let session = client.call::<methods::SessionNew>(new).await.session.session_id;
+    turn(&client, &session, "How would you do it?").await;
+    assert_eq!(model.asked_times(1).await.model(), "model-3");
     assert_eq!(client.finish().await, 0);
 }
 

@@ -126,6 +126,10 @@ async fn a_title_and_a_change_of_a_selection_wait_for_no_long_thoughts() {
     let setup = thinking_with(&model, Wire::Responses, "effort", "title_model = \"test/model-1\"");
     let project = project();
     let client = Client::start(&setup, &project, Profile::panel()).await;
+    // A level that was chosen for chats is none for these.
+    client.call::<methods::ModelSelect>(json!({ "model": "test/model-1:high" })).await;
+    let listed = client.call::<methods::ModelList>(json!({})).await.models;
+    assert_eq!(listed[0].level, Some(ThinkingLevel::High));
     let session = client.new_session().await;
     client.prompt(&session, "Hello.").await;
     client.until(&session, "the title", |event| *event == Event::TitleChanged { title: "Greetings".into() }).await;
@@ -142,7 +146,9 @@ async fn a_title_and_a_change_of_a_selection_wait_for_no_long_thoughts() {
     let of_selection = requests.last().map(asked);
     assert_eq!((of_title, of_selection), (Some(json!({ "reasoning": "low" })), Some(json!({ "reasoning": "low" }))));
     let of_turn = requests.iter().find(|asked| asked.user_text().contains("Hello.") && !is_title(asked)).map(asked);
-    assert_eq!(of_turn, Some(json!({})));
+    assert_eq!(of_turn, Some(json!({ "reasoning": "high" })));
+    let summaries = requests.iter().filter(|asked| !asked.body()["reasoning"]["summary"].is_null()).count();
+    assert_eq!(summaries, 1, "nobody reads the thoughts before a title, and some may not ask for them");
     client.waive("azimuth/event");
     assert_eq!(client.finish().await, 0);
 }

@@ -401,7 +401,8 @@ mod tests {
 
     #[test]
     fn that_a_price_is_not_known_is_said_once_for_each_model() {
-        let model = |id: &str| Event::ModelChanged { model: id.into(), scripted: false, thinking: None };
+        let model =
+            |id: &str| Event::ModelChanged { model: id.into(), scripted: false, thinking: None, by_default: false };
         let end = |input, cost| Event::TurnEnded {
             turn_id: "t".into(),
             stop_reason: StopReason::EndTurn,

@@ -129,7 +129,7 @@ impl Fold {
     /// Takes the next event, and gives what it shows.
     pub(crate) fn take<'e>(&mut self, event: &'e Event) -> Option<Entry<'e>> {
         Some(match event {
-            Event::ModelChanged { model, scripted, thinking } => {
+            Event::ModelChanged { model, scripted, thinking, .. } => {
                 // A script costs nothing, so its price is no news.
                 self.told_unpriced &= *scripted;
                 Entry::Model { id: model, level: *thinking, scripted: *scripted }
@@ -466,7 +466,8 @@ mod tests {
 
     #[test]
     fn that_a_price_is_not_known_is_said_once_for_each_model() {
-        let model = |id: &str| Event::ModelChanged { model: id.into(), scripted: false, thinking: None };
+        let model =
+            |id: &str| Event::ModelChanged { model: id.into(), scripted: false, thinking: None, by_default: false };
         let mut fold = Fold::default();
         assert!(is_unpriced(fold.take(&ended(StopReason::EndTurn))));
         assert!(!is_unpriced(fold.take(&ended(StopReason::EndTurn))));

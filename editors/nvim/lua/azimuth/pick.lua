@@ -167,7 +167,11 @@ function M.thinking(level)
     end
     local choices = vim.list_extend({ by_itself }, model.levels)
     local state = client.state()
-    local current = state and state.thinking or by_itself
+    local level_now = model.level
+    if state and state.model then
+      level_now = state.thinking
+    end
+    local current = level_now or by_itself
     local function choose(chosen)
       select_model(model.id .. ":" .. chosen)
     end

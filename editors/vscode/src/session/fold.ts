@@ -2,7 +2,7 @@
 // Pure; the chat builds on it, and adds what was said.
 
 import type {
-  AutoScope, Event, Hunk, Mode, PermissionId, PermissionRequest, Proposal, ProposalId, SequencedEvent, SessionInfo, ThinkingLevel, TurnId,
+  AutoScope, Event, Hunk, Mode, ModelInfo, PermissionId, PermissionRequest, Proposal, ProposalId, SequencedEvent, SessionInfo, ThinkingLevel, TurnId,
   UnseenEvent,
 } from '../generated/protocol';
 import { foldTerminals, type Terminals } from '../terminal/state';
@@ -114,6 +114,11 @@ function grouped(proposals: Proposal[]): Groups {
 /** Who made the change of a proposal that landed, for people. */
 export function landedBy({ hunks }: Proposal): string {
   return hunks.some(({ toolCallIds }) => toolCallIds.length > 0) ? 'a command' : 'another program';
+}
+
+/** The level at which a session's model thinks, or that of new ones: the one that was last chosen for the model. */
+export function thinkingOf(state: SessionState | undefined, model: ModelInfo | undefined): ThinkingLevel | undefined {
+  return state?.model === undefined || state.model === '' ? model?.level : state.thinking;
 }
 
 function change(state: SessionState, event: Event): Partial<SessionState> {

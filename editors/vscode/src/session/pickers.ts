@@ -5,6 +5,7 @@ import { modes } from '../generated/modes';
 import type { Mode, ModelInfo, SessionInfo, ThinkingLevel } from '../generated/protocol';
 import { isError, messageOf, type Request } from '../server/requests';
 import { iconless, unlinked, visible } from '../text';
+import { thinkingOf } from './fold';
 import type { Session } from './session';
 
 interface SessionItem extends vscode.QuickPickItem {
@@ -97,7 +98,7 @@ export async function pickThinking(session: Session, request: Request, next = fa
     void vscode.window.showInformationMessage(`${visible(model?.name ?? 'The model')} cannot be told how much to think.`);
     return;
   }
-  const current = session.state?.thinking ?? byItself;
+  const current = thinkingOf(session.state, model) ?? byItself;
   const choices = [byItself, ...levels] as const;
   const chosen = next ? choices[(choices.findIndex((choice) => choice === current) + 1) % choices.length] : await pickLevel(model.name, choices, current);
   if (chosen === undefined) return;

@@ -4,6 +4,7 @@ import { holdsWord, isCommand } from '../chat/mentions';
 import type { Attachment, Draft, Facts, SentPrompt } from '../chat/messages';
 import { modes } from '../generated/modes';
 import type { PromptBlock, PromptCompleteResult, SessionId } from '../generated/protocol';
+import { thinkingOf } from '../session/fold';
 import { visible } from '../text';
 import { button, h, refill } from './dom';
 import type { Post } from './entries';
@@ -145,11 +146,13 @@ export class Prompt {
     const { chat, facts } = this;
     if (!facts) return;
     const model = chat?.model !== undefined && chat.model !== '' ? chat.model : (facts.defaultModel ?? 'no model');
-    const thinks = (facts.models.find((it) => it.id === model)?.levels ?? []).length > 0;
+    const known = facts.models.find((it) => it.id === model);
+    const thinks = (known?.levels ?? []).length > 0;
+    const thinking = thinkingOf(chat?.session, known) ?? 'by itself';
     const context = chat?.session.context;
     refill(this.status,
       button(`${visible(model)}${chat?.session.scripted === true ? ' (scripted)' : ''}`, () => this.post({ type: 'pickModel' }), { class: 'link', title: 'Choose a model' }),
-      ...(thinks ? [button(`thinking: ${chat?.session.thinking ?? 'by itself'}`, () => this.post({ type: 'pickThinking' }), { class: 'link', title: 'Choose how much the model thinks' })] : []),
+      ...(thinks ? [button(`thinking: ${thinking}`, () => this.post({ type: 'pickThinking' }), { class: 'link', title: 'Choose how much the model thinks' })] : []),
       button(`mode: ${facts.mode.replace('_', ' ')}`, () => this.post({ type: 'pickMode' }), {
         class: `link${modes[facts.mode].asks ? '' : ' danger'}`, title: 'Choose what Azimuth may do', disabled: !facts.trusted,
       }),

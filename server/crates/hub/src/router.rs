@@ -485,7 +485,8 @@ impl Router {
     fn model_list(&mut self, _: ClientId, _: ModelListParams, reply: Reply<ModelListResult>) {
         let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
         tokio::spawn(async move {
-            let models = shared.parts.catalog.list().await;
+            let mut models = shared.parts.catalog.list().await;
+            session::note_levels(&shared, &mut models).await;
             let default = session::default_model(&shared, &config).await.ok().map(|model| model.info().id.clone());
             let _ = reply.send(Ok(ModelListResult { models, default }));
         });

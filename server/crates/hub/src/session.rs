@@ -57,7 +57,9 @@ use self::edits::Edits;
 use self::gate::Gate;
 use self::hosting::{Inbox, Open, begin};
 use self::ids::Ids;
-pub(super) use self::models::{choose_model, default_model, model_changed, resolve_model, usable};
+pub(super) use self::models::{
+    Chosen, choose_model, default_model, model_changed, named_model, note_levels, resolve_model, usable,
+};
 use self::prompts::Prompts;
 use self::reading::Reading;
 use self::state::State;
@@ -424,7 +426,9 @@ impl Session {
                 self.work.end();
                 let selected = model.map(|model| {
                     let info = model.info().clone();
-                    self.record(model_changed(&info));
+                    // Another level of the same model is no other choice of a model.
+                    let known = self.state.chosen().filter(|known| known.model == info.id);
+                    self.record(model_changed(&info, known.is_some_and(|known| known.is_default)));
                     ModelSelectResult { model: info }
                 });
                 self.answer_when_stored(reply, selected);

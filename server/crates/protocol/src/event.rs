@@ -84,6 +84,9 @@ pub enum Event {
         /// The level at which it thinks; absent if it thinks as it does by itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         thinking: Option<ThinkingLevel>,
+        /// True if nobody chose it for this session: it is the model of new sessions.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        by_default: bool,
     },
     /// Automatic accepting of edits was switched on or off.
     AcceptEditsChanged {

@@ -36,7 +36,7 @@ pub struct ModelInfo {
     /// The levels at which it can be told to think, the lowest first; empty if it can be told none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<ThinkingLevel>,
-    /// The level that was chosen for it; absent if it thinks as it does by itself.
+    /// The level at which it thinks if nobody chooses another for a session; absent if it thinks as it does by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<ThinkingLevel>,
     /// True for a model that plays a script; an interface must say so.

@@ -394,7 +394,7 @@ fn readings(name: &str) -> Vec<(&str, Option<ThinkingLevel>)> {
     let (model, end) = name.rsplit_once(':').unwrap_or((name, ""));
     let at = match ThinkingLevel::from_name(end) {
         Some(level) => Some((model, Some(level))),
-        None => (end == DEFAULT_LEVEL).then_some((model, None)),
+        None => end.eq_ignore_ascii_case(DEFAULT_LEVEL).then_some((model, None)),
     };
     [Some((name, None)), at].into_iter().flatten().collect()
 }

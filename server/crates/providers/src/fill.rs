@@ -165,7 +165,10 @@ pub(crate) fn provider_of<'a, 'b>(
 ) -> Result<Option<(&'a Provider, &'b str)>, CatalogError> {
     let Some((first, model)) = name.split_once('/') else { return Ok(None) };
     if let Some(provider) = settings.providers.iter().find(|provider| provider.name == first) {
-        return Ok(Some((provider, model)));
+        return match provider.missing() {
+            Some(problem) => Err(CatalogError::Unlisted { name: keys::left_out(name).into_owned(), problem }),
+            None => Ok(Some((provider, model))),
+        };
     }
     match key_variable(first) {
         Some(source) => {

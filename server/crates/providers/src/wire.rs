@@ -85,6 +85,8 @@ pub(crate) struct Target {
     pub(crate) thinking: Thinking,
     /// The levels at which it can be told to think.
     pub(crate) levels: Vec<ThinkingLevel>,
+    /// True if these are only guessed: the user may choose one, but nobody else does.
+    pub(crate) is_guess: bool,
     /// The level at which it thinks where a request does not say; none for as much as it does by itself.
     pub(crate) level: Option<ThinkingLevel>,
     /// True if it is asked to think without a level, where thinking is a choice.
@@ -235,7 +237,10 @@ impl Target {
 
     /// The level at which it is to think, if it is to be told one.
     fn level(&self, request: &Request) -> Option<ThinkingLevel> {
-        nearest(&self.levels, request.thinking.or(self.level)?)
+        match request.thinking {
+            Some(wanted) if !self.is_guess => nearest(&self.levels, wanted),
+            _ => nearest(&self.levels, self.level?),
+        }
     }
 }
 

@@ -170,6 +170,9 @@ impl Taking<'_> {
             }
             // Requests that became no message are in the sums of the turn only.
             Asking::TurnEnded { turn_id, usage, cost } => {
+                if self.is_passed_over(&turn_id)? {
+                    return Ok(());
+                }
                 let (model, told) = self.turn(&turn_id)?;
                 let rest = less(usage, told.usage);
                 if rest == Usage::default() {
@@ -191,6 +194,16 @@ impl Taking<'_> {
     ) -> Result<(), Error> {
         let (session, parent) = (self.session.clone(), self.parent.clone());
         add(self.connection, &Spent { day, session, parent, turn, role, model, sums })
+    }
+
+    /// True if nothing is known of a turn, although the log has its beginning: it was paid for with what the session is
+    /// a copy of.
+    fn is_passed_over(&self, turn: &TurnId) -> Result<bool, Error> {
+        let begins = format!("{{\"type\":\"turnStarted\",\"turnId\":{}%", serde_json::json!(turn));
+        let sql = "SELECT NOT EXISTS (SELECT 1 FROM spent WHERE session = ?1 AND turn = ?2)
+                   AND EXISTS (SELECT 1 FROM events WHERE session = ?1 AND json LIKE ?3)";
+        let params = [self.session.as_str(), turn.as_str(), &begins];
+        Ok(self.connection.prepare_cached(sql)?.query_row(params, |row| row.get(0))?)
     }
 
     /// The model of a turn, and what its messages used.

@@ -119,7 +119,14 @@ impl BuiltIn for ChooseThinking {
     }
 
     fn read(words: &Words) -> Result<Self, String> {
-        Ok(Self(words.first().map(str::to_lowercase)))
+        let Some(word) = words.first().map(str::to_lowercase) else { return Ok(Self(None)) };
+        if word != DEFAULT_LEVEL && ThinkingLevel::from_name(&word).is_none() {
+            let levels = ThinkingLevel::ALL.map(ThinkingLevel::name).join(", ");
+            return Err(format!(
+                "there is no level of thinking `{word}`; the levels are {levels}, and {DEFAULT_LEVEL}"
+            ));
+        }
+        Ok(Self(Some(word)))
     }
 }
 

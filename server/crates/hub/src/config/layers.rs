@@ -311,7 +311,8 @@ impl Config {
             let provider = name.split_once('/').map(|(provider, _)| provider);
             self.providers.providers.iter().any(|known| Some(known.name.as_str()) == provider)
         };
-        providers::catalog::names(model).all(is_known)
+        let mut names = providers::catalog::names(model).peekable();
+        names.peek().is_some() && names.all(is_known)
     }
 
     /// A layer that can only restrict cannot be understood: what it was to forbid is not known.

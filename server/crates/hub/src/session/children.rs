@@ -46,7 +46,7 @@ impl Session {
         let (session_id, tools, budget) = (self.id().clone(), child.tools.clone(), child.budget);
         Ok(NewSession {
             folders: self.state.folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect(),
-            model: child.model.clone().or_else(|| self.state.model_selector()),
+            model: child.model.clone().or_else(|| self.state.chosen().map(|chosen| chosen.selector())),
             mode,
             is_asked_for: false,
             parent: Some(Terms { session_id, tools, budget }),

@@ -333,8 +333,12 @@ impl Session {
         let folders = new.folders.iter().map(|folder| paths::to_uri(folder)).collect();
         let mut settings = Vec::new();
         if let Some(name) = new.model {
-            let model = super::resolve_model(&self.shared, &name).await?;
-            settings.push(super::model_changed(model.info()));
+            // A level that was chosen for chats is none for a change of a selection.
+            let model = match new.purpose {
+                Purpose::Instruct => super::resolve_model(&self.shared, &name).await?,
+                Purpose::Chat | Purpose::Suggestions => super::named_model(&self.shared, &name).await?,
+            };
+            settings.push(super::model_changed(model.info(), false));
         }
         if new.mode != self.state.mode {
             settings.push(Event::ModeChanged { mode: new.mode });

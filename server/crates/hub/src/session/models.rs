@@ -7,6 +7,7 @@ use ports::model::Model;
 use ports::store::{Store, StoreError};
 use protocol::model::{DEFAULT_LEVEL, ModelInfo, ThinkingLevel, selector};
 use protocol::{ErrorCode, Event};
+use providers::CatalogError;
 
 use crate::Error;
 use crate::config::Config;
@@ -15,6 +16,34 @@ use crate::post::{LAST_MODEL, Shared};
 
 /// The key in the store of the levels that were chosen for models.
 const LEVELS: &str = "thinking_levels";
+
+/// The model of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Chosen {
+    /// Its id.
+    pub(crate) model: String,
+    /// The level at which it thinks; none if it thinks as it does by itself.
+    pub(crate) level: Option<ThinkingLevel>,
+    /// True if nobody chose it: it is the model of new sessions.
+    pub(crate) is_default: bool,
+}
+
+impl Chosen {
+    /// The name that selects it with its level.
+    pub(crate) fn selector(&self) -> String {
+        selector(&self.model, self.level)
+    }
+
+    /// The model; without its level, if it no longer has that.
+    pub(crate) async fn resolve(&self, shared: &Shared) -> Result<Arc<dyn Model>, Error> {
+        let catalog = &shared.parts.catalog;
+        let resolved = match catalog.resolve(&self.selector()).await {
+            Err(CatalogError::NoLevel { .. }) => catalog.resolve(&self.model).await,
+            resolved => resolved,
+        };
+        resolved.map_err(|error| Error::new(ErrorCode::NotFound, error.to_string()))
+    }
+}
 
 /// The model with this name.
 pub(crate) async fn resolve_model(shared: &Shared, name: &str) -> Result<Arc<dyn Model>, Error> {
@@ -26,8 +55,7 @@ pub(crate) async fn resolve_model(shared: &Shared, name: &str) -> Result<Arc<dyn
 pub(crate) async fn choose_model(shared: &Shared, name: &str) -> Result<Arc<dyn Model>, Error> {
     let model = resolve_model(shared, name).await?;
     let ModelInfo { id, level, .. } = model.info();
-    let is_default = name.trim().rsplit_once(':').is_some_and(|(_, end)| end == DEFAULT_LEVEL);
-    if level.is_none() && !is_default {
+    if level.is_none() && !says_default(name) {
         return Ok(at_remembered_level(shared, model).await);
     }
     let (store, id, level) = (Arc::clone(&shared.parts.store), id.clone(), *level);
@@ -46,15 +74,30 @@ pub(crate) async fn choose_model(shared: &Shared, name: &str) -> Result<Arc<dyn 
     Ok(model)
 }
 
+/// The model with this name, at the level that was last chosen for it if the name says none. Nothing is remembered.
+pub(crate) async fn named_model(shared: &Shared, name: &str) -> Result<Arc<dyn Model>, Error> {
+    let model = resolve_model(shared, name).await?;
+    Ok(if says_default(name) { model } else { at_remembered_level(shared, model).await })
+}
+
+/// Says of models at which level they think if nobody chooses another.
+pub(crate) async fn note_levels(shared: &Shared, models: &mut [ModelInfo]) {
+    let store = Arc::clone(&shared.parts.store);
+    let levels = blocking(move || remembered(&*store)).await.unwrap_or_default();
+    for model in models {
+        model.level = levels.get(&model.id).copied().filter(|level| model.levels.contains(level));
+    }
+}
+
 /// The event that says which model a session uses.
-pub(crate) fn model_changed(info: &ModelInfo) -> Event {
-    Event::ModelChanged { model: info.id.clone(), scripted: info.scripted, thinking: info.level }
+pub(crate) fn model_changed(info: &ModelInfo, by_default: bool) -> Event {
+    Event::ModelChanged { model: info.id.clone(), scripted: info.scripted, thinking: info.level, by_default }
 }
 
 /// The model of new sessions: the configured one, else the last one chosen, else the first that can be used.
 pub(crate) async fn default_model(shared: &Shared, config: &Config) -> Result<Arc<dyn Model>, Error> {
     if let Some(name) = &config.model {
-        return Ok(at_remembered_level(shared, resolve_model(shared, name).await?).await);
+        return named_model(shared, name).await;
     }
     let store = Arc::clone(&shared.parts.store);
     if let Ok(Some(last)) = blocking(move || store.get(LAST_MODEL)).await
@@ -66,6 +109,11 @@ pub(crate) async fn default_model(shared: &Shared, config: &Config) -> Result<Ar
     let first = shared.parts.catalog.default_model().await;
     let first = first.map_err(|error| Error::new(ErrorCode::NotFound, error.to_string()))?;
     Ok(at_remembered_level(shared, first).await)
+}
+
+/// True if a name ends with the word for as much as a model thinks by itself.
+fn says_default(name: &str) -> bool {
+    name.trim().rsplit_once(':').is_some_and(|(_, end)| end.eq_ignore_ascii_case(DEFAULT_LEVEL))
 }
 
 /// The model at the level that was last chosen for it, unless it has one.

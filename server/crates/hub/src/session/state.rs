@@ -12,7 +12,7 @@ use protocol::checkpoint::{ChangedFile, FileImage, RestoredFile};
 use protocol::content::Usage;
 use protocol::event::{ApplyOutcome, SeenOccasion, Severity};
 use protocol::mode::{Edits, Mode};
-use protocol::model::{ThinkingLevel, selector};
+use protocol::model::ThinkingLevel;
 use protocol::permission::{PermissionAbout, PermissionOutcome, PermissionRequest};
 use protocol::review::{AutoScope, Decision, HunkState, Proposal};
 use protocol::session::{Purpose, SessionInfo, Terms};
@@ -21,6 +21,7 @@ use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId,
 
 use super::checkpoints::Checkpoints;
 use super::halves::{self, Half, Told};
+use super::models::Chosen;
 use super::terminals;
 use crate::clock::now;
 
@@ -39,7 +40,9 @@ pub(super) struct State {
     pub(super) purpose: Purpose,
     pub(super) model: Option<String>,
     /// The level at which it thinks; none if it thinks as it does by itself.
-    pub(super) thinking: Option<ThinkingLevel>,
+    thinking: Option<ThinkingLevel>,
+    /// True if nobody chose it for this session.
+    is_default_model: bool,
     pub(super) mode: Mode,
     /// The automatic acceptance of edits: whether it is on, and for how long.
     pub(super) accept_edits: (bool, AutoScope),
@@ -148,8 +151,9 @@ impl State {
             }
             Event::TitleChanged { title } => self.title.clone_from(title),
             Event::PurposeChanged { purpose } => self.purpose = *purpose,
-            Event::ModelChanged { model, thinking, .. } => {
+            Event::ModelChanged { model, thinking, by_default, .. } => {
                 (self.model, self.thinking) = (Some(model.clone()), *thinking);
+                self.is_default_model = *by_default;
             }
             Event::AcceptEditsChanged { on, scope } => self.accept_edits = (*on, *scope),
             Event::ModeChanged { mode } => self.mode = *mode,
@@ -225,9 +229,10 @@ impl State {
         }
     }
 
-    /// The name that selects the model of the session at its level of thinking.
-    pub(super) fn model_selector(&self) -> Option<String> {
-        self.model.as_ref().map(|model| selector(model, self.thinking))
+    /// The model of the session with its level of thinking.
+    pub(super) fn chosen(&self) -> Option<Chosen> {
+        let model = self.model.clone()?;
+        Some(Chosen { model, level: self.thinking, is_default: self.is_default_model })
     }
 
     /// Counts what was used of a model, and what it cost if that is known.
@@ -398,7 +403,12 @@ mod tests {
     #[test]
     fn a_price_that_is_not_known_is_the_turns_models_and_not_the_last_chosen_ones() {
         let mut state = State::default();
-        let chosen = |model: &str| Event::ModelChanged { model: model.into(), scripted: false, thinking: None };
+        let chosen = |model: &str| Event::ModelChanged {
+            model: model.into(),
+            scripted: false,
+            thinking: None,
+            by_default: false,
+        };
         let usage = Usage { output: 1, ..Usage::default() };
         let (turn_id, stop_reason) = (TurnId::from("t"), StopReason::EndTurn);
         let began = Event::TurnStarted {

@@ -182,6 +182,8 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     let thinking = told.unwrap_or_else(|| guess(wire, plain_id, listed.and_then(|l| l.thinking)));
     let name = own.and_then(|own| own.name.as_deref()).or(known.map(|model| model.name.as_str())).unwrap_or(id);
     let compat = provider.compat();
+    // A gateway may refuse what its vendor takes.
+    let is_guess = own.and_then(|own| own.thinking).is_none() && !(known.is_some() && provider.is_home());
     let told = known.and_then(|model| model.levels.as_deref());
     let mut levels = offered(wire, thinking, compat.thinking, told);
     if is_variant {
@@ -223,6 +225,7 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
                 .to_owned(),
             thinking,
             levels,
+            is_guess,
             level: None,
             is_thinking: is_variant,
             // A gateway that refuses betas is not asked for one.

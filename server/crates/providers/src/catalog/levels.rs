@@ -15,7 +15,7 @@ pub(super) fn offered(
     ask: Option<AskThinking>,
     told: Option<&[ThinkingLevel]>,
 ) -> Vec<ThinkingLevel> {
-    let levels = told.unwrap_or(usual(thinking)).to_vec();
+    let mut levels = told.unwrap_or(usual(thinking)).to_vec();
     let is_sayable = match (wire, thinking) {
         (_, Thinking::None) => false,
         (Wire::Anthropic, Thinking::Budget | Thinking::Adaptive | Thinking::Always) => true,
@@ -25,7 +25,13 @@ pub(super) fn offered(
         (Wire::Gemini, Thinking::Adaptive | Thinking::Effort) => false,
         (Wire::OpenAiChat, _) => match ask.unwrap_or(AskThinking::None) {
             AskThinking::None => false,
-            AskThinking::ReasoningEffort | AskThinking::Reasoning => true,
+            AskThinking::ReasoningEffort | AskThinking::Reasoning if thinking == Thinking::Effort => true,
+            AskThinking::ReasoningEffort => {
+                // Its word for no thinking is OpenAI's alone, as are those above `high`.
+                levels.retain(|level| *level <= High && (*level != Off || thinking.is_asked_for()));
+                true
+            }
+            AskThinking::Reasoning => true,
             // They are switches.
             AskThinking::ReasoningEnabled
             | AskThinking::ThinkingType
@@ -62,6 +68,9 @@ mod tests {
         assert_eq!(of(Wire::OpenAiChat, Thinking::Effort, None), []);
         assert_eq!(of(Wire::OpenAiChat, Thinking::Effort, Some(AskThinking::ReasoningEffort)), [Low, Medium, High]);
         assert_eq!(of(Wire::OpenAiChat, Thinking::Budget, Some(AskThinking::EnableThinking)), [Off, Medium]);
+        let told =
+            offered(Wire::OpenAiChat, Thinking::Always, Some(AskThinking::ReasoningEffort), Some(&[Off, Low, Max]));
+        assert_eq!(told, [Low], "there is no word for the others");
         assert_eq!(offered(Wire::Anthropic, Thinking::Always, None, Some(&[Low, Max])), [Low, Max]);
         assert_eq!(of(Wire::Anthropic, Thinking::Always, None), []);
     }

@@ -25,6 +25,7 @@ pub(crate) fn target(provider: &str, model: &str, thinking: Thinking) -> Target 
         compat: vendors::dialect(provider).cloned().unwrap_or_default(),
         thinking,
         levels: ThinkingLevel::ALL.to_vec(),
+        is_guess: false,
         level: None,
         is_thinking: false,
         bound: false,

@@ -119,6 +119,37 @@ fn a_copy_was_paid_for_with_its_original_and_a_session_from_elsewhere_by_nobody_
     store.append(&copy, vec![(NOON, title(usage(3, 1), Some(0.5)))], false).unwrap();
     assert_eq!(rows(&store).len(), before.len() + 1, "its own requests count");
 
+    // One of a turn that runs is opened later, and its turn ends with all that it used.
+    store
+        .append(
+            &id,
+            vec![(
+                NOON,
+                Event::TurnStarted {
+                    turn_id: "u".into(),
+                    prompt: Vec::new(),
+                    context: String::new(),
+                    model: "a".into(),
+                    mode: Mode::Agent,
+                },
+            )],
+            false,
+        )
+        .unwrap();
+    let running = exported(&store, &id);
+    let copy = store.import(running.as_slice()).unwrap().session_id;
+    let before_end = rows(&store);
+    let ended = Event::TurnEnded {
+        turn_id: "u".into(),
+        stop_reason: protocol::turn::StopReason::Cancelled,
+        error: None,
+        usage: usage(7, 7),
+        cost: Some(1.0),
+        new_errors: None,
+    };
+    store.append(&copy, vec![(NOON, ended)], false).unwrap();
+    assert_eq!(rows(&store), before_end);
+
     let (_folder, elsewhere) = crate::testing::store();
     elsewhere.import(lines.as_slice()).unwrap();
     assert_eq!(rows(&elsewhere), before);

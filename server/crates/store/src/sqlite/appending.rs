@@ -49,7 +49,12 @@ fn the_list_follows_the_events() {
     let events = vec![
         Event::TitleChanged { title: "First".into() },
         Event::TitleChanged { title: "Second".into() },
-        Event::ModelChanged { model: "scripted/tour".into(), scripted: true, thinking: Some(ThinkingLevel::High) },
+        Event::ModelChanged {
+            model: "scripted/tour".into(),
+            scripted: true,
+            thinking: Some(ThinkingLevel::High),
+            by_default: true,
+        },
         Event::ModeChanged { mode: Mode::Ask },
         turn_ended(usage, Some(0.25)),
         turn_ended(usage, Some(f64::NAN)),

@@ -31,7 +31,7 @@ use super::preparation::{Preparation, post_as};
 use crate::feed::blocking;
 use crate::post::{Message, Requester};
 use crate::session::gate::{self, BYPASS};
-use crate::session::{NewSession, choose_model, default_model, model_changed, resolve_model};
+use crate::session::{Chosen, NewSession, choose_model, model_changed};
 use crate::{Error, Request};
 
 /// The number of sessions that `/conversations` lists.
@@ -50,8 +50,8 @@ pub(super) struct Done {
 
 impl Done {
     /// Has the session use a model.
-    fn choose(&mut self, model: Arc<dyn Model>) {
-        self.events.push(model_changed(model.info()));
+    fn choose(&mut self, model: Arc<dyn Model>, by_default: bool) {
+        self.events.push(model_changed(model.info(), by_default));
         self.model = Some(model);
     }
 }
@@ -140,12 +140,8 @@ impl Execute for ChooseModel {
         let Some(name) = self.0 else { return Ok(models(preparation).await) };
         let model = choose_model(&preparation.shared, &name).await.map_err(|error| error.message)?;
         let info = model.info();
-        let mut text = format!("model {} ({}) for this conversation", info.name, info.selector());
-        let mode = done.mode.unwrap_or(preparation.info.mode);
-        if let Some(other) = preparation.config.model_of(mode) {
-            let _ = write!(text, "; in the mode {} `plan_model` counts, which is {other}", mode.name());
-        }
-        done.choose(model);
+        let text = format!("model {} ({}) for this conversation, in every mode", info.name, info.selector());
+        done.choose(model, false);
         Ok(text)
     }
 }
@@ -153,21 +149,29 @@ impl Execute for ChooseModel {
 #[async_trait]
 impl Execute for ChooseThinking {
     async fn execute(self, preparation: &Preparation, done: &mut Done) -> Result<String, String> {
-        let Preparation { shared, config, .. } = preparation;
-        let current = match (&done.model, &preparation.model) {
-            (Some(model), _) => Ok(Arc::clone(model)),
-            (None, Some(name)) => resolve_model(shared, name).await,
-            (None, None) => default_model(shared, config).await,
+        let shared = &preparation.shared;
+        let mode = done.mode.unwrap_or(preparation.info.mode);
+        let current = match (&done.model, preparation.model_of(mode)) {
+            (Some(model), _) => Arc::clone(model),
+            (None, Some(name)) => {
+                let mode = mode.name();
+                return Err(format!(
+                    "the mode {mode} asks `plan_model`, which is {name}: a level can follow its name in the configuration, and \
+                     `/model` chooses another model for this conversation"
+                ));
+            }
+            (None, None) => preparation.model().await.map_err(|error| error.message)?,
         };
-        let current = current.map_err(|error| error.message)?;
-        let ModelInfo { id, name, .. } = current.info();
-        let Some(level) = self.0 else { return Ok(levels_in_words(current.info())) };
+        let ModelInfo { id, name, levels, .. } = current.info();
+        let Some(level) = self.0.filter(|_| !levels.is_empty()) else { return Ok(levels_in_words(current.info())) };
         let model = choose_model(shared, &format!("{id}:{level}")).await.map_err(|error| error.message)?;
         let text = match model.info().level {
             Some(level) => format!("{name} thinks at the level {}", level.name()),
             None => format!("{name} thinks as much as it does by itself"),
         };
-        done.choose(model);
+        // Another level of the same model is no other choice of a model.
+        let is_default = preparation.model.as_ref().is_none_or(|known| known.is_default && known.model == *id);
+        done.choose(Arc::clone(&model), is_default);
         Ok(text)
     }
 }
@@ -357,7 +361,7 @@ async fn trust(preparation: &Preparation, said: Option<bool>) -> Result<String, 
 async fn new_session(preparation: &Preparation) -> Result<SessionId, Error> {
     let new = NewSession {
         folders: preparation.roots.iter().map(|root| root.path.clone()).collect(),
-        model: preparation.model.clone(),
+        model: preparation.model.as_ref().filter(|chosen| !chosen.is_default).map(Chosen::selector),
         // A confirmation is for its own session.
         mode: Some(preparation.info.mode).filter(|mode| !mode.needs_confirmation()).unwrap_or_default(),
         is_asked_for: true,

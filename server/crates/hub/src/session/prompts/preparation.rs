@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Config;
 use crate::instruction::Instruction;
 use crate::post::{Message, Shared};
-use crate::session::{Caller, gate};
+use crate::session::{Caller, Chosen, default_model, gate};
 use crate::trust::Workspace;
 use crate::{ClientId, Error, Input, Reply, Request};
 
@@ -43,8 +43,8 @@ pub(super) struct Preparation {
     pub(super) hooks: Chain,
     pub(super) shell: Arc<Shell>,
     pub(super) info: SessionInfo,
-    /// The name of the session's model, with its level of thinking.
-    pub(super) model: Option<String>,
+    /// The session's model.
+    pub(super) model: Option<Chosen>,
     /// The models of turns whose cost is not known.
     pub(super) unpriced: BTreeSet<String>,
     /// The automatic acceptance of edits: whether it is on, and for how long.
@@ -152,6 +152,23 @@ impl Prepared {
 }
 
 impl Preparation {
+    /// The model that a setting names for a mode; none if somebody chose one for the session, which counts more.
+    pub(super) fn model_of(&self, mode: Mode) -> Option<&String> {
+        let is_chosen = self.model.as_ref().is_some_and(|chosen| !chosen.is_default);
+        self.config.model_of(mode).filter(|_| !is_chosen)
+    }
+
+    /// The session's model, or that of new ones.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be found.
+    pub(super) async fn model(&self) -> Result<Arc<dyn Model>, Error> {
+        match &self.model {
+            Some(chosen) => chosen.resolve(&self.shared).await,
+            None => default_model(&self.shared, &self.config).await,
+        }
+    }
+
     /// The session's project: its first folder.
     pub(super) fn project(&self) -> String {
         self.info.folders.first().cloned().unwrap_or_default()

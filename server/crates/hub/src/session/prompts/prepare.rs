@@ -26,7 +26,7 @@ use super::preparation::{NewTurn, Preparation, Prepared};
 use super::{commands as slash, edited, file_mark, selected};
 use crate::clock::{day_of, name_of};
 use crate::feed::blocking;
-use crate::session::{default_model, gate, resolve_model, usable};
+use crate::session::{gate, named_model, usable};
 
 /// A mentioned file is put before the model whole up to this many lines and bytes; of a larger one only the beginning,
 /// since the model can read on by itself.
@@ -115,13 +115,12 @@ async fn new_turn(
     let mentions = std::mem::take(&mut preparation.mentions);
     let preparation = &*preparation;
     let Preparation { shared, roots, reader, tools, info, .. } = preparation;
-    // A choice in this very prompt counts more than a setting.
-    let of_mode = preparation.config.model_of(mode).filter(|_| chosen.is_none());
+    let of_mode = preparation.model_of(mode).filter(|_| chosen.is_none());
     let is_of_mode = of_mode.is_some();
-    let model = match (chosen, of_mode.or(preparation.model.as_ref())) {
+    let model = match (chosen, of_mode) {
         (Some(model), _) => Ok(model),
-        (None, Some(name)) => resolve_model(shared, name).await,
-        (None, None) => default_model(shared, &preparation.config).await,
+        (None, Some(name)) => named_model(shared, name).await,
+        (None, None) => preparation.model().await,
     };
     let model = model.and_then(|model| usable(model, &preparation.config));
     let mut context = match told {

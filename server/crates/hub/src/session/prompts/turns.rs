@@ -123,7 +123,7 @@ impl Session {
             hooks: self.reading.hooks.clone(),
             shell: Arc::clone(self.terminals.shell()),
             info: self.info(),
-            model: self.state.model_selector(),
+            model: self.state.chosen(),
             unpriced: self.state.unpriced.clone(),
             accept_edits: self.state.accept_edits,
             changes: self.gate.changes(),
@@ -241,9 +241,10 @@ impl Session {
         }
         let info = turn.model.as_ref().ok().map(|model| model.info().clone());
         let model = info.as_ref().map_or_else(String::new, |info| info.id.clone());
-        let is_other = |info: &ModelInfo| !turn.is_of_mode && self.state.model_selector() != Some(info.selector());
-        if let Some(info) = info.filter(is_other) {
-            self.record(model_changed(&info));
+        let known = self.state.chosen();
+        let is_other = |info: &ModelInfo| known.as_ref().is_none_or(|known| known.selector() != info.selector());
+        if let Some(info) = info.filter(|info| !turn.is_of_mode && is_other(info)) {
+            self.record(model_changed(&info, known.is_none_or(|known| known.is_default)));
         }
         let context = std::mem::take(&mut turn.context);
         self.prompts.edits_told = turn.edits_until.unwrap_or(self.prompts.edits_told);
@@ -298,10 +299,11 @@ impl Session {
         self.gate.turn_ended(&self.config, self.state.mode);
     }
 
-    /// True if the model is to think as little as it can: somebody waits for a change of a selection, and has said
-    /// nothing else.
+    /// True if the model is to think as little as it can: somebody waits for a change of a selection, and no setting
+    /// says a level for that.
     fn thinks_little(&self, model: &ModelInfo) -> bool {
-        self.state.purpose == Purpose::Instruct && model.level.is_none()
+        let is_default = self.state.chosen().is_none_or(|chosen| chosen.is_default);
+        self.state.purpose == Purpose::Instruct && (is_default || model.level.is_none())
     }
 
     /// The limits of the next turn; those of a session that another one started are what is left of its budget.

@@ -33,7 +33,7 @@ pub(crate) fn headers(target: &Target) -> Vec<(&'static str, &'static str)> {
 /// round; the vendor's cache is over the content without the marks. There are two of them because the mark of the round
 /// before is where the cache surely has an entry, however many blocks came since.
 pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
-    let mut messages = messages(target, &request.messages);
+    let mut messages = messages(target, request);
     let thinking = thinking(target, request, &messages);
     messages.iter_mut().rev().filter(|turn| turn.role == "user").take(2).for_each(Turn::mark);
     let mut tools: Vec<Tool<'_>> = request.tools.iter().map(Tool::from).collect();
@@ -180,14 +180,18 @@ impl Turn<'_> {
 }
 
 /// The conversation with roles that alternate: what the user's side says in a row is one message.
-fn messages<'a>(target: &Target, messages: &'a [std::sync::Arc<Message>]) -> Vec<Turn<'a>> {
-    let mut turns: Vec<Turn<'a>> = Vec::with_capacity(messages.len());
-    for message in messages {
+fn messages<'a>(target: &Target, request: &'a Request) -> Vec<Turn<'a>> {
+    let mut turns: Vec<Turn<'a>> = Vec::with_capacity(request.messages.len());
+    // Where thinking is off, nothing can say that thoughts which no longer fit are to be dropped.
+    let is_left_out =
+        |block: &AssistantBlock| matches!(block, AssistantBlock::Thinking { .. }) && is_off(target, request);
+    for message in &request.messages {
         let (role, content) = match &**message {
             Message::User(blocks) => ("user", blocks.iter().filter_map(user).collect::<Vec<_>>()),
             Message::ToolResults(results) => ("user", results.iter().map(result).collect()),
             Message::Assistant(blocks) => {
-                ("assistant", blocks.iter().filter_map(|block| assistant(target, block)).collect())
+                let kept = blocks.iter().filter(|block| !is_left_out(block));
+                ("assistant", kept.filter_map(|block| assistant(target, block)).collect())
             }
         };
         match turns.last_mut() {
@@ -251,15 +255,15 @@ fn assistant<'a>(target: &Target, block: &'a AssistantBlock) -> Option<Block<'a>
 /// dropped and not refused.
 fn thinking(target: &Target, request: &Request, turns: &[Turn<'_>]) -> Option<ThinkingSetting> {
     let level = target.level(request);
-    let is_off = level == Some(ThinkingLevel::Off);
     let adaptive = || ThinkingSetting::Adaptive {
         display: "summarized",
         block_binding: target.bound.then_some(Binding { prefix_mismatch_behavior: "drop_block" }),
     };
     match target.thinking {
-        Thinking::Always if is_off => Some(ThinkingSetting::Disabled),
+        Thinking::Always if is_off(target, request) => Some(ThinkingSetting::Disabled),
         Thinking::Always => Some(adaptive()),
-        Thinking::Adaptive => (!is_off && (level.is_some() || target.is_thinking)).then(adaptive),
+        Thinking::Adaptive if level == Some(ThinkingLevel::Off) => None,
+        Thinking::Adaptive => (level.is_some() || target.is_thinking).then(adaptive),
         Thinking::Budget => {
             let most = room(request.max_output_tokens);
             let has_room = most >= LEAST_THINKING && !is_round_without_thinking(turns);
@@ -268,6 +272,11 @@ fn thinking(target: &Target, request: &Request, turns: &[Turn<'_>]) -> Option<Th
         }
         Thinking::None | Thinking::Effort | Thinking::Level => None,
     }
+}
+
+/// True if a model that thinks by itself is told not to.
+fn is_off(target: &Target, request: &Request) -> bool {
+    target.thinking == Thinking::Always && target.level(request) == Some(ThinkingLevel::Off)
 }
 
 /// The effort of a model that thinks as much as it finds right, if it was told a level. The vendor's own is `high`.

@@ -130,6 +130,12 @@ fn thinking_is_asked_for_as_each_model_takes_it() {
     assert_eq!(setting["block_binding"], json!({"prefix_mismatch_behavior": "drop_block"}));
     assert_eq!(effort, Value::Null);
     assert_eq!(sent(&always, Some(Off)), (json!({"type": "disabled"}), Value::Null));
+    let asked = |level| {
+        let mut asked = request(conversation(&signed("claude-opus-5-5")));
+        asked.thinking = Some(level);
+        body(Wire::Anthropic, &always, &asked).to_string().contains("\"signature\"")
+    };
+    assert_eq!((asked(Low), asked(Off)), (true, false), "thoughts go back only to whom may drop them");
     let never_off = Target { levels: vec![Low, High], ..always };
     assert_eq!(sent(&never_off, Some(Off)), (setting, json!("low")));
 }

@@ -26,6 +26,8 @@ pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_
         // A summary is not asked for unless thinking is: the vendor gives it to verified organisations only.
         reasoning: level.map(|level| match level {
             ThinkingLevel::Off => Reasoning { effort: "none", summary: None },
+            // Nobody reads the thoughts before a few words.
+            level if request.thinking.is_some() => Reasoning { effort: level.name(), summary: None },
             level => Reasoning { effort: level.name(), summary: Some("auto") },
         }),
         instructions: &request.system,

@@ -96,10 +96,15 @@ fn reasoning_is_asked_for_only_of_models_that_reason() {
     let mut asked = request(vec![says("go")]);
     assert_eq!(body(WIRE, &gpt(), &asked).get("reasoning"), None, "it thinks as it does by itself");
     asked.thinking = Some(ThinkingLevel::Medium);
-    assert_eq!(body(WIRE, &gpt(), &asked)["reasoning"], json!({"effort": "medium", "summary": "auto"}));
+    assert_eq!(body(WIRE, &gpt(), &asked)["reasoning"], json!({"effort": "medium"}));
+    let guess = Target { is_guess: true, ..gpt() };
+    assert_eq!(body(WIRE, &guess, &asked).get("reasoning"), None, "only its user says a level that is a guess");
     let chosen = Target { level: Some(ThinkingLevel::Xhigh), ..gpt() };
     assert_eq!(body(WIRE, &chosen, &asked)["reasoning"]["effort"], "medium", "the request counts more");
-    assert_eq!(body(WIRE, &chosen, &request(vec![says("go")]))["reasoning"]["effort"], "xhigh");
+    assert_eq!(
+        body(WIRE, &chosen, &request(vec![says("go")]))["reasoning"],
+        json!({"effort": "xhigh", "summary": "auto"})
+    );
     asked.thinking = Some(ThinkingLevel::Off);
     assert_eq!(body(WIRE, &gpt(), &asked)["reasoning"], json!({"effort": "none"}));
     let never_off = Target { levels: vec![ThinkingLevel::Low, ThinkingLevel::High], ..gpt() };
