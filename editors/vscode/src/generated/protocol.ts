@@ -875,6 +875,8 @@ export interface EventModelChanged {
   scripted: boolean;
   /** The level at which it thinks; absent if it thinks as it does by itself. */
   thinking?: ThinkingLevel;
+  /** True if nobody chose it for this session: it is the model of new sessions. */
+  byDefault?: boolean;
 }
 
 /** Automatic accepting of edits was switched on or off. */
@@ -2236,7 +2238,7 @@ export interface ModelInfo {
   unavailableBecause?: string;
   /** The levels at which it can be told to think, the lowest first; empty if it can be told none. */
   levels?: ThinkingLevel[];
-  /** The level that was chosen for it; absent if it thinks as it does by itself. */
+  /** The level at which it thinks if nobody chooses another for a session; absent if it thinks as it does by itself. */
   level?: ThinkingLevel;
 }
 

@@ -293,6 +293,7 @@
 ---@field model string The model's id.
 ---@field scripted boolean True for a model that plays a script; an interface must say so.
 ---@field thinking? azimuth.ThinkingLevel The level at which it thinks; absent if it thinks as it does by itself.
+---@field byDefault? boolean True if nobody chose it for this session: it is the model of new sessions.
 
 ---Automatic accepting of edits was switched on or off.
 ---@class azimuth.Event.AcceptEditsChanged
@@ -1198,7 +1199,7 @@
 ---@field price? azimuth.Price The price; absent if unknown, zero if it is free.
 ---@field unavailableBecause? string The reason why it cannot be used, and what to do.
 ---@field levels? azimuth.ThinkingLevel[] The levels at which it can be told to think, the lowest first; empty if it can be told none.
----@field level? azimuth.ThinkingLevel The level that was chosen for it; absent if it thinks as it does by itself.
+---@field level? azimuth.ThinkingLevel The level at which it thinks if nobody chooses another for a session; absent if it thinks as it does by itself.
 
 ---Parameters of `azimuth/model/list`.
 ---@class azimuth.ModelListParams

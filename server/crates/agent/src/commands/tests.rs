@@ -185,11 +185,20 @@ fn only_those_lead_away_and_last_that_say_so() {
 }
 
 #[test]
+fn a_level_of_thinking_that_there_is_not_gets_those_that_there_are() {
+    let invocations = parse("/thinking much").invocations;
+    let problem = invocations[0].effects.as_ref().unwrap_err();
+    assert!(problem.contains("`much`") && problem.contains("minimal, low, medium"), "{problem}");
+    assert!(parse("/thinking DEFAULT").invocations[0].effects.is_ok());
+}
+
+#[test]
 fn every_command_listed_can_be_parsed() {
     for named in Commands::built_in().iter() {
         let argument = match named.name.as_str() {
             "auto" => "on",
             "trust" => "yes",
+            "thinking" => "high",
             _ => "ask",
         };
         let invocations = parse(&format!("/{} {argument}", named.name)).invocations;
