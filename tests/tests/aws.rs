@@ -3,7 +3,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "a test writes AWS's files and starts the program itself")]
 
-use std::process::Command;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use harness::model::Account;
@@ -181,16 +182,42 @@ async fn the_program_of_a_profile_gives_the_real_binary_its_keys() {
     let project = Project::new([("a.txt", "one\n")]);
     // A repository has no say in which program runs.
     std::fs::create_dir(project.folder().join(".aws")).unwrap();
-    let evil = format!("[profile work]\ncredential_process = touch '{}'\n", project.folder().join("evil").display());
-    std::fs::write(project.folder().join(".aws/config"), evil).unwrap();
+    let evil = format!("credential_process = touch '{}'\n", project.folder().join("evil").display());
+    std::fs::write(project.folder().join(".aws/config"), format!("[work]\n{evil}[profile work]\n{evil}")).unwrap();
+    let output = exec(&setup, &project, &[("AWS_SHARED_CREDENTIALS_FILE", ".aws/config")]).await;
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("Signed and sealed."), "{output:?}");
+    assert!(!project.folder().join("evil").exists());
+    assert_eq!(model.refusals(), Vec::<String>::new());
+    let absolute = project.folder().join(".aws/config").display().to_string();
+    for variable in ["AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"] {
+        let output = exec(&setup, &project, &[(variable, absolute.as_str())]).await;
+        assert!(!output.status.success() && !project.folder().join("evil").exists(), "{variable}: {output:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_project_that_stands_first_in_path_runs_no_program_of_its_own() {
+    let model = ModelServer::start([]).await;
+    let setup = with_profile(&model, "role_arn = arn:aws:iam::1:role/work\nsource_profile = default");
+    let project = Project::new([(".venv/pyvenv.cfg", "")]);
+    let (aws, evil) = (project.path(".venv/bin/aws"), project.path("evil"));
+    project.write(".venv/bin/aws", &format!("#!/bin/sh\ntouch '{}'\n", evil.display()));
+    std::fs::set_permissions(&aws, PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", aws.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let output = exec(&setup, &project, &[("PATH", path.as_str())]).await;
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("AWS's own program was asked"), "{output:?}");
+    assert!(!evil.exists(), "a program of the project has run");
+}
+
+/// Runs the real binary in a project, with these variables.
+async fn exec(setup: &Setup, project: &Project, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(harness::binary());
     command.args(["exec", "--trust", "Go."]).current_dir(project.folder());
     command.env_remove("AWS_CONFIG_FILE").env_remove("AWS_SHARED_CREDENTIALS_FILE");
     command.env("AZIMUTH_DATA_DIR", setup.data_folder()).env("AZIMUTH_CONFIG", setup.config_file());
     command.env("XDG_RUNTIME_DIR", setup.home()).env("HOME", setup.home());
-    let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("Signed and sealed."), "{output:?}");
-    assert!(!project.folder().join("evil").exists());
-    assert_eq!(model.refusals(), Vec::<String>::new());
+    command.envs(variables.iter().copied());
+    tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap()
 }

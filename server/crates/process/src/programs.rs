@@ -67,11 +67,25 @@ pub fn joined(name: &OsStr, value: &OsStr, more: &OsStr) -> Option<OsString> {
 
 /// A `PATH` without the entries in these folders and in projects, and these entries. Asks the disk.
 pub fn without(value: &OsStr, but: &[PathBuf]) -> (OsString, Vec<PathBuf>) {
+    Others::of(&|name| std::env::var_os(name)).left_out_of(value, but)
+}
+
+/// A program that the user's own files name, and the `PATH` for it: the first of this name in a `PATH`, as in the
+/// user's terminal, but none in these folders, in a project or where commands of any session may write. `PATH` has no
+/// such folder either, since the program starts others. Of these folders, one that holds the home folder or the system
+/// does not count: it would leave no program at all. Asks the disk.
+pub fn of_user(name: &str, value: &OsStr, but: &[PathBuf]) -> (Option<PathBuf>, OsString) {
     let others = Others::of(&|name| std::env::var_os(name));
-    let absolute = std::env::split_paths(value).filter(|entry| entry.is_absolute());
-    let (left_out, kept): (Vec<_>, Vec<_>) = absolute.partition(|entry| others.have(entry, but));
-    let kept = std::env::join_paths(kept).ok().filter(|kept| !kept.is_empty());
-    (kept.unwrap_or_else(|| USUAL.into()), left_out)
+    let but = others.narrow(but);
+    let (path, _) = others.left_out_of(&answering(value).0, &but);
+    (find_in(&path, name, &but, &others), path)
+}
+
+/// True if a file lies in a project, in one of these folders or where commands of any session may write: by its name,
+/// by where its links lead, or by a link on the way. Of the folders count those that [`of_user`] counts. Asks the disk.
+pub fn is_of_others(file: &Path, but: &[PathBuf]) -> bool {
+    let others = Others::of(&|name| std::env::var_os(name));
+    others.have(file, &others.narrow(but))
 }
 
 /// Puts entries that were left out of a `PATH` back into one that was made without them: each before the next that it
@@ -254,6 +268,22 @@ impl Others {
         };
         let toolchains = toolchains.into_iter().filter_map(real).collect();
         Self { written: written.into_iter().flat_map(both).collect(), homes, toolchains }
+    }
+
+    /// A `PATH` without the entries that are theirs or in these folders, and these entries. Asks the disk.
+    fn left_out_of(&self, value: &OsStr, but: &[PathBuf]) -> (OsString, Vec<PathBuf>) {
+        let absolute = std::env::split_paths(value).filter(|entry| entry.is_absolute());
+        let (left_out, kept): (Vec<_>, Vec<_>) = absolute.partition(|entry| self.have(entry, but));
+        let kept = std::env::join_paths(kept).ok().filter(|kept| !kept.is_empty());
+        (kept.unwrap_or_else(|| USUAL.into()), left_out)
+    }
+
+    /// Those of the folders that hold neither the home folder nor the system.
+    fn narrow(&self, folders: &[PathBuf]) -> Vec<PathBuf> {
+        let is_held = |folder: &Path| {
+            Path::new("/usr/bin").starts_with(folder) || self.homes.iter().any(|home| home.starts_with(folder))
+        };
+        folders.iter().filter(|folder| !is_held(folder)).cloned().collect()
     }
 
     /// True if a path, where its links lead or a link on the way lies in what they may write, or in one of these
@@ -498,6 +528,32 @@ mod tests {
         assert_eq!(of_system, Some(users.join("git")));
         let first = find_among(OsStr::new(USUAL), planted, "sh", &but, &others);
         assert!(first.is_some_and(|sh| !sh.starts_with(&home)), "the system's come first");
+    }
+
+    #[test]
+    fn a_program_of_the_users_is_the_first_in_path_that_is_no_projects_and_starts_others_like_it() {
+        // Not among temporary files, from which nothing is taken.
+        let place = tempfile::TempDir::with_prefix_in("azimuth-programs-", "/srv");
+        let place = place.or_else(|_| tempfile::TempDir::new_in(std::env::var_os("HOME").unwrap())).unwrap();
+        let at = |name: &str| place.path().canonicalize().unwrap().join(name);
+        for folder in ["project/.venv/bin", "project/node_modules/.bin", "open/bin", "own", "later"] {
+            std::fs::create_dir_all(at(folder)).unwrap();
+            std::fs::write(at(folder).join("aws"), "").unwrap();
+            std::fs::set_permissions(at(folder).join("aws"), PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        std::fs::write(at("project/.venv/pyvenv.cfg"), "").unwrap();
+        let of_user = |folders: &[&str], but: &[PathBuf]| {
+            let path = std::env::join_paths(folders.iter().map(|folder| at(folder))).unwrap();
+            of_user("aws", &path, but)
+        };
+        let all = ["project/.venv/bin", "project/node_modules/.bin", "open/bin", "own", "later"];
+        let path = std::env::join_paths([at("own"), at("later")]).unwrap();
+        assert_eq!(of_user(&all, &[at("open")]), (Some(at("own/aws")), path));
+        assert_eq!(of_user(&all[..2], &[]).0.filter(|aws| aws.starts_with(place.path())), None);
+        assert_eq!(of_user(&["own"], &[PathBuf::from("/")]).0, Some(at("own/aws")), "`/` holds the system");
+        for (file, is_theirs) in [("project/.venv/x", true), ("open/x", true), ("own/x", false)] {
+            assert_eq!(is_of_others(&at(file), &[at("open")]), is_theirs, "{file}");
+        }
     }
 
     #[tokio::test]

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::layer::{Layer, Permissions, Values, plain};
 use super::lines::Way;
 use super::restriction::restricted;
-use super::{Config, Sandbox, details, dirs, files, words};
+use super::{Config, Sandbox, details, dirs, files, key_command, words};
 use crate::log;
 
 /// The sources of the layers.
@@ -74,6 +74,8 @@ pub fn from_editor(place: &str, section: &str, value: Value) -> Result<Layer, Co
 /// The parts of such a layer that can be understood still count.
 pub fn load(sources: Sources<'_>) -> Config {
     let Sources { user_file, folders, editor, environment } = sources;
+    // AWS's files are looked at before those of the projects are read.
+    folders.iter().for_each(|folder| key_command::keep_out_of(folder));
     let mut config = Config { providers: providers::Settings::from_env(environment), ..Config::default() };
     let place = user_file.display().to_string();
     let text = files::of_user(&user_file).map(Option::unwrap_or_default);
@@ -152,6 +154,7 @@ impl Config {
     }
 
     fn restrict_by(&mut self, folder: &Path) {
+        key_command::keep_out_of(folder);
         let file = folder.join(".azimuth").join("config.toml");
         let place = file.display().to_string();
         match files::of_project(folder, &file).and_then(|text| parse(text.as_deref().unwrap_or_default())) {

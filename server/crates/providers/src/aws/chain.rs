@@ -124,6 +124,16 @@ pub(crate) enum CredentialsError {
         /// The thing to do.
         advice: String,
     },
+    /// A program would obey a file that is not the user's own.
+    #[error(
+        "no program is run for AWS credentials, since it would read {file}, which a project or a command may have \
+         written. AWS_CONFIG_FILE or AWS_SHARED_CREDENTIALS_FILE names it: unset that variable, or keep the file in a \
+         folder of your own"
+    )]
+    Foreign {
+        /// The file.
+        file: String,
+    },
     /// A source that was named has none.
     #[error("{source_name} gave no AWS credentials: {problem}. {advice}")]
     Source {
@@ -234,9 +244,17 @@ impl Chain {
     /// The files, and the profile in them.
     async fn profile(&self) -> (Files, Profile) {
         let files = self.files();
-        let reading = files.clone();
-        let profile = tokio::task::spawn_blocking(move || reading.read()).await.unwrap_or_default();
+        let (reading, run) = (files.clone(), Arc::clone(&self.around.run));
+        let read = move || reading.read(&|file| run.is_users_own(file));
+        let profile = tokio::task::spawn_blocking(read).await.unwrap_or_default();
         profile.warnings.iter().for_each(|warning| self.warn(warning));
+        (files, profile)
+    }
+
+    /// The files, and the profile in them. Blocks.
+    fn profile_at_hand(&self) -> (Files, Profile) {
+        let files = self.files();
+        let profile = files.read(&|file| self.around.run.is_users_own(file));
         (files, profile)
     }
 
@@ -251,8 +269,7 @@ impl Chain {
     /// True if there are credentials, or a way to get them, in the environment or the files, and a region. Asks no
     /// service and runs no program. Blocks.
     pub(super) fn is_at_hand(&self) -> bool {
-        let files = self.files();
-        let profile = files.read();
+        let (files, profile) = self.profile_at_hand();
         let found = match self.in_environment() {
             Ok(Some(_)) => true,
             Ok(None) => !matches!(self.found(&files, &profile), Ok(Found::Elsewhere(Source::Instance { .. })) | Err(_)),
@@ -263,7 +280,7 @@ impl Chain {
 
     /// The region that is known without asking anybody. Blocks.
     pub(super) fn region_at_hand(&self) -> Option<String> {
-        self.region_or(&self.files().read())
+        self.region_or(&self.profile_at_hand().1)
     }
 
     /// The name of what the credentials come from, for words.
@@ -296,6 +313,17 @@ impl Chain {
 
     /// The find in a profile, and in what the environment says beside keys.
     fn found(&self, files: &Files, profile: &Profile) -> Result<Found, CredentialsError> {
+        let found = self.found_in(files, profile)?;
+        match (&found, &profile.foreign) {
+            // It has the same variables, and would obey the file.
+            (Found::Elsewhere(Source::Process { .. } | Source::Aws { .. }), Some(foreign)) => {
+                Err(CredentialsError::Foreign { file: foreign.display().to_string() })
+            }
+            _ => Ok(found),
+        }
+    }
+
+    fn found_in(&self, files: &Files, profile: &Profile) -> Result<Found, CredentialsError> {
         let (mut looked, is_chosen) = (Vec::new(), self.around.profile.is_some());
         if !is_chosen {
             looked.push("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: they are not set".to_owned());
@@ -376,6 +404,13 @@ impl Chain {
             return Ok(self.variable("AWS_CONTAINER_AUTHORIZATION_TOKEN").map(|token| Secret::new(&token)));
         };
         let path = PathBuf::from(&file);
+        if path.is_relative() {
+            let file = left_out(&file);
+            return Err(format!(
+                "{file}, the file of AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE, is not read, since it is not named from \
+                 the root on"
+            ));
+        }
         let text = tokio::task::spawn_blocking(move || super::profile::text(&path)).await;
         let text = text.map_err(|_| "the server is ending".to_owned())?;
         let text = text.map_err(|error| {

@@ -1,6 +1,7 @@
 //! The program of `credential_process`, which prints credentials
 //! (docs.aws.amazon.com/sdkref/latest/guide/feature-process-credentials.html).
 
+use std::path::Path;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -20,6 +21,10 @@ pub trait RunProgram: Send + Sync {
     /// # Errors
     /// It does not start, or fails; says so, without its output.
     async fn output(&self, words: &[String]) -> Result<Vec<u8>, String>;
+
+    /// True if a file that a variable names is the user's own: it lies in no project, and nowhere that commands may
+    /// write. Blocks.
+    fn is_users_own(&self, file: &Path) -> bool;
 }
 
 /// Runs the program of these words and reads its credentials.

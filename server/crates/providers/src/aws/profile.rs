@@ -17,6 +17,8 @@ pub(super) struct Files {
     pub(super) profile: String,
     pub(super) credentials: Option<PathBuf>,
     pub(super) config: Option<PathBuf>,
+    /// The folder of the usual files, which are the user's own.
+    pub(super) usual: Option<PathBuf>,
 }
 
 /// A profile, with what each file says of it.
@@ -28,6 +30,8 @@ pub(super) struct Profile {
     pub(super) is_there: bool,
     /// The find in each file, for words.
     pub(super) looked: Vec<String>,
+    /// A file that a variable names and that is not the user's own. It is not read.
+    pub(super) foreign: Option<PathBuf>,
     /// The lines that were skipped, and files that cannot be read: file, line, and what is wrong.
     pub(super) warnings: Vec<String>,
 }
@@ -52,14 +56,16 @@ impl Files {
             None => home.map(|home| home.join(".aws").join(usual)),
         };
         Self {
+            usual: home.map(|home| home.join(".aws")),
             profile: lookup("AWS_PROFILE").unwrap_or_else(|| "default".to_owned()),
             credentials: file("AWS_SHARED_CREDENTIALS_FILE", "credentials"),
             config: file("AWS_CONFIG_FILE", "config"),
         }
     }
 
-    /// Reads the profile. What cannot be read is left out, and told in its warnings.
-    pub(super) fn read(&self) -> Profile {
+    /// Reads the profile, in files that lie in the usual folder or are the user's own by this test. What cannot be read
+    /// is left out, and told in its warnings.
+    pub(super) fn read(&self, is_users_own: &dyn Fn(&Path) -> bool) -> Profile {
         let mut profile = Profile::default();
         let (shown, name) = (crate::keys::left_out(&self.profile).into_owned(), self.profile.as_str());
         for (path, is_config) in [(&self.credentials, false), (&self.config, true)] {
@@ -69,6 +75,14 @@ impl Files {
             // name a program.
             if path.is_relative() {
                 profile.warnings.push(format!("{at} is not read, since it is not named from the root on"));
+                continue;
+            }
+            // A project could name a program in it all the same.
+            if path.parent() != self.usual.as_deref() && !is_users_own(path) {
+                profile.warnings.push(format!(
+                    "{at} is not read, since a project or a command may have written it; keep it in a folder of your own"
+                ));
+                profile.foreign = Some(path.clone());
                 continue;
             }
             let text = match text(path) {
@@ -229,7 +243,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("credentials"), credentials).unwrap();
         std::fs::write(folder.path().join("config"), config).unwrap();
-        files(folder.path(), profile).read()
+        files(folder.path(), profile).read(&|_| true)
     }
 
     #[test]
@@ -281,7 +295,7 @@ mod tests {
             .to_vec();
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("config"), &bytes).unwrap();
-        let profile = files(folder.path(), "default").read();
+        let profile = files(folder.path(), "default").read(&|_| true);
         assert_eq!(profile.setting("region"), Some("x"));
         let lines: Vec<_> = [1, 3, 4, 6, 7, 9].map(|line| format!("config, line {line}: ")).to_vec();
         assert_eq!(profile.warnings.len(), lines.len(), "{:?}", profile.warnings);
@@ -291,16 +305,31 @@ mod tests {
         // A file that is no text at all is no reason to fail.
         bytes.extend([0, 159, 146, 150]);
         std::fs::write(folder.path().join("config"), &bytes).unwrap();
-        assert_eq!(files(folder.path(), "default").read().setting("region"), Some("x"));
+        assert_eq!(files(folder.path(), "default").read(&|_| true).setting("region"), Some("x"));
     }
 
     #[test]
     fn what_is_no_file_is_named_and_not_waited_for() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("config")).unwrap();
-        let profile = files(folder.path(), "default").read();
+        let profile = files(folder.path(), "default").read(&|_| true);
         assert!(profile.looked[0].contains("credentials: there is no such file"), "{:?}", profile.looked);
         assert!(profile.warnings[0].contains("config cannot be read"), "{:?}", profile.warnings);
+    }
+
+    #[test]
+    fn a_file_that_a_variable_names_is_read_only_if_it_is_the_users_own() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir(home.path().join(".aws")).unwrap();
+        for file in ["config", ".aws/config", ".aws/work"] {
+            std::fs::write(home.path().join(file), "[default]\nregion = x\n").unwrap();
+        }
+        let usual = [("~/.aws/config", true), ("~/.aws/work", true)];
+        for (named, is_read) in [("~/config", false), ("~/.aws/../config", false)].into_iter().chain(usual) {
+            let lookup = |name: &str| (name == "AWS_CONFIG_FILE").then(|| named.to_owned());
+            let profile = Files::of_environment(lookup, Some(home.path())).read(&|_| false);
+            assert_eq!((profile.setting("region").is_some(), profile.foreign.is_none()), (is_read, is_read), "{named}");
+        }
     }
 
     proptest! {

@@ -137,6 +137,10 @@ mod tests {
         async fn output(&self, _words: &[String]) -> Result<Vec<u8>, String> {
             Err("there is none".to_owned())
         }
+
+        fn is_users_own(&self, _file: &std::path::Path) -> bool {
+            true
+        }
     }
 
     fn signer(region: Option<&'static str>) -> Signer {

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -26,6 +27,10 @@ impl RunProgram for Children {
         }
         let output = command.args(args).kill_on_drop(true).output().await.map_err(|error| error.to_string())?;
         if output.status.success() { Ok(output.stdout) } else { Err(format!("it failed ({})", output.status)) }
+    }
+
+    fn is_users_own(&self, file: &Path) -> bool {
+        !file.starts_with(self.0.join("project"))
     }
 }
 
@@ -269,6 +274,37 @@ async fn what_is_at_hand_is_known_without_asking_anybody() {
 async fn files_that_depend_on_the_folder_of_the_server_are_not_read() {
     let failure = World::new().set("AWS_CONFIG_FILE", ".aws/config").failure().await;
     assert!(failure.contains(".aws/config is not read"), "{failure}");
+    let server = Server::start(vec![]).await;
+    let world = World::new()
+        .set("AWS_CONTAINER_CREDENTIALS_FULL_URI", server.url())
+        .set("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "token");
+    let failure = world.failure().await;
+    assert!(failure.contains("token, the file of AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE, is not read"), "{failure}");
+    assert!(server.asked().is_empty());
+}
+
+#[tokio::test]
+async fn no_program_runs_with_a_file_of_a_project() {
+    let world = World::new();
+    std::fs::create_dir(world.home.path().join("project")).unwrap();
+    let program = world.program(&format!("echo '{}'", printed("k")));
+    let file = world.home.path().join("project/config");
+    std::fs::write(&file, format!("[default]\ncredential_process = {program}\n")).unwrap();
+    std::fs::write(world.home.path().join("aws"), format!("{program}\n")).unwrap();
+    let mut world = world.set("AWS_CONFIG_FILE", file.display().to_string());
+    let failure = world.failure().await;
+    assert!(failure.contains("project/config is not read"), "{failure}");
+    for of_user in ["role_arn = r".to_owned(), format!("credential_process = {program}")] {
+        world = world.write("credentials", &format!("[default]\n{of_user}\n"));
+        let failure = world.failure().await;
+        assert!(failure.contains("no program is run") && failure.contains("project/config"), "{failure}");
+    }
+    let mut world = world.set("AWS_WEB_IDENTITY_TOKEN_FILE", "/t");
+    let failure = world.failure().await;
+    assert!(failure.contains("no program is run"), "{failure}");
+    assert_eq!(world.runs(), 0);
+    world.variables.remove("AWS_CONFIG_FILE");
+    assert_eq!((world.access_key().await.unwrap().as_str(), world.runs()), ("k", 1));
 }
 
 #[tokio::test]
