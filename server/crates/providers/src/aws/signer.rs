@@ -1,5 +1,6 @@
 //! Signs requests with the user's credentials, and says when a refused one is worth another try.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use net::header::HeaderMap;
@@ -20,7 +21,7 @@ const USUAL_SERVICE: &str = "bedrock";
 #[derive(Debug)]
 pub(crate) struct Signer {
     chain: Chain,
-    clock: Clock,
+    clock: Arc<Clock>,
 }
 
 /// A signature of a request.
@@ -48,7 +49,7 @@ pub(crate) enum SignerError {
 
 impl Signer {
     /// A signer with the credentials of a chain and the time of a clock.
-    pub(crate) fn new(chain: Chain, clock: Clock) -> Self {
+    pub(crate) fn new(chain: Chain, clock: Arc<Clock>) -> Self {
         Self { chain, clock }
     }
 
@@ -112,7 +113,6 @@ impl Signed {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::time::Duration;
 
     use async_trait::async_trait;
@@ -158,7 +158,7 @@ mod tests {
             now: Box::new(now),
             is_named: true,
         });
-        Signer::new(chain, Clock::new(now))
+        Signer::new(chain, Arc::new(Clock::new(now)))
     }
 
     /// Sends a request as a provider does. Gives the status of the last answer.

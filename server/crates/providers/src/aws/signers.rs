@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
 use net::Clients;
 
@@ -70,7 +69,7 @@ impl Identity {
         Self { is_named, ..self }
     }
 
-    fn chain(&self, run: Arc<dyn RunProgram>) -> Chain {
+    fn chain(&self, run: Arc<dyn RunProgram>, clock: Arc<Clock>) -> Chain {
         let variables = self.variables.clone();
         Chain::new(Surroundings {
             lookup: Box::new(move |name| variables.get(name).cloned()),
@@ -78,7 +77,7 @@ impl Identity {
             profile: self.profile.clone(),
             run,
             http: Arc::new(Clients::new(self.ca_file.clone())),
-            now: Box::new(SystemTime::now),
+            now: Box::new(move || clock.now()),
             is_named: self.is_named,
         })
     }
@@ -102,11 +101,65 @@ impl Signers {
         if let Some((_, signer)) = signers.iter().find(|(known, _)| *known == identity) {
             return Arc::clone(signer);
         }
-        let signer = Arc::new(Signer::new(identity.chain(Arc::clone(&self.run)), Clock::default()));
+        // The end of credentials is told by AWS's clock, as the time of a signature is.
+        let clock = Arc::new(Clock::default());
+        let chain = identity.chain(Arc::clone(&self.run), Arc::clone(&clock));
+        let signer = Arc::new(Signer::new(chain, clock));
         if signers.len() >= MOST {
             signers.remove(0);
         }
         signers.push((identity, Arc::clone(&signer)));
         signer
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test writes AWS's files")]
+mod tests {
+    use std::path::Path;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use async_trait::async_trait;
+    use net::Url;
+    use net::header::{DATE, HeaderMap};
+
+    use super::*;
+    use crate::aws::Unsigned;
+
+    /// A program whose credentials end within the century, and that counts its runs.
+    struct Program(Arc<AtomicUsize>);
+
+    #[async_trait]
+    impl RunProgram for Program {
+        async fn output(&self, _words: &[String]) -> Result<Vec<u8>, String> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            let keys = r#"{"Version": 1, "AccessKeyId": "k", "SecretAccessKey": "hunter2",
+                "Expiration": "2099-12-31T00:00:00Z"}"#;
+            Ok(keys.as_bytes().to_vec())
+        }
+
+        fn is_users_own(&self, _file: &Path) -> bool {
+            true
+        }
+    }
+
+    #[tokio::test]
+    async fn credentials_that_have_ended_by_the_clock_of_aws_are_fetched_again() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir(home.path().join(".aws")).unwrap();
+        std::fs::write(home.path().join(".aws/config"), "[default]\ncredential_process = get\n").unwrap();
+        let runs = Arc::new(AtomicUsize::new(0));
+        let identity = Identity::of(&|_| None, Some(home.path().to_owned()), None);
+        let signer = Signers::new(Program(Arc::clone(&runs))).signer(identity);
+        let url = Url::parse("https://bedrock-runtime.eu-west-1.amazonaws.com/").unwrap();
+        let headers = HeaderMap::new();
+        let request = Unsigned { method: "POST", url: &url, headers: &headers, body: b"{}" };
+        signer.sign(&request).await.unwrap();
+        let signed = signer.sign(&request).await.unwrap();
+        assert_eq!(runs.load(Ordering::Relaxed), 1);
+        let refused = HeaderMap::from_iter([(DATE, "Fri, 01 Jan 2100 00:00:00 GMT".parse().unwrap())]);
+        assert!(signer.is_worth_another_try(&signed, 403, &refused).await);
+        signer.sign(&request).await.unwrap();
+        assert_eq!(runs.load(Ordering::Relaxed), 2);
     }
 }
