@@ -84,7 +84,8 @@ pub(crate) struct Whose {
     pub(crate) secrets: Vec<Secret>,
     /// True if the server runs on this machine.
     pub(crate) is_local: bool,
-    /// The command that renews the credentials that requests are signed with, for words; none if they carry a key.
+    /// The command that renews the credentials that requests are signed with, for words; empty if there is none. `None`
+    /// if requests carry a key.
     pub(crate) renewed_by: Option<String>,
 }
 
@@ -248,17 +249,25 @@ impl Whose {
     /// The words for a refusal of AWS's credentials.
     fn unsigned(&self, said: &str, words: &Words) -> String {
         let Self { provider, model, key_source, renewed_by, .. } = self;
-        let renew = renewed_by.as_deref().unwrap_or_default();
+        let (renew, or_renew) = match renewed_by.as_deref().unwrap_or_default() {
+            "" => ("Set new ones".to_owned(), "set new ones".to_owned()),
+            command => (format!("Renew them, for example with `{command}`"), format!("renew them with `{command}`")),
+        };
         let about = format!("{} {}", words.code, words.message).to_lowercase();
-        if about.contains("expired") {
-            format!("{provider} says that {key_source} have ended{said}. Renew them, for example with `{renew}`")
-        } else if ["not authorized", "access to the model", "accessdenied"].iter().any(|it| about.contains(it)) {
+        let says = |wanted: &[&str]| wanted.iter().any(|wanted| about.contains(wanted));
+        // AWS's words for a request whose time is too far from its own
+        // (docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html).
+        if says(&["signature expired", "signature not yet current"]) {
+            format!("{provider} refuses the time of the request{said}. Set the clock of this machine")
+        } else if says(&["expired"]) {
+            format!("{provider} says that {key_source} have ended{said}. {renew}")
+        } else if says(&["not authorized", "access to the model", "accessdenied"]) {
             format!(
                 "{key_source} have no right to {model} of {provider}{said}. Allow them to invoke Bedrock's models in \
                  their policy, and see in Bedrock's console that the account has access to this model in this region"
             )
         } else {
-            format!("{provider} does not accept {key_source}{said}. Check them, or renew them with `{renew}`")
+            format!("{provider} does not accept {key_source}{said}. Check them, or {or_renew}")
         }
     }
 

@@ -283,6 +283,11 @@ impl Chain {
         self.region_or(&self.profile_at_hand().1)
     }
 
+    /// True if the keys are those of the environment, which no command renews.
+    pub(super) fn is_of_variables(&self) -> bool {
+        matches!(self.in_environment(), Ok(Some(_)))
+    }
+
     /// The name of what the credentials come from, for words.
     pub(super) fn source_name(&self) -> String {
         let profile = self.around.profile.clone().or_else(|| self.variable("AWS_PROFILE"));

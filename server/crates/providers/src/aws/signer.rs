@@ -97,6 +97,11 @@ impl Signer {
         self.chain.region_at_hand()
     }
 
+    /// True if its keys are those of the environment, which no command renews.
+    pub(crate) fn is_of_variables(&self) -> bool {
+        self.chain.is_of_variables()
+    }
+
     /// The name of what the credentials come from, for words.
     pub(crate) fn source_name(&self) -> String {
         self.chain.source_name()

@@ -43,6 +43,27 @@ fn a_server_that_wants_a_key_says_where_to_put_one() {
 }
 
 #[test]
+fn a_refusal_of_a_signature_says_what_to_do_about_the_clock_and_about_credentials() {
+    let key_source = "the AWS credentials".to_owned();
+    let said = |renewed_by: &str, message: &str| {
+        let whose = Whose { key_source: key_source.clone(), renewed_by: Some(renewed_by.to_owned()), ..whose() };
+        whose.status(403, &HeaderMap::new(), format!(r#"{{"message":"{message}"}}"#).as_bytes()).message
+    };
+    let times = "20261128T200000Z is now earlier than 20261128T210000Z (20261128T210500Z - 5 min.)";
+    for late in [format!("Signature expired: {times}"), "Signature not yet current: 20261128T230000Z".to_owned()] {
+        let late = said("aws sso login", &late);
+        assert!(late.contains("Set the clock") && !late.contains("aws sso login"), "{late}");
+    }
+    let ended = "The security token included in the request is expired";
+    let of_profile = said("aws sso login", ended);
+    assert!(of_profile.contains("have ended") && of_profile.contains("`aws sso login`"), "{of_profile}");
+    for message in [ended, "The security token included in the request is invalid."] {
+        let of_variables = said("", message);
+        assert!(of_variables.to_lowercase().contains("set new ones") && !of_variables.contains('`'), "{of_variables}");
+    }
+}
+
+#[test]
 fn statuses_that_may_pass_are_transient_and_others_are_not() {
     for transient in [408, 500, 502, 503, 504, 520, 529] {
         assert_eq!(status(transient, "{}").kind, ModelErrorKind::Transient, "{transient}");

@@ -72,8 +72,11 @@ impl Provider {
         self.signer.as_ref()
     }
 
-    /// The command that renews its credentials, for words.
+    /// The command that renews its credentials, for words; empty if they are keys of the environment.
     pub(super) fn sign_in(&self) -> String {
+        if self.signer.as_ref().is_some_and(|signer| signer.is_of_variables()) {
+            return String::new();
+        }
         let option = self.aws_profile.as_deref().map(|profile| format!(" --profile {}", keys::left_out(profile)));
         format!("aws sso login{}", option.unwrap_or_default())
     }

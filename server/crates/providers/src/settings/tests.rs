@@ -247,5 +247,8 @@ fn the_region_of_a_profile_is_in_the_address_unless_the_user_says_another() {
     assert_eq!(at(None, None, Some(gateway)), (gateway.to_owned(), false, false));
     assert_eq!(at(None, Some("us-west-2"), Some(gateway)), (gateway.to_owned(), true, false));
     let offered = signed(&[("AWS_PROFILE", "work")], Some(home.path()), |_| {});
-    assert_eq!(provider(&offered, "bedrock").base_url, address("eu-west-3"));
+    let bedrock = provider(&offered, "bedrock");
+    assert_eq!((bedrock.base_url.clone(), bedrock.sign_in()), (address("eu-west-3"), "aws sso login".to_owned()));
+    let with_keys = signed(&[KEYS[0], KEYS[1], ("AWS_REGION", "eu-west-1")], None, |_| {});
+    assert_eq!(provider(&with_keys, "bedrock").sign_in(), "", "no command renews keys of the environment");
 }
