@@ -89,6 +89,15 @@ pub enum CatalogError {
          model server on this machine (Ollama, LM Studio, llama.cpp, vLLM), or run `azimuth demo` for the scripted tour, which needs neither"
     )]
     NothingUsable,
+    /// The only provider that can be used is one of which nobody spoke.
+    #[error(
+        "no model is chosen. {vendor} can be used with the AWS credentials that are there, but only if you choose it: \
+         name one of its models, which `azimuth models` lists, or set another vendor's key"
+    )]
+    Unasked {
+        /// The vendor's name for people.
+        vendor: String,
+    },
 }
 
 fn did_you_mean(near: &[String]) -> String {
@@ -242,7 +251,7 @@ impl Catalog {
 
     /// The model of new sessions: the configured one, else the first of the first provider that can be used, servers on
     /// this machine after the vendors, and last those vendors that the data file has after them. A scripted model is
-    /// never chosen unasked.
+    /// never chosen unasked, nor is one of a provider of which nobody spoke.
     ///
     /// # Errors
     /// The configured model cannot be given, or no model can be used.
@@ -254,7 +263,8 @@ impl Catalog {
         if let Some(model) = self.added().into_iter().find(|model| !model.info().scripted && model.info().available) {
             return Ok(self.give(model));
         }
-        let (local, remote): (Vec<_>, Vec<_>) = state.sources().partition(|source| source.provider.is_local);
+        let (unasked, asked): (Vec<_>, Vec<_>) = state.sources().partition(|source| source.provider.is_unasked);
+        let (local, remote): (Vec<_>, Vec<_>) = asked.into_iter().partition(|source| source.provider.is_local);
         let (late, early): (Vec<_>, Vec<_>) = remote.into_iter().partition(|source| source.provider.is_after_local);
         if let Some(model) = first_of(&early).await {
             return Ok(self.give(model));
@@ -265,7 +275,11 @@ impl Catalog {
                 return Ok(self.give(source.model(entry)));
             }
         }
-        first_of(&late).await.map(|model| self.give(model)).ok_or(CatalogError::NothingUsable)
+        let none = || match unasked.iter().find(|source| source.is_usable()) {
+            Some(source) => CatalogError::Unasked { vendor: source.provider.title() },
+            None => CatalogError::NothingUsable,
+        };
+        first_of(&late).await.map(|model| self.give(model)).ok_or_else(none)
     }
 
     /// The model that fills in text and was added with this id.
@@ -400,7 +414,7 @@ fn readings(name: &str) -> Vec<(&str, Option<ThinkingLevel>)> {
 }
 
 /// The model that a name stands for by the first reading that there is one for: one that can be used before one that
-/// cannot.
+/// cannot. Of a provider of which nobody spoke it is one that no other has.
 fn best(
     found: &[(Source<'_>, Vec<Entry>)],
     readings: &[(&str, Option<ThinkingLevel>)],
@@ -410,7 +424,8 @@ fn best(
             let pairs = found.iter().flat_map(|(source, entries)| entries.iter().map(move |entry| (source, entry)));
             pairs.filter(|(_, entry)| entry.is_called(name))
         };
-        let (source, entry) = all().find(|(_, entry)| entry.info.available).or_else(|| all().next())?;
+        let is_ready = |(source, entry): &(&Source<'_>, &Entry)| entry.info.available && !source.provider.is_unasked;
+        let (source, entry) = all().find(is_ready).or_else(|| all().next())?;
         Some(entry.at(*level).map(|entry| source.model(&entry)))
     })
 }

@@ -69,6 +69,9 @@ pub struct Provider {
     pub is_local: bool,
     /// True if it is chosen as the default only after the servers on this machine.
     pub(crate) is_after_local: bool,
+    /// True if nobody spoke of it, and it is there only because of credentials that the user may keep for other work.
+    /// Nothing is sent to it before one of its models is chosen.
+    pub(crate) is_unasked: bool,
     /// The dated version of Azure's API, if the user names one.
     pub(crate) api_version: Option<String>,
     /// True if the user said what it speaks.
@@ -255,6 +258,7 @@ impl Settings {
                 models: Vec::new(),
                 is_local: false,
                 is_after_local: false,
+                is_unasked: false,
                 api_version: None,
                 is_wire_chosen: false,
                 key_command: None,
@@ -289,6 +293,7 @@ impl Provider {
             models: Vec::new(),
             is_local: vendor.local,
             is_after_local: vendor.after_local,
+            is_unasked: false,
             api_version: None,
             is_wire_chosen: false,
             key_command: None,

@@ -131,6 +131,50 @@ async fn the_default_is_the_configured_one_else_the_first_that_can_be_used() {
     assert_eq!(catalog.default_model().await.unwrap().info().id, "openai/gpt-5.1");
 }
 
+/// An account at AWS that the user may keep for other work.
+fn of_aws(more: &[(&str, &str)], say: impl FnOnce(&mut Settings)) -> Catalog {
+    struct NoPrograms;
+
+    #[async_trait]
+    impl crate::RunProgram for NoPrograms {
+        async fn output(&self, _words: &[String]) -> Result<Vec<u8>, String> {
+            Err("there is none".to_owned())
+        }
+
+        fn is_users_own(&self, _file: &std::path::Path) -> bool {
+            true
+        }
+    }
+
+    let aws = [("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE"), ("AWS_SECRET_ACCESS_KEY", "hunter2"), ("AWS_REGION", "eu-west-1")];
+    let all = [&aws[..], more].concat();
+    let mut settings = settings(&all);
+    say(&mut settings);
+    let value = |name: &str| all.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+    settings.sign_for_aws(&crate::Signers::new(NoPrograms), &value, None);
+    Catalog::new(settings)
+}
+
+#[tokio::test]
+async fn an_account_at_aws_is_used_only_if_the_user_spoke_of_bedrock_or_chooses_one_of_its_models() {
+    let catalog = of_aws(&[], |_| {});
+    let Err(error) = catalog.default_model().await else { panic!("nobody asked for it") };
+    assert_eq!(error, CatalogError::Unasked { vendor: "Amazon Bedrock".into() });
+    let models = catalog.list().await;
+    let of_bedrock: Vec<_> = models.iter().filter(|model| model.provider == "bedrock").collect();
+    assert!(!of_bedrock.is_empty() && of_bedrock.iter().all(|model| model.available));
+    for model in of_bedrock {
+        assert_eq!(id(&catalog, &model.id).await, model.id);
+    }
+    let other = of_aws(&[("ANTHROPIC_API_KEY", "k")], |_| {});
+    assert_eq!(other.default_model().await.unwrap().info().provider, "anthropic");
+    let with_key = of_aws(&[("AWS_BEARER_TOKEN_BEDROCK", "k")], |_| {});
+    let spoken = of_aws(&[], |settings| settings.set_provider("bedrock", None, None, None, vec![]).unwrap());
+    for catalog in [with_key, spoken] {
+        assert_eq!(catalog.default_model().await.unwrap().info().provider, "bedrock");
+    }
+}
+
 #[tokio::test]
 async fn with_nothing_to_use_the_error_says_what_to_do() {
     let Err(error) = catalog(&[]).default_model().await else { panic!("there is nothing to use") };

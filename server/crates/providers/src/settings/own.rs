@@ -146,6 +146,8 @@ impl Provider {
     /// Takes its keys from the accounts that the user keeps for it, unless the settings or the environment say one, or
     /// have credentials that its requests are signed with.
     pub fn set_account(&mut self, account: Arc<dyn Account>) {
+        // Whoever keeps an account for it speaks of it.
+        self.is_unasked &= !account.is_there();
         let is_signed = self.aws_profile.is_some() || self.signer.as_ref().is_some_and(|signer| signer.is_at_hand());
         if self.key.is_some() || self.key_command.is_some() || is_signed {
             return;

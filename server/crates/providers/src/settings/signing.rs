@@ -15,7 +15,8 @@ use crate::{keys, vendors};
 impl Settings {
     /// Signs the requests of the providers at AWS that have no key, and of those that the user gave a profile or a
     /// region. A provider at AWS of which nobody spoke is added if there are credentials and a region, as far as that
-    /// is known without asking anybody. To be called when all else is said. Blocks: reads the files of AWS's programs.
+    /// is known without asking anybody; it can be chosen, and is never the default. To be called when
+    /// all else is said. Blocks: reads the files of AWS's programs.
     pub fn sign_for_aws(
         &mut self,
         signers: &Signers,
@@ -26,7 +27,10 @@ impl Settings {
         for vendor in vendors::all().iter().filter(|vendor| vendor.signed) {
             // It is known by name, so it can be added.
             let is_new = self.provider_mut(&vendor.name).is_none() && signers.signer(identity.clone()).is_at_hand();
-            let _at = is_new.then(|| self.add(&vendor.name, None));
+            let added = if is_new { self.add(&vendor.name, None).ok() } else { None };
+            if let Some(provider) = added.and_then(|at| self.providers.get_mut(at)) {
+                provider.is_unasked = true;
+            }
         }
         for provider in &mut self.providers {
             let vendor = provider.vendor().filter(|vendor| vendor.signed);

@@ -206,7 +206,7 @@ fn signed(variables: &[(&str, &str)], home: Option<&std::path::Path>, say: impl 
 const KEYS: [(&str, &str); 2] = [("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE"), ("AWS_SECRET_ACCESS_KEY", "hunter2")];
 
 #[test]
-fn bedrock_is_offered_with_credentials_and_a_region_and_as_the_last_of_the_defaults() {
+fn bedrock_is_offered_with_credentials_and_a_region_and_as_a_default_if_the_user_spoke_of_it() {
     let has = |settings: &Settings| settings.providers.iter().any(|provider| provider.name == "bedrock");
     assert!(!has(&signed(&KEYS, None, |_| {})), "there is no region");
     assert!(!has(&signed(&[("AWS_REGION", "eu-west-1")], None, |_| {})), "there are no credentials");
@@ -214,11 +214,17 @@ fn bedrock_is_offered_with_credentials_and_a_region_and_as_the_last_of_the_defau
     let bedrock = provider(&settings, "bedrock");
     assert_eq!(bedrock.base_url, "https://bedrock-runtime.eu-west-1.amazonaws.com");
     assert!(bedrock.has_key() && bedrock.is_after_local && bedrock.missing().is_none());
-    assert!(bedrock.key_source.contains("AWS_ACCESS_KEY_ID"), "{}", bedrock.key_source);
+    assert!(bedrock.is_unasked && bedrock.key_source.contains("AWS_ACCESS_KEY_ID"), "{}", bedrock.key_source);
     assert!(!format!("{settings:?}").contains("hunter2"));
     // A key of Bedrock's own needs no signature.
     let with_key = signed(&[KEYS[0], KEYS[1], ("AWS_BEARER_TOKEN_BEDROCK", "k-1")], None, |_| {});
-    assert!(provider(&with_key, "bedrock").signer().is_none());
+    let bedrock = provider(&with_key, "bedrock");
+    assert!(bedrock.signer().is_none() && !bedrock.is_unasked);
+    let region = ("AWS_REGION", "eu-west-1");
+    let spoken = signed(&[KEYS[0], KEYS[1], region], None, |settings| {
+        settings.set_provider("bedrock", None, None, None, vec![]).unwrap();
+    });
+    assert!(!provider(&spoken, "bedrock").is_unasked, "the user spoke of it");
 }
 
 #[test]
