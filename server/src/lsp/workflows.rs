@@ -10,6 +10,7 @@ use std::sync::Arc;
 use agent::workflow::{Problem, Subject, Workflow};
 use code::syntax::{Language, Outline, Parsed, Symbol, SymbolKind};
 use lsp_types::{Diagnostic, NumberOrString};
+use permission::unseen;
 use project::paths::Roots;
 use protocol::content::{Position, Range};
 use serde::{Deserialize, Serialize};
@@ -264,9 +265,17 @@ fn told(problem: &Diagnostic) -> Told {
     Told { line: problem.range.start.line, message, source: problem.source.clone(), code }
 }
 
-/// A name as a title has it: of one line, and not too long.
+/// A name as a title has it: of one line, not too long, and without what nobody sees or what turns text around.
 pub(super) fn shown(name: &str) -> String {
-    name.lines().next().unwrap_or_default().replace('`', "'").chars().take(LONGEST_NAME).collect()
+    let in_title = |c| match c {
+        '`' => '\'',
+        '\t' => ' ',
+        c => c,
+    };
+    let is_seen = |c: &char| !c.is_control() && (!unseen::is_unseen(*c) || unseen::is_joiner(*c));
+    let mut chars = name.lines().next().unwrap_or_default().chars().map(in_title).filter(is_seen);
+    let beginning: String = chars.by_ref().take(LONGEST_NAME).collect();
+    if chars.next().is_some() { beginning + "…" } else { beginning }
 }
 
 /// True if a symbol is what people speak of as one thing, and no mere name in it.
@@ -350,6 +359,14 @@ mod tests {
         assert_eq!(field[0], "Ask Azimuth about `Cat`", "a field is asked about with what it is part of");
         let whole = cat.titles([0, 0], [0, 0], json!({ "diagnostics": [] }));
         assert_eq!(whole, ["Ask Azimuth about this file", "Explain this file with Azimuth"]);
+    }
+
+    #[test]
+    fn a_title_says_that_it_is_cut_and_has_nothing_that_nobody_sees() {
+        assert_eq!(shown("make\tthis `a`\nand that"), "make this 'a'");
+        assert_eq!(shown("rename \u{202e}cba\u{2066}\u{200b}\u{7}\u{1b}[31m it"), "rename cba[31m it");
+        let (most, longer) = ("x".repeat(60), "x".repeat(61));
+        assert_eq!((shown(&most), shown(&longer)), (most.clone(), format!("{most}…")));
     }
 
     #[test]
