@@ -19,10 +19,10 @@ impl World {
     async fn new() -> Self {
         let model = ModelServer::start([]).await;
         let setup = Setup::empty();
-        let rules = "[permissions]\nallow = [\"Shell\"]\ndeny = [\"Read(denied.txt)\"]\n";
+        let rules = "[permissions]\nallow = [\"Shell\"]\ndeny = [\"Read(denied.txt)\"]\nask = [\"Read(asked.txt)\"]\n";
         setup.configure(&format!("{}{rules}", Setup::configuration(&model, Wire::Anthropic)));
         let lines = format!("one\ntwo\nthree\nfour\nfive\n{}last\nnine\n", "-\n".repeat(20));
-        let files = ["a.txt", "b.txt", "denied.txt", ".env"].map(|name| (name, lines.as_str()));
+        let files = ["a.txt", "b.txt", "denied.txt", "asked.txt", ".env"].map(|name| (name, lines.as_str()));
         let project = Project::new(files);
         let client = Client::start(&setup, &project, Profile::panel()).await;
         files.iter().for_each(|(name, _)| client.open(&project.uri(name)));
@@ -54,12 +54,13 @@ async fn the_model_is_told_once_which_lines_the_user_has_edited_and_never_their_
     world.edit("a.txt", "last", "the last");
     world.edit("b.txt", "nine\n", "");
     world.edit("denied.txt", "two", "hidden");
+    world.edit("asked.txt", "two", "hidden");
     world.edit(".env", "two", "KEY=hidden");
     let said = world.turn([]).await;
     let told = format!("{BEGIN}, saved or not:\n- a.txt: line 2 and line 26\n- b.txt: lines deleted after line 26\n");
     assert_eq!(said.matches(BEGIN).count(), 1);
     assert!(said.contains(&told), "{said}");
-    for unsaid in ["the second", "denied", ".env", "hidden"] {
+    for unsaid in ["the second", "denied", "asked", ".env", "hidden"] {
         assert!(!said.contains(unsaid), "{unsaid}: {said}");
     }
 

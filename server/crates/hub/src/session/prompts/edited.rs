@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use permission::denied_reading;
+use permission::{denied_reading, may_read};
 use project::buffers::Open;
 use project::paths;
 use tokio::sync::oneshot;
@@ -38,12 +38,13 @@ async fn edited_since(preparation: &Preparation, since: Instant) -> Vec<EditedLi
     edited.ok().and_then(Result::ok).unwrap_or_default()
 }
 
-/// True if a file is the project's, and the model may read it without asking about keys.
+/// True if a file is the project's, and the model may read it without asking.
 fn may_be_named(preparation: &Preparation, path: &Path) -> bool {
     let folders: Vec<_> = preparation.roots.iter().map(|root| root.path.clone()).collect();
     folders.iter().any(|folder| path.starts_with(folder))
         && !paths::is_for_keys(path)
         && denied_reading(&preparation.rules, &folders, &[path]).is_none()
+        && may_read(&preparation.rules, &folders, None, path)
 }
 
 /// True if an editor has only read a file again that a command or another program wrote.
