@@ -86,12 +86,14 @@ impl Definitions {
         self.0.remove(key);
     }
 
-    /// A document has another text: the definitions that others have of it are old.
+    /// A document has another text: the definitions that others have of it are old, and a search of theirs may have
+    /// read it as it was.
     pub(super) fn changed(&mut self, changed: &Key) {
         let others = self.0.iter_mut().filter(|(key, _)| key.0 == changed.0 && key.1 != changed.1);
         for (_, known) in others {
             let is_of = |defined: &Arc<Defined>| *defined.uri == *changed.1;
             known.found.retain(|_, (_, defined)| !defined.as_ref().is_some_and(is_of));
+            known.running = None;
         }
     }
 
@@ -148,7 +150,7 @@ impl Task {
     pub(super) fn looked_up(&mut self, key: &Key, looked_up: LookedUp) {
         let LookedUp { number, found } = looked_up;
         let now = Instant::now();
-        // It is not there any more if what may be sent has changed in the meantime.
+        // It counts no more if a text, or what may be sent, has changed in the meantime.
         let known = self.definitions.0.get_mut(key).filter(|known| known.running == Some(number));
         let Some(known) = known else { return };
         known.running = None;
@@ -274,14 +276,15 @@ mod tests {
             let defined = Defined { uri: uri.to_string(), excerpt: excerpt("x.py", text) };
             (name.to_owned(), (Instant::now(), Some(Arc::new(defined))))
         });
-        let known = Known { found: HashMap::from(found), ..Known::default() };
+        let known = Known { found: HashMap::from(found), running: Some(1), ..Known::default() };
         let mut definitions = Definitions(HashMap::from([(main.clone(), known)]));
         let near = |definitions: &Definitions, text: &str| definitions.near(&main, text, text.len()).unwrap().len();
         assert_eq!(near(&definitions, text), 2);
         assert_eq!(near(&definitions, &text.replace("own(a)", "own(a, b)")), 1, "the document's own");
         definitions.changed(&main);
-        assert_eq!(near(&definitions, text), 2);
+        assert_eq!((near(&definitions, text), definitions.0[&main].running), (2, Some(1)));
         definitions.changed(&shapes);
         assert_eq!(near(&definitions, text), 1, "another document's");
+        assert_eq!(definitions.0[&main].running, None, "a search may have read what it was");
     }
 }
