@@ -127,7 +127,7 @@ async fn an_instruction_that_changes_nothing_or_fails_says_so() {
     let said = world.until_said("proposes").await;
     assert_eq!(said, "Azimuth proposes no change. It cannot be iterative.");
     world.run(&action).await;
-    world.until_said("Azimuth has not changed everything: ").await;
+    world.until_said("Azimuth could not finish the change: ").await;
     assert_eq!(world.client.finish().await, 0);
 }
 

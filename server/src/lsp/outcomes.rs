@@ -23,6 +23,8 @@ struct Running {
     pending: HashMap<ProposalId, usize>,
     /// The model's last words.
     words: String,
+    /// True if its last turn has ended.
+    is_over: bool,
 }
 
 impl Outcomes {
@@ -33,11 +35,15 @@ impl Outcomes {
                 self.0.insert(session.clone(), Running::default());
             }
             Event::PurposeChanged { .. } => drop(self.0.remove(session)),
-            Event::TurnStarted { .. } => self.0.get_mut(session)?.words.clear(),
+            Event::TurnStarted { .. } => {
+                let running = self.0.get_mut(session)?;
+                (running.is_over, running.words) = (false, String::new());
+            }
             Event::ProposalChanged { proposal } => {
                 let waits = |state| matches!(state, HunkState::Pending | HunkState::Conflicted);
                 let count = proposal.hunks.iter().filter(|hunk| waits(hunk.state)).count();
                 self.0.get_mut(session)?.pending.insert(proposal.proposal_id.clone(), count);
+                self.forget_if_over(session);
             }
             Event::MessageCompleted { content, .. } => {
                 let texts = content.iter().filter_map(|block| match block {
@@ -47,25 +53,40 @@ impl Outcomes {
                 self.0.get_mut(session)?.words = texts.collect::<Vec<_>>().join("\n");
             }
             Event::TurnEnded { stop_reason, error, .. } => {
-                return self.0.get(session)?.outcome(*stop_reason, error.as_deref());
+                let running = self.0.get_mut(session)?;
+                running.is_over = true;
+                let outcome = running.outcome(*stop_reason, error.as_deref());
+                self.forget_if_over(session);
+                return outcome;
             }
             _ => {}
         }
         None
     }
+
+    /// Forgets a session whose turn has ended and in which no hunk waits.
+    fn forget_if_over(&mut self, session: &SessionId) {
+        if self.0.get(session).is_some_and(|running| running.is_over && running.waiting() == 0) {
+            self.0.remove(session);
+        }
+    }
 }
 
 impl Running {
+    /// The number of hunks that wait for a decision.
+    fn waiting(&self) -> usize {
+        self.pending.values().sum()
+    }
+
     fn outcome(&self, reason: StopReason, error: Option<&str>) -> Option<(Severity, String)> {
         if let Some(error) = error {
             let severity = if reason == StopReason::Error { Severity::Error } else { Severity::Warning };
-            return Some((severity, format!("Azimuth has not changed everything: {error}")));
+            return Some((severity, format!("Azimuth could not finish the change: {error}")));
         }
         if matches!(reason, StopReason::Cancelled | StopReason::Interrupted) {
             return None;
         }
-        let count: usize = self.pending.values().sum();
-        let text = match count {
+        let text = match self.waiting() {
             // Changes that are accepted automatically are seen in the document.
             0 if !self.pending.is_empty() => return None,
             0 => {
@@ -74,7 +95,7 @@ impl Running {
                 format!("Azimuth proposes no change. {words}{more}").trim().to_owned()
             }
             1 => "Azimuth proposes a change: accept or reject it with a code action.".to_owned(),
-            _ => format!("Azimuth proposes {count} changes: accept or reject them with code actions."),
+            count => format!("Azimuth proposes {count} changes: accept or reject them with code actions."),
         };
         Some((Severity::Info, text))
     }
@@ -82,14 +103,76 @@ impl Running {
 
 #[cfg(test)]
 mod tests {
+    use protocol::content::Usage;
+    use protocol::review::{FileChange, Hunk, Proposal};
+
     use super::*;
+
+    fn proposal(state: HunkState) -> Event {
+        let hunk = Hunk {
+            hunk_id: "h".into(),
+            tool_call_ids: Vec::new(),
+            start_line: 0,
+            old_text: "one\n".into(),
+            new_text: "two\n".into(),
+            line_before: None,
+            line_after: None,
+            anchor: None,
+            state,
+            comments: Vec::new(),
+            untold_comments: 0,
+        };
+        let proposal = Proposal {
+            proposal_id: "p".into(),
+            revision: 1,
+            uri: "file:///p/a".into(),
+            path: "a".into(),
+            change: FileChange::Modify,
+            hunks: vec![hunk],
+            base_hash: None,
+            moved_to: None,
+            landed: false,
+        };
+        Event::ProposalChanged { proposal }
+    }
+
+    #[test]
+    fn a_session_is_forgotten_when_its_turn_has_ended_and_no_hunk_waits() {
+        let session = SessionId::from("s");
+        let started = Event::SessionStarted {
+            folders: Vec::new(),
+            asked_for: None,
+            begins_with: 0,
+            parent: None,
+            purpose: Purpose::Instruct,
+        };
+        let ended = Event::TurnEnded {
+            turn_id: "t".into(),
+            stop_reason: StopReason::EndTurn,
+            error: None,
+            usage: Usage::default(),
+            cost: None,
+            new_errors: None,
+        };
+        let mut outcomes = Outcomes::default();
+        for event in [&started, &proposal(HunkState::Pending), &proposal(HunkState::Accepted)] {
+            outcomes.event(&session, event);
+            assert!(outcomes.0.contains_key(&session), "its turn runs: {event:?}");
+        }
+        outcomes.event(&session, &proposal(HunkState::Pending));
+        assert!(outcomes.event(&session, &ended).is_some() && outcomes.0.contains_key(&session));
+        outcomes.event(&session, &proposal(HunkState::Accepted));
+        assert!(outcomes.0.is_empty());
+        outcomes.event(&session, &started);
+        assert!(outcomes.event(&session, &ended).is_some() && outcomes.0.is_empty(), "there is no change");
+    }
 
     #[test]
     fn the_end_of_an_instruction_is_said_by_what_came_of_it() {
         let with = |counts: &[usize], words: &str| {
             let pending =
                 counts.iter().zip(0..).map(|(count, id)| (ProposalId::from(format!("p{id}").as_str()), *count));
-            Running { pending: pending.collect(), words: words.to_owned() }
+            Running { pending: pending.collect(), words: words.to_owned(), is_over: false }
         };
         let said = |running: Running, reason, error| running.outcome(reason, error).map(|(_, text)| text);
         let proposes = "Azimuth proposes 3 changes: accept or reject them with code actions.";
@@ -101,6 +184,6 @@ mod tests {
         assert_eq!(said(with(&[0], "Done."), StopReason::EndTurn, None), None, "it was accepted automatically");
         assert_eq!(said(with(&[1], ""), StopReason::Cancelled, None), None);
         let failed = with(&[], "").outcome(StopReason::Error, Some("the key is wrong"));
-        assert_eq!(failed, Some((Severity::Error, "Azimuth has not changed everything: the key is wrong".to_owned())));
+        assert_eq!(failed, Some((Severity::Error, "Azimuth could not finish the change: the key is wrong".to_owned())));
     }
 }
