@@ -113,7 +113,7 @@ pub(crate) enum CredentialsError {
         looked: Vec<String>,
     },
     /// Credentials that AWS's own program is to get.
-    #[error("{from}, so that AWS's own program was asked for them (`{command}`): {problem}. {advice}")]
+    #[error("{from}, so AWS's own program was asked for them (`{command}`): {problem}. {advice}")]
     ByAws {
         /// The profile and its way to get credentials, or the variable that stands for one.
         from: String,

@@ -34,7 +34,7 @@ impl Clock {
     }
 
     /// Takes in the head of an answer to a request that was signed at a time. True if the request was refused and the
-    /// server's clock is more than four minutes off from that time: then it is worth to sign it once more, now with the
+    /// server's clock is more than four minutes off from that time: then it is worth signing once more, now with the
     /// server's clock.
     pub(crate) fn learn(&self, status: u16, headers: &HeaderMap, signed_at: SystemTime) -> bool {
         let date = headers.get(DATE).and_then(|date| http_date(date.to_str().ok()?));

@@ -71,7 +71,7 @@ impl Signer {
         Ok(Signed { headers: sign(request, &scope, &by, at)?, by, at })
     }
 
-    /// Takes in the head of an answer to a request that was signed so. True if it is worth to sign and send it once
+    /// Takes in the head of an answer to a request that was signed so. True if it is worth signing and sending once
     /// more: it was refused because of this machine's clock, and the server's is known now; or because of the
     /// credentials, and there are others by now, such as when those that were kept had ended.
     pub(crate) async fn is_worth_another_try(&self, signed: &Signed, status: u16, headers: &HeaderMap) -> bool {
