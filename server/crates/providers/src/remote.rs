@@ -115,26 +115,28 @@ impl Remote {
     /// one. Gives the answer's head, and whose it is.
     async fn answered(&self, url: Url, body: Bytes) -> Result<(HttpResponse, Whose), ModelError> {
         let whose = self.provider.with_key(&self.whose).await?;
-        let answer = self.send(url.clone(), body.clone(), &whose).await;
-        match (&whose.key, answer) {
-            (Some(key), Err(failure)) if failure.kind == ModelErrorKind::Unauthorized => {
-                if !self.provider.refused(key).await {
-                    return Err(failure);
-                }
-                let again = self.provider.with_key(&self.whose).await?;
-                // The same key would be refused again.
-                if again.key == whose.key {
-                    return Err(failure);
-                }
-                let response = self.send(url, body, &again).await?;
-                Ok((response, again))
-            }
-            (_, answer) => Ok((answer?, whose)),
+        let (status, failure) = match self.send(url.clone(), body.clone(), &whose).await {
+            Ok(response) => return Ok((response, whose)),
+            Err(Failed { status, failure }) => (status, failure),
+        };
+        // Another token of the same account has no more rights (403), while a command may print the key of another.
+        let may_help = status == Some(401) || self.provider.key_command.is_some();
+        let refused = whose.key.as_ref().filter(|_| may_help && failure.kind == ModelErrorKind::Unauthorized);
+        let Some(key) = refused else { return Err(failure) };
+        if !self.provider.refused(key).await {
+            return Err(failure);
         }
+        let again = self.provider.with_key(&self.whose).await?;
+        // The same key would be refused again.
+        if again.key == whose.key {
+            return Err(failure);
+        }
+        let response = self.send(url, body, &again).await?;
+        Ok((response, again))
     }
 
     /// Sends the request and waits for the head of the answer.
-    async fn send(&self, url: Url, body: Bytes, whose: &Whose) -> Result<HttpResponse, ModelError> {
+    async fn send(&self, url: Url, body: Bytes, whose: &Whose) -> Result<HttpResponse, Failed> {
         let wait = if is_loopback(&url) { PATIENCE } else { self.idle_timeout.min(PATIENCE) };
         let client = self.http.client(&url).await.map_err(no_client)?;
         let mut sent = HeaderMap::new();
@@ -155,8 +157,8 @@ impl Remote {
                 post = post.headers(signed.headers.clone());
             }
             let response = match tokio::time::timeout(wait, post.send()).await {
-                Err(_) => return Err(whose.silence(wait)),
-                Ok(Err(failure)) => return Err(whose.network(&failure)),
+                Err(_) => return Err(whose.silence(wait).into()),
+                Ok(Err(failure)) => return Err(whose.network(&failure).into()),
                 Ok(Ok(response)) => response,
             };
             if response.status().is_success() {
@@ -174,8 +176,26 @@ impl Remote {
             let read = read.ok().and_then(Result::ok).unwrap_or_default();
             let mut whose = whose.clone();
             whose.secrets.extend(signed.iter().flat_map(Signed::secrets));
-            return Err(whose.status(status, &headers, &read));
+            return Err(Failed { status: Some(status), failure: whose.status(status, &headers, &read) });
         }
+    }
+}
+
+/// The failure of a request, with the status of the answer if there was one.
+struct Failed {
+    status: Option<u16>,
+    failure: ModelError,
+}
+
+impl From<ModelError> for Failed {
+    fn from(failure: ModelError) -> Self {
+        Self { status: None, failure }
+    }
+}
+
+impl From<Failed> for ModelError {
+    fn from(Failed { failure, .. }: Failed) -> Self {
+        failure
     }
 }
 
