@@ -51,6 +51,7 @@ struct State {
     pending: u32,
     denies: bool,
     withholds_scope: bool,
+    forbids: bool,
     wrong: Vec<String>,
 }
 
@@ -110,6 +111,11 @@ impl SignInServer {
     /// From now on the user consents to less than was asked for.
     pub fn withhold_scope(&self) {
         self.state().withholds_scope = true;
+    }
+
+    /// From now on the account has no right to the models that it is shown.
+    pub fn forbid(&self) {
+        self.state().forbids = true;
     }
 
     /// The number of renewals, and that of tokens that were revoked.
@@ -240,7 +246,7 @@ impl State {
                 if field("resource") != "https://api.openai.com/v1" {
                     return self.fault("token: no resource", "invalid_target");
                 }
-                self.issue(Some(&nonce))
+                self.issue(Some((ISSUED, Some(&nonce))))
             }
             "refresh_token" => {
                 let token = field("refresh_token");
@@ -262,20 +268,21 @@ impl State {
                 refusal("authorization_pending")
             }
             "urn:ietf:params:oauth:grant-type:device_code" if self.denies => refusal("access_denied"),
-            "urn:ietf:params:oauth:grant-type:device_code" => self.issue(None),
+            "urn:ietf:params:oauth:grant-type:device_code" => self.issue(Some((&field("client_id"), None))),
             other => self.fault(&format!("token: `{other}` is no grant"), "unsupported_grant_type"),
         }
     }
 
-    fn issue(&mut self, nonce: Option<&str>) -> Answer {
+    /// Issues tokens, with an id token for this client and nonce if there is one.
+    fn issue(&mut self, of_client: Option<(&str, Option<&str>)>) -> Answer {
         let (access, refresh) = (self.secret("access"), self.secret("refresh"));
         self.access.insert(access.clone());
         self.refresh.insert(refresh.clone());
         let scope = if self.withholds_scope { "openid" } else { "openid chatgpt.tokens.use.direct" };
         let mut body = json!({ "access_token": access, "refresh_token": refresh, "token_type": "Bearer",
             "expires_in": self.lifetime, "scope": scope });
-        if let Some(nonce) = nonce {
-            body["id_token"] = json!(id_token(self.port, nonce));
+        if let Some((client, nonce)) = of_client {
+            body["id_token"] = json!(id_token(self.port, client, nonce));
         }
         (200, String::new(), body.to_string())
     }
@@ -303,6 +310,10 @@ impl State {
             // As vendors do, it repeats what it was sent.
             let body = json!({ "error": { "code": "invalid_token", "message": format!("{sent} has expired") } });
             return (401, String::new(), body.to_string());
+        }
+        if self.forbids && path == "/v1/responses" {
+            let body = json!({ "error": { "code": "forbidden", "message": "this plan does not have the model" } });
+            return (403, String::new(), body.to_string());
         }
         if path == "/v1/models" {
             let body = json!({ "models": [
@@ -343,9 +354,9 @@ fn keys() -> Value {
     json!({ "keys": [{ "kty": "EC", "kid": "other" }, { "kty": "RSA", "kid": "test", "use": "sig", "n": n, "e": e }] })
 }
 
-fn id_token(port: u16, nonce: &str) -> String {
+fn id_token(port: u16, client: &str, nonce: Option<&str>) -> String {
     let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
-    let claims = json!({ "iss": format!("http://127.0.0.1:{port}"), "aud": ISSUED, "sub": "user-1", "nonce": nonce,
+    let claims = json!({ "iss": format!("http://127.0.0.1:{port}"), "aud": client, "sub": "user-1", "nonce": nonce,
         "email": ACCOUNT, "iat": now, "exp": now + 600 });
     let part = |value: Value| BASE64.encode(value.to_string());
     let signed = format!("{}.{}", part(json!({ "alg": "RS256", "kid": "test" })), part(claims));

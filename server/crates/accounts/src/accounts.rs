@@ -1,7 +1,7 @@
 //! Signing in and out, and the accounts as the providers' source of keys.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
@@ -20,6 +20,8 @@ pub struct Accounts {
     http: Clients,
     vendors: Vec<Vendor>,
 }
+    /// Words on a damaged file that was set aside.
+    set_aside: Mutex<Option<String>>,
 
 /// An account as it is listed, without its secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +71,8 @@ impl Accounts {
                 vendors.push(vendor.clone());
             }
         }
-        Arc::new(Self { store: Store::new(data_folder), http: Clients::new(ca_file), vendors })
+        let (store, http) = (Store::new(data_folder), Clients::new(ca_file));
+        Arc::new(Self { store, http, vendors, set_aside: Mutex::default() })
     }
 
     /// The file.
@@ -96,6 +99,23 @@ impl Accounts {
     }
 
     /// Keeps a key for the server at this address.
+    /// Keeps a damaged file under another name, so that a new one can be made. Gives words on that for the user; none
+    /// if the file is not damaged.
+    ///
+    /// # Errors
+    /// It cannot be read for another reason, or not be renamed.
+    pub async fn set_aside_if_damaged(&self) -> Result<Option<String>, StoreError> {
+        let Some(aside) = self.store.set_aside_if_damaged().await? else { return Ok(None) };
+        let text = format!("The file of accounts was damaged, and is now {}. Its accounts are gone.", aside.display());
+        *self.set_aside.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.clone());
+        Ok(Some(text))
+    }
+
+    /// The words on the damaged file that was set aside last.
+    pub fn set_aside(&self) -> Option<String> {
+        self.set_aside.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     ///
     /// # Errors
     /// The file cannot be written, or is damaged.
@@ -110,12 +130,9 @@ impl Accounts {
     pub async fn browser(&self, provider: &str, label: &str, listen: bool) -> Result<Browser, OAuthError> {
         let vendor = self.vendor_or_error(provider, "by a browser")?;
         let mut change = self.store.change().await?;
-        let known = change.contents.find(provider, label).and_then(|known| match &known.proof {
-            Proof::Tokens(tokens) if vendor.registers && tokens.token_url == vendor.token_url => {
-                Some(tokens.client_id.clone())
-            }
-            Proof::Tokens(_) | Proof::Key(_) => None,
-        });
+        // A sign-in by a code registers none.
+        let is_own = |id: &&str| vendor.registers && *id != vendor.client_id;
+        let known = change.contents.client(provider, label, &vendor.token_url).filter(is_own).map(str::to_owned);
         let host = match &change.contents.host {
             Some(host) => host.clone(),
             None => {
@@ -135,13 +152,33 @@ impl Accounts {
     /// The vendor refuses or cannot be asked, its answer is of no use, or the file cannot be written.
     pub async fn finish(
         &self,
-        (browser, granted): (Browser, Granted),
+        (mut browser, granted): (Browser, Granted),
         provider: &str,
         label: &str,
         address: &str,
     ) -> Result<Option<String>, OAuthError> {
-        let tokens = browser.finish(granted, &self.http, now()).await?;
-        self.keep_tokens(provider, label, address, tokens).await
+        browser.close();
+        // Kept before anything can go wrong, so that the next try does not register another one.
+        if let Some(client_id) = granted.client_id() {
+            let token_url = self.vendor(provider).map(|vendor| vendor.token_url.clone()).unwrap_or_default();
+            let (provider, label, id) = (provider.to_owned(), label.to_owned(), client_id.to_owned());
+            let mut change = self.store.change().await?;
+            change.contents.register(Registered { provider, label, token_url, id });
+            change.write()?;
+        }
+        match browser.finish(granted, &self.http, now()).await {
+            Ok(tokens) => self.keep_tokens(provider, label, address, tokens).await,
+            Err(error) => {
+                // It may be the client that is refused.
+                if matches!(error, OAuthError::Refused { .. })
+                    && let Ok(mut change) = self.store.change().await
+                {
+                    change.contents.forget_clients(provider, Some(label));
+                    let _ = change.write();
+                }
+                Err(error)
+            }
+        }
     }
 
     /// Begins a sign-in by a device code.
@@ -198,6 +235,7 @@ impl Accounts {
         }
         change.contents.credentials = stays;
         change.write()?;
+        change.contents.forget_clients(provider, label);
         Ok(removed)
     }
 

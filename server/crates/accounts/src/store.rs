@@ -16,9 +16,10 @@ use std::time::{Duration, Instant};
 
 use platform::open::{self, Links, Way};
 use platform::rights;
+use serde::{Deserialize, Serialize};
 
 use self::format::Unread;
-use crate::credential::Credential;
+use crate::credential::{Credential, Proof};
 
 /// The file's name in the data folder.
 const NAME: &str = "credentials.json";
@@ -77,6 +78,21 @@ pub struct Contents {
     pub host: Option<String>,
     /// The accounts. The first usable one of a provider counts.
     pub credentials: Vec<Credential>,
+    /// The clients that were registered by sign-ins that have not come to their end.
+    pub registered: Vec<Registered>,
+}
+
+/// A client that a vendor registered for an account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registered {
+    /// The name of the provider.
+    pub provider: String,
+    /// The label of the account.
+    pub label: String,
+    /// The address that issues its tokens.
+    pub token_url: String,
+    /// The client's id.
+    pub id: String,
 }
 
 impl Contents {
@@ -93,7 +109,29 @@ impl Contents {
     /// Puts an account first, in place of one with its label.
     pub fn put(&mut self, credential: Credential) {
         self.credentials.retain(|known| known.provider != credential.provider || known.label != credential.label);
+        self.forget_clients(&credential.provider, Some(&credential.label));
         self.credentials.insert(0, credential);
+    }
+
+    /// The id of the client that was registered for an account at the vendor with this address.
+    pub fn client(&self, provider: &str, label: &str, token_url: &str) -> Option<&str> {
+        let is_it = |it: &&Registered| it.provider == provider && it.label == label && it.token_url == token_url;
+        let of_tokens = || match &self.find(provider, label)?.proof {
+            Proof::Tokens(tokens) if tokens.token_url == token_url => Some(tokens.client_id.as_str()),
+            Proof::Tokens(_) | Proof::Key(_) => None,
+        };
+        self.registered.iter().find(is_it).map(|it| it.id.as_str()).or_else(of_tokens)
+    }
+
+    /// Keeps a client for the next sign-in, in place of that of the same account.
+    pub fn register(&mut self, client: Registered) {
+        self.forget_clients(&client.provider, Some(&client.label));
+        self.registered.push(client);
+    }
+
+    /// Forgets the clients of a provider, or that of the account with this label.
+    pub fn forget_clients(&mut self, provider: &str, label: Option<&str>) {
+        self.registered.retain(|it| it.provider != provider || label.is_some_and(|label| it.label != label));
     }
 }
 

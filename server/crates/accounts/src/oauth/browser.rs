@@ -130,12 +130,18 @@ impl Browser {
         }
     }
 
+    /// Closes the port: the browser has come back, or the address was pasted.
+    pub(crate) fn close(&mut self) {
+        self.callback = None;
+    }
+
     /// Exchanges the vendor's answer for tokens, and checks what they are good for. `now` is in seconds since 1970.
     ///
     /// # Errors
     /// The vendor refuses or cannot be asked, or its answer is of no use.
     pub async fn finish(self, granted: Granted, http: &Clients, now: u64) -> Result<Tokens, OAuthError> {
         let Self { vendor, verifier, nonce, redirect, client_id, .. } = self;
+        let keys = id_token::keys(&vendor, http).await?;
         let client_id = granted.client_id.unwrap_or(client_id);
         let mut fields = vec![
             ("grant_type", "authorization_code"),
@@ -147,8 +153,9 @@ impl Browser {
         fields.extend(vendor.resource.as_deref().map(|resource| ("resource", resource)));
         let issued = token::ask(&vendor, http, &fields).await?;
         let mut tokens = issued.tokens(&vendor, &client_id, now)?;
-        if vendor.jwks_url.is_some() {
-            let claims = id_token::check(&vendor, http, issued.id_token.as_deref(), &client_id, &nonce, now).await?;
+        if let Some(keys) = &keys {
+            let id_token = issued.id_token.as_deref();
+            let claims = id_token::check(&vendor, keys, id_token, &client_id, Some(&nonce), now)?;
             (tokens.name, tokens.subject) = (claims.name(), Some(claims.sub));
         }
         Ok(tokens)

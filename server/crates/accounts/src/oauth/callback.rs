@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use net::Url;
 use providers::Secret;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -21,6 +21,8 @@ use crate::vendor::Vendor;
 const HEAD: usize = 16 * 1024;
 /// The time in which a connection must say what it wants. Browsers open some that they do not use.
 const SILENCE: Duration = Duration::from_secs(30);
+/// The time in which a browser takes in the page. The sign-in goes on without it.
+const SHOWING: Duration = Duration::from_secs(3);
 /// The time in which a port that is in use may become free.
 const IN_USE: Duration = Duration::from_millis(500);
 /// The most connections at a time.
@@ -46,6 +48,11 @@ pub struct Granted {
 impl Granted {
     fn new(code: &str, client_id: Option<String>) -> Self {
         Self { code: Secret::new(code), client_id }
+    }
+
+    /// The id of the client that was registered, if one was.
+    pub(crate) fn client_id(&self) -> Option<&str> {
+        self.client_id.as_deref()
     }
 }
 
@@ -157,8 +164,7 @@ async fn serve(listener: TcpListener, expected: Expected, sender: mpsc::Sender<R
                 Ok((stream, _)) if connections.len() < CONNECTIONS => {
                     let (expected, sender) = (expected.clone(), sender.clone());
                     connections.spawn(async move {
-                        let answered = tokio::time::timeout(SILENCE, answer(stream, &expected)).await;
-                        if let Ok(Ok(Some(answer))) = answered {
+                        if let Some(answer) = answer(stream, &expected).await {
                             // Only the first counts.
                             let _ = sender.try_send(answer);
                         }
@@ -174,8 +180,11 @@ async fn serve(listener: TcpListener, expected: Expected, sender: mpsc::Sender<R
 }
 
 /// Answers one request. The connection is closed behind it. Gives the sign-in's answer, if this was it.
-async fn answer(mut stream: TcpStream, expected: &Expected) -> std::io::Result<Option<Result<Granted, String>>> {
-    let head = head(&mut stream).await?;
+async fn answer(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    expected: &Expected,
+) -> Option<Result<Granted, String>> {
+    let head = tokio::time::timeout(SILENCE, head(&mut stream)).await.ok()?.ok()?;
     let (status, page, answer) = judge(head.as_deref().unwrap_or_default(), expected);
     let body = html(&page);
     let response = format!(
@@ -184,13 +193,17 @@ async fn answer(mut stream: TcpStream, expected: &Expected) -> std::io::Result<O
          Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n\r\n{body}",
         body.len()
     );
-    stream.write_all(response.as_bytes()).await?;
-    stream.shutdown().await?;
-    Ok(answer)
+    let show = async {
+        stream.write_all(response.as_bytes()).await?;
+        stream.shutdown().await
+    };
+    // A browser that does not read the page has brought the answer all the same.
+    let _ = tokio::time::timeout(SHOWING, show).await;
+    answer
 }
 
 /// The head of a request; none if it is too long.
-async fn head(stream: &mut TcpStream) -> std::io::Result<Option<String>> {
+async fn head(stream: &mut (impl AsyncRead + Unpin)) -> std::io::Result<Option<String>> {
     let mut head = Vec::new();
     let mut buffer = [0; 2048];
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
@@ -213,7 +226,9 @@ fn judge(head: &str, expected: &Expected) -> (&'static str, Page, Option<Result<
         name.eq_ignore_ascii_case("host").then(|| value.trim())
     });
     // A name of another's that leads to this machine is a web page's attempt to read what is answered.
-    if host.is_none_or(|host| !expected.base.ends_with(&format!("//{host}"))) {
+    // The port that is usual for `http` is not named (RFC 9110, 4.2.3).
+    let is_ours = |host: &str| [format!("http://{host}"), format!("http://{host}:80")].contains(&expected.base);
+    if !host.is_some_and(is_ours) {
         return ("421 Misdirected Request", Page::Foreign, None);
     }
     let url = Url::parse(&format!("{}{target}", expected.base)).ok();
@@ -312,6 +327,32 @@ mod tests {
         ] {
             assert_eq!(judge(head, &expected()).2, None, "{head}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_browser_that_does_not_wait_for_the_page_has_brought_the_answer() {
+        let (mut browser, server) = tokio::io::duplex(1024);
+        let head = "GET /auth/callback?code=c&state=right HTTP/1.1\r\nHost: 127.0.0.1:1455\r\n\r\n";
+        browser.write_all(head.as_bytes()).await.unwrap();
+        drop(browser);
+        assert_eq!(answer(server, &expected()).await, Some(Ok(Granted::new("c", None))));
+    }
+
+    #[test]
+    fn browsers_leave_the_usual_port_out() {
+        let usual = Expected { base: "http://127.0.0.1:80".into(), ..expected() };
+        for (host, status) in [
+            ("127.0.0.1", "200 OK"),
+            ("127.0.0.1:80", "200 OK"),
+            ("127.0.0.1:8", "421 Misdirected Request"),
+            ("localhost", "421 Misdirected Request"),
+            ("", "421 Misdirected Request"),
+        ] {
+            let head = format!("GET /auth/callback?code=c&state=right HTTP/1.1\r\nHost: {host}\r\n\r\n");
+            assert_eq!(judge(&head, &usual).0, status, "{host}");
+        }
+        let head = "GET /auth/callback?code=c&state=right HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+        assert_eq!(judge(head, &expected()).0, "421 Misdirected Request");
     }
 
     #[test]

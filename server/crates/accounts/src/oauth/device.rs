@@ -6,6 +6,7 @@ use net::Clients;
 use providers::Secret;
 use serde::Deserialize;
 
+use super::id_token::{self, Keys};
 use super::token::{self, Named, Reply};
 use super::{OAuthError, PATIENCE};
 use crate::credential::Tokens;
@@ -15,8 +16,11 @@ use crate::vendor::Vendor;
 const INTERVAL: u64 = 5;
 /// The time by which the pause grows if the vendor asks for that (RFC 8628, 3.5).
 const SLOWER: Duration = Duration::from_secs(5);
-/// The longest pause.
+/// The longest pause of our own choice.
 const SLOWEST: Duration = Duration::from_secs(60);
+/// The longest time, in seconds, for which a code is waited for or that lies between two questions, whatever the vendor
+/// says. Codes are good for a quarter of an hour at most vendors.
+const LONGEST: u64 = 3_600;
 
 /// A sign-in by a device code that has begun.
 #[derive(Debug)]
@@ -29,6 +33,8 @@ pub struct Device {
     interval: Duration,
     until: Instant,
     lifetime: Duration,
+    /// The keys that sign the id token, at vendors whose id tokens are checked.
+    keys: Option<Keys>,
 }
 
 #[derive(Deserialize)]
@@ -53,6 +59,7 @@ impl Device {
             let (provider, advice) = (vendor.provider.clone(), "; try `--paste`");
             return Err(OAuthError::NoSuchWay { provider, way: "by a code", advice });
         };
+        let keys = id_token::keys(vendor, http).await?;
         let scopes = vendor.scopes.join(" ");
         let mut fields = vec![("client_id", vendor.client_id.as_str())];
         fields.extend((!scopes.is_empty()).then_some(("scope", scopes.as_str())));
@@ -62,23 +69,29 @@ impl Device {
                 return Err(OAuthError::Refused { vendor: vendor.title.clone(), said });
             }
         };
+        Ok(Self { keys, ..Self::offered(vendor, &body)? })
+    }
+
+    /// The code in an answer.
+    fn offered(vendor: &Vendor, body: &[u8]) -> Result<Self, OAuthError> {
         let wrong = |problem: &str| OAuthError::Answer(problem.to_owned(), vendor.title.clone());
-        let offered: Offered = serde_json::from_slice(&body).map_err(|_| wrong("something that is no device code"))?;
+        let offered: Offered = serde_json::from_slice(body).map_err(|_| wrong("something that is no device code"))?;
         // The user opens them, and a browser would run what some other addresses hold.
         let is_page = |url: &str| Vendor::address("verification_uri", url).is_ok();
         if !is_page(&offered.verification_uri) {
             return Err(wrong("a page that is not safe to open"));
         }
-        let lifetime = offered.expires_in.map_or(PATIENCE, Duration::from_secs);
+        let lifetime = offered.expires_in.map_or(PATIENCE, |seconds| Duration::from_secs(seconds.min(LONGEST)));
         Ok(Self {
             vendor: vendor.clone(),
             code: Secret::new(&offered.device_code),
             user_code: offered.user_code.chars().filter(|c| !c.is_control()).collect(),
             url: offered.verification_uri,
             complete_url: offered.verification_uri_complete.filter(|url| is_page(url)),
-            interval: Duration::from_secs(offered.interval.unwrap_or(INTERVAL).max(1)),
+            interval: Duration::from_secs(offered.interval.unwrap_or(INTERVAL).clamp(1, LONGEST)),
             until: Instant::now() + lifetime,
             lifetime,
+            keys: None,
         })
     }
 
@@ -103,7 +116,7 @@ impl Device {
     /// The user refused or took too long, or the vendor's answer is of no use.
     pub async fn wait(mut self, http: &Clients, now: impl Fn() -> u64) -> Result<Tokens, OAuthError> {
         loop {
-            tokio::time::sleep(self.interval).await;
+            tokio::time::sleep(self.interval.min(self.until.saturating_duration_since(Instant::now()))).await;
             if Instant::now() >= self.until {
                 return Err(OAuthError::TooLate(self.lifetime));
             }
@@ -113,10 +126,7 @@ impl Device {
                 ("client_id", self.vendor.client_id.as_str()),
             ];
             match token::post(&self.vendor, http, ("token_url", &self.vendor.token_url), &fields).await {
-                Ok(Reply::Good(body)) => {
-                    let issued = token::issued(&self.vendor, &body)?;
-                    return issued.tokens(&self.vendor, &self.vendor.client_id, now());
-                }
+                Ok(Reply::Good(body)) => return self.tokens(&body, now()),
                 Ok(Reply::Bad(named)) => match next(self.interval, &named.code) {
                     Next::Wait(interval) => self.interval = interval,
                     Next::TooLate => return Err(OAuthError::TooLate(self.lifetime)),
@@ -125,10 +135,23 @@ impl Device {
                     }
                 },
                 // The vendor may be back in a moment; each failure makes the pause longer (RFC 8628, 3.5).
-                Err(OAuthError::Unreachable { .. }) => self.interval = (self.interval * 2).min(SLOWEST),
+                Err(OAuthError::Unreachable { .. }) => {
+                    self.interval = (self.interval * 2).min(SLOWEST).max(self.interval);
+                }
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    fn tokens(&self, body: &[u8], now: u64) -> Result<Tokens, OAuthError> {
+        let (vendor, issued) = (&self.vendor, token::issued(&self.vendor, body)?);
+        let mut tokens = issued.tokens(vendor, &vendor.client_id, now)?;
+        if let Some(keys) = &self.keys {
+            // There is no nonce, which only a page in a browser is given.
+            let claims = id_token::check(vendor, keys, issued.id_token.as_deref(), &vendor.client_id, None, now)?;
+            (tokens.name, tokens.subject) = (claims.name(), Some(claims.sub));
+        }
+        Ok(tokens)
     }
 }
 
@@ -152,6 +175,24 @@ fn next(interval: Duration, code: &str) -> Next {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn times_that_make_no_sense_are_cut_to_some_that_do() {
+        let vendor = Vendor::default();
+        let offered = |expires_in: u64, interval: u64| {
+            let body = format!(
+                r#"{{"device_code":"d","user_code":"u","verification_uri":"https://v.example","expires_in":{expires_in},"interval":{interval}}}"#
+            );
+            Device::offered(&vendor, body.as_bytes()).unwrap()
+        };
+        let endless = offered(u64::MAX, u64::MAX);
+        assert_eq!((endless.lifetime.as_secs(), endless.interval.as_secs()), (LONGEST, LONGEST));
+        assert_eq!(offered(900, 90).interval.as_secs(), 90);
+        // The pause would be longer than the code is good for.
+        let http = Clients::new(None);
+        let short = tokio::time::timeout(Duration::from_secs(30), offered(1, 90).wait(&http, || 0));
+        assert!(matches!(short.await.unwrap(), Err(OAuthError::TooLate(_))));
+    }
 
     #[test]
     fn the_vendors_wish_for_a_longer_pause_is_kept_to() {

@@ -38,12 +38,12 @@ impl Claims {
 }
 
 /// A vendor's keys (RFC 7517).
-#[derive(Deserialize)]
-struct Keys {
+#[derive(Debug, Deserialize)]
+pub(super) struct Keys {
     keys: Vec<Key>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 struct Key {
     kty: String,
     kid: Option<String>,
@@ -53,26 +53,35 @@ struct Key {
     e: Option<String>,
 }
 
-/// Checks the id token of a sign-in.
+/// Reads the keys of a vendor whose id tokens are checked. This comes before a code is used, which counts once.
 ///
 /// # Errors
-/// There is none, the keys cannot be read, or it does not hold.
-pub(super) async fn check(
+/// The keys cannot be read.
+pub(super) async fn keys(vendor: &Vendor, http: &Clients) -> Result<Option<Keys>, OAuthError> {
+    let Some(address) = &vendor.jwks_url else { return Ok(None) };
+    let address = Vendor::address("jwks_url", address)
+        .map_err(|problem| OAuthError::Address { provider: vendor.provider.clone(), problem })?;
+    let keys = token::get(vendor, http, &address).await?;
+    let wrong = |_| OAuthError::Answer("something that is no set of keys".to_owned(), vendor.title.clone());
+    serde_json::from_slice(&keys).map(Some).map_err(wrong)
+}
+
+/// Checks the id token of a sign-in. `nonce` is what the page was given, if there was one.
+///
+/// # Errors
+/// There is none, or it does not hold.
+pub(super) fn check(
     vendor: &Vendor,
-    http: &Clients,
+    keys: &Keys,
     text: Option<&str>,
     client_id: &str,
-    nonce: &str,
+    nonce: Option<&str>,
     now: u64,
 ) -> Result<Claims, OAuthError> {
     let wrong = |problem: &str| OAuthError::Answer(problem.to_owned(), vendor.title.clone());
     let text = text.ok_or_else(|| wrong("no id token"))?;
-    let address = Vendor::address("jwks_url", vendor.jwks_url.as_deref().unwrap_or_default())
-        .map_err(|problem| OAuthError::Address { provider: vendor.provider.clone(), problem })?;
-    let keys = token::get(vendor, http, &address).await?;
-    let keys: Keys = serde_json::from_slice(&keys).map_err(|_| wrong("something that is no set of keys"))?;
     let issuer = vendor.issuer.as_deref().unwrap_or_default();
-    verified(text, &keys, &Wanted { issuer, client_id, nonce, now })
+    verified(text, keys, &Wanted { issuer, client_id, nonce, now })
         .map_err(|problem| wrong(&format!("an id token that does not hold: {problem}")))
 }
 
@@ -80,7 +89,7 @@ pub(super) async fn check(
 struct Wanted<'a> {
     issuer: &'a str,
     client_id: &'a str,
-    nonce: &'a str,
+    nonce: Option<&'a str>,
     now: u64,
 }
 
@@ -130,7 +139,7 @@ fn judge(claims: Claims, wanted: &Wanted<'_>) -> Result<Claims, &'static str> {
     if !is_ours || (audience.len() > 1 && claims.azp.is_none()) {
         return Err("it was given to another program");
     }
-    if claims.nonce.as_deref() != Some(wanted.nonce) {
+    if wanted.nonce.is_some() && claims.nonce.as_deref() != wanted.nonce {
         return Err("it is of another sign-in");
     }
     #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 fit for millions of years")]
@@ -171,7 +180,7 @@ mod tests {
     }
 
     fn wanted() -> Wanted<'static> {
-        Wanted { issuer: "https://v.example", client_id: "us", nonce: "n", now: 1_000 }
+        Wanted { issuer: "https://v.example", client_id: "us", nonce: Some("n"), now: 1_000 }
     }
 
     fn claims() -> Claims {
@@ -208,6 +217,8 @@ mod tests {
         assert_eq!(judge(claims(), &wanted()).unwrap().name().as_deref(), Some("Me"));
         let both = Claims { aud: serde_json::json!(["us", "them"]), ..claims() };
         assert!(judge(Claims { azp: Some("us".into()), ..both.clone() }, &wanted()).is_ok());
+        // A device has none.
+        assert!(judge(Claims { nonce: None, ..claims() }, &Wanted { nonce: None, ..wanted() }).is_ok());
         for wrong in [
             Claims { iss: "https://w.example".into(), ..claims() },
             Claims { aud: "them".into(), ..claims() },

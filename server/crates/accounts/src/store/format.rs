@@ -3,7 +3,7 @@
 use providers::Secret;
 use serde::{Deserialize, Serialize};
 
-use super::Contents;
+use super::{Contents, Registered};
 use crate::credential::{Credential, Proof, Tokens};
 
 /// The version that is written. A newer one may mean what this program does not know.
@@ -24,6 +24,8 @@ struct File {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     host: Option<String>,
     accounts: Vec<Account>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    registered: Vec<Registered>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -70,12 +72,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<Contents, Unread> {
     if version > VERSION {
         return Err(Unread::Newer);
     }
-    let File { host, accounts, .. } = serde_json::from_slice(bytes).map_err(damaged)?;
+    let File { host, accounts, registered, .. } = serde_json::from_slice(bytes).map_err(damaged)?;
     let credentials = accounts.into_iter().map(|account| {
         let Account { provider, label, origin, proof } = account;
         Credential { provider, label, origin, proof: proof.into() }
     });
-    Ok(Contents { host, credentials: credentials.collect() })
+    Ok(Contents { host, credentials: credentials.collect(), registered })
 }
 
 /// The bytes of the file.
@@ -86,7 +88,12 @@ pub(super) fn write(contents: &Contents) -> serde_json::Result<Vec<u8>> {
         origin: credential.origin.clone(),
         proof: Written::from(&credential.proof),
     });
-    let file = File { version: VERSION, host: contents.host.clone(), accounts: accounts.collect() };
+    let file = File {
+        version: VERSION,
+        host: contents.host.clone(),
+        accounts: accounts.collect(),
+        registered: contents.registered.clone(),
+    };
     let mut bytes = serde_json::to_vec_pretty(&file)?;
     bytes.push(b'\n');
     Ok(bytes)

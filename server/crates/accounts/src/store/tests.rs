@@ -32,6 +32,11 @@ fn tokens() -> Tokens {
     }
 }
 
+fn registered(label: &str, id: &str) -> Registered {
+    let token_url = "https://auth.example/token".into();
+    Registered { provider: "chatgpt".into(), label: label.into(), token_url, id: id.into() }
+}
+
 fn world() -> (TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::new(&folder.path().join("data"));
@@ -47,6 +52,7 @@ async fn what_is_kept_is_read_again_and_is_its_owners_alone() {
     change.contents.put(key("openai", DEFAULT_LABEL, "sk-1"));
     let signed_in = Proof::Tokens(Box::new(tokens()));
     change.contents.put(Credential { proof: signed_in, ..key("chatgpt", "work", "") });
+    change.contents.register(registered("home", "id-1"));
     let written = change.contents.clone();
     change.write().unwrap();
     assert_eq!(store.read().unwrap(), written);
@@ -68,6 +74,26 @@ async fn a_provider_may_have_several_accounts_of_which_the_newest_is_first() {
     let contents = store.read().unwrap();
     let found: Vec<_> = contents.credentials.iter().map(|it| (it.label.as_str(), it.secret().expose())).collect();
     assert_eq!(found, [("home", "sk-3"), ("work", "sk-2")]);
+}
+
+#[test]
+fn a_registered_client_counts_until_a_sign_in_brings_its_own_or_it_is_forgotten() {
+    let mut contents = Contents::default();
+    let known = |contents: &Contents, label: &str| {
+        assert_eq!(contents.client("chatgpt", label, "https://other.example/token"), None);
+        contents.client("chatgpt", label, "https://auth.example/token").map(str::to_owned)
+    };
+    for id in ["id-1", "id-2"] {
+        contents.register(registered("home", id));
+    }
+    contents.register(registered("work", "id-3"));
+    assert_eq!((known(&contents, "home"), known(&contents, "work")), (Some("id-2".into()), Some("id-3".into())));
+    contents.put(Credential { proof: Proof::Tokens(Box::new(tokens())), ..key("chatgpt", "home", "") });
+    assert_eq!((known(&contents, "home"), contents.registered.len()), (Some("issued-to-us".into()), 1));
+    contents.forget_clients("chatgpt", Some("home"));
+    assert_eq!(known(&contents, "work"), Some("id-3".into()));
+    contents.forget_clients("chatgpt", None);
+    assert_eq!(known(&contents, "work"), None);
 }
 
 #[tokio::test]
