@@ -18,6 +18,7 @@ mod view;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
@@ -27,6 +28,8 @@ use protocol::session::Mode;
 
 /// The exit code for wrong arguments, the same as clap's.
 const USAGE: u8 = 2;
+/// The time for which the end waits until a sign-in that is being renewed is in its file.
+const RENEWAL: Duration = Duration::from_secs(5);
 
 /// A coding agent that is a language server.
 #[derive(Debug, Parser)]
@@ -186,7 +189,9 @@ pub fn main() -> ExitCode {
         Ok(runtime) => {
             let result = runtime.block_on(async {
                 signals::outlive_limits();
-                run(cli).await
+                let result = run(cli).await;
+                accounts::finish_renewals(RENEWAL).await;
+                result
             });
             // A thread that still waits for a key press must not keep the process.
             runtime.shutdown_background();

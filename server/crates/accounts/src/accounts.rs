@@ -10,7 +10,8 @@ use providers::Secret;
 
 use crate::credential::{Credential, Proof, Tokens};
 use crate::oauth::{self, Browser, Device, Granted, OAuthError};
-use crate::store::{Contents, Store, StoreError};
+use crate::renewal::{self, Asked};
+use crate::store::{Contents, Registered, Store, StoreError};
 use crate::vendor::{Vendor, origin};
 
 /// The accounts of the user, and how to sign in.
@@ -19,9 +20,9 @@ pub struct Accounts {
     store: Store,
     http: Clients,
     vendors: Vec<Vendor>,
-}
     /// Words on a damaged file that was set aside.
     set_aside: Mutex<Option<String>>,
+}
 
 /// An account as it is listed, without its secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +99,6 @@ impl Accounts {
         Ok(self.store.read()?.credentials.iter().map(listed).collect())
     }
 
-    /// Keeps a key for the server at this address.
     /// Keeps a damaged file under another name, so that a new one can be made. Gives words on that for the user; none
     /// if the file is not damaged.
     ///
@@ -116,6 +116,7 @@ impl Accounts {
         self.set_aside.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Keeps a key for the server at this address.
     ///
     /// # Errors
     /// The file cannot be written, or is damaged.
@@ -234,8 +235,8 @@ impl Accounts {
             removed.push(Removed { provider: credential.provider, label: credential.label, not_revoked });
         }
         change.contents.credentials = stays;
-        change.write()?;
         change.contents.forget_clients(provider, label);
+        change.write()?;
         Ok(removed)
     }
 
@@ -286,6 +287,11 @@ impl Accounts {
         // By now the user may have signed in to another server under this label.
         let Credential { proof, .. } = found.filter(|found| found.origin == known.origin).ok_or_else(gone)?;
         let Proof::Tokens(tokens) = proof else { return Err(gone()) };
+        if tokens.ended {
+            let vendor = self.vendor(provider).map_or(provider, |vendor| &vendor.title).to_owned();
+            let said = "it said so a moment ago".to_owned();
+            return Err(OAuthError::Ended { vendor, said, provider: provider.to_owned() });
+        }
         if tokens.access != *known.secret() && !tokens.is_stale(now()) {
             return Ok(tokens.access.clone());
         }
@@ -327,13 +333,15 @@ impl OfProvider {
         all().find(|known| known.is_usable(now())).or_else(|| all().next()).cloned()
     }
 
-    /// Renews in a task of its own: a turn that is cancelled must not cut it off between the vendor's answer and the
-    /// file.
-    async fn renew(&self, known: Credential) -> Result<Secret, String> {
-        let accounts = Arc::clone(&self.accounts);
-        let renewing = tokio::spawn(async move { accounts.renewed(&known).await });
-        let renewed = renewing.await.map_err(|_| "the sign-in could not be renewed: Azimuth is ending".to_owned())?;
-        renewed.map_err(|error| error.to_string())
+    /// Renews. `is_refused` says that the provider has refused the access token.
+    async fn renew(&self, asked: Asked, is_refused: bool) -> Result<Secret, String> {
+        let (accounts, known) = (Arc::clone(&self.accounts), asked.known.clone());
+        let work = || async move { accounts.renewed(&known).await.map_err(|error| error.to_string()) };
+        renewal::renew(asked, is_refused, work).await
+    }
+
+    fn asked(&self, known: Credential) -> Asked {
+        Asked { file: self.accounts.store.file(), vendor: self.accounts.vendor(&self.provider).cloned(), known }
     }
 }
 
@@ -356,10 +364,15 @@ impl providers::Account for OfProvider {
             let provider = &self.provider;
             return Err(format!("the sign-in to {provider} has ended; run `azimuth auth login {provider}`"));
         }
-        if !tokens.is_stale(now()) {
+        let asked = self.asked(credential.clone());
+        if let Some(problem) = renewal::refused_lately(&asked) {
+            return Err(problem);
+        }
+        let is_all = tokens.refresh.is_none() && !tokens.is_expired(now());
+        if is_all || !tokens.is_stale(now()) {
             return Ok(Some(tokens.access.clone()));
         }
-        match self.renew(credential.clone()).await {
+        match self.renew(asked, false).await {
             Ok(access) => Ok(Some(access)),
             // It is good for a little longer, and the vendor may be back by then.
             Err(_) if !tokens.is_expired(now()) => Ok(Some(tokens.access.clone())),
@@ -372,8 +385,8 @@ impl providers::Account for OfProvider {
         let Some(credential) = self.chosen(&contents) else { return };
         // Renewed by another, or a key, which cannot be.
         if credential.secret() == key && matches!(credential.proof, Proof::Tokens(_)) {
-            // A failure stands in the file, or comes again when the key is asked for.
-            let _ = self.renew(credential).await;
+            // Whoever asks for the key next is told of a failure.
+            let _ = self.renew(self.asked(credential), true).await;
         }
     }
 }
@@ -447,6 +460,68 @@ mod tests {
         let removed = accounts.sign_out("p", Some("b")).await.unwrap();
         assert_eq!((removed.len(), removed[0].not_revoked.as_deref()), (1, None));
         assert_eq!(key(&accounts, HOME).await, Ok(Some(Secret::new("k-1"))));
+    }
+
+    #[tokio::test]
+    async fn a_client_that_was_registered_before_a_failure_is_not_registered_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let vendor = Vendor {
+            provider: "p".into(),
+            authorize_url: Some("https://v.example/authorize".into()),
+            token_url: "http://127.0.0.1:1/token".into(),
+            client_id: "new".into(),
+            registers: true,
+            ..Vendor::default()
+        };
+        let accounts = Accounts::new(folder.path(), None, vec![vendor]);
+        let field = |browser: &Browser, name: &str| {
+            browser.url().query_pairs().find(|(known, _)| known == name).unwrap().1.into_owned()
+        };
+        let browser = accounts.browser("p", "a", false).await.unwrap();
+        assert_eq!(field(&browser, "client_id"), "new");
+        let state = field(&browser, "state");
+        let address = format!("{}?code=c&client_id=app_1&state={state}", browser.redirect());
+        let granted = browser.pasted(&address).unwrap();
+        let failed = accounts.finish((browser, granted), "p", "a", HOME).await;
+        assert!(matches!(failed, Err(OAuthError::Unreachable { .. })), "{failed:?}");
+        assert_eq!(accounts.list().unwrap(), []);
+        assert_eq!(field(&accounts.browser("p", "a", false).await.unwrap(), "client_id"), "app_1");
+        accounts.sign_out("p", None).await.unwrap();
+        assert_eq!(field(&accounts.browser("p", "a", false).await.unwrap(), "client_id"), "new");
+    }
+
+    #[tokio::test]
+    async fn a_token_without_a_successor_is_used_to_its_end() {
+        let (_folder, accounts) = world();
+        let last = |lifetime| Tokens { refresh: None, ..tokens(lifetime) };
+        accounts.keep_tokens("p", "a", HOME, last(160)).await.unwrap();
+        assert_eq!(key(&accounts, HOME).await, Ok(Some(Secret::new("at"))));
+        assert_eq!(accounts.list().unwrap()[0].status, Status::Usable);
+        accounts.keep_tokens("p", "a", HOME, last(100)).await.unwrap();
+        assert!(key(&accounts, HOME).await.unwrap_err().contains("has ended"));
+    }
+
+    #[tokio::test]
+    async fn a_token_that_was_refused_and_cannot_be_renewed_is_not_sent_again_at_once() {
+        let (_folder, accounts) = world();
+        accounts.keep_tokens("p", "a", HOME, tokens(3_600)).await.unwrap();
+        let provider = accounts.of_provider("p", HOME, true);
+        assert_eq!(provider.key().await, Ok(Some(Secret::new("at"))));
+        provider.refused(&Secret::new("of another")).await;
+        assert_eq!(provider.key().await, Ok(Some(Secret::new("at"))));
+        provider.refused(&Secret::new("at")).await;
+        let problem = provider.key().await.unwrap_err();
+        assert!(problem.contains("cannot be reached"), "{problem}");
+    }
+
+    #[tokio::test]
+    async fn a_sign_in_that_another_process_found_ended_is_not_renewed() {
+        let (_folder, accounts) = world();
+        accounts.keep_tokens("p", "a", HOME, tokens(100)).await.unwrap();
+        let known = accounts.store.read().unwrap().credentials.remove(0);
+        accounts.keep_tokens("p", "a", HOME, Tokens { ended: true, ..tokens(100) }).await.unwrap();
+        // The vendor cannot be reached, so asking it would be another error.
+        assert!(matches!(accounts.renewed(&known).await, Err(OAuthError::Ended { .. })));
     }
 
     #[tokio::test]

@@ -70,6 +70,16 @@ pub enum OAuthError {
         /// The provider.
         provider: String,
     },
+    /// The vendor refuses to renew the sign-in, for another reason than that it has ended.
+    #[error("{vendor} does not renew the sign-in: {said}; run {advice}")]
+    NotRenewed {
+        /// The vendor.
+        vendor: String,
+        /// Its words.
+        said: String,
+        /// The commands to run.
+        advice: String,
+    },
     /// The configuration names another server than the one that issued the tokens.
     #[error(
         "the sign-in to {vendor} was made at another server than the configuration names now; run `azimuth auth login \

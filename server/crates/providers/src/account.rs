@@ -17,6 +17,6 @@ pub trait Account: Send + Sync {
     async fn key(&self) -> Result<Option<Secret>, String>;
 
     /// Says that the provider refused this key or token. A sign-in is renewed, so that [`key`](Self::key) gives
-    /// another.
+    /// another, or the problem if that fails.
     async fn refused(&self, key: &Secret);
 }

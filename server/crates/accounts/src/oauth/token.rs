@@ -18,6 +18,15 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const BODY: usize = 256 * 1024;
 /// The most characters of a vendor's words.
 const WORDS: usize = 200;
+/// The codes that say that a refresh token is void: that of RFC 6749, 5.2, and those that OpenAI answers with instead.
+const VOID: [&str; 6] = [
+    "invalid_grant",
+    "invalid_refresh_token",
+    "token_expired",
+    "refresh_token_expired",
+    "refresh_token_invalidated",
+    "refresh_token_reused",
+];
 
 /// The token endpoint's answer.
 #[derive(Deserialize)]
@@ -116,8 +125,7 @@ pub(crate) async fn refresh(vendor: &Vendor, http: &Clients, old: &Tokens, now: 
     fields.extend(vendor.resource.as_deref().map(|resource| ("resource", resource)));
     let body = match post(vendor, http, ("token_url", &vendor.token_url), &fields).await? {
         Reply::Good(body) => body,
-        Reply::Bad(named) if named.code == "invalid_grant" => return Err(ended(&named.said)),
-        Reply::Bad(named) => return Err(OAuthError::Refused { vendor: vendor.title.clone(), said: named.said }),
+        Reply::Bad(named) => return Err(not_renewed(vendor, named)),
     };
     let mut issued = issued(vendor, &body)?;
     issued.scope = issued.scope.or_else(|| Some(old.scopes.join(" ")));
@@ -129,6 +137,21 @@ pub(crate) async fn refresh(vendor: &Vendor, http: &Clients, old: &Tokens, now: 
         subject: old.subject.clone(),
         ..new
     })
+}
+
+/// The meaning of a refusal to renew.
+fn not_renewed(vendor: &Vendor, Named { code, said }: Named) -> OAuthError {
+    let (vendor, provider) = (vendor.title.clone(), vendor.provider.clone());
+    if VOID.contains(&code.as_str()) {
+        return OAuthError::Ended { vendor, said, provider };
+    }
+    let login = format!("`azimuth auth login {provider}`");
+    let advice = match code.as_str() {
+        // The next sign-in would use the client that the vendor does not know any more.
+        "invalid_client" => format!("`azimuth auth logout {provider}`, then {login}"),
+        _ => login,
+    };
+    OAuthError::NotRenewed { vendor, said, advice }
 }
 
 /// Revokes a sign-in: the refresh token, with which the others end too, else the access token. False if the vendor has
@@ -306,6 +329,22 @@ mod tests {
         assert_eq!(named(body, &[]).unwrap().said, "No [31m such client (bad)");
         assert_eq!(named(b"{}", &[]), None);
         assert!(tidy("e", Some(&"word ".repeat(500))).chars().count() < WORDS + 10);
+    }
+
+    #[test]
+    fn a_refusal_to_renew_says_what_to_do() {
+        let vendor = Vendor { provider: "p".into(), ..vendor() };
+        let refused = |code: &str| not_renewed(&vendor, Named { code: code.into(), said: code.into() });
+        for code in ["invalid_grant", "refresh_token_reused", "refresh_token_expired", "token_expired"] {
+            assert!(matches!(refused(code), OAuthError::Ended { .. }), "{code}");
+        }
+        for code in ["invalid_client", "invalid_request", ""] {
+            let error = refused(code);
+            assert!(matches!(error, OAuthError::NotRenewed { .. }), "{code}");
+            let said = error.to_string();
+            assert!(said.contains("run `azimuth auth log") && said.ends_with("`azimuth auth login p`"), "{said}");
+            assert_eq!(said.contains("logout"), code == "invalid_client", "{said}");
+        }
     }
 
     #[test]
