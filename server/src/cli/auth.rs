@@ -115,8 +115,7 @@ async fn sign_in(accounts: &Arc<Accounts>, mut config: Config, login: Login) -> 
             "{provider} has no sign-in for programs like this one; keep a key with `azimuth auth login {provider} --key`"
         )));
     }
-    if let Some(aside) = accounts.store().set_aside_if_damaged().await.map_err(Failure::new)? {
-        let text = format!("The file of accounts was damaged, and is now {}. Its accounts are gone.", aside.display());
+    if let Some(text) = accounts.set_aside_if_damaged().await.map_err(Failure::new)? {
         say(&mut io::stderr(), &text)?;
     }
     let mut out = io::stdout();
@@ -259,7 +258,10 @@ fn status(config: &Config, accounts: &Accounts, only: Option<&str>, json: bool) 
     let mut has_key = false;
     for provider in shown.filter(|provider| only.is_some() || provider.has_key()) {
         let name = &provider.name;
-        let of_account = || kept.iter().find(|it| it.provider == *name && it.status == Status::Usable);
+        // One that was given for another server is not sent to this one.
+        let server = accounts::vendor::origin(&provider.base_url).unwrap_or_default();
+        let counts = |it: &&Listed| it.provider == *name && it.origin == server && it.status == Status::Usable;
+        let of_account = || kept.iter().find(counts);
         let source = match (in_place_of(config, name), of_account()) {
             (Some(first), _) => Some(first),
             (None, Some(account)) if provider.has_account() => Some(format!("the account `{}`", account.label)),

@@ -155,10 +155,16 @@ pub(super) fn sign_in(name: &str, said: &Provider) -> (Option<Vendor>, Found) {
             return (None, found);
         }
     };
-    let needed = [("token_url", &vendor.token_url), ("client_id", &vendor.client_id)];
-    match needed.iter().find(|(_, value)| value.is_empty()) {
-        Some((missing, _)) => {
-            found.fault(way, format!("`{missing}` is missing: add it; until then, nobody can sign in"));
+    let checks = vendor.jwks_url.is_some() || vendor.issuer.is_some();
+    let needed = [
+        ("token_url", vendor.token_url.is_empty(), ""),
+        ("client_id", vendor.client_id.is_empty(), ""),
+        ("issuer", checks && vendor.issuer.is_none(), " or remove `jwks_url`, which is of no use without"),
+        ("jwks_url", checks && vendor.jwks_url.is_none(), " or remove `issuer`, which is of no use without"),
+    ];
+    match needed.iter().find(|(_, is_missing, _)| *is_missing) {
+        Some((missing, _, or)) => {
+            found.fault(way, format!("`{missing}` is missing: add it{or}; until then, nobody can sign in"));
             (None, found)
         }
         None => (Some(vendor), found),

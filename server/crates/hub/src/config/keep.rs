@@ -24,6 +24,13 @@ impl Config {
             Err(problem) if self.warnings.contains(&problem.to_string()) => {}
             Err(problem) => self.warnings.push(problem.to_string()),
         }
+        if let Some(text) = accounts.set_aside()
+            && !self.warnings.contains(&text)
+        {
+            // It is there no more, nor is what was said of it.
+            self.warnings.retain(|known| !known.contains(&accounts.store().file().display().to_string()));
+            self.warnings.push(text);
+        }
         for provider in &mut self.providers.providers {
             let account = accounts.of_provider(&provider.name, &provider.base_url, provider.needs_key);
             provider.set_account(account);

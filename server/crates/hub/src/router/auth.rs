@@ -115,6 +115,10 @@ impl Router {
             (Ok(_), _) => return drop(reply.send(Err(Error::not_found("sign-in for the provider", &provider)))),
             (Err(error), _) => return drop(reply.send(Err(error))),
         };
+        if accounts::vendor::origin(&address).is_none() {
+            let text = format!("{provider} has no address yet: set providers.{provider}.base_url first");
+            return drop(reply.send(Err(Error::new(ErrorCode::OperationFailed, text))));
+        }
         self.sign_ins.gone(client);
         self.sign_ins.last += 1;
         let id = self.sign_ins.last;
@@ -150,8 +154,7 @@ impl Router {
             Err(error) => drop(reply.send(Err(error))),
             Ok(open) => {
                 if let Err(mpsc::error::SendError((_, reply))) = open.pasted.send((params.address, reply)) {
-                    let text = "this sign-in waits for no address";
-                    let _ = reply.send(Err(Error::new(ErrorCode::OperationFailed, text)));
+                    let _ = reply.send(Err(not_waited_for()));
                 }
             }
         }
@@ -198,7 +201,9 @@ enum Way {
 impl Begun {
     async fn start(&self, way: SignInWay) -> Result<(AuthLoginResult, Way), Error> {
         let Self { id, accounts, provider, label, .. } = self;
-        accounts.store().set_aside_if_damaged().await?;
+        if let Some(text) = accounts.set_aside_if_damaged().await? {
+            tracing::warn!("{text}");
+        }
         if way == SignInWay::Device {
             let device = accounts.device(provider).await?;
             let url = device.complete_url().unwrap_or(device.url()).to_owned();
@@ -220,12 +225,13 @@ impl Begun {
         let Self { accounts, provider, label, address, .. } = self;
         match way {
             Way::Device(device) => {
-                pastes.close();
+                refuse(&mut pastes);
                 accounts.finish_device(*device, provider, label, address).await?;
             }
             Way::Browser(mut browser) => {
-                let granted = granted(&mut browser, &mut pastes).await?;
-                accounts.finish((*browser, granted), provider, label, address).await?;
+                let granted = granted(&mut browser, &mut pastes).await;
+                refuse(&mut pastes);
+                accounts.finish((*browser, granted?), provider, label, address).await?;
             }
         }
         shared.post(None, Message::AccountsChanged);
@@ -257,6 +263,18 @@ async fn granted(
             }
         }
     }
+}
+
+/// Answers the addresses that come too late, and takes no more.
+fn refuse(pastes: &mut mpsc::UnboundedReceiver<(String, Reply<Nothing>)>) {
+    pastes.close();
+    while let Ok((_, reply)) = pastes.try_recv() {
+        let _ = reply.send(Err(not_waited_for()));
+    }
+}
+
+fn not_waited_for() -> Error {
+    Error::new(ErrorCode::OperationFailed, "this sign-in waits for no address")
 }
 
 fn shown(kept: Listed) -> Account {
