@@ -27,7 +27,7 @@ struct User {
 impl User {
     fn new(configuration: impl FnOnce(u16) -> String) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         std::fs::create_dir(folder.path().join("project")).unwrap();
         std::fs::write(folder.path().join("config.toml"), format!("shell_rc = false\n{}", configuration(port)))
             .unwrap();
@@ -77,6 +77,14 @@ impl User {
         assert_eq!(code, 0, "{output}{errors}");
         assert!(output.contains(&format!("Signed in to chatgpt as {ACCOUNT}")), "{output}");
     }
+}
+
+/// A port that is free now, and that the system gives to nobody who asks for any (Linux: from 32,768 on): tests that
+/// run at the same time must not take it before it is opened.
+fn free_port() -> u16 {
+    // Each test is a process, so those that run at the same time look elsewhere.
+    let first = 10_000 + u16::try_from(std::process::id() * 7 % 20_000).unwrap();
+    (first..32_000).find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
 }
 
 fn of(output: Output) -> (i32, String, String) {
@@ -262,6 +270,7 @@ fn a_code_that_is_typed_on_another_device_signs_in() {
     let user = User::of(&vendor);
     let (code, output, errors) = user.azimuth(&["auth", "login", "chatgpt", "--device"]);
     assert!(code == 0 && output.contains("/type") && output.contains("ABCD-EFGH"), "{output}{errors}");
+    assert!(output.contains(&format!("Signed in to chatgpt as {ACCOUNT}")), "the id token was read: {output}");
     assert_eq!(user.azimuth(&["auth", "status", "chatgpt"]).0, 0);
     vendor.deny();
     let (code, _, errors) = user.azimuth(&["auth", "login", "chatgpt", "--device"]);
@@ -292,6 +301,8 @@ fn a_sign_in_that_is_refused_or_cancelled_keeps_nothing() {
 
     vendor.deny();
     let refused = Login::start(&user, &["auth", "login", "chatgpt"]);
+    // The client that the vendor has registered by now is not registered again.
+    assert!(refused.url.contains("client_id=oaiapp"), "{}", refused.url);
     assert!(refused.browser().1.contains("refused"));
     let (code, _, errors) = refused.end();
     assert!(code == 1 && errors.contains("ChatGPT refused the sign-in: access_denied"), "{errors}");
@@ -332,6 +343,11 @@ fn a_key_is_kept_for_its_server_and_counts_after_settings_and_environment() {
     user.variables = vec![("OPENAI_BASE_URL", vendor.url())];
     let (code, output, _) = user.azimuth(&["auth", "status", "openai"]);
     assert!(code == 1 && output.contains("no key"), "{output}");
+    // Of two accounts, the one of the server that is asked counts, whichever is newer.
+    let (code, ..) = user.run(&["auth", "login", "openai", "--key", "--label", "local"], "key-of-a-server\n");
+    assert_eq!((code, status(&user).as_str()), (0, "openai: the account `local`\n"));
+    user.variables.clear();
+    assert_eq!(status(&user), "openai: the account `default`\n");
     for (arguments, input) in [
         (&["auth", "login", "openai", "--key"][..], ""),
         (&["auth", "login", "openai", "--key"], "two words\n"),
@@ -420,6 +436,10 @@ fn a_sign_in_that_is_described_wrongly_is_said_with_its_line() {
         ("token_url = \"https://login.example.com/token\"", "`client_id` is missing"),
         ("token_url = \"http://login.example.com/token\"\nclient_id = \"a\"", "line 6"),
         ("secret = \"s\"", "there is no such setting"),
+        (
+            "token_url = \"https://login.example.com/token\"\nclient_id = \"a\"\nissuer = \"https://login.example.com\"",
+            "`jwks_url` is missing",
+        ),
     ] {
         let provider = "[providers.mine]\nbase_url = \"https://models.example.com\"\n[providers.mine.sign_in]\n";
         let user = User::new(|_| format!("{provider}\n{fields}\n"));
@@ -448,7 +468,7 @@ async fn a_client_signs_in_and_out_by_the_protocol() {
     let setup = Setup::empty();
     let data = setup.data_folder().display().to_string();
     let setup = setup.with_variable("AZIMUTH_DATA_DIR", &data);
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     setup.configure(&vendor.configuration(port));
     let project = Project::new([("a.txt", "one\n")]);
     let client = Client::start(&setup, &project, Profile::panel()).await;

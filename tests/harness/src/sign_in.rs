@@ -51,7 +51,6 @@ struct State {
     pending: u32,
     denies: bool,
     withholds_scope: bool,
-    forbids: bool,
     wrong: Vec<String>,
 }
 
@@ -111,11 +110,6 @@ impl SignInServer {
     /// From now on the user consents to less than was asked for.
     pub fn withhold_scope(&self) {
         self.state().withholds_scope = true;
-    }
-
-    /// From now on the account has no right to the models that it is shown.
-    pub fn forbid(&self) {
-        self.state().forbids = true;
     }
 
     /// The number of renewals, and that of tokens that were revoked.
@@ -310,10 +304,6 @@ impl State {
             // As vendors do, it repeats what it was sent.
             let body = json!({ "error": { "code": "invalid_token", "message": format!("{sent} has expired") } });
             return (401, String::new(), body.to_string());
-        }
-        if self.forbids && path == "/v1/responses" {
-            let body = json!({ "error": { "code": "forbidden", "message": "this plan does not have the model" } });
-            return (403, String::new(), body.to_string());
         }
         if path == "/v1/models" {
             let body = json!({ "models": [

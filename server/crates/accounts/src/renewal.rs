@@ -1,5 +1,5 @@
-//! The renewals that run in this process: one at a time for each sign-in, in a task of its own. A turn that is cancelled
-//! does not cut it off between the vendor's answer and the file, and the end of the process waits for it.
+//! The renewals that run in this process: one at a time for each sign-in, in a task of its own. A turn that is
+//! cancelled does not cut it off between the vendor's answer and the file, and the end of the process waits for it.
 
 use std::future::Future;
 use std::path::PathBuf;
