@@ -9,7 +9,7 @@ use serde_json::{Value, json as value};
 
 use super::server::{Answer, Server};
 use super::{ask, request, streams};
-use crate::{Catalog, Defined, KeyCommands, Provider, RunCommand, Settings};
+use crate::{Account, Catalog, Defined, KeyCommands, Provider, RunCommand, Secret, Settings};
 
 fn json(body: &str) -> Answer {
     Answer::status(200, body).with_header("content-type", "application/json")
@@ -142,6 +142,39 @@ async fn a_commands_key_is_kept_until_it_is_refused_and_then_asked_for_once_more
     assert_eq!(error.kind, ModelErrorKind::Unauthorized);
     assert!(error.message.contains("providers.mine.key_command"), "{error}");
     assert_eq!(keys().len(), 6);
+}
+
+/// An account whose token is another each time it was refused.
+struct Renewing(AtomicUsize);
+
+#[async_trait]
+impl Account for Renewing {
+    fn is_there(&self) -> bool {
+        true
+    }
+
+    async fn key(&self) -> Result<Option<Secret>, String> {
+        Ok(Some(Secret::new(&format!("token-{}", self.0.load(Ordering::SeqCst)))))
+    }
+
+    async fn refused(&self, _: &Secret) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_renewed_if_it_is_refused_and_not_for_want_of_rights() {
+    let ended = Answer::status(401, r#"{"error":{"message":"it has expired"}}"#);
+    let forbidden = Answer::status(403, r#"{"error":{"message":"this plan does not have the model"}}"#);
+    let server = Server::start(vec![ended, Answer::stream(&streams::chat()), forbidden]).await;
+    let catalog = mine(&server, None, |provider| provider.set_account(Arc::new(Renewing(AtomicUsize::new(1)))));
+    let model = catalog.resolve("mine/m").await.unwrap();
+    ask(&*model).await.1.unwrap();
+    let Err(error) = model.stream(request()).await else { panic!("it is refused") };
+    assert_eq!(error.kind, ModelErrorKind::Unauthorized);
+    assert!(error.message.contains("this plan does not have the model"), "{error}");
+    let tokens: Vec<_> = server.asked().iter().map(|asked| asked.headers["authorization"].clone()).collect();
+    assert_eq!(tokens, ["Bearer token-1", "Bearer token-2", "Bearer token-2"]);
 }
 
 #[tokio::test]
