@@ -72,9 +72,11 @@ describe('the lines of a change that is arriving', () => {
 
   it('take little time, however long the document and the change are', () => {
     const long = Array.from({ length: 20_000 }, (_, line) => `    line ${line}`);
-    const began = performance.now();
+    // The time of this process: others may have the machine meanwhile.
+    const began = process.cpuUsage();
     drawn(Array.from({ length: 500 }, (_, line) => `-    lost ${line}\n+    new\n`).join(''), [], long);
-    assert.ok(performance.now() - began < 1_000);
+    const { user, system } = process.cpuUsage(began);
+    assert.ok(user + system < 1_000_000, `${user + system} µs`);
   });
 });
 
