@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ports::date;
+
 /// The milliseconds of a day.
 const DAY: u64 = 86_400_000;
 
@@ -34,17 +36,9 @@ pub fn day_of(at: u64) -> u32 {
     u32::try_from(at / DAY).unwrap_or(u32::MAX)
 }
 
-/// The name of a day since the Unix epoch, such as `2026-11-21` (civil from days, proleptic Gregorian calendar).
+/// The name of a day since the Unix epoch, such as `2026-11-21`.
 pub fn name_of(day: u32) -> String {
-    let days = i64::from(day) + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (year, month, day) = date::of_day(day.into());
     format!("{year:04}-{month:02}-{day:02}")
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use ports::date;
+
 /// Days from 0000-03-01, where the count begins, to 1970-01-01.
 const EPOCH: u64 = 719_468;
 const DAY: u64 = 86_400;
@@ -42,16 +44,8 @@ pub(crate) fn rfc3339(text: &str) -> Option<SystemTime> {
 /// A time as `20150830T123600Z` (ISO 8601, basic format). Times before 1970 are written as its beginning.
 pub(crate) fn basic(at: SystemTime) -> String {
     let seconds = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-    let (days, of_day) = (seconds / DAY + EPOCH, seconds % DAY);
-    // Years begin in March here, so that a leap day is the last of its year.
-    let era = days / 146_097;
-    let of_era = days % 146_097;
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (year, month, day) = date::of_day(seconds / DAY);
+    let of_day = seconds % DAY;
     let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
     format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
 }
