@@ -60,6 +60,21 @@ async fn whoever_names_a_model_for_a_plan_gets_it() {
 }
 
 #[tokio::test]
+async fn a_model_that_is_picked_is_a_choice_even_if_it_is_the_usual_one_and_a_level_of_it_is_none() {
+    let model = ModelServer::start(["Planned.", "And again."].map(Answer::says)).await;
+    let (setup, project) = (configured(&model, "plan_model = \"test/model-2\""), project());
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    for picked in ["test/model-1:default", "test/model-1"] {
+        let session = client.call::<methods::SessionNew>(json!({ "mode": "plan" })).await.session.session_id;
+        client.call::<methods::ModelSelect>(json!({ "sessionId": session, "model": picked })).await;
+        turn(&client, &session, "How would you do it?").await;
+    }
+    let asked: Vec<_> = model.asked().iter().map(|asked| asked.model().to_owned()).collect();
+    assert_eq!(asked, ["model-2", "model-1"]);
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
 async fn a_fast_model_names_the_conversation_and_changes_selections() {
     let is_title = |asked: &Asked| asked.system().contains("You name conversations");
     let model =

@@ -58,7 +58,7 @@ use self::gate::Gate;
 use self::hosting::{Inbox, Open, begin};
 use self::ids::Ids;
 pub(super) use self::models::{
-    Chosen, choose_model, default_model, model_changed, named_model, note_levels, resolve_model, usable,
+    Chosen, choose_model, default_model, is_other_level, model_changed, named_model, note_levels, resolve_model, usable,
 };
 use self::prompts::Prompts;
 use self::reading::Reading;
@@ -127,7 +127,7 @@ enum Own {
     /// Something that the log cannot say, because it is the log that fails.
     Alert(String),
     /// A model was chosen, or was not there to choose.
-    ModelSelected(Result<Arc<dyn Model>, Error>, Reply<ModelSelectResult>),
+    ModelSelected(Result<Arc<dyn Model>, Error>, bool, Reply<ModelSelectResult>),
     /// All that was recorded before a client opened the session is stored.
     Opened(Caller, u64, Reply<Opened>),
 }
@@ -422,13 +422,11 @@ impl Session {
                 self.record_all(news);
             }
             Own::Alert(text) => self.clients.followers().for_each(|follower| follower.editor.alert(&text)),
-            Own::ModelSelected(model, reply) => {
+            Own::ModelSelected(model, by_default, reply) => {
                 self.work.end();
                 let selected = model.map(|model| {
                     let info = model.info().clone();
-                    // Another level of the same model is no other choice of a model.
-                    let known = self.state.chosen().filter(|known| known.model == info.id);
-                    self.record(model_changed(&info, known.is_some_and(|known| known.is_default)));
+                    self.record(model_changed(&info, by_default));
                     ModelSelectResult { model: info }
                 });
                 self.answer_when_stored(reply, selected);
@@ -520,10 +518,15 @@ impl Session {
 
     fn select_model(&mut self, _: Caller, params: ModelSelectParams, reply: Reply<ModelSelectResult>) {
         let (shared, own) = (self.shared.clone(), self.work.own.clone());
+        let (config, known) = (Arc::clone(&self.config), self.state.chosen());
         self.work.begin();
         tokio::spawn(async move {
             let model = choose_model(&shared, &params.model).await;
-            let _ = own.send(Own::ModelSelected(model, reply));
+            let by_default = match &model {
+                Ok(model) => is_other_level(&shared, &config, &params.model, model.info(), known).await,
+                Err(_) => false,
+            };
+            let _ = own.send(Own::ModelSelected(model, by_default, reply));
         });
     }
 

@@ -80,6 +80,23 @@ pub(crate) async fn named_model(shared: &Shared, name: &str) -> Result<Arc<dyn M
     Ok(if says_default(name) { model } else { at_remembered_level(shared, model).await })
 }
 
+/// True if a name that was chosen says only another level for the model that a session has by default.
+pub(crate) async fn is_other_level(
+    shared: &Shared,
+    config: &Config,
+    name: &str,
+    chosen: &ModelInfo,
+    known: Option<Chosen>,
+) -> bool {
+    if chosen.level.is_none() && !says_default(name) || name.trim().ends_with(chosen.id.as_str()) {
+        return false;
+    }
+    match known {
+        Some(known) => known.is_default && known.model == chosen.id,
+        None => default_model(shared, config).await.is_ok_and(|default| default.info().id == chosen.id),
+    }
+}
+
 /// Says of models at which level they think if nobody chooses another.
 pub(crate) async fn note_levels(shared: &Shared, models: &mut [ModelInfo]) {
     let store = Arc::clone(&shared.parts.store);
