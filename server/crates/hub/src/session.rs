@@ -126,7 +126,7 @@ enum Own {
     Config(Arc<Config>),
     /// Something that the log cannot say, because it is the log that fails.
     Alert(String),
-    /// A model was chosen, or was not there to choose.
+    /// A model was chosen, or was not there to choose; true if only another level of the usual one was.
     ModelSelected(Result<Arc<dyn Model>, Error>, bool, Reply<ModelSelectResult>),
     /// All that was recorded before a client opened the session is stored.
     Opened(Caller, u64, Reply<Opened>),
