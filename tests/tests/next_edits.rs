@@ -263,6 +263,76 @@ async fn where_nothing_is_to_change_at_the_cursor_the_same_edit_is_looked_for_el
     assert_eq!(client.finish().await, 0);
 }
 
+/// A user whose function is called in files that are not open, and an editor whose language server knows it.
+async fn with_callers(model: &FillServer) -> (Client, World, String) {
+    let setup = Setup::empty();
+    setup.configure(&format!("{}\n[permissions]\ndeny = [\"Read(denied.rs)\"]\n", model.edit_configuration()));
+    let caller = "fn call() {\n    area(1);\n}\n";
+    let project = Project::new([("main.rs", FUNCTION), ("denied.rs", caller), ("called.rs", caller)]);
+    let profile = Profile::panel().with("/experimental/azimuth/query", json!(true));
+    let client = Client::start(&setup, &project, profile).await;
+    client.waive("azimuth/inline/status");
+    let uses = ["main.rs", "denied.rs", "called.rs"].map(|name| project.uri(name));
+    client.on_request("azimuth/editor/query", move |params| {
+        let query = &params["query"];
+        if query["type"] != "references" {
+            return Ok(json!({ "status": "no_server", "servers": [], "answer": { "type": "nothing" } }));
+        }
+        assert_eq!(query["position"], json!({ "line": 0, "character": 3 }), "the name that was declared");
+        let line = |uri: &String| u32::from(*uri != uses[0]);
+        let at = |uri: &String| json!({ "line": line(uri), "character": if line(uri) == 0 { 3 } else { 4 } });
+        let locations = uses.iter().map(|uri| json!({ "uri": uri, "range": { "start": at(uri), "end": at(uri) } }));
+        let answer = json!({ "type": "locations", "locations": locations.collect::<Vec<_>>() });
+        Ok(json!({ "status": "ready", "servers": [{ "name": "theirs" }], "answer": answer }))
+    });
+    let uri = project.uri("main.rs");
+    client.open(&uri);
+    (client, World { project, _setup: setup }, uri)
+}
+
+const FUNCTION: &str = "fn area(width: u32) -> u32 {\n    width * 2\n}\n";
+
+#[tokio::test]
+async fn the_calls_of_a_changed_function_in_a_file_that_is_not_open_are_changed_once_it_is_opened() {
+    let model = arguments();
+    let (client, world, uri) = with_callers(&model).await;
+    let called = world.project.uri("called.rs");
+    add_parameter(&client, &uri);
+    let edit = shown(&client, &uri, "fn area").await;
+    assert_eq!((edit.uri.as_str(), edit.kind, edit.version), (called.as_str(), InlineEditKind::Jump, None));
+    assert_eq!(edit.target.line, 1);
+    assert!(model.asked().iter().all(|asked| !asked.prompt().contains("denied.rs")), "{:?}", model.asked());
+    let asked_so_far = model.asked().len();
+    assert_eq!(shown(&client, &uri, "fn area").await, edit, "it is kept while the user goes on");
+    assert_eq!(model.asked().len(), asked_so_far);
+
+    let refused = client.request(methods::InlineAccept::METHOD, json!({ "id": edit.id })).await.unwrap_err();
+    assert!(refused.message.contains("called.rs is not open: open it"), "{}", refused.message);
+    client.open(&called);
+    let opened = changed(&client).await.edit.unwrap();
+    assert_eq!((opened.id.as_str(), opened.version), (edit.id.as_str(), Some(1)));
+    accept(&client, &opened, &[0]).await;
+    assert!(client.text(&called).contains("area(1, 1);"), "{}", client.text(&called));
+}
+
+#[tokio::test]
+async fn a_rejected_edit_of_a_file_that_is_not_open_is_not_seen_again_and_one_whose_text_has_changed_goes() {
+    let model = arguments();
+    let (client, world, uri) = with_callers(&model).await;
+    let called = world.project.uri("called.rs");
+    add_parameter(&client, &uri);
+    let edit = shown(&client, &uri, "fn area").await;
+    reject(&client, &edit, None).await;
+    assert_eq!(silent(&client, &uri, "fn area").await, Rule::NoChange);
+    let again = next(&client, &uri, "fn area", "invoked").await.edit.expect("the user asks for it");
+    assert_eq!(again.uri, called);
+
+    world.project.write("called.rs", "fn call() {}\n");
+    client.open(&called);
+    let told = changed(&client).await;
+    assert_eq!((told.id, told.edit, told.reason.unwrap().rule), (again.id, None, Rule::Mismatch));
+}
+
 #[tokio::test]
 async fn every_silence_has_a_reason_and_a_model_that_fails_is_no_error() {
     let model = FillServer::start(|asked| match asked.window().contains("hang") {

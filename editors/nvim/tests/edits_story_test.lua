@@ -225,6 +225,41 @@ function T.an_edit_of_another_file_is_gone_to_and_accepted_there()
   end)
 end
 
+function T.a_call_in_a_file_that_is_not_open_is_gone_to_and_accepted_there()
+  editing(function(window, path)
+    return path == "other.rs" and (window:gsub("area%(2%)", "area(2, 3)")) or window
+  end, function(child)
+    child:lua(
+      [[
+        vim.fn.writefile({ "fn other() {", "    area(2);", "}", "" }, "other.rs")
+        local uri = vim.uri_from_fname(vim.fs.joinpath(vim.fn.getcwd(), "other.rs"))
+        local at = { line = 1, character = 4 }
+        dofile(...).start({
+          name = "knows",
+          capabilities = { referencesProvider = true },
+          answers = {
+            ["textDocument/references"] = function()
+              return { { uri = uri, range = { start = at, ["end"] = at } } }
+            end,
+          },
+        }, 0)
+      ]],
+      support.plugin .. "/tests/lang_server.lua"
+    )
+    child:wait("#vim.lsp.get_clients({ name = 'knows' }) == 1")
+    add_parameter(child)
+    child:wait("_G.shown()[1]:find('→ other.rs:2 · Tab', 1, true)")
+    support.equal(child:lua("return vim.fn.bufexists('other.rs')"), 0)
+    child:type("<Tab>")
+    child:wait("vim.fs.basename(vim.api.nvim_buf_get_name(0)) == 'other.rs'")
+    child:wait("_G.visible() and _G.edit().version ~= nil")
+    support.equal(child:lua("return _G.shown()[2]"), "    area(2, 3);")
+    child:type("<Tab>")
+    child:wait("_G.text():find('area(2, 3)', 1, true)")
+    child:wait("_G.edit() == nil")
+  end)
+end
+
 function T.the_key_says_why_there_is_none()
   editing(function(window)
     return window

@@ -2,6 +2,7 @@
 
 use hub::{self, Answer, Error, Request};
 use lsp_types::{Command, Diagnostic};
+use protocol::content::Position;
 use protocol::inline::{InlineEvent, InlineFeedbackParams};
 use protocol::methods::{self, Request as _};
 use protocol::review::{Decision, DecisionTarget, Hunk, Proposal, ReviewDecideParams};
@@ -46,6 +47,8 @@ pub(super) const INLINE_ACCEPTED: &str = "azimuth.inline.accepted";
 pub(super) const ACCEPT_EDIT: &str = "azimuth.inline.acceptEdit";
 /// Rejects a suggested edit. Takes an [`EditTarget`].
 pub(super) const REJECT_EDIT: &str = "azimuth.inline.rejectEdit";
+/// Shows the file of a suggested edit. Takes a [`ShowEdit`].
+pub(super) const SHOW_EDIT: &str = "azimuth.inline.showEdit";
 /// Tells that a client has put a hunk of a suggested edit into the document. Takes its name in Copilot's dialect.
 pub(super) const ACCEPTED_EDIT: &str = "azimuth.inline.acceptedEdit";
 /// Shows the log. Takes nothing.
@@ -55,7 +58,7 @@ pub(super) const OPEN_LOG: &str = "azimuth.openLog";
 const SEPARATOR: char = '/';
 
 /// All commands, for the server's capabilities.
-pub(super) const ALL: [&str; 18] = [
+pub(super) const ALL: [&str; 19] = [
     ACCEPT,
     REJECT,
     ACCEPT_ALL,
@@ -72,12 +75,14 @@ pub(super) const ALL: [&str; 18] = [
     INLINE_ACCEPTED,
     ACCEPT_EDIT,
     REJECT_EDIT,
+    SHOW_EDIT,
     ACCEPTED_EDIT,
     OPEN_LOG,
 ];
 
 /// Those of which a client with a panel has its own.
-const OF_PLAIN_CLIENTS: [&str; 6] = [CHAT_SEND, CHAT_OPEN, INSTRUCT, ACCEPT_EDIT, REJECT_EDIT, ACCEPTED_EDIT];
+const OF_PLAIN_CLIENTS: [&str; 7] =
+    [CHAT_SEND, CHAT_OPEN, INSTRUCT, ACCEPT_EDIT, REJECT_EDIT, SHOW_EDIT, ACCEPTED_EDIT];
 
 /// The commands that a client is told of.
 pub(super) fn announced(abilities: &Abilities) -> impl Iterator<Item = &'static str> + use<> {
@@ -120,6 +125,16 @@ pub(super) struct EditTarget {
     pub(super) hunk: Option<String>,
 }
 
+/// The position of a suggested edit in a file that is not open.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ShowEdit {
+    /// The file.
+    pub(super) uri: String,
+    /// The position.
+    pub(super) position: Position,
+}
+
 /// The name of a hunk for a client that knows no hunks, as one text.
 pub(super) fn hunk_name(edit: &str, hunk: &str) -> String {
     format!("{edit}{SEPARATOR}{hunk}")
@@ -145,6 +160,8 @@ pub(super) enum Action {
     AcceptEdit(EditTarget),
     /// A suggested edit is rejected.
     RejectEdit(EditTarget),
+    /// The file of a suggested edit is to be shown.
+    ShowEdit(ShowEdit),
     /// The log is to be shown.
     OpenLog,
 }
@@ -182,6 +199,7 @@ pub(super) fn read(params: ExecuteCommand) -> Result<Action, Error> {
         }
         ACCEPT_EDIT => typed(argument).map(Action::AcceptEdit),
         REJECT_EDIT => typed(argument).map(Action::RejectEdit),
+        SHOW_EDIT => typed(argument).map(Action::ShowEdit),
         OPEN_LOG => Ok(Action::OpenLog),
         other => Err(Error::new(protocol::ErrorCode::InvalidParams, format!("there is no command `{other}`"))),
     }

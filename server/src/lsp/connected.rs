@@ -280,19 +280,23 @@ impl Connected {
             Action::OpenChat => {
                 let (outbox, folder) = (self.outbox.clone(), self.folders.first().cloned());
                 Ok(async move {
-                    outbox.show_document(&paths::to_uri(&chat::document(folder).await?));
+                    outbox.show_document(&paths::to_uri(&chat::document(folder).await?), None);
                     write(&())
                 }
                 .boxed())
             }
             Action::AcceptEdit(target) => Ok(self.asking.accept(target)),
+            Action::ShowEdit(commands::ShowEdit { uri, position }) => {
+                self.outbox.show_document(&uri, Some(position));
+                Ok(ready(write(&())).boxed())
+            }
             Action::RejectEdit(target) => {
                 self.asking.reject(target);
                 Ok(ready(write(&())).boxed())
             }
             Action::StartWorkflow(start) => Ok(self.start_workflow(start)),
             Action::OpenLog => {
-                self.outbox.show_document(&paths::to_uri(&self.log_file));
+                self.outbox.show_document(&paths::to_uri(&self.log_file), None);
                 Ok(ready(write(&())).boxed())
             }
         }
@@ -321,7 +325,7 @@ impl Connected {
                 Some(uri) => uri,
                 None => paths::to_uri(&chat::document(folder.clone()).await?),
             };
-            outbox.show_document(&uri);
+            outbox.show_document(&uri, None);
             if let Some(word) = chats.put(folder.as_deref(), prompt, workflow.is_whole()).await? {
                 outbox.say(Severity::Info, word.to_owned());
             }

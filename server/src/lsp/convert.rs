@@ -5,6 +5,7 @@ use project::review::LineEdit;
 use project::text::PositionEncoding;
 use protocol::event::Severity;
 use protocol::review::Hunk;
+use serde_json::{Value, json};
 
 /// Whole lines as a text edit. A line after the last one is the text's end, as every client has it, also where the last
 /// line has no line end. The text has LF; clients turn it into the line ends of the document.
@@ -57,6 +58,15 @@ pub(super) fn message_type(severity: Severity) -> MessageType {
         Severity::Warning => MessageType::WARNING,
         Severity::Error => MessageType::ERROR,
     }
+}
+
+/// The parameters of `window/showDocument`, with the cursor at a position if one is given.
+pub(super) fn show_document(uri: &str, at: Option<protocol::Position>) -> Value {
+    let mut params = json!({ "uri": uri, "takeFocus": true });
+    if let Some(at) = at {
+        params["selection"] = json!({ "start": at, "end": at });
+    }
+    params
 }
 
 #[cfg(test)]

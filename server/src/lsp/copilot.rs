@@ -89,7 +89,7 @@ mod tests {
             id: "e/7".into(),
             kind: InlineEditKind::Edit,
             uri: URI.into(),
-            version: 3,
+            version: Some(3),
             hunks: vec![hunk("a", 2), hunk("b", 5)],
             target: at(2),
             ghost: None,

@@ -11,7 +11,7 @@ use protocol::inline::{InlineChangedParams, InlineEdit, InlineEditResult, Inline
 use serde_json::Value;
 
 use super::abilities::Abilities;
-use super::commands::{self, EditTarget};
+use super::commands::{self, EditTarget, ShowEdit};
 use super::convert;
 use super::messages::CodeActions;
 use super::review::{self, SOURCE};
@@ -109,7 +109,7 @@ impl NextEdits {
     }
 
     fn keep(&self, asked: &str, edit: InlineEdit, buffers: &Buffers) {
-        let document = buffers.by_uri(&edit.uri).filter(|document| document.version == edit.version);
+        let document = buffers.by_uri(&edit.uri).filter(|document| Some(document.version) == edit.version);
         let hints = edit.hunks.iter().map(|hunk| hint(hunk, document.as_deref(), self.encoding)).collect();
         let mut state = self.state();
         // News of an edit may come after it was rejected.
@@ -162,7 +162,8 @@ impl NextEdits {
     }
 }
 
-/// The actions for an edit: accept each hunk, all if there are several, and reject it.
+/// The actions for an edit: accept each hunk, all if there are several, and reject it. In a file that is not open it is
+/// looked at first.
 fn of_edit(edit: &InlineEdit, hunks: &[&InlineHunk], is_here: bool, abilities: &Abilities) -> Vec<Value> {
     let file = names::path(&edit.uri).filter(|_| !is_here);
     let file = file.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
@@ -175,6 +176,13 @@ fn of_edit(edit: &InlineEdit, hunks: &[&InlineHunk], is_here: bool, abilities: &
         commands::model_action((title, KIND), command, &target, &[], abilities)
     };
     let mut actions = Vec::new();
+    if edit.version.is_none() {
+        let title = format!("Go to Azimuth's edit ({})", position(edit.target.line.saturating_add(1)));
+        let target = ShowEdit { uri: edit.uri.clone(), position: edit.target };
+        actions.push(commands::model_action((&title, KIND), commands::SHOW_EDIT, &target, &[], abilities));
+        actions.push(action("Reject Azimuth's edit", commands::REJECT_EDIT, None));
+        return actions;
+    }
     for hunk in hunks.iter().take(MOST_ACTIONS) {
         let title = format!("Accept Azimuth's edit ({})", position(hunk.range.start.line.saturating_add(1)));
         actions.push(action(&title, commands::ACCEPT_EDIT, Some(hunk)));
@@ -255,7 +263,7 @@ mod tests {
     fn edit(id: &str, hunks: Vec<InlineHunk>) -> InlineEdit {
         let target = hunks[0].range.start;
         let kind = InlineEditKind::Edit;
-        InlineEdit { id: id.into(), kind, uri: URI.into(), version: 1, hunks, target, ghost: None, model: None }
+        InlineEdit { id: id.into(), kind, uri: URI.into(), version: Some(1), hunks, target, ghost: None, model: None }
     }
 
     fn two() -> InlineEdit {
@@ -354,6 +362,29 @@ mod tests {
         assert_eq!(titles(&edits, &ask(URI, 7, json!({})))[0], "Accept Azimuth's edit (line 1)");
         edits.closed(asked);
         assert!(edits.hints().is_empty());
+    }
+
+    #[test]
+    fn an_edit_of_a_file_that_is_not_open_is_looked_at_first() {
+        let (edits, buffers) = plain();
+        let asked = "file:///p/b.rs";
+        let there = edit("e", vec![hunk("0", [4, 2], [5, 0], "1\n")]);
+        let closed = InlineEdit { uri: "file:///p/closed.rs".into(), version: None, ..there };
+        edits.keep(asked, closed.clone(), &buffers);
+        assert_eq!(
+            titles(&edits, &ask(asked, 0, json!({}))),
+            ["Go to Azimuth's edit (closed.rs, line 5)", "Reject Azimuth's edit"]
+        );
+        let actions = edits.actions(&ask(asked, 0, json!({})), &Abilities::default());
+        let target = json!({ "uri": closed.uri, "position": { "line": 4, "character": 2 } });
+        assert_eq!(actions[0]["arguments"], json!([target]));
+
+        let (uri, version) = (closed.uri.clone(), Some(1));
+        edits.changed(
+            InlineChangedParams { id: "e".into(), edit: Some(InlineEdit { version, ..closed }), reason: None },
+            &buffers,
+        );
+        assert_eq!(titles(&edits, &ask(&uri, 4, json!({})))[0], "Accept Azimuth's edit (line 5)");
     }
 
     #[test]

@@ -160,11 +160,11 @@ impl Outbox {
         self.send(Command::PutPrompt(params));
     }
 
-    /// Shows the user a document. Nobody waits for it.
-    pub(super) fn show_document(&self, uri: &str) {
+    /// Shows the user a document, at a position if one is given. Nobody waits for it.
+    pub(super) fn show_document(&self, uri: &str, at: Option<protocol::Position>) {
         if self.abilities.show_document {
             let (reply, _) = oneshot::channel();
-            let params = json!({ "uri": uri, "takeFocus": true });
+            let params = convert::show_document(uri, at);
             self.send(Command::Ask("window/showDocument", params, DEADLINE, reply));
         } else {
             self.say(Severity::Info, uri.to_owned());

@@ -332,8 +332,9 @@ export class NextEdits implements vscode.Disposable {
   /** Shows an edit as ghost text, if it can be. True if that is so. */
   private offer({ document, selection }: vscode.TextEditor, edit: InlineEdit): boolean {
     if (this.inline.shownId === edit.id) return true;
-    if (edit.ghost === undefined || this.inline.shownId !== undefined) return false;
-    return this.inline.offer(document, selection.active, { id: edit.id, range: edit.ghost.range, text: edit.ghost.text, version: edit.version });
+    const { ghost, version } = edit;
+    if (ghost === undefined || version === undefined || this.inline.shownId !== undefined) return false;
+    return this.inline.offer(document, selection.active, { id: edit.id, range: ghost.range, text: ghost.text, version });
   }
 
   private draw(editor: vscode.TextEditor, edit: InlineEdit, isOpenHere: boolean): void {

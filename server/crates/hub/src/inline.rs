@@ -8,6 +8,7 @@
 mod ahead;
 mod alternatives;
 mod asked;
+mod closed;
 mod counts;
 mod deciding;
 mod decisions;
@@ -22,6 +23,8 @@ mod positions;
 mod problems;
 mod rewriting;
 mod run;
+mod servers;
+mod uses;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -405,8 +408,8 @@ impl Task {
             return self.lost(&key, Rule::TooLarge);
         }
         let Some(document) = self.documents.get_mut(&key) else {
-            self.documents.insert(key, Document::new(client, snapshot));
-            return;
+            self.documents.insert(key.clone(), Document::new(client, snapshot));
+            return self.edit_opened(&key);
         };
         let was_busy = document.engine.is_busy() || document.run.is_some();
         let (is_accepted, old) = (self.edits.is_accepted_by(&key, snapshot.normal()), Arc::clone(&document.snapshot));

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 
-use code::syntax::{Language, Outline, Parsed, Scope, SymbolKind};
+use code::syntax::{Language, Outline, Parsed, Scope, Symbol, SymbolKind};
 use ports::complete::Edited;
 
 use crate::rebase::Hunk;
@@ -17,6 +17,8 @@ const MOST_USES: usize = 50;
 const SHORTEST: usize = 2;
 /// The largest text in which names are looked for, in bytes, since it has to be parsed.
 const LARGEST: usize = 256 << 10;
+/// The most edits in which a declaration is looked for.
+const MOST_EDITS: usize = 5;
 /// The least likeness of a line to one before it was changed, in common words of all words of both.
 const LIKE: f32 = 0.6;
 /// The fewest words of a line that is compared.
@@ -92,6 +94,27 @@ pub fn alike(text: &str, outside: &Range<usize>, edits: &[Edited]) -> Vec<usize>
     }
     found.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
     found.into_iter().map(|(_, at)| at).collect()
+}
+
+/// The byte at which the name stands that the newest of the edits declares that declares any, such as a function whose
+/// parameters were changed. Its uses may need a change, too. One that is new has none.
+///
+/// The edits are those of the text's document, the newest last, as [`crate::journal::Journal::edited`] has them.
+pub fn declared(path: &Path, text: &str, edits: &[Edited]) -> Option<usize> {
+    if text.len() > LARGEST {
+        return None;
+    }
+    let parsed = Parsed::new(Language::of_text(path, text)?, text).ok()?;
+    let outline = Outline::new(&parsed);
+    edits.iter().rev().take(MOST_EDITS).find_map(|edit| {
+        let edited = lines(text, edit.line, edit.after.lines().count())?;
+        let is_same = text.get(edited.clone())?.trim_end() == edit.after.trim_end();
+        let declares = |symbol: &&Symbol| {
+            edited.contains(&symbol.selection.start) && words(&edit.before, symbol.own_name()).next().is_some()
+        };
+        let symbol = outline.symbols.iter().find(declares).filter(|_| is_same)?;
+        Some(symbol.selection.start)
+    })
 }
 
 /// The name before and after, if nothing but one name differs.
@@ -253,6 +276,22 @@ fn other() -> i32 {
             assert!(!is_unrelated(&text, &hunks, &at(0), &at(0)));
             assert!(is_unrelated(&text, &hunks, &at(30), &at(30)), "far from it, it follows from nothing");
         }
+    }
+
+    #[test]
+    fn the_newest_edit_of_a_declaration_counts_unless_the_name_is_new_or_the_text_is_another_one() {
+        let declared = |edits: &[Edited]| {
+            let at = declared(Path::new("a.rs"), RUST, edits)?;
+            RUST.get(at..)?.split(|c| !is_of_name(c)).next()
+        };
+        let total = edited(4, "fn total() -> i32 {\n", "fn total(values: &[i32]) -> i32 {\n");
+        let body = edited(9, "    sum + 1\n", "    sum\n");
+        assert_eq!(declared(std::slice::from_ref(&total)), Some("total"));
+        assert_eq!(declared(&[total.clone(), body.clone()]), Some("total"), "the body was mended after it");
+        assert_eq!(declared(&[total, edited(1, "    x: i64,\n", "    x: i32,\n")]), Some("x"));
+        assert_eq!(declared(&[body]), None);
+        assert_eq!(declared(&[edited(12, "", "fn other() -> i32 {\n")]), None, "nobody uses it yet");
+        assert_eq!(declared(&[edited(3, "fn total() {\n", "fn total(a: i32) {\n")]), None, "it stands elsewhere");
     }
 
     fn renamed(text: &str, edits: &[Edited]) -> Option<(Renamed, String)> {

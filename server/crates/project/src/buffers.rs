@@ -195,20 +195,7 @@ impl Buffers {
         version: i32,
         text: impl Into<Arc<str>>,
     ) -> Result<Arc<Snapshot>, BufferError> {
-        let text: Arc<str> = text.into();
-        let snapshot = Arc::new(Snapshot {
-            uri: uri.into(),
-            path: paths::from_uri(uri)?,
-            language_id: language_id.into(),
-            version,
-            last_saved: Arc::clone(&text),
-            text,
-            saved_version: None,
-            opened_version: version,
-            is_gone: false,
-            is_ours: false,
-            derived: Arc::new(Derived::new()),
-        });
+        let snapshot = Arc::new(Snapshot::new(uri, paths::from_uri(uri)?, language_id, version, text.into()));
         let mut documents = self.write();
         documents.remove(uri);
         documents.by_path.insert(snapshot.path.clone(), snapshot.uri.clone());
@@ -468,6 +455,27 @@ pub enum Open {
 }
 
 impl Snapshot {
+    fn new(uri: &str, path: PathBuf, language_id: &str, version: i32, text: Arc<str>) -> Self {
+        Self {
+            uri: uri.into(),
+            path,
+            language_id: language_id.into(),
+            version,
+            last_saved: Arc::clone(&text),
+            text,
+            saved_version: None,
+            opened_version: version,
+            is_gone: false,
+            is_ours: false,
+            derived: Arc::new(Derived::new()),
+        }
+    }
+
+    /// A file that is not open, as it was read from the disk; for an editor it has no version.
+    pub fn of_file(uri: &str, path: PathBuf, language_id: &str, text: Arc<str>) -> Self {
+        Self::new(uri, path, language_id, 0, text)
+    }
+
     /// The hash of the text ([`text::hash`]).
     pub fn hash(&self) -> &TextHash {
         self.derived.hash.get_or_init(|| text::hash(&self.text))

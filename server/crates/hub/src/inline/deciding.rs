@@ -104,8 +104,7 @@ impl Task {
             return;
         }
         self.judging.extend(files.iter().map(|(uri, _)| (key.0, Arc::clone(uri))));
-        let (folders, caller) = (client.folders.clone(), client.caller.clone());
-        let gate = Gate::new(self.shared.clone(), Arc::clone(&self.config), folders, caller);
+        let gate = Gate::new(&self.shared, &self.config, client);
         let (client, number) = (key.0, self.judged_number);
         self.beside(async move {
             let judged = gate.judge(files.clone()).await;

@@ -4,7 +4,6 @@
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,19 +11,17 @@ use futures_util::FutureExt;
 use futures_util::future::join_all;
 use inline::definition::{Name, lines, names};
 use inline::secret;
-use lang::pool::Servers;
 use ports::complete::Excerpt;
-use project::buffers::{Buffers, Snapshot};
+use project::buffers::Snapshot;
 use project::paths::{self, Roots};
-use project::reader::{NoOverlay, Reader};
 use project::text::PositionEncoding;
-use protocol::lang::{EditorQueryParams, LangAnswer, LangLocation, LangQuery, LangResult, LangStatus};
+use protocol::lang::{LangLocation, LangQuery};
 
 use super::asked::next_number;
 use super::deciding::FRESH;
 use super::gate::Gate;
+use super::servers::Warm;
 use super::{Key, LARGEST, Message, Task, positions};
-use crate::{Editor, EditorError};
 
 /// The time that servers have for a document's names. A warm server answers within some milliseconds.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -66,10 +63,7 @@ pub(super) struct LookedUp {
 
 /// A search for definitions, with all that it needs.
 struct LookUp {
-    editor: Arc<dyn Editor>,
-    servers: Arc<Servers>,
-    buffers: Arc<Buffers>,
-    folders: Vec<PathBuf>,
+    servers: Warm,
     gate: Gate,
     document: Arc<Snapshot>,
     names: Vec<Name>,
@@ -129,13 +123,9 @@ impl Task {
         }
         let number = next_number();
         known.running = Some(number);
-        let (folders, caller) = (client.folders.clone(), client.caller.clone());
         let look_up = LookUp {
-            editor: Arc::clone(&caller.editor),
-            servers: Arc::clone(&self.shared.servers),
-            buffers: Arc::clone(&caller.buffers),
-            folders: folders.clone(),
-            gate: Gate::new(self.shared.clone(), Arc::clone(&self.config), folders, caller),
+            servers: Warm::new(&self.shared, client),
+            gate: Gate::new(&self.shared, &self.config, client),
             document: Arc::clone(document),
             names,
         };
@@ -168,12 +158,8 @@ impl Task {
 
 impl LookUp {
     async fn run(self) -> Option<Vec<(String, Option<Defined>)>> {
-        let roots = {
-            let folders = self.folders.clone();
-            tokio::task::spawn_blocking(move || Roots::new(folders)).await.ok()?.ok()?
-        };
-        let reader = Reader::new(Arc::clone(&self.buffers), Arc::new(NoOverlay));
-        let asked = join_all(self.names.iter().map(|name| self.ask(name, &roots, &reader))).await;
+        let roots = self.servers.roots().await?;
+        let asked = join_all(self.names.iter().map(|name| self.ask(name, &roots))).await;
         if asked.iter().all(Option::is_none) {
             return None;
         }
@@ -189,6 +175,7 @@ impl LookUp {
         let located: Vec<_> = located.collect();
         let files = located.iter().map(|(_, location, path)| (Arc::from(location.uri.as_str()), path.clone()));
         let judged = self.gate.clone().judge(files.collect()).await;
+        let reader = self.servers.reader;
         let read = tokio::task::spawn_blocking(move || {
             let with_file = located.into_iter().zip(judged);
             let read = with_file.map(|((name, location, _), file)| {
@@ -206,21 +193,11 @@ impl LookUp {
 
     /// The location of a name's definition. The outer `None` is that no server is warm, or that there was no answer in
     /// time; the inner one is that there is no definition.
-    async fn ask(&self, name: &Name, roots: &Roots, reader: &Reader) -> Option<Option<LangLocation>> {
+    async fn ask(&self, name: &Name, roots: &Roots) -> Option<Option<LangLocation>> {
         let uri = self.document.uri.to_string();
         let position = positions::range(&self.document, name.start..name.start, PositionEncoding::Utf16).start;
         let query = LangQuery::Definition { uri: uri.clone(), position };
-        let timeout_ms = u32::try_from(PATIENCE.as_millis()).unwrap_or(u32::MAX);
-        let asked = self.editor.query(EditorQueryParams { query: query.clone(), timeout_ms });
-        let result = match tokio::time::timeout(PATIENCE, asked).await.ok()? {
-            Ok(LangResult { status: LangStatus::NoServer, .. }) | Err(EditorError::Unsupported) => {
-                self.servers.ask_if_warm(&query, roots, reader, PATIENCE).await?
-            }
-            asked => asked.ok()?,
-        };
-        let (LangStatus::Ready, LangAnswer::Locations { locations }) = (result.status, result.answer) else {
-            return None;
-        };
+        let locations = self.servers.locations(query, roots, PATIENCE).await?;
         let is_itself = |location: &LangLocation| location.uri == uri && location.range.start.line == position.line;
         Some(locations.into_iter().find(|location| !is_itself(location)))
     }

@@ -9,6 +9,7 @@ use inline::journal::{Kind, View};
 use inline::pace::{Context, Kind as Waited, Source as Origin};
 use inline::rebase::accept;
 use inline::splice::{between, between_at};
+use project::paths;
 use protocol::ErrorCode;
 use protocol::inline::{
     InlineAcceptParams, InlineAcceptResult, InlineChangedParams, InlineEdit, InlineEditKind, InlineEditResult,
@@ -18,6 +19,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::asked::{Asked, next_number};
+use super::closed::DocumentFound;
 use super::deciding::FRESH;
 use super::decisions::{self, next_name};
 use super::edits::{EditMessage, Landing, Suggested, WaitingEdit};
@@ -180,9 +182,8 @@ impl Task {
         if suggested.key == *key {
             suggested.cursor = asked.offset;
         }
-        let key = suggested.key.clone();
-        let document = self.document_of(key.0, &key.1)?;
-        let suggested = self.edits.of(key.0).suggested.as_ref()?;
+        let suggested = self.edits.get(key.0)?.suggested.as_ref()?;
+        let document = self.edited_document(suggested)?;
         (**suggested.pending.text() == **document.normal()).then(|| suggested.to_wire(&document))
     }
 
@@ -272,6 +273,7 @@ impl Task {
             is_invoked: asked.is_invoked(),
             history: self.journal.edited(display),
             own: self.journal.edited(|name| (name == own).then(String::new)),
+            uses: self.uses(client, &asked.document.language_id, asked.is_invoked()),
             others: self.others(key),
             messages: self.messages.clone(),
         })
@@ -291,7 +293,7 @@ impl Task {
             Ok(suggested) => suggested,
             Err(reason) => return self.no_edit(waiting, reason),
         };
-        let Some(document) = self.document_of(client, &suggested.key.1) else {
+        let Some(document) = self.edited_document(&suggested) else {
             return self.no_edit(waiting, Rule::Closed.into());
         };
         let (edit, model) = (suggested.to_wire(&document), suggested.model.clone());
@@ -307,9 +309,8 @@ impl Task {
     /// # Errors
     /// The rule by which it is not to be shown.
     fn suggested(&self, found: Found, asked: &Asked) -> Result<Suggested, Reason> {
-        let Found { kind, uri, text, mut hunks, model } = found;
-        let key = (asked.client, uri);
-        let now = self.document_of(key.0, &key.1).ok_or(Rule::Closed)?;
+        let Found { kind, uri, text, mut hunks, model, closed } = found;
+        let DocumentFound { key, now, is_closed } = self.document_found(asked.client, &uri, closed.as_ref())?;
         if let Some(document) = self.documents.get(&key).filter(|document| **document.snapshot.normal() == *text) {
             let is_rejected = |hunks: &[_]| document.rejected.is_rejected(&text, hunks);
             // Who asks for an edit is shown one that was rejected, too.
@@ -332,7 +333,9 @@ impl Task {
         let cursor = if is_own { moved(asked.offset, &text, now.normal()) } else { 0 };
         let mut pending = Pending::new(text, hunks);
         pending.changed(now.normal()).map_err(|_| Rule::Stale)?;
-        Ok(Suggested::new(next_name(), kind, key, pending, model, asked.encoding, cursor))
+        let mut suggested = Suggested::new(next_name(), kind, key, pending, model, asked.encoding, cursor);
+        suggested.closed = is_closed.then_some(now);
+        Ok(suggested)
     }
 
     /// Keeps the edit of a document in step with a change of it, and tells the client.
@@ -423,11 +426,13 @@ impl Task {
                     // It has another name by now; the client is told of it.
                     (None, Some(_)) => {}
                 }
-                let key = suggested.key.clone();
+                let (key, closed) = (suggested.key.clone(), suggested.closed.clone());
                 let is_over = index.is_none() && hunk.is_none() || suggested.pending.hunks().is_empty();
                 of.suggested.take_if(|_| is_over);
-                if let Some(document) = self.documents.get_mut(&key) {
-                    document.rejected.append(rejected);
+                match (self.documents.get_mut(&key), closed) {
+                    (Some(document), _) => document.rejected.append(rejected),
+                    (None, Some(closed)) => self.edits.of(client).reject_there(&closed, rejected),
+                    (None, None) => {}
                 }
                 self.tell_rest(client);
             }
@@ -450,6 +455,11 @@ impl Task {
             let text = "the edit is not there any more: the text has changed since";
             return drop(reply.send(Err(Error::new(ErrorCode::NotFound, text))));
         };
+        if let Some(closed) = &suggested.closed {
+            let text =
+                format!("{} is not open: open it, look at the edit, and accept it there", paths::shown(&closed.path));
+            return drop(reply.send(Err(Error::new(ErrorCode::StaleReview, text))));
+        }
         let document = caller.buffers.by_uri(&suggested.key.1);
         let document = document.filter(|document| document.normal() == suggested.pending.text());
         let indices = suggested.indices(params.hunks.as_deref());
@@ -541,14 +551,13 @@ impl Task {
 
     /// Tells a client of the rest of its edit.
     fn tell_rest(&mut self, client: ClientId) {
-        let Some(suggested) = &self.edits.of(client).suggested else { return };
-        let (id, key) = (suggested.id.clone(), suggested.key.clone());
-        let Some(document) = self.document_of(key.0, &key.1) else { return };
-        let edit = self.edits.of(client).suggested.as_ref().map(|suggested| suggested.to_wire(&document));
+        let Some(suggested) = self.edits.get(client).and_then(|of| of.suggested.as_ref()) else { return };
+        let Some(document) = self.edited_document(suggested) else { return };
+        let (id, edit) = (suggested.id.clone(), Some(suggested.to_wire(&document)));
         self.tell_edit(client, InlineChangedParams { id, edit, reason: None });
     }
 
-    fn tell_edit(&self, client: ClientId, changed: InlineChangedParams) {
+    pub(super) fn tell_edit(&self, client: ClientId, changed: InlineChangedParams) {
         if let Some(client) = self.clients.get(&client) {
             client.caller.editor.edit_changed(changed);
         }

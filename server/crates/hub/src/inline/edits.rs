@@ -1,13 +1,16 @@
 //! The suggested edits of the clients: each has at most one that is asked for, and one that is on the screen.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use inline::edit::{Pending, ghost, nearest};
 use inline::pace::Pace;
 use inline::rebase::Hunk;
+use inline::rejected::Rejected;
+use ports::edit::TextHash;
 use project::buffers::Snapshot;
 use project::text::PositionEncoding;
 use protocol::content;
@@ -22,6 +25,9 @@ use super::asked::Asked;
 use super::positions::lines;
 use super::rewriting::{Found, Rewritten};
 use crate::{ClientId, Reply};
+
+/// The files for which rejections are remembered.
+const MOST_REJECTED: usize = 16;
 
 /// The messages about suggested edits.
 pub(super) enum EditMessage {
@@ -79,6 +85,8 @@ pub(super) struct OfClient {
     pub(super) ahead: Option<Ahead>,
     /// The name of the edit that was suggested last.
     pub(super) last: Option<String>,
+    /// The rejections in files that are not open.
+    rejected_there: VecDeque<RejectedThere>,
 }
 
 /// The edit after the one that is suggested, looked for as if that had been accepted.
@@ -93,6 +101,13 @@ pub(super) struct Ahead {
     pub(super) _run: DropGuard,
 }
 
+/// The edits of a file that is not open that the user rejected.
+struct RejectedThere {
+    path: PathBuf,
+    text: TextHash,
+    edits: Rejected,
+}
+
 /// An edit that the client has.
 pub(super) struct Suggested {
     pub(super) id: String,
@@ -101,6 +116,8 @@ pub(super) struct Suggested {
     pub(super) kind: InlineEditKind,
     /// The document that it changes.
     pub(super) key: Key,
+    /// The file as it was read, if it is not open.
+    pub(super) closed: Option<Arc<Snapshot>>,
     pub(super) pending: Pending,
     pub(super) model: Option<String>,
     pub(super) encoding: PositionEncoding,
@@ -144,6 +161,11 @@ impl Edits {
     /// The edits of a client.
     pub(super) fn of(&mut self, client: ClientId) -> &mut OfClient {
         self.of.entry(client).or_default()
+    }
+
+    /// The edits of a client that has asked for one.
+    pub(super) fn get(&self, client: ClientId) -> Option<&OfClient> {
+        self.of.get(&client)
     }
 
     /// The clients that have asked.
@@ -193,6 +215,32 @@ impl OfClient {
         suggested.replace(Pending::new(Arc::clone(now), rest));
         self.suggested = Some(suggested);
     }
+
+    /// Remembers what was rejected of a file that is not open.
+    pub(super) fn reject_there(&mut self, file: &Snapshot, edits: Rejected) {
+        if self.rejected_there.len() >= MOST_REJECTED {
+            self.rejected_there.pop_front();
+        }
+        self.rejected_there.push_back(RejectedThere { path: file.path.clone(), text: file.hash().clone(), edits });
+    }
+
+    /// Takes the rejections in a file from before it was opened with the same text.
+    pub(super) fn take_rejected_there(&mut self, document: &Snapshot) -> Rejected {
+        let mut taken = Rejected::default();
+        let is_of = |there: &RejectedThere| there.path == document.path && there.text == *document.hash();
+        for there in std::mem::take(&mut self.rejected_there) {
+            match is_of(&there) {
+                true => taken.append(there.edits),
+                false => self.rejected_there.push_back(there),
+            }
+        }
+        taken
+    }
+
+    /// The files that are not open in which something was rejected, with their texts then.
+    pub(super) fn rejected_there(&self) -> Vec<(PathBuf, TextHash)> {
+        self.rejected_there.iter().map(|there| (there.path.clone(), there.text.clone())).collect()
+    }
 }
 
 impl Suggested {
@@ -205,7 +253,7 @@ impl Suggested {
         encoding: PositionEncoding,
         cursor: usize,
     ) -> Self {
-        Self { id, generation: 0, kind, key, pending, model, encoding, cursor, passed_over: 0 }
+        Self { id, generation: 0, kind, key, closed: None, pending, model, encoding, cursor, passed_over: 0 }
     }
 
     /// Gives the edit other hunks.
@@ -260,7 +308,7 @@ impl Suggested {
             id: self.id.clone(),
             kind: self.kind,
             uri: document.uri.to_string(),
-            version: document.version,
+            version: self.closed.is_none().then_some(document.version),
             hunks: hunks.iter().enumerate().map(of_hunk).collect(),
             target: range(target..target).start,
             ghost: ghost.map(|ghost| GhostText { range: range(ghost.range), text: ghost.text }),

@@ -9,6 +9,7 @@ use project::paths::{self, Roots};
 use project::search::is_ignored;
 use protocol::inline::{Reason, Rule};
 
+use super::Connected;
 use crate::config::Config;
 use crate::post::{Caller, Shared};
 use crate::trust::Workspace;
@@ -30,8 +31,9 @@ pub(super) struct Admitted {
 }
 
 impl Gate {
-    pub(super) fn new(shared: Shared, config: Arc<Config>, folders: Vec<PathBuf>, caller: Caller) -> Self {
-        Self { shared, config, folders, caller }
+    pub(super) fn new(shared: &Shared, config: &Arc<Config>, client: &Connected) -> Self {
+        let Connected { caller, folders } = client;
+        Self { shared: shared.clone(), config: Arc::clone(config), folders: folders.clone(), caller: caller.clone() }
     }
 
     /// Judges documents in their order, each by its URI and the path that it is known by: both names must pass, since

@@ -1,6 +1,6 @@
 //! A request for the next edit: the uses of a name that the user has changed, or a model's new text for the lines
 //! around the cursor; and if it would change nothing there, for lines that are like those that the user has changed,
-//! and for the next line with a problem.
+//! for the next line with a problem, and for the uses of what was changed in files that are not open.
 
 use std::ops::Range;
 use std::panic::AssertUnwindSafe;
@@ -14,6 +14,7 @@ use inline::rebase::Hunk;
 use inline::{definition, follow, secret};
 use ports::complete::{EditNext, Edited, Excerpt, NextEdit};
 use ports::model::ModelErrorKind;
+use project::buffers::Snapshot;
 use project::text::{LineIndex, PositionEncoding};
 use protocol::inline::{InlineEditKind, Reason, Rule};
 use tokio::sync::mpsc;
@@ -23,6 +24,7 @@ use super::counts::Exchange;
 use super::gate::Admitted;
 use super::problems::{Problem, problems};
 use super::run::{Other, failed, related};
+use super::uses::{Closed, Uses};
 use crate::{ClientId, Editor};
 
 /// The text around the cursor that is put before a model, in bytes, if the model takes that much.
@@ -59,6 +61,8 @@ pub(super) struct Rewriting {
     pub(super) others: Vec<Other>,
     /// The definitions of what is near the cursor; none if no language server is warm.
     pub(super) definitions: Option<Vec<Excerpt>>,
+    /// The way to the uses of a name in files that are not open.
+    pub(super) uses: Option<Uses>,
     pub(super) messages: mpsc::WeakUnboundedSender<Message>,
 }
 
@@ -79,6 +83,8 @@ pub(super) struct Found {
     pub(super) hunks: Vec<Hunk>,
     /// The model that it is from.
     pub(super) model: Option<String>,
+    /// The file as it was read, if it was not open.
+    pub(super) closed: Option<Arc<Snapshot>>,
 }
 
 /// A position in a document, for which a model is asked.
@@ -108,7 +114,14 @@ impl Rewriting {
     async fn find(&self, is_asked: &mut bool) -> Result<Found, Reason> {
         if let Some(renamed) = follow::rename(&self.file.path, &self.text, &self.own) {
             let (uri, text) = (Arc::clone(&self.uri), Arc::clone(&self.text));
-            return Ok(Found { kind: InlineEditKind::Rename, uri, text, hunks: renamed.hunks, model: None });
+            return Ok(Found {
+                kind: InlineEditKind::Rename,
+                uri,
+                text,
+                hunks: renamed.hunks,
+                model: None,
+                closed: None,
+            });
         }
         let problems = match self.version {
             Some(version) => problems(&*self.editor, &self.uri, version).await,
@@ -130,7 +143,24 @@ impl Rewriting {
                 ended => return ended,
             }
         }
+        for Closed { document, file, offset } in self.closed().await {
+            let (kind, uri, text) = (InlineEditKind::Jump, &document.uri, document.normal());
+            match self.ask(&Position { kind, uri, file: &file, text, offset, problems: &[] }).await {
+                Err(reason) if is_nothing(reason.rule) => {}
+                found => return found.map(|found| Found { closed: Some(document), ..found }),
+            }
+        }
         Err(reason)
+    }
+
+    /// The positions in files that are not open at which what the user's last edit declares is used.
+    async fn closed(&self) -> Vec<Closed> {
+        // Servers do not know a text that is still to come.
+        let Some(uses) = self.uses.as_ref().filter(|_| self.version.is_some()) else { return Vec::new() };
+        match follow::declared(&self.file.path, &self.text, &self.own) {
+            Some(name) => uses.find(&self.uri, &self.text, name, ELSEWHERE).await,
+            None => Vec::new(),
+        }
     }
 
     /// The positions at which the same edit as the last may be due, in this document and then in the others, and that
@@ -192,7 +222,7 @@ impl Rewriting {
             return Err(Rule::Unrelated.into());
         }
         let model = Some(self.model.info().id.clone());
-        Ok(Found { kind: *kind, uri: Arc::clone(uri), text: Arc::clone(text), hunks, model })
+        Ok(Found { kind: *kind, uri: Arc::clone(uri), text: Arc::clone(text), hunks, model, closed: None })
     }
 
     /// The user's last edits of the document of a position.
