@@ -110,7 +110,10 @@ impl NextEdits {
 
     fn keep(&self, asked: &str, edit: InlineEdit, buffers: &Buffers) {
         let document = buffers.by_uri(&edit.uri).filter(|document| Some(document.version) == edit.version);
-        let hints = edit.hunks.iter().map(|hunk| hint(hunk, document.as_deref(), self.encoding)).collect();
+        let hints = match edit.version {
+            None => vec![waiting(edit.target)],
+            Some(_) => edit.hunks.iter().map(|hunk| hint(hunk, document.as_deref(), self.encoding)).collect(),
+        };
         let mut state = self.state();
         // News of an edit may come after it was rejected.
         if state.is_plain && state.ended.as_ref() != Some(&edit.id) {
@@ -199,6 +202,19 @@ fn touches(hunk: &InlineHunk, range: content::Range) -> bool {
     let content::Range { start, end } = hunk.range;
     let last = if end.character == 0 && end.line > start.line { end.line - 1 } else { end.line };
     start.line <= range.end.line && range.start.line <= last
+}
+
+/// The hint at an edit of a file that is not open, whose text may be another one by the time that it is.
+fn waiting(at: content::Position) -> Diagnostic {
+    let at = convert::position(at);
+    let message = "Azimuth suggests an edit here, and says more once the file is open.".to_owned();
+    Diagnostic {
+        range: Range { start: at, end: at },
+        severity: Some(DiagnosticSeverity::HINT),
+        source: Some(SOURCE.into()),
+        message,
+        ..Diagnostic::default()
+    }
 }
 
 /// The hint at a hunk: the range in the text, and its lines as in a diff.
@@ -376,6 +392,9 @@ mod tests {
             ["Go to Azimuth's edit (closed.rs, line 5)", "Reject Azimuth's edit"]
         );
         let actions = edits.actions(&ask(asked, 0, json!({})), &Abilities::default());
+        let hints = edits.hints();
+        assert_eq!(hints.len(), 1);
+        assert!(hints[0].1.message.contains("once the file is open"), "{}", hints[0].1.message);
         let target = json!({ "uri": closed.uri, "position": { "line": 4, "character": 2 } });
         assert_eq!(actions[0]["arguments"], json!([target]));
 

@@ -79,6 +79,8 @@ enum Message {
     Config(Arc<Config>),
     /// Other files may be sent now.
     Reconsider,
+    /// A file was saved, or changed on disk.
+    FileChanged(PathBuf),
     Source(u64, Source),
     /// Look for a model again, if this is the configuration still.
     Retry(u64),
@@ -224,6 +226,7 @@ impl Task {
             }
             Message::Config(config) => self.configure(config),
             Message::Reconsider => self.reconsider(),
+            Message::FileChanged(path) => self.closed_file_changed(&path),
             Message::Source(number, source) => self.take_source(number, source),
             Message::Retry(number) if number == self.source_number && self.source.model.is_err() => self.resolve(),
             Message::Retry(_) => {}
@@ -268,6 +271,7 @@ impl Task {
         self.silence(key, &rule.into());
         self.edit_lost(key, rule);
         if let Some(document) = self.documents.remove(key) {
+            self.rejected_edits_stay(key.0, &document);
             self.cache.forget(&document.name);
             self.journal.close(&document.name);
             self.counts.closed(&document.name);
@@ -418,6 +422,9 @@ impl Task {
         self.count_change(&key, &old);
         if was_busy {
             self.end_unneeded(&key, Rule::Stale);
+        }
+        if old.path != snapshot.path {
+            self.edit_opened(&key);
         }
         self.edit_follows(&key);
     }

@@ -96,8 +96,8 @@ pub fn alike(text: &str, outside: &Range<usize>, edits: &[Edited]) -> Vec<usize>
     found.into_iter().map(|(_, at)| at).collect()
 }
 
-/// The byte at which the name stands that the newest of the edits declares that declares any, such as a function whose
-/// parameters were changed. Its uses may need a change, too. One that is new has none.
+/// The beginning of the name that was declared by the newest edit that declares one, such as a function whose parameters
+/// were changed. Its uses may need a change, too. A name that is new is not one: nobody uses it yet.
 ///
 /// The edits are those of the text's document, the newest last, as [`crate::journal::Journal::edited`] has them.
 pub fn declared(path: &Path, text: &str, edits: &[Edited]) -> Option<usize> {
@@ -110,11 +110,19 @@ pub fn declared(path: &Path, text: &str, edits: &[Edited]) -> Option<usize> {
         let edited = lines(text, edit.line, edit.after.lines().count())?;
         let is_same = text.get(edited.clone())?.trim_end() == edit.after.trim_end();
         let declares = |symbol: &&Symbol| {
-            edited.contains(&symbol.selection.start) && words(&edit.before, symbol.own_name()).next().is_some()
+            let is_known = || words(&edit.before, symbol.own_name()).next().is_some();
+            edited.contains(&symbol.selection.start) && is_known() || is_among_parameters(text, symbol, &edited)
         };
         let symbol = outline.symbols.iter().find(declares).filter(|_| is_same)?;
         Some(symbol.selection.start)
     })
+}
+
+/// True if some lines are in a list of parameters of a symbol that began on a line before them.
+fn is_among_parameters(text: &str, symbol: &Symbol, lines: &Range<usize>) -> bool {
+    let list = text.get(symbol.selection.end..lines.start).filter(|_| symbol.range.contains(&lines.start));
+    let count = |list: &str, bracket| list.matches(bracket).count();
+    list.is_some_and(|list| list.trim_start().starts_with(['(', '<']) && count(list, '(') > count(list, ')'))
 }
 
 /// The name before and after, if nothing but one name differs.
@@ -289,6 +297,10 @@ fn other() -> i32 {
         assert_eq!(declared(std::slice::from_ref(&total)), Some("total"));
         assert_eq!(declared(&[total.clone(), body.clone()]), Some("total"), "the body was mended after it");
         assert_eq!(declared(&[total, edited(1, "    x: i64,\n", "    x: i32,\n")]), Some("x"));
+        let broken = "fn area(\n    width: u32,\n    height: u32,\n) -> u32 {\n    width\n}\n";
+        let of_broken = |line, after| super::declared(Path::new("a.rs"), broken, &[edited(line, "", after)]);
+        assert_eq!(of_broken(2, "    height: u32,\n"), Some(3), "its parameters have a line each");
+        assert_eq!(of_broken(4, "    width\n"), None);
         assert_eq!(declared(&[body]), None);
         assert_eq!(declared(&[edited(12, "", "fn other() -> i32 {\n")]), None, "nobody uses it yet");
         assert_eq!(declared(&[edited(3, "fn total() {\n", "fn total(a: i32) {\n")]), None, "it stands elsewhere");

@@ -51,7 +51,7 @@ impl Task {
         of.waiting = Some(waiting);
         if let Some(found) = found {
             of.ahead = None;
-            self.edit_answered(client, Rewritten { number, found, is_asked: true });
+            self.edit_answered(client, Rewritten { is_asked: true, ..Rewritten::new(number, found) });
         }
     }
 

@@ -1,17 +1,24 @@
 //! Suggested edits of files that are not open. An edit is accepted once the client has opened its file, so the user
 //! always sees what is changed.
 
+use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
+use ports::complete::Edited;
 use project::buffers::{Open, Snapshot};
 use protocol::inline::{InlineChangedParams, Reason, Rule};
 
+use super::document::Document;
 use super::edits::{OfClient, Suggested};
 use super::gate::Gate;
 use super::servers::Warm;
-use super::uses::Uses;
+use super::uses::{Origin, Uses};
 use super::{Key, Task};
 use crate::ClientId;
+
+/// The documents whose declarations count.
+const ORIGINS: usize = 3;
 
 /// The document of an edit that was found.
 pub(super) struct DocumentFound {
@@ -23,17 +30,51 @@ pub(super) struct DocumentFound {
 }
 
 impl Task {
-    /// A search for the uses of names of a client's documents.
-    pub(super) fn uses(&self, client: ClientId, language: &str, is_invoked: bool) -> Option<Uses> {
-        let connected = self.clients.get(&client)?;
+    /// The way to the uses of what the user has declared in a document and, after it, in the others.
+    pub(super) fn uses(&self, key: &Key, is_invoked: bool) -> Option<Uses> {
+        let client = self.clients.get(&key.0)?;
+        let mut edited: HashMap<String, (usize, Vec<Edited>)> = HashMap::new();
+        for (age, edit) in self.journal.edited(|name| Some(name.to_owned())).into_iter().rev().enumerate() {
+            edited.entry(edit.path.clone()).or_insert_with(|| (age, Vec::new())).1.insert(0, edit);
+        }
+        let own = self.documents.iter().filter(|(of, _)| of.0 == key.0);
+        let own = own.filter(|(of, _)| self.admitted.get(of).is_some_and(|(_, judged)| judged.is_ok()));
+        let mut origins: Vec<_> = own
+            .filter_map(|(of, document)| {
+                let (age, edits) = edited.remove(&document.name)?;
+                let (uri, path) = (Arc::clone(&of.1), document.snapshot.path.clone());
+                let origin = Origin { uri, path, text: Arc::clone(document.snapshot.normal()), edits };
+                Some(((of != key, age), origin))
+            })
+            .collect();
+        origins.sort_by_key(|(order, _)| *order);
         // Who asks for an edit is shown one that was rejected, too.
-        let rejected = self.edits.get(client).filter(|_| !is_invoked).map(OfClient::rejected_there).unwrap_or_default();
+        let of = self.edits.get(key.0).filter(|_| !is_invoked);
         Some(Uses {
-            servers: Warm::new(&self.shared, connected),
-            gate: Gate::new(&self.shared, &self.config, connected),
-            language: language.to_owned(),
-            rejected,
+            servers: Warm::new(&self.shared, client),
+            gate: Gate::new(&self.shared, &self.config, client),
+            origins: origins.into_iter().map(|(_, origin)| origin).take(ORIGINS).collect(),
+            settled: of.map(OfClient::settled).unwrap_or_default(),
+            searched: of.map(|of| of.searched.iter().cloned().collect()).unwrap_or_default(),
         })
+    }
+
+    /// A file was saved, or changed on disk: an edit of it that is not open is of another text.
+    pub(super) fn closed_file_changed(&mut self, path: &Path) {
+        for client in self.edits.clients() {
+            let of = self.edits.of(client);
+            let is_of = |it: &mut Suggested| it.closed.as_ref().is_some_and(|closed| closed.path == *path);
+            if let Some(Suggested { id, .. }) = of.suggested.take_if(is_of) {
+                self.tell_edit(client, InlineChangedParams { id, edit: None, reason: Some(Rule::Mismatch.into()) });
+            }
+        }
+    }
+
+    /// A document with rejected edits is closed: they are rejected in its file, too, if that has its text.
+    pub(super) fn rejected_edits_stay(&mut self, client: ClientId, document: &Document) {
+        if document.snapshot.is_as_saved() && self.clients.contains_key(&client) {
+            self.edits.of(client).reject_there(&document.snapshot, document.rejected.clone());
+        }
     }
 
     /// The document that an edit is for: the open one, or the file as it was read.
@@ -65,7 +106,8 @@ impl Task {
         }
     }
 
-    /// A document was opened: an edit of its file is one of that document from now on, and what was rejected of it is.
+    /// A document was opened, or it is known now which file it is: an edit of that file is one of the document from now
+    /// on, and so are the rejections in it.
     pub(super) fn edit_opened(&mut self, key: &Key) {
         let Some(document) = self.documents.get_mut(key) else { return };
         let of = self.edits.of(key.0);

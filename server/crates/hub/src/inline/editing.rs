@@ -273,14 +273,15 @@ impl Task {
             is_invoked: asked.is_invoked(),
             history: self.journal.edited(display),
             own: self.journal.edited(|name| (name == own).then(String::new)),
-            uses: self.uses(client, &asked.document.language_id, asked.is_invoked()),
+            uses: self.uses(key, asked.is_invoked()),
             others: self.others(key),
             messages: self.messages.clone(),
         })
     }
 
     pub(super) fn edit_answered(&mut self, client: ClientId, rewritten: Rewritten) {
-        let Rewritten { number, found, is_asked } = rewritten;
+        let Rewritten { number, found, is_asked, in_vain, searched } = rewritten;
+        self.edits.of(client).learn(in_vain, searched);
         let Some((found, waiting)) = self.awaited_edit(client, number, found) else { return };
         let of = self.edits.of(client);
         of.run = None;

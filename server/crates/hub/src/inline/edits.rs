@@ -24,10 +24,11 @@ use super::Key;
 use super::asked::Asked;
 use super::positions::lines;
 use super::rewriting::{Found, Rewritten};
+use super::uses::{Declaration, Settled};
 use crate::{ClientId, Reply};
 
-/// The files for which rejections are remembered.
-const MOST_REJECTED: usize = 16;
+/// The most things of one kind that are remembered of files that are not open.
+const REMEMBERED: usize = 32;
 
 /// The messages about suggested edits.
 pub(super) enum EditMessage {
@@ -87,6 +88,10 @@ pub(super) struct OfClient {
     pub(super) last: Option<String>,
     /// The rejections in files that are not open.
     rejected_there: VecDeque<RejectedThere>,
+    /// The files that are not open in which a declaration changes nothing.
+    in_vain: VecDeque<Settled>,
+    /// The declarations without uses in other files, or with none that is left.
+    pub(super) searched: VecDeque<Declaration>,
 }
 
 /// The edit after the one that is suggested, looked for as if that had been accepted.
@@ -218,10 +223,17 @@ impl OfClient {
 
     /// Remembers what was rejected of a file that is not open.
     pub(super) fn reject_there(&mut self, file: &Snapshot, edits: Rejected) {
-        if self.rejected_there.len() >= MOST_REJECTED {
-            self.rejected_there.pop_front();
+        if edits.is_empty() {
+            return;
         }
-        self.rejected_there.push_back(RejectedThere { path: file.path.clone(), text: file.hash().clone(), edits });
+        let is_same = |it: &&mut RejectedThere| it.path == file.path && it.text == *file.hash();
+        match self.rejected_there.iter_mut().find(is_same) {
+            Some(there) => there.edits.append(edits),
+            None => {
+                let there = RejectedThere { path: file.path.clone(), text: file.hash().clone(), edits };
+                push(&mut self.rejected_there, there);
+            }
+        }
     }
 
     /// Takes the rejections in a file from before it was opened with the same text.
@@ -237,9 +249,21 @@ impl OfClient {
         taken
     }
 
-    /// The files that are not open in which something was rejected, with their texts then.
-    pub(super) fn rejected_there(&self) -> Vec<(PathBuf, TextHash)> {
-        self.rejected_there.iter().map(|there| (there.path.clone(), there.text.clone())).collect()
+    /// The files that are not open in which nothing is to be suggested.
+    pub(super) fn settled(&self) -> Vec<Settled> {
+        let settled = |there: &RejectedThere| {
+            let (path, text) = (there.path.clone(), there.text.clone());
+            Settled { path, text, declaration: None }
+        };
+        self.rejected_there.iter().map(settled).chain(self.in_vain.iter().cloned()).collect()
+    }
+
+    /// Remembers what a search has found out about files that are not open.
+    pub(super) fn learn(&mut self, in_vain: Vec<Settled>, searched: Option<Declaration>) {
+        in_vain.into_iter().for_each(|settled| push(&mut self.in_vain, settled));
+        if let Some(searched) = searched {
+            push(&mut self.searched, searched);
+        }
     }
 }
 
@@ -323,4 +347,12 @@ impl Suggested {
         let hunk = hunks.get(nearest(hunks, cursor)).map_or(0, |hunk| hunk.range.start);
         lines.line_of(hunk).abs_diff(lines.line_of(cursor))
     }
+}
+
+/// Adds to what is remembered; the oldest goes.
+fn push<T>(remembered: &mut VecDeque<T>, new: T) {
+    if remembered.len() >= REMEMBERED {
+        remembered.pop_front();
+    }
+    remembered.push_back(new);
 }

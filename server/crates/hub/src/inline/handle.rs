@@ -54,6 +54,9 @@ impl Inline {
         if name.contains("ignore") || path.ends_with(".git/info/exclude") || path.ends_with(".azimuth/config.toml") {
             self.reconsider();
         }
+        if self.is_on.load(Ordering::Relaxed) {
+            self.send(Message::FileChanged(path.to_owned()));
+        }
     }
 
     pub(crate) fn gone(&self, client: ClientId) {

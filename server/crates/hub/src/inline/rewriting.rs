@@ -24,7 +24,7 @@ use super::counts::Exchange;
 use super::gate::Admitted;
 use super::problems::{Problem, problems};
 use super::run::{Other, failed, related};
-use super::uses::{Closed, Uses};
+use super::uses::{Closed, Declaration, Settled, Uses};
 use crate::{ClientId, Editor};
 
 /// The text around the cursor that is put before a model, in bytes, if the model takes that much.
@@ -72,6 +72,17 @@ pub(super) struct Rewritten {
     pub(super) found: Result<Found, Reason>,
     /// True if a model was asked.
     pub(super) is_asked: bool,
+    /// The files that are not open in which nothing is to change.
+    pub(super) in_vain: Vec<Settled>,
+    /// A declaration without uses that are left.
+    pub(super) searched: Option<Declaration>,
+}
+
+impl Rewritten {
+    /// The end of the search with a number, which has asked nobody.
+    pub(super) fn new(number: u64, found: Result<Found, Reason>) -> Self {
+        Self { number, found, is_asked: false, in_vain: Vec::new(), searched: None }
+    }
 }
 
 /// The edit that was found.
@@ -101,17 +112,16 @@ struct Position<'a> {
 impl Rewriting {
     /// Looks for an edit, and reports, whatever happens.
     pub(super) async fn run(self) {
-        let mut is_asked = false;
-        let found = AssertUnwindSafe(self.find(&mut is_asked)).catch_unwind().await;
-        let found = found.unwrap_or_else(|_| {
+        let mut rewritten = Rewritten::new(self.number, Err(Rule::Failed.into()));
+        let found = AssertUnwindSafe(self.find(&mut rewritten)).catch_unwind().await;
+        rewritten.found = found.unwrap_or_else(|_| {
             let words = "A fault of Azimuth's; the log says more.".to_owned();
             Err(Reason { rule: Rule::Failed, words })
         });
-        let rewritten = Rewritten { number: self.number, found, is_asked };
         self.tell(Message::of_edit(self.client, rewritten));
     }
 
-    async fn find(&self, is_asked: &mut bool) -> Result<Found, Reason> {
+    async fn find(&self, notes: &mut Rewritten) -> Result<Found, Reason> {
         if let Some(renamed) = follow::rename(&self.file.path, &self.text, &self.own) {
             let (uri, text) = (Arc::clone(&self.uri), Arc::clone(&self.text));
             return Ok(Found {
@@ -127,7 +137,7 @@ impl Rewriting {
             Some(version) => problems(&*self.editor, &self.uri, version).await,
             None => Vec::new(),
         };
-        *is_asked = true;
+        notes.is_asked = true;
         let Self { uri, file, text, offset, .. } = self;
         let here = Position { kind: InlineEditKind::Edit, uri, file, text, offset: *offset, problems: &problems };
         let reason = match self.ask(&here).await {
@@ -143,24 +153,41 @@ impl Rewriting {
                 ended => return ended,
             }
         }
-        for Closed { document, file, offset } in self.closed().await {
-            let (kind, uri, text) = (InlineEditKind::Jump, &document.uri, document.normal());
-            match self.ask(&Position { kind, uri, file: &file, text, offset, problems: &[] }).await {
-                Err(reason) if is_nothing(reason.rule) => {}
-                found => return found.map(|found| Found { closed: Some(document), ..found }),
-            }
+        match self.find_closed(notes).await {
+            Some(found) => found,
+            None => Err(reason),
         }
-        Err(reason)
     }
 
-    /// The positions in files that are not open at which what the user's last edit declares is used.
-    async fn closed(&self) -> Vec<Closed> {
+    /// Looks in files that are not open, at the uses of what the user's last edits declare. None if nothing is to change
+    /// there.
+    async fn find_closed(&self, notes: &mut Rewritten) -> Option<Result<Found, Reason>> {
         // Servers do not know a text that is still to come.
-        let Some(uses) = self.uses.as_ref().filter(|_| self.version.is_some()) else { return Vec::new() };
-        match follow::declared(&self.file.path, &self.text, &self.own) {
-            Some(name) => uses.find(&self.uri, &self.text, name, ELSEWHERE).await,
-            None => Vec::new(),
+        let uses = self.uses.as_ref().filter(|_| self.version.is_some())?;
+        let (origin, name) = uses.origins.iter().find_map(|origin| {
+            let name = follow::declared(&origin.path, &origin.text, &origin.edits)?;
+            Some((origin, name))
+        })?;
+        let line = origin.text.get(name..)?.lines().next().unwrap_or_default();
+        let declaration: Declaration = (Arc::clone(&origin.uri), line.to_owned());
+        if uses.searched.contains(&declaration) {
+            return None;
         }
+        let closed = uses.find(origin, name, &declaration, ELSEWHERE).await?;
+        notes.searched = closed.is_empty().then(|| declaration.clone());
+        for Closed { document, file, offset } in closed {
+            let (kind, uri, text) = (InlineEditKind::Jump, &document.uri, document.normal());
+            match self.ask(&Position { kind, uri, file: &file, text, offset, problems: &[] }).await {
+                Ok(found) => return Some(Ok(Found { closed: Some(document), ..found })),
+                Err(reason) if matches!(reason.rule, Rule::Late | Rule::Failed) => return Some(Err(reason)),
+                // A reason that is in a file that the user does not see is none that helps.
+                Err(_) => {
+                    let (path, text) = (document.path.clone(), document.hash().clone());
+                    notes.in_vain.push(Settled { path, text, declaration: Some(declaration.clone()) });
+                }
+            }
+        }
+        None
     }
 
     /// The positions at which the same edit as the last may be due, in this document and then in the others, and that

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lang::pool::Servers;
-use project::buffers::Buffers;
 use project::paths::Roots;
 use project::reader::{NoOverlay, Reader};
 use protocol::lang::{EditorQueryParams, LangAnswer, LangLocation, LangQuery, LangResult, LangStatus};
@@ -19,9 +18,8 @@ use crate::{Editor, EditorError};
 pub(super) struct Warm {
     editor: Arc<dyn Editor>,
     servers: Arc<Servers>,
-    folders: Vec<PathBuf>,
-    pub(super) buffers: Arc<Buffers>,
-    /// The files as they are in the editor, or else on the disk.
+    pub(super) folders: Vec<PathBuf>,
+    /// The files as they are in the editor, or else on disk.
     pub(super) reader: Reader,
 }
 
@@ -32,8 +30,7 @@ impl Warm {
             editor: Arc::clone(&client.caller.editor),
             servers: Arc::clone(&shared.servers),
             folders: client.folders.clone(),
-            reader: Reader::new(Arc::clone(&buffers), Arc::new(NoOverlay)),
-            buffers,
+            reader: Reader::new(buffers, Arc::new(NoOverlay)),
         }
     }
 

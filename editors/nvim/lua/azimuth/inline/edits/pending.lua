@@ -334,7 +334,8 @@ local function find_buffer()
   end
   pending.bufnr = buffer_of(pending.edit.uri)
   if pending.bufnr then
-    fasten(true)
+    -- Of a file that was not open, the server says first if it still has the text that the edit is for.
+    fasten(pending.edit.version ~= nil)
   end
 end
 
