@@ -1,5 +1,7 @@
 //! A small hash that stays the same from version to version and machine to machine. Not for secrets.
 
+use std::io;
+
 /// FNV-1a, 64 bits.
 pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     let mut hash = Fnv::default();
@@ -8,6 +10,7 @@ pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
 }
 
 /// FNV-1a over pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fnv(pub(crate) u64);
 
 impl Default for Fnv {
@@ -21,6 +24,17 @@ impl Fnv {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
+    }
+}
+
+impl io::Write for Fnv {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.add(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

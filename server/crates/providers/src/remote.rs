@@ -75,7 +75,7 @@ impl Model for Remote {
             answer => answer?,
         };
         let mut streaming = Box::new(Streaming {
-            decoder: self.wire.decoder(&self.target, &request.tools),
+            decoder: self.wire.decoder(&self.target, &request),
             whose,
             idle_timeout: self.idle_timeout,
             response: None,

@@ -17,8 +17,10 @@ pub(crate) mod gemini;
 pub(crate) mod openai_chat;
 pub(crate) mod openai_responses;
 
+mod images;
 mod lenient;
 mod tool_ids;
+mod tool_names;
 mod unsigned;
 
 #[cfg(test)]
@@ -29,7 +31,7 @@ use std::collections::VecDeque;
 use std::sync::OnceLock;
 
 use net::header::HeaderValue;
-use ports::model::{ModelEvent, Request, ToolSpec};
+use ports::model::{ModelEvent, Request};
 use protocol::ToolCallId;
 use protocol::content::Usage;
 use protocol::model::ThinkingLevel;
@@ -91,7 +93,7 @@ pub(crate) struct Target {
     pub(crate) level: Option<ThinkingLevel>,
     /// True if it is asked to think without a level, where thinking is a choice.
     pub(crate) is_thinking: bool,
-    /// True if its thinking may only be sent back after the same messages as before.
+    /// True if its thinking may only be sent back after the same messages as before, wherever it is served.
     pub(crate) bound: bool,
 }
 
@@ -177,13 +179,13 @@ impl Wire {
         }
     }
 
-    /// A reader for the answer to a request with these tools.
-    pub(crate) fn decoder(self, target: &Target, tools: &[ToolSpec]) -> Box<dyn Decode> {
+    /// A reader for the answer to a request.
+    pub(crate) fn decoder(self, target: &Target, request: &Request) -> Box<dyn Decode> {
         match self {
-            Self::Anthropic => Box::new(anthropic::Decoder::new(target)),
+            Self::Anthropic => Box::new(anthropic::Decoder::new(target, request)),
             Self::OpenAiResponses => Box::new(openai_responses::Decoder::new(target)),
             Self::OpenAiChat => Box::new(openai_chat::Decoder::new(target)),
-            Self::Gemini => Box::new(gemini::Decoder::new(target, tools)),
+            Self::Gemini => Box::new(gemini::Decoder::new(target, &request.tools)),
         }
     }
 }

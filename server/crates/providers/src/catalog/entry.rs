@@ -228,8 +228,7 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             is_guess,
             level: None,
             is_thinking: is_variant,
-            // A gateway that refuses betas is not asked for one.
-            bound: known.is_some_and(|model| model.bound) && compat.betas != Some(false),
+            bound: known.is_some_and(|model| model.bound),
             compat,
         },
     }

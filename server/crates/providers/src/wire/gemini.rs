@@ -5,7 +5,6 @@
 //! one is a block of thinking without words. Of the calls of a step, the first has the signature, and Gemini refuses a
 //! step without one since its third generation (ai.google.dev/gemini-api/docs/thought-signatures).
 
-mod names;
 mod request;
 mod schema;
 mod stream;

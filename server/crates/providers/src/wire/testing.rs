@@ -143,7 +143,7 @@ impl Read {
 
 /// Reads events, each given as JSON or as text.
 pub(crate) fn read(wire: Wire, target: &Target, events: &[Value]) -> Read {
-    let mut decoder = wire.decoder(target, &request(Vec::new()).tools);
+    let mut decoder = wire.decoder(target, &request(Vec::new()));
     let mut pieces = Pieces::default();
     let mut fault = None;
     for event in events {

@@ -8,8 +8,11 @@ use crate::hash::fnv1a;
 /// The rule of a vendor for the ids that it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// Letters, digits, `-` and `_`, at most 64 of them (Anthropic's pattern, OpenAI's length).
+    /// Letters, digits, `-` and `_`, at most 64 of them (Anthropic's pattern, the length of OpenAI's Responses).
     Plain,
+    /// The same, at most 40 of them: OpenAI's Chat Completions. vLLM's have 46
+    /// (github.com/anomalyco/opencode/issues/12653).
+    Forty,
     /// Nine letters or digits (Mistral).
     Nine,
 }
@@ -17,9 +20,8 @@ pub(super) enum Rule {
 /// The id as the vendor takes it: itself if it fits, else one made from it, always the same.
 pub(super) fn fit(id: &str, rule: Rule) -> Cow<'_, str> {
     let fits = match rule {
-        Rule::Plain => {
-            (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
-        }
+        Rule::Plain => (1..=64).contains(&id.len()) && id.bytes().all(is_plain),
+        Rule::Forty => (1..=40).contains(&id.len()) && id.bytes().all(is_plain),
         Rule::Nine => id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric()),
     };
     if fits {
@@ -27,9 +29,13 @@ pub(super) fn fit(id: &str, rule: Rule) -> Cow<'_, str> {
     }
     let hash = fnv1a(id.as_bytes());
     Cow::Owned(match rule {
-        Rule::Plain => format!("call_{hash:016x}"),
+        Rule::Plain | Rule::Forty => format!("call_{hash:016x}"),
         Rule::Nine => base36(hash),
     })
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_".contains(&byte)
 }
 
 /// The last nine digits to base 36.
@@ -61,6 +67,7 @@ mod tests {
             prop_assert!(!plain.is_empty() && plain.len() <= 64);
             prop_assert!(plain.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-'));
             prop_assert_eq!(&plain, &fit(&id, Rule::Plain));
+            prop_assert!((1..=40).contains(&fit(&id, Rule::Forty).len()));
             let nine = fit(&id, Rule::Nine);
             prop_assert!(nine.len() == 9 && nine.chars().all(|c| c.is_ascii_alphanumeric()));
         }

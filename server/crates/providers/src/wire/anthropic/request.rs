@@ -9,17 +9,22 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::data::Thinking;
+use crate::hash::Fnv;
 use crate::level::room;
-use crate::wire::Target;
 use crate::wire::tool_ids::{Rule, fit};
+use crate::wire::{Target, images, tool_names};
 
 /// The least budget for thinking that the vendor takes.
 const LEAST_THINKING: u64 = 1_024;
+/// The text of a failure that says nothing. The vendor refuses an error without any.
+const FAILED: &str = "The call failed.";
+/// The field of a block of thinking that has the mark of all that was said before it.
+pub(super) const AFTER: &str = "after";
 
 /// The headers of a request, without the key.
 pub(crate) fn headers(target: &Target) -> Vec<(&'static str, &'static str)> {
     let mut headers = vec![("anthropic-version", "2023-06-01")];
-    if target.bound {
+    if drops_blocks(target) {
         headers.push(("anthropic-beta", "thinking-binding-controls-2026-08-01"));
     }
     headers
@@ -33,7 +38,7 @@ pub(crate) fn headers(target: &Target) -> Vec<(&'static str, &'static str)> {
 /// round; the vendor's cache is over the content without the marks. There are two of them because the mark of the round
 /// before is where the cache surely has an entry, however many blocks came since.
 pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
-    let mut messages = messages(target, request);
+    let (mut messages, _) = conversation(target, request);
     let thinking = thinking(target, request, &messages);
     messages.iter_mut().rev().filter(|turn| turn.role == "user").take(2).for_each(Turn::mark);
     let mut tools: Vec<Tool<'_>> = request.tools.iter().map(Tool::from).collect();
@@ -140,7 +145,7 @@ enum Block<'a> {
     },
     ToolUse {
         id: Cow<'a, str>,
-        name: &'a str,
+        name: Cow<'a, str>,
         input: Cow<'a, Value>,
     },
     ToolResult {
@@ -179,9 +184,61 @@ impl Turn<'_> {
     }
 }
 
+/// All that was said so far, as a mark.
+///
+/// The newer models take a block of thinking only after the same messages as those that it came after
+/// (`BetaThinkingBlockBinding` of npm `@anthropic-ai/sdk` 1.12). So each keeps the mark of what it came after, and goes
+/// back only there: where older results were trimmed, the thinking that came after them stays away. Not every host knows
+/// the beta by which the vendor itself drops it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prefix {
+    is_wanted: bool,
+    hash: Fnv,
+}
+
+impl Prefix {
+    /// The mark of all that a request says.
+    pub(super) fn of(target: &Target, request: &Request) -> Self {
+        if target.bound { conversation(target, request).1 } else { Self::none(target) }
+    }
+
+    fn none(target: &Target) -> Self {
+        Self { is_wanted: target.bound, hash: Fnv::default() }
+    }
+
+    /// The mark as it is kept with a block; none for models that do not bind their thinking.
+    pub(super) fn mark(self) -> Option<Value> {
+        self.is_wanted.then(|| format!("{:016x}", self.hash.0).into())
+    }
+
+    /// Takes in a block of the model's own.
+    pub(super) fn add_answered(&mut self, target: &Target, block: &AssistantBlock) {
+        if let Some(block) = assistant(target, block) {
+            self.add("assistant", &block);
+        }
+    }
+
+    fn add(&mut self, role: &str, block: &Block<'_>) {
+        if self.is_wanted {
+            self.hash.add(role.as_bytes());
+            // A block that could not be written here could not be sent either.
+            let _ = serde_json::to_writer(&mut self.hash, block);
+        }
+    }
+
+    /// True if a block of the model's may stand here.
+    fn fits(self, target: &Target, block: &AssistantBlock) -> bool {
+        let AssistantBlock::Thinking { vendor, .. } = block else { return true };
+        // A log from before the mark was kept has none.
+        let after = target.own(vendor).and_then(|own| own.get(AFTER));
+        after.is_none() || !self.is_wanted || after == self.mark().as_ref()
+    }
+}
+
 /// The conversation with roles that alternate: what the user's side says in a row is one message.
-fn messages<'a>(target: &Target, request: &'a Request) -> Vec<Turn<'a>> {
+fn conversation<'a>(target: &Target, request: &'a Request) -> (Vec<Turn<'a>>, Prefix) {
     let mut turns: Vec<Turn<'a>> = Vec::with_capacity(request.messages.len());
+    let mut prefix = Prefix::none(target);
     // Where thinking is off, nothing can say that thoughts which no longer fit are to be dropped.
     let is_left_out =
         |block: &AssistantBlock| matches!(block, AssistantBlock::Thinking { .. }) && is_off(target, request);
@@ -190,33 +247,49 @@ fn messages<'a>(target: &Target, request: &'a Request) -> Vec<Turn<'a>> {
             Message::User(blocks) => ("user", blocks.iter().filter_map(user).collect::<Vec<_>>()),
             Message::ToolResults(results) => ("user", results.iter().map(result).collect()),
             Message::Assistant(blocks) => {
-                let kept = blocks.iter().filter(|block| !is_left_out(block));
-                ("assistant", kept.filter_map(|block| assistant(target, block)).collect())
+                // The vendor refuses a message that ends in thinking.
+                let is_thinking = |block: &&AssistantBlock| matches!(block, AssistantBlock::Thinking { .. });
+                let end = blocks.len() - blocks.iter().rev().take_while(is_thinking).count();
+                let kept = blocks.iter().take(end).filter(|block| !is_left_out(block));
+                let mut so_far = prefix;
+                let kept = kept.filter_map(|block| {
+                    let written = assistant(target, block).filter(|_| so_far.fits(target, block))?;
+                    so_far.add("assistant", &written);
+                    Some(written)
+                });
+                ("assistant", kept.collect())
             }
         };
+        content.iter().for_each(|block| prefix.add(role, block));
         match turns.last_mut() {
             _ if content.is_empty() => {}
             Some(last) if last.role == role => last.content.extend(content),
             _ => turns.push(Turn { role, content }),
         }
     }
-    turns
+    (turns, prefix)
 }
 
 /// A block of the user's. The vendor refuses text without any letter.
 fn user(block: &UserBlock) -> Option<Block<'_>> {
     match block {
         UserBlock::Text(text) => (!text.trim().is_empty()).then_some(Block::Text { text, cache_control: None }),
-        UserBlock::Image { mime_type, data } => {
-            Some(Block::Image { source: Source::Base64 { media_type: mime_type, data }, cache_control: None })
-        }
+        UserBlock::Image { mime_type, data } => Some(match images::read_by_most(mime_type) {
+            Some(media_type) => Block::Image { source: Source::Base64 { media_type, data }, cache_control: None },
+            None => Block::Text { text: images::UNREADABLE, cache_control: None },
+        }),
     }
 }
 
 fn result(result: &ToolResult) -> Block<'_> {
+    let content = match result.text.trim() {
+        "" if result.is_error => FAILED,
+        "" => "",
+        _ => &result.text,
+    };
     Block::ToolResult {
         tool_use_id: fit(result.tool_call_id.as_str(), Rule::Plain),
-        content: &result.text,
+        content,
         is_error: result.is_error,
         cache_control: None,
     }
@@ -241,7 +314,7 @@ fn assistant<'a>(target: &Target, block: &'a AssistantBlock) -> Option<Block<'a>
         }
         AssistantBlock::ToolCall { id, name, input, .. } => Some(Block::ToolUse {
             id: fit(id.as_str(), Rule::Plain),
-            name,
+            name: tool_names::fit(name, tool_names::Rule::Plain),
             input: match input {
                 Value::Object(_) => Cow::Borrowed(input),
                 _ => Cow::Owned(Value::Object(serde_json::Map::new())),
@@ -257,7 +330,7 @@ fn thinking(target: &Target, request: &Request, turns: &[Turn<'_>]) -> Option<Th
     let level = target.level(request);
     let adaptive = || ThinkingSetting::Adaptive {
         display: "summarized",
-        block_binding: target.bound.then_some(Binding { prefix_mismatch_behavior: "drop_block" }),
+        block_binding: drops_blocks(target).then_some(Binding { prefix_mismatch_behavior: "drop_block" }),
     };
     match target.thinking {
         Thinking::Always if is_off(target, request) => Some(ThinkingSetting::Disabled),
@@ -272,6 +345,11 @@ fn thinking(target: &Target, request: &Request, turns: &[Turn<'_>]) -> Option<Th
         }
         Thinking::None | Thinking::Effort | Thinking::Level => None,
     }
+}
+
+/// True if the vendor may be told to drop thoughts that do not fit. A gateway that refuses betas is not asked for one.
+fn drops_blocks(target: &Target) -> bool {
+    target.bound && target.compat.betas != Some(false)
 }
 
 /// True if a model that thinks by itself is told not to.

@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use ports::model::{ModelEvent, Response, Stop};
+use ports::model::{ModelEvent, Request, Response, Stop};
 use protocol::content::Usage;
 use protocol::{AssistantBlock, ToolCallId};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::request::{AFTER, Prefix};
 use crate::failure::{Fault, words};
 use crate::wire::lenient::{object, object_or_default, optional_count, or_default, text};
 use crate::wire::{Decode, Pieces, Target, tool_input};
@@ -17,6 +18,8 @@ pub(crate) struct Decoder {
     target: Target,
     /// The blocks so far, with their index on the wire.
     blocks: Vec<(usize, Block)>,
+    /// The mark of what was said before the answer.
+    prefix: Prefix,
     usage: Usage,
     stop: Option<Stop>,
     why: Option<String>,
@@ -135,9 +138,9 @@ struct Counts {
 }
 
 impl Decoder {
-    pub(crate) fn new(target: &Target) -> Self {
-        let (blocks, usage) = (Vec::new(), Usage::default());
-        Self { target: target.clone(), blocks, usage, stop: None, why: None, finished: false }
+    pub(crate) fn new(target: &Target, request: &Request) -> Self {
+        let (blocks, usage, prefix) = (Vec::new(), Usage::default(), Prefix::of(target, request));
+        Self { target: target.clone(), blocks, prefix, usage, stop: None, why: None, finished: false }
     }
 
     fn begin(&mut self, index: usize, start: Start<'_>, pieces: &mut Pieces) {
@@ -238,25 +241,29 @@ impl Decoder {
         };
     }
 
+    fn thinking(&self, text: String, (name, proof): (&str, String)) -> AssistantBlock {
+        let after = self.prefix.mark().map(|mark| (AFTER.to_owned(), mark));
+        let fields = std::iter::once((name.to_owned(), Value::String(proof))).chain(after).collect();
+        AssistantBlock::Thinking { text, vendor: Some(self.target.tag(fields)) }
+    }
+
     fn finish(&mut self, pieces: &mut Pieces) {
         let mut content = Vec::with_capacity(self.blocks.len());
         for (_, block) in std::mem::take(&mut self.blocks) {
-            content.extend(match block {
+            let block = match block {
                 Block::Text(text) => (!text.is_empty()).then(|| AssistantBlock::text(text)),
-                Block::Thinking { text, signature } => {
-                    let fields = Map::from_iter([("signature".to_owned(), Value::String(signature))]);
-                    Some(AssistantBlock::Thinking { text, vendor: Some(self.target.tag(fields)) })
-                }
-                Block::Redacted { data } => {
-                    let fields = Map::from_iter([("redacted".to_owned(), Value::String(data))]);
-                    Some(AssistantBlock::Thinking { text: String::new(), vendor: Some(self.target.tag(fields)) })
-                }
+                Block::Thinking { text, signature } => Some(self.thinking(text, ("signature", signature))),
+                Block::Redacted { data } => Some(self.thinking(String::new(), ("redacted", data))),
                 Block::Call { id, name, json, whole, .. } => {
                     let json = if json.is_empty() { whole } else { json };
                     Some(AssistantBlock::tool_call(id, name, tool_input(&json)))
                 }
                 Block::Other => None,
-            });
+            };
+            if let Some(block) = &block {
+                self.prefix.add_answered(&self.target, block);
+            }
+            content.extend(block);
         }
         let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall { .. }));
         let stop = self.stop.unwrap_or(if calls { Stop::ToolUse } else { Stop::EndTurn });

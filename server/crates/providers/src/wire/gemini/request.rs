@@ -9,12 +9,13 @@ use protocol::{AssistantBlock, ToolResult};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::names::fit;
 use super::schema::without_const;
 use super::stream::text_mark;
 use crate::data::Thinking;
 use crate::level::{nearest, room};
 use crate::wire::Target;
+use crate::wire::images;
+use crate::wire::tool_names::{Rule, fit};
 
 /// The signature that Google documents for calls that are not the model's own
 /// (ai.google.dev/gemini-api/docs/thought-signatures).
@@ -160,7 +161,7 @@ enum Outcome<'a> {
 impl<'a> From<&'a ToolSpec> for Function<'a> {
     fn from(tool: &'a ToolSpec) -> Self {
         Self {
-            name: fit(&tool.name),
+            name: fit(&tool.name, Rule::Gemini),
             description: &tool.description,
             parameters_json_schema: without_const(&tool.input_schema),
         }
@@ -233,7 +234,7 @@ impl<'a> Writer<'a> {
                     Value::Object(_) => Cow::Borrowed(input),
                     _ => Cow::Owned(Value::Object(Map::new())),
                 };
-                let kind = Kind::FunctionCall { id: called.own_id, name: fit(name), args };
+                let kind = Kind::FunctionCall { id: called.own_id, name: fit(name, Rule::Gemini), args };
                 Some(Part { thought: false, kind, thought_signature: signature(own) })
             }
         }
@@ -244,7 +245,11 @@ impl<'a> Writer<'a> {
         let response = if result.is_error { Outcome::Error(&result.text) } else { Outcome::Output(&result.text) };
         // Every result has its call before it; the name only must not be empty.
         let name = called.map_or("unknown", |called| called.name);
-        let kind = Kind::FunctionResponse { id: called.and_then(|called| called.own_id), name: fit(name), response };
+        let kind = Kind::FunctionResponse {
+            id: called.and_then(|called| called.own_id),
+            name: fit(name, Rule::Gemini),
+            response,
+        };
         Part { thought: false, kind, thought_signature: None }
     }
 }
@@ -269,7 +274,10 @@ fn user(block: &UserBlock) -> Option<Part<'_>> {
     let kind = match block {
         UserBlock::Text(text) if text.trim().is_empty() => return None,
         UserBlock::Text(text) => Kind::Text(text),
-        UserBlock::Image { mime_type, data } => Kind::InlineData { mime_type, data },
+        UserBlock::Image { mime_type, data } => match images::read_by_google(mime_type) {
+            Some(mime_type) => Kind::InlineData { mime_type, data },
+            None => Kind::Text(images::UNREADABLE),
+        },
     };
     Some(Part { thought: false, kind, thought_signature: None })
 }

@@ -8,10 +8,10 @@ use protocol::{AssistantBlock, ToolCallId};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::names::Renamed;
 use crate::failure::{Fault, Words, words};
 use crate::hash::fnv1a;
 use crate::wire::lenient::{object, optional_count, or_default, text};
+use crate::wire::tool_names::{Renamed, Rule};
 use crate::wire::{Decode, Pieces, Target, usage};
 
 /// The most calls of an answer. Models ask for a few dozen at most; each of more would be a card and a result.
@@ -150,7 +150,7 @@ impl Decoder {
     pub(crate) fn new(target: &Target, tools: &[ToolSpec]) -> Self {
         Self {
             target: target.clone(),
-            renamed: Renamed::of(tools),
+            renamed: Renamed::of(tools, Rule::Gemini),
             blocks: Vec::new(),
             calls: 0,
             counts: Counts::default(),

@@ -350,7 +350,7 @@ fn a_tool_whose_name_does_not_fit_is_called_by_another_and_known_again() {
     assert!(made.starts_with("_1_gr") && made.is_ascii(), "{made}");
     assert_eq!(sent["contents"][1]["parts"][0]["functionCall"]["name"], made);
     assert_eq!(sent["contents"][2]["parts"][0]["functionResponse"]["name"], made);
-    let mut decoder = WIRE.decoder(&flash(), &request.tools);
+    let mut decoder = WIRE.decoder(&flash(), &request);
     let mut pieces = Pieces::default();
     let event = parts(json!([{"functionCall": {"name": made, "args": {}}}]));
     decoder.event(event.to_string().as_bytes(), &mut pieces).unwrap();

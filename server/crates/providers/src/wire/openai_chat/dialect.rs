@@ -2,8 +2,8 @@
 
 use crate::compat::{AskThinking, MaxTokensField};
 use crate::data::Thinking;
-use crate::wire::Target;
 use crate::wire::tool_ids::Rule;
+use crate::wire::{Target, images};
 
 /// The words in the names of Mistral's models, whoever serves them.
 const MISTRALS: &[&str] = &["mistral", "mixtral", "ministral", "codestral", "devstral", "magistral"];
@@ -31,6 +31,13 @@ pub(super) struct Wants {
     pub(super) ids: Rule,
 }
 
+impl Wants {
+    /// The type of an image as the server calls it; none if it does not read it. Who wants signatures is Google.
+    pub(super) fn reads_image(self, mime_type: &str) -> Option<&'static str> {
+        if self.signature { images::read_by_google(mime_type) } else { images::read_by_most(mime_type) }
+    }
+}
+
 /// Returns the way to write a request for a model.
 pub(super) fn wants(target: &Target) -> Wants {
     let model = target.model.to_lowercase();
@@ -52,6 +59,6 @@ pub(super) fn wants(target: &Target) -> Wants {
         user_after_tool: compat.user_after_tool.unwrap_or(!is_mistral),
         system: if compat.developer_role == Some(true) { "developer" } else { "system" },
         ask: compat.thinking.unwrap_or(AskThinking::None),
-        ids: if compat.short_call_ids == Some(true) { Rule::Nine } else { Rule::Plain },
+        ids: if compat.short_call_ids == Some(true) { Rule::Nine } else { Rule::Forty },
     }
 }

@@ -15,6 +15,7 @@ use crate::compat::AskThinking;
 use crate::data::Thinking;
 use crate::wire::Target;
 use crate::wire::tool_ids::fit;
+use crate::wire::{images, tool_names};
 
 /// The signature that Google documents for calls that are not Gemini's own
 /// (ai.google.dev/gemini-api/docs/thought-signatures).
@@ -24,6 +25,10 @@ const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 /// refuse it; a blank they take (github.com/theopenco/llmgateway/pull/2093,
 /// github.com/NousResearch/hermes-agent/pull/18263).
 const NO_THINKING: &str = " ";
+
+/// The words of the model that stand between a tool's result and an image of the user's, for servers that refuse one right
+/// after the other (github.com/zed-industries/zed/pull/31736).
+const BRIDGE: &str = "Go on.";
 
 /// The body of a request. The conversation stands last, so that its growth changes nothing before it.
 ///
@@ -113,6 +118,20 @@ struct Said<'a> {
     tool_calls: Vec<Call<'a>>,
 }
 
+impl Default for Said<'_> {
+    fn default() -> Self {
+        Self {
+            role: "assistant",
+            reasoning_content: None,
+            reasoning: None,
+            reasoning_details: None,
+            content: None,
+            extra_content: None,
+            tool_calls: Vec::new(),
+        }
+    }
+}
+
 /// Text alone is a string, which every server takes.
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -121,10 +140,34 @@ enum Content<'a> {
     Parts(Vec<Part<'a>>),
 }
 
+impl<'a> Content<'a> {
+    /// Adds what is said next.
+    fn extend(&mut self, more: Self) {
+        match (&mut *self, more) {
+            (Self::Text(text), Self::Text(more)) => {
+                text.to_mut().push_str("\n\n");
+                text.to_mut().push_str(&more);
+            }
+            (Self::Parts(parts), more) => parts.extend(more.into_parts()),
+            (Self::Text(text), more) => {
+                let first = Part::Text { text: std::mem::take(text) };
+                *self = Self::Parts(std::iter::once(first).chain(more.into_parts()).collect());
+            }
+        }
+    }
+
+    fn into_parts(self) -> Vec<Part<'a>> {
+        match self {
+            Self::Text(text) => vec![Part::Text { text }],
+            Self::Parts(parts) => parts,
+        }
+    }
+}
+
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Part<'a> {
-    Text { text: &'a str },
+    Text { text: Cow<'a, str> },
     ImageUrl { image_url: ImageUrl },
 }
 
@@ -145,7 +188,7 @@ struct Call<'a> {
 
 #[derive(Serialize)]
 struct Called<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     arguments: String,
 }
 
@@ -194,15 +237,16 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn add(&mut self, message: &'a Message) {
         match message {
-            Message::User(blocks) => match (self.entries.last_mut(), content(blocks)) {
+            Message::User(blocks) => match (self.entries.last_mut(), content(blocks, self.wants)) {
                 (_, None) => {}
-                (Some(Entry::User(Content::Text(before))), Some(Content::Text(text))) => {
-                    before.to_mut().push_str("\n\n");
-                    before.to_mut().push_str(&text);
-                }
+                (Some(Entry::User(before)), Some(content)) => before.extend(content),
                 (Some(Entry::Tool { text: result, .. }), Some(Content::Text(text))) if !self.wants.user_after_tool => {
                     result.to_mut().push_str("\n\n");
                     result.to_mut().push_str(&text);
+                }
+                (Some(Entry::Tool { .. }), Some(content)) if !self.wants.user_after_tool => {
+                    let bridge = Said { content: Some(Cow::Borrowed(BRIDGE)), ..Said::default() };
+                    self.entries.extend([Entry::Assistant(bridge), Entry::User(content)]);
                 }
                 (_, Some(content)) => self.entries.push(Entry::User(content)),
             },
@@ -233,15 +277,8 @@ impl<'a> Writer<'a> {
         if content.is_none() && tool_calls.is_empty() {
             return None;
         }
-        let mut said = Said {
-            role: "assistant",
-            reasoning_content: None,
-            reasoning: None,
-            reasoning_details: None,
-            content,
-            extra_content,
-            tool_calls: self.with_signature(tool_calls),
-        };
+        let tool_calls = self.with_signature(tool_calls);
+        let mut said = Said { content, extra_content, tool_calls, ..Said::default() };
         self.think(blocks, &mut said);
         Some(said)
     }
@@ -256,7 +293,7 @@ impl<'a> Writer<'a> {
         Some(Call {
             id: self.id(id.as_str()),
             kind: "function",
-            function: Called { name, arguments: input.to_string() },
+            function: Called { name: tool_names::fit(name, tool_names::Rule::Plain), arguments: input.to_string() },
             extra_content: own.and_then(|own| own.get("extra_content")).map(Cow::Borrowed),
         })
     }
@@ -322,7 +359,7 @@ fn asked(target: &Target, wants: Wants, request: &Request) -> Map<String, Value>
     Map::from_iter([(field.to_owned(), value)])
 }
 
-fn content(blocks: &[UserBlock]) -> Option<Content<'_>> {
+fn content(blocks: &[UserBlock], wants: Wants) -> Option<Content<'_>> {
     let is_text = blocks.iter().all(|block| matches!(block, UserBlock::Text(_)));
     if is_text {
         let text = joined(blocks.iter().filter_map(|block| match block {
@@ -332,10 +369,13 @@ fn content(blocks: &[UserBlock]) -> Option<Content<'_>> {
         return text.map(Content::Text);
     }
     let parts = blocks.iter().filter_map(|block| match block {
-        UserBlock::Text(text) => (!text.is_empty()).then_some(Part::Text { text }),
-        UserBlock::Image { mime_type, data } => {
-            Some(Part::ImageUrl { image_url: ImageUrl { url: format!("data:{mime_type};base64,{data}") } })
-        }
+        UserBlock::Text(text) => (!text.is_empty()).then_some(Part::Text { text: text.into() }),
+        UserBlock::Image { mime_type, data } => Some(match wants.reads_image(mime_type) {
+            Some(mime_type) => {
+                Part::ImageUrl { image_url: ImageUrl { url: format!("data:{mime_type};base64,{data}") } }
+            }
+            None => Part::Text { text: images::UNREADABLE.into() },
+        }),
     });
     Some(Content::Parts(parts.collect()))
 }

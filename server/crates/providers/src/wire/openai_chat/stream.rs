@@ -359,7 +359,7 @@ impl Decoder {
         }
         for Call { id, name, json, extra, .. } in std::mem::take(&mut self.calls) {
             // One that all take needs no mention.
-            let own_id = matches!(fit(id.as_str(), Rule::Plain), Cow::Owned(_)).then(|| Value::from(id.as_str()));
+            let own_id = matches!(fit(id.as_str(), Rule::Forty), Cow::Owned(_)).then(|| Value::from(id.as_str()));
             let vendor = self.kept([("extra_content", extra), ("id", own_id)]);
             content.push(AssistantBlock::ToolCall { id, name, input: tool_input(&json), vendor });
         }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::data::Thinking;
 use crate::wire::Target;
 use crate::wire::tool_ids::{Rule, fit};
+use crate::wire::{images, tool_names};
 
 /// The body of a request. The conversation stands last, so that its growth changes nothing before it.
 pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
@@ -86,7 +87,7 @@ enum Item<'a> {
     },
     FunctionCall {
         call_id: Cow<'a, str>,
-        name: &'a str,
+        name: Cow<'a, str>,
         arguments: String,
     },
     FunctionCallOutput {
@@ -154,9 +155,12 @@ fn items<'a>(target: &Target, message: &'a Message) -> Vec<Item<'a>> {
 fn user(block: &UserBlock) -> Option<Part<'_>> {
     match block {
         UserBlock::Text(text) => (!text.is_empty()).then_some(Part::InputText { text }),
-        UserBlock::Image { mime_type, data } => {
-            Some(Part::InputImage { detail: "auto", image_url: format!("data:{mime_type};base64,{data}") })
-        }
+        UserBlock::Image { mime_type, data } => Some(match images::read_by_most(mime_type) {
+            Some(mime_type) => {
+                Part::InputImage { detail: "auto", image_url: format!("data:{mime_type};base64,{data}") }
+            }
+            None => Part::InputText { text: images::UNREADABLE },
+        }),
     }
 }
 
@@ -170,8 +174,10 @@ fn assistant<'a>(target: &Target, block: &'a AssistantBlock) -> Option<Item<'a>>
         AssistantBlock::Thinking { vendor, .. } => {
             target.own(vendor)?.get("item").and_then(Value::as_object).map(Item::Reasoning)
         }
-        AssistantBlock::ToolCall { id, name, input, .. } => {
-            Some(Item::FunctionCall { call_id: fit(id.as_str(), Rule::Plain), name, arguments: input.to_string() })
-        }
+        AssistantBlock::ToolCall { id, name, input, .. } => Some(Item::FunctionCall {
+            call_id: fit(id.as_str(), Rule::Plain),
+            name: tool_names::fit(name, tool_names::Rule::Plain),
+            arguments: input.to_string(),
+        }),
     }
 }
