@@ -2,8 +2,6 @@
 //! that give their calls no ids, answers that are none, and the change from every other format and back. The model
 //! server refuses what Google refuses (`harness::model`).
 
-use std::path::Path;
-
 use harness::model::{NO_IDS, Step};
 use harness::{Answer, Client, Gate, ModelServer, Profile, Setup, Wire};
 use protocol::turn::StopReason;
@@ -237,41 +235,4 @@ async fn a_filter_of_googles_is_named_in_plain_words() {
         let (events, _) = one_turn(Wire::Gemini, vec![answer], StopReason::Refusal).await;
         assert!(error_of(&events).contains(words), "{}", error_of(&events));
     }
-}
-
-/// The model server is as good as Google's only if what Google publishes can talk with it.
-#[tokio::test]
-#[expect(clippy::disallowed_methods, reason = "the vendor's SDK is no program of the server's")]
-async fn googles_own_sdk_talks_with_the_model_server() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("vendors");
-    if !folder.join("node_modules/@google/genai").exists() {
-        return harness::not_tried("Google's SDK is not there; tests/vendors/run installs it");
-    }
-    let model = ModelServer::start([
-        looks("Both.", &["a.txt", "b.txt"]),
-        Answer::nothing().text("One ").text("and two."),
-        Answer::says("The same."),
-    ])
-    .await;
-    let output = tokio::process::Command::new("node")
-        .arg("google.mjs")
-        .args([&model.url(Wire::Gemini), harness::server::KEY, "gemini-4-argon"])
-        .current_dir(&folder)
-        .output()
-        .await
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let read: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let step = &read["step"];
-    assert_eq!((&step["text"], &step["thought"], &step["signatures"]), (&json!("I look."), &json!("Both."), &json!(1)));
-    let paths: Vec<_> = step["calls"].as_array().unwrap().iter().map(|call| call["args"]["path"].clone()).collect();
-    assert_eq!(paths, ["a.txt", "b.txt"]);
-    for (answer, text) in [(&read["answer"], "One and two."), (&read["last"], "The same.")] {
-        assert_eq!(
-            (&answer["text"], &answer["signatures"], &answer["finished"]),
-            (&json!(text), &json!(1), &json!(true))
-        );
-        assert_eq!(answer["usage"]["cachedContentTokenCount"], 20);
-    }
-    assert_eq!(model.asked()[1].last_results(), ["of a.txt", "of b.txt"]);
 }

@@ -20,7 +20,7 @@ process.exit(problems.length === 0 ? 0 : 1);
 /** Returns what the vendors' types say of the bodies in a folder. */
 function typeProblems(folder) {
   const bodies = new Map();
-  for (const name of fs.readdirSync(folder).sort()) {
+  for (const name of fs.readdirSync(folder).filter((file) => file.endsWith('.json')).sort()) {
     const body = shape(JSON.parse(fs.readFileSync(path.join(folder, name), 'utf8')));
     const type = typeOf(name.split('-')[0], body);
     // Most differ in words alone.
@@ -47,7 +47,9 @@ function typeOf(wire, body) {
   const text = JSON.stringify(body);
   if (wire === 'Anthropic') return text.includes('"block_binding"') ? 'BetaMessages' : 'Messages';
   if (wire === 'Responses' || wire === 'Gemini') return wire;
-  return /"(reasoning\w*|extra_content)":/.test(text) && wire !== 'Chat' ? wire : wire === 'Chat' && text.includes('"reasoning_content"') ? 'Moonshot' : 'Chat';
+  if (['thinking', 'reasoning', 'enable_thinking', 'chat_template_kwargs'].some((name) => name in body)) return 'Asking';
+  if (wire === 'Chat' && text.includes('"reasoning_content"')) return 'Moonshot';
+  return wire !== 'Chat' && /"(reasoning|reasoning_content|reasoning_details|extra_content)":/.test(text) ? wire : 'Chat';
 }
 
 /** A body without its many words and with each tool's schema shortened: only the shape has a type. */

@@ -18,6 +18,14 @@ type With<More> = Omit<Chat, 'messages'> & { messages: (Exclude<Message, Said> |
 /** platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model, api-docs.deepseek.com/guides/thinking_mode */
 type Moonshot = With<Said & { reasoning_content?: string }>;
 
+/** The ways to ask for thinking that OpenAI does not have: DeepSeek's, OpenRouter's and Together's, Alibaba's, vLLM's. */
+type Asking = Moonshot & {
+  thinking?: { type: 'enabled' | 'disabled' };
+  reasoning?: { effort?: string; enabled?: boolean };
+  enable_thinking?: boolean;
+  chat_template_kwargs?: { enable_thinking: boolean };
+};
+
 /** openrouter.ai/docs/guides/best-practices/reasoning-tokens */
 interface Detail { type: string; text?: string; format?: string; index?: number; signature?: string }
 type OpenRouter = With<Said & { reasoning?: string; reasoning_details?: Detail[] }>;

@@ -6,7 +6,8 @@
 //! the key is there. A request that breaks one of these fails the test, as does one that nothing was scripted for.
 //!
 //! A request that a vendor refuses is refused in its words, and fails the test too (`strict`): one with fields that its
-//! types do not have, or with thinking or signatures that are missing, changed or another model's.
+//! types do not have, with ids, names, images or an order of messages that it does not take, or with thinking or
+//! signatures that are missing, changed, another model's or out of place.
 //!
 //! With `AZIMUTH_BODIES`, a folder, each request's body is kept there for `tests/vendors/run`.
 
@@ -19,8 +20,9 @@ mod responses;
 mod signed;
 mod strict;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::convert::Infallible;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -65,10 +67,26 @@ pub enum Wire {
     OpenRouter,
     /// The same as Groq has it: thinking comes as `reasoning`.
     Groq,
+    /// The same as Mistral has it: calls have ids of nine letters, and nothing of the user's comes right after a tool.
+    Mistral,
     /// Google's Gemini. Parts are signed, and a call comes whole.
     Gemini,
 }
 
+/// The fields of requests whose texts are one of a few.
+const CHOICES: [&str; 11] = [
+    "type",
+    "role",
+    "effort",
+    "summary",
+    "detail",
+    "status",
+    "phase",
+    "media_type",
+    "mimeType",
+    "thinkingLevel",
+    "reasoning_effort",
+];
 /// The end of the names of Gemini's models that give their calls no ids.
 pub const NO_IDS: &str = "-without-ids";
 
@@ -78,7 +96,7 @@ impl Wire {
     /// The formats in which the input of a call comes in pieces.
     pub const IN_PIECES: [Self; 3] = [Self::Anthropic, Self::Responses, Self::Chat];
     /// All vendors that want something of their own back.
-    pub const VENDORS: [Self; 8] = [
+    pub const VENDORS: [Self; 9] = [
         Self::Anthropic,
         Self::Responses,
         Self::Chat,
@@ -87,6 +105,7 @@ impl Wire {
         Self::Moonshot,
         Self::OpenRouter,
         Self::Groq,
+        Self::Mistral,
     ];
 
     /// Its name in our configuration.
@@ -94,7 +113,9 @@ impl Wire {
         match self {
             Self::Anthropic => "anthropic",
             Self::Responses => "openai-responses",
-            Self::Chat | Self::GeminiChat | Self::Moonshot | Self::OpenRouter | Self::Groq => "openai-chat",
+            Self::Chat | Self::GeminiChat | Self::Moonshot | Self::OpenRouter | Self::Groq | Self::Mistral => {
+                "openai-chat"
+            }
             Self::Gemini => "gemini",
         }
     }
@@ -104,6 +125,7 @@ impl Wire {
         match self {
             Self::GeminiChat => Some("gemini"),
             Self::Moonshot => Some("deepseek"),
+            Self::Mistral => Some("mistral"),
             Self::Anthropic | Self::Responses | Self::Chat | Self::Gemini | Self::OpenRouter | Self::Groq => None,
         }
     }
@@ -117,6 +139,7 @@ impl Wire {
             Self::Moonshot => "/moonshot/v1",
             Self::OpenRouter => "/openrouter/v1",
             Self::Groq => "/groq/v1",
+            Self::Mistral => "/mistral/v1",
         }
     }
 
@@ -295,6 +318,7 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
     let place = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
     let headers = request.headers().clone();
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let bearer = || Some(header("authorization")?.strip_prefix("Bearer ")?.to_owned());
     if path.ends_with("/models") {
         let models = match path.as_str() {
             "/v1beta/models" => json!({ "models": [{ "name": "models/model-1", "inputTokenLimit": 200_000,
@@ -309,9 +333,10 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
     };
     let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let key = match wire {
-        Wire::Anthropic => header("x-api-key"),
+        // Anthropic's own SDK sends its key as a token, which is taken too.
+        Wire::Anthropic => header("x-api-key").or_else(bearer),
         Wire::Gemini => header("x-goog-api-key"),
-        _ => header("api-key").or_else(|| Some(header("authorization")?.strip_prefix("Bearer ")?.into())),
+        _ => header("api-key").or_else(bearer),
     };
     let key = match shared.state.lock().unwrap().signature(&path, &request_query, &headers, &body) {
         Signature::Unwanted => key,
@@ -352,7 +377,7 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
         let (mark, model) = (asked.file_mark(), asked.model().to_owned());
         let scripted = scripted.map(|answer| answer.with_mark(&mark));
         if let Some(Answer::Streamed { steps, .. }) = &scripted {
-            state.sent.remember(&model, steps);
+            state.sent.remember(wire, &model, asked.body(), steps);
         }
         state.asked.push(asked);
         shared.asked.notify_waiters();
@@ -369,12 +394,40 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
     })
 }
 
-/// Keeps a body for who compares it with the vendors' types.
+/// Keeps a body for who compares it with the vendors' types. Of those that differ in words alone, one is enough.
 fn keep(wire: Wire, body: &Value) {
-    if let Some(folder) = std::env::var_os("AZIMUTH_BODIES") {
+    let Some(folder) = std::env::var_os("AZIMUTH_BODIES") else { return };
+    let mut hasher = DefaultHasher::new();
+    shape("", body).hash(&mut hasher);
+    let file = Path::new(&folder).join(format!("{wire:?}-{:016x}.json", hasher.finish()));
+    if !file.exists() {
+        // Several tests may come to the same at once.
         static NUMBER: AtomicUsize = AtomicUsize::new(1);
-        let name = format!("{wire:?}-{}-{}.json", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        std::fs::write(Path::new(&folder).join(name), body.to_string()).unwrap();
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let own = Path::new(&folder).join(format!(".{}-{number}", std::process::id()));
+        std::fs::write(&own, body.to_string()).unwrap();
+        std::fs::rename(own, file).unwrap();
+    }
+}
+
+/// The shape of a value: its fields, the texts that are one of a few, and the kinds of items that a list has.
+fn shape(name: &str, value: &Value) -> String {
+    match value {
+        Value::Object(_) if ["input", "args", "input_schema", "parameters", "parametersJsonSchema"].contains(&name) => {
+            "any".into()
+        }
+        Value::Object(fields) => {
+            let fields: Vec<_> = fields.iter().map(|(name, value)| format!("{name}: {}", shape(name, value))).collect();
+            format!("{{{}}}", fields.join(", "))
+        }
+        Value::Array(items) => {
+            let kinds: BTreeSet<_> = items.iter().map(|item| shape(name, item)).collect();
+            format!("{kinds:?}")
+        }
+        Value::String(text) if CHOICES.contains(&name) => text.clone(),
+        Value::String(_) => "text".into(),
+        Value::Number(_) => "number".into(),
+        Value::Bool(_) | Value::Null => value.to_string(),
     }
 }
 

@@ -311,7 +311,7 @@ fn chat(message: &Value) -> Vec<Said> {
 }
 
 /// The same without the marks for the vendor's cache, which move on with the conversation.
-fn without_marks(value: &Value) -> Value {
+pub(super) fn without_marks(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
             let kept = fields.iter().filter(|(name, _)| *name != "cache_control");

@@ -32,6 +32,13 @@ impl Chat {
     }
 }
 
+/// An id as Mistral makes them.
+fn nine(id: &str) -> String {
+    let letters: String = id.chars().filter(char::is_ascii_alphanumeric).collect();
+    let padded = format!("{letters:0>9}");
+    padded[padded.len() - 9..].to_owned()
+}
+
 fn chunk(delta: &Value, finish: Option<&str>) -> String {
     let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });
     let chunk = json!({ "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "model-1",
@@ -54,6 +61,9 @@ impl Writer for Chat {
         let delta = match self.vendor {
             Wire::OpenRouter => json!({ "reasoning": piece, "reasoning_details": [detail] }),
             Wire::Groq => json!({ "reasoning": piece }),
+            Wire::Mistral => {
+                json!({ "content": [{ "type": "thinking", "thinking": [{ "type": "text", "text": piece }] }] })
+            }
             // It keeps its thinking to itself.
             Wire::GeminiChat => return String::new(),
             _ => json!({ "reasoning_content": piece }),
@@ -63,6 +73,7 @@ impl Writer for Chat {
 
     fn call(&mut self, id: &str, name: &str) -> String {
         let function = json!({ "name": name, "arguments": "" });
+        let id = if self.vendor == Wire::Mistral { &nine(id) } else { id };
         let mut call = json!({ "index": self.calls, "id": id, "type": "function", "function": function });
         if self.vendor == Wire::GeminiChat && self.calls == 0 {
             call["extra_content"] = json!({ "google": { "thought_signature": sign(&self.model, id) } });

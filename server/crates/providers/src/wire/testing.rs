@@ -1,5 +1,7 @@
 //! The helpers that the tests of all wires share: a conversation, and a stream read in pieces.
 
+mod rules;
+
 use std::sync::Arc;
 
 use ports::model::{Message, ModelEvent, Request, Response, ToolSpec, UserBlock};

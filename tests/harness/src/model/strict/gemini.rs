@@ -5,8 +5,10 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::{Sent, Signed, known_only, list, missing_signature, text};
+use super::{Sent, Signed, can_see, known_only, list, missing_signature, text};
 
+/// The types of images that Google reads.
+const IMAGES: [&str; 5] = ["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"];
 /// The signature that stands for none.
 const SKIPPED: &str = "skip_thought_signature_validator";
 
@@ -44,10 +46,16 @@ pub(super) fn refusal(model: &str, body: &Value, sent: &Sent) -> Result<(), Stri
             return Err(format!("* GenerateContentRequest.contents[{at}].parts: contents.parts must not be empty."));
         }
         list(&content["parts"]).try_for_each(|part| is_part(part, text(&content["role"])))?;
+        list(&content["parts"])
+            .filter_map(|part| part.get("inlineData"))
+            .try_for_each(|image| can_see(model, text(&image["mimeType"]), text(&image["data"]), &IMAGES))?;
         answers(contents.get(at.wrapping_sub(1)).copied().unwrap_or(&Value::Null), content)?;
         signatures(model, content, sent, &mut seen)?;
     }
     let last = contents.last().copied().unwrap_or(&Value::Null);
+    if last["role"] != "user" {
+        return Err("Please ensure that single turn requests end with a user role.".into());
+    }
     if list(&last["parts"]).any(|part| part.get("functionCall").is_some()) {
         return Err(unequal());
     }
@@ -147,7 +155,7 @@ fn signatures(model: &str, content: &Value, sent: &Sent, seen: &mut HashSet<Stri
 mod tests {
     use super::super::sign;
     use super::*;
-    use crate::model::Step;
+    use crate::model::{Step, Wire};
 
     const MODEL: &str = "gemini-4-argon";
 
@@ -167,8 +175,9 @@ mod tests {
     fn refused(said: &Value, answered: &Value) -> Option<String> {
         let steps = ["a", "b"].map(|id| Step::Call { id: id.into(), name: "look".into(), input: json!({}) });
         let mut sent = Sent::default();
-        sent.remember(MODEL, &steps);
-        sent.remember("gemini-3.8-flash", &[Step::Call { id: "c".into(), name: "look".into(), input: json!({}) }]);
+        sent.remember(Wire::Gemini, MODEL, &Value::Null, &steps);
+        let other = [Step::Call { id: "c".into(), name: "look".into(), input: json!({}) }];
+        sent.remember(Wire::Gemini, "gemini-3.8-flash", &Value::Null, &other);
         let user = json!({ "role": "user", "parts": [{ "text": "Go." }] });
         let contents = json!([user, { "role": "model", "parts": said }, { "role": "user", "parts": answered }]);
         refusal(MODEL, &json!({ "contents": contents }), &sent).err()

@@ -1,17 +1,18 @@
 use ThinkingLevel::{High, Low, Max, Minimal, Off, Xhigh};
-use ports::model::{Message, Stop};
+use ports::model::{Message, ModelEvent, Response, Stop};
 use proptest::prelude::*;
-use protocol::AssistantBlock;
 use protocol::content::Usage;
 use protocol::model::ThinkingLevel;
+use protocol::{AssistantBlock, ToolResult};
 use serde_json::{Value, json};
 
+use crate::compat::Compat;
 use crate::data::Thinking;
 use crate::failure::Fault;
 use crate::wire::testing::{
     HOST, assert_prefixes_are_stable, body, call, conversation, read, request, result, says, target, text,
 };
-use crate::wire::{Target, Wire};
+use crate::wire::{Pieces, Target, Wire};
 
 const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
@@ -405,4 +406,47 @@ fn an_answer_that_comes_at_once_is_read_too() {
     assert_eq!((response.stop, response.usage.output), (Stop::ToolUse, 2));
     let bare = json!({"error": {"type": "overloaded_error", "message": "Overloaded"}});
     assert!(matches!(read(Wire::Anthropic, &sonnet(), &[bare]).outcome, Err(Fault::Vendor(_))));
+}
+
+#[test]
+fn bound_thinking_goes_back_only_behind_what_it_came_behind() {
+    let host = Target { bound: true, ..target("anthropic", "claude-opus-5-5", Thinking::Always) };
+    let gateway = Target { compat: Compat { betas: Some(false), ..Compat::default() }, ..host.clone() };
+    let round = |id: &str, text: &str| {
+        [Message::Assistant(vec![call(id, "read_file", json!({}))]), Message::ToolResults(vec![result(id, text)])]
+    };
+    for target in [host, gateway] {
+        let before = [vec![says("go")], round("a", "long").to_vec()].concat();
+        let mut decoder = Wire::Anthropic.decoder(&target, &request(before.clone()));
+        let mut pieces = Pieces::default();
+        whole().iter().for_each(|event| decoder.event(event.to_string().as_bytes(), &mut pieces).unwrap());
+        let answer = std::iter::from_fn(|| pieces.take()).last();
+        let Some(ModelEvent::Finished(Response { content, .. })) = answer else { panic!("{answer:?}") };
+        let after = [Message::Assistant(content), Message::ToolResults(vec![result("toolu_1", "ok")])];
+        let sent = |before: Vec<Message>| {
+            let sent = body(Wire::Anthropic, &target, &request([before, after.to_vec()].concat())).to_string();
+            (sent.contains("EqQBCg=="), sent.contains("redacted_thinking"), sent.contains("toolu_1"))
+        };
+        assert_eq!(sent(before), (true, true, true));
+        let trimmed = [vec![says("go")], round("a", "[removed]").to_vec()].concat();
+        assert_eq!(sent(trimmed), (false, false, true), "what came before it has changed");
+        let is_told = Wire::Anthropic.headers(&target).iter().any(|(name, _)| *name == "anthropic-beta");
+        assert_eq!(is_told, target.compat.betas.is_none(), "a gateway knows no betas");
+    }
+}
+
+#[test]
+fn a_message_that_ends_in_thinking_and_a_failure_without_words_are_mended() {
+    let thinking = AssistantBlock::Thinking { text: "so".into(), vendor: Some(signed("claude-sonnet-4-5")) };
+    let failed = ToolResult { is_error: true, ..result("a", " ") };
+    let messages = vec![
+        says("go"),
+        Message::Assistant(vec![call("a", "read.file", json!({})), thinking]),
+        Message::ToolResults(vec![failed]),
+    ];
+    let sent = body(Wire::Anthropic, &sonnet(), &request(messages));
+    let said = sent["messages"][1]["content"].as_array().unwrap();
+    assert_eq!(said.len(), 1);
+    assert!(said[0]["name"].as_str().unwrap().starts_with("read_file_"), "{}", said[0]);
+    assert_eq!(sent["messages"][2]["content"][0]["content"], json!("The call failed."));
 }

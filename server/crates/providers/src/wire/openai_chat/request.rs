@@ -141,6 +141,12 @@ enum Content<'a> {
 }
 
 impl<'a> Content<'a> {
+    /// True if what is said next belongs to the same message. Where it is more than text, it does only for servers that
+    /// want roles to alternate: the message would begin otherwise than in the request before.
+    fn goes_on(&self, next: &Self, wants: Wants) -> bool {
+        matches!((self, next), (Self::Text(_), Self::Text(_))) || !wants.user_after_tool
+    }
+
     /// Adds what is said next.
     fn extend(&mut self, more: Self) {
         match (&mut *self, more) {
@@ -236,15 +242,16 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn add(&mut self, message: &'a Message) {
+        let wants = self.wants;
         match message {
-            Message::User(blocks) => match (self.entries.last_mut(), content(blocks, self.wants)) {
+            Message::User(blocks) => match (self.entries.last_mut(), content(blocks, wants)) {
                 (_, None) => {}
-                (Some(Entry::User(before)), Some(content)) => before.extend(content),
-                (Some(Entry::Tool { text: result, .. }), Some(Content::Text(text))) if !self.wants.user_after_tool => {
+                (Some(Entry::User(before)), Some(content)) if before.goes_on(&content, wants) => before.extend(content),
+                (Some(Entry::Tool { text: result, .. }), Some(Content::Text(text))) if !wants.user_after_tool => {
                     result.to_mut().push_str("\n\n");
                     result.to_mut().push_str(&text);
                 }
-                (Some(Entry::Tool { .. }), Some(content)) if !self.wants.user_after_tool => {
+                (Some(Entry::Tool { .. }), Some(content)) if !wants.user_after_tool => {
                     let bridge = Said { content: Some(Cow::Borrowed(BRIDGE)), ..Said::default() };
                     self.entries.extend([Entry::Assistant(bridge), Entry::User(content)]);
                 }

@@ -1,4 +1,4 @@
-use ports::model::{Message, Stop};
+use ports::model::{Message, Stop, UserBlock};
 use proptest::prelude::*;
 use protocol::AssistantBlock;
 use protocol::content::Usage;
@@ -76,6 +76,27 @@ fn a_conversation_reads_as_servers_want_it() {
 fn what_the_user_says_in_a_row_is_one_message() {
     let sent = body(WIRE, &server("ollama"), &request(vec![says("one"), says("two")]));
     assert_eq!(sent["messages"][1], json!({"role": "user", "content": "one\n\ntwo"}));
+}
+
+#[test]
+fn an_image_right_after_a_tool_has_a_word_of_the_models_before_it_where_a_server_wants_one() {
+    let image = || Message::User(vec![UserBlock::Image { mime_type: "image/png".into(), data: "iVBO".into() }]);
+    let messages = vec![
+        says("go"),
+        image(),
+        Message::Assistant(vec![call("a", "read_file", json!({}))]),
+        Message::ToolResults(vec![result("a", "ok")]),
+        image(),
+        says("this one"),
+    ];
+    let roles = |provider: &str| -> Vec<String> {
+        let sent = body(WIRE, &server(provider), &request(messages.clone()));
+        let roles =
+            sent["messages"].as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap().to_owned());
+        roles.collect()
+    };
+    assert_eq!(roles("mistral"), ["system", "user", "assistant", "tool", "assistant", "user"]);
+    assert_eq!(roles("openai"), ["system", "user", "user", "assistant", "tool", "user", "user"]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 // Talks with the harness's model server by Google's own SDK: a step with two calls, their results, and the answer. It says what
-// it read as JSON. `node google.mjs URL KEY MODEL`; the story in tests/tests/gemini.rs runs it.
+// it read as JSON. `node sdk-google.mjs URL KEY MODEL`; the story in tests/tests/sdks.rs runs it.
 
 import { FinishReason, GoogleGenAI } from '@google/genai';
 
@@ -23,7 +23,7 @@ console.log(JSON.stringify({ step, answer, last }));
 
 /** Asks for an answer, and keeps its parts in the conversation as they came. */
 async function ask() {
-  const read = { text: '', thought: '', calls: [], signatures: 0, finished: false, usage: null };
+  const read = { text: '', thought: '', calls: [], signatures: 0, finished: false, cached: 0 };
   const parts = [];
   for await (const chunk of await google.models.generateContentStream({ model, contents, config })) {
     const candidate = chunk.candidates?.[0];
@@ -34,7 +34,7 @@ async function ask() {
     }
     read.calls.push(...(chunk.functionCalls ?? []));
     read.finished ||= candidate?.finishReason === FinishReason.STOP;
-    read.usage = chunk.usageMetadata ?? read.usage;
+    read.cached = chunk.usageMetadata?.cachedContentTokenCount ?? read.cached;
   }
   contents.push({ role: 'model', parts });
   return read;
