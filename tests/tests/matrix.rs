@@ -1,5 +1,5 @@
-//! One session that changes from every vendor to every other and back: it calls tools in parallel, thinks, sees images, and
-//! is interrupted within a call and within the writing of one. The model servers refuse what the vendors refuse
+//! One session that changes from every vendor to every other and back: it calls tools in parallel, thinks, sees images,
+//! and is interrupted within a call and within the writing of one. The model servers refuse what the vendors refuse
 //! (`harness::model`), and hold each request against all that came before.
 
 use std::collections::HashMap;
@@ -77,7 +77,7 @@ impl Vendor {
         format!("{}/{}{thinking}", self.name, self.model)
     }
 
-    /// An id of a call as it makes them. vLLM's are too long for OpenAI, Kimi's and pi's have letters that others refuse.
+    /// An id of a call as it makes them. vLLM's are too long for OpenAI, and Kimi's have letters that others refuse.
     fn id(self, number: usize) -> String {
         match self.wire {
             Wire::Anthropic => format!("toolu_01{number:0>22}"),

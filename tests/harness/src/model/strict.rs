@@ -1,9 +1,9 @@
 //! The requests that the vendors refuse.
 //!
-//! A vendor does not forgive what a lenient server reads over: a field that its published types do not have; an id, a name
-//! or an order of messages that it does not take; an image that it cannot read; thinking or a signature that is missing,
-//! changed, another model's, or in another place. The fields are those of npm `@anthropic-ai/sdk` 1.12, `openai` 7.57 and
-//! `@google/genai` 3.1; the words are the vendors' own.
+//! A vendor does not forgive what a lenient server reads over: a field that its published types do not have; an id, a
+//! name or an order of messages that it does not take; an image that it cannot read; thinking or a signature that is
+//! missing, changed, another model's, or in another place. The fields are those of npm `@anthropic-ai/sdk` 1.12,
+//! `openai` 7.57 and `@google/genai` 3.1; the words are the vendors' own.
 
 mod anthropic;
 mod chat;
@@ -25,7 +25,7 @@ pub(super) struct Sent {
     signed: HashMap<String, (String, Signed)>,
     /// Gemini's signatures that it does not know any more.
     forgotten: HashSet<String>,
-    /// What stood before each of Anthropic's thoughts, by their signatures.
+    /// The prefixes behind which Anthropic's thoughts stood, by their signatures.
     prefixes: HashMap<String, HashSet<anthropic::Prefix>>,
 }
 
@@ -147,7 +147,7 @@ fn can_see(model: &str, mime_type: &str, data: &str, types: &[&str]) -> Result<(
         return Err(format!("Unsupported MIME type: {mime_type}; it should be one of {types:?}"));
     }
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
-    if data.is_empty() || data.len() % 4 != 0 || !data.bytes().all(is_base64) {
+    if data.is_empty() || !data.len().is_multiple_of(4) || !data.bytes().all(is_base64) {
         return Err("Could not process image: it is not valid base64".into());
     }
     Ok(())

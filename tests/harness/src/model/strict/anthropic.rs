@@ -183,8 +183,8 @@ fn results(message: &Value, calls: &HashMap<&str, usize>, place: &str) -> Result
     ))
 }
 
-/// A message of the model's does not end in thinking, and has what led to its calls. Models that bind their thinking may
-/// have lost it.
+/// A message of the model's does not end in thinking, and has what led to its calls. Models that bind their thinking
+/// may have lost it.
 fn thinking(message: &Value, model: &str, sent: &Sent, place: &str) -> Result<(), String> {
     let blocks: Vec<&Value> = list(&message["content"]).collect();
     if blocks.last().is_some_and(|block| text(&block["type"]).ends_with("thinking")) {

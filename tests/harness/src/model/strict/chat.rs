@@ -155,7 +155,7 @@ fn plain_call(wire: Wire, model: &str, call: &Value, sent: &Sent, place: &str) -
     }
 }
 
-/// What a vendor wants back with its own calls.
+/// Its own calls a vendor wants back with all that came with them.
 fn own_call(
     wire: Wire,
     model: &str,

@@ -7,9 +7,6 @@ use serde_json::Value;
 use super::{Sent, can_see_url, is_plain, known_only, list, sign, text};
 
 pub(super) fn refusal(body: &Value, sent: &Sent) -> Result<(), String> {
-    let only = |value: &Value, place: &str, known: &[&str]| {
-        known_only(value, known).map_err(|name| format!("Unknown parameter: '{place}.{name}'."))
-    };
     let top = [
         "model",
         "stream",
@@ -57,25 +54,7 @@ pub(super) fn refusal(body: &Value, sent: &Sent) -> Result<(), String> {
                     }
                 })?;
             }
-            "function_call" => {
-                only(item, &place, &["type", "call_id", "name", "arguments"])?;
-                name(&place, &item["name"])?;
-                if !called.insert(text(&item["call_id"])) {
-                    return Err(format!("Duplicate call_id in '{place}'."));
-                }
-                if serde_json::from_str::<Value>(text(&item["arguments"])).is_err() {
-                    return Err(format!("Invalid '{place}.arguments': it is no JSON."));
-                }
-            }
-            "function_call_output" => {
-                only(item, &place, &["type", "call_id", "output"])?;
-                if !called.contains(text(&item["call_id"])) {
-                    return Err(format!(
-                        "No tool call found for function call output with call_id {}.",
-                        item["call_id"]
-                    ));
-                }
-            }
+            "function_call" | "function_call_output" => call(item, &place, &mut called)?,
             "reasoning" => {
                 only(item, &place, &["type", "id", "summary", "content", "encrypted_content"])?;
                 let summary: String = list(&item["summary"]).map(|part| text(&part["text"])).collect();
@@ -93,9 +72,6 @@ pub(super) fn refusal(body: &Value, sent: &Sent) -> Result<(), String> {
             }
             other => return Err(format!("Invalid value: '{other}' for '{place}.type'.")),
         }
-        if item.get("call_id").is_some_and(|id| !(1..=64).contains(&text(id).len())) {
-            return Err(too_long(&format!("{place}.call_id"), 64));
-        }
         if item["type"] == "function_call"
             && let Some(with) = sent.with(&item["call_id"], model).filter(|with| !with.thinking.is_empty())
         {
@@ -109,6 +85,36 @@ pub(super) fn refusal(body: &Value, sent: &Sent) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+fn only(value: &Value, place: &str, known: &[&str]) -> Result<(), String> {
+    known_only(value, known).map_err(|name| format!("Unknown parameter: '{place}.{name}'."))
+}
+
+/// Refuses a call or its result.
+fn call<'a>(item: &'a Value, place: &str, called: &mut HashSet<&'a str>) -> Result<(), String> {
+    let id = text(&item["call_id"]);
+    if !(1..=64).contains(&id.len()) {
+        return Err(too_long(&format!("{place}.call_id"), 64));
+    }
+    if item["type"] == "function_call_output" {
+        only(item, place, &["type", "call_id", "output"])?;
+        let is_known = called.contains(id);
+        return if is_known {
+            Ok(())
+        } else {
+            Err(format!("No tool call found for function call output with call_id {id}."))
+        };
+    }
+    only(item, place, &["type", "call_id", "name", "arguments"])?;
+    name(place, &item["name"])?;
+    if !called.insert(id) {
+        return Err(format!("Duplicate call_id in '{place}'."));
+    }
+    match serde_json::from_str::<Value>(text(&item["arguments"])) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(format!("Invalid '{place}.arguments': it is no JSON.")),
+    }
 }
 
 fn too_long(place: &str, most: usize) -> String {

@@ -188,8 +188,8 @@ impl Turn<'_> {
 ///
 /// The newer models take a block of thinking only after the same messages as those that it came after
 /// (`BetaThinkingBlockBinding` of npm `@anthropic-ai/sdk` 1.12). So each keeps the mark of what it came after, and goes
-/// back only there: where older results were trimmed, the thinking that came after them stays away. Not every host knows
-/// the beta by which the vendor itself drops it.
+/// back only there: where older results were trimmed, the thinking that came after them stays away. Not every host
+/// knows the beta by which the vendor itself drops it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prefix {
     is_wanted: bool,

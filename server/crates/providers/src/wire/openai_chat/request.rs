@@ -26,8 +26,8 @@ const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 /// github.com/NousResearch/hermes-agent/pull/18263).
 const NO_THINKING: &str = " ";
 
-/// The words of the model that stand between a tool's result and an image of the user's, for servers that refuse one right
-/// after the other (github.com/zed-industries/zed/pull/31736).
+/// The words of the model that stand between a tool's result and an image of the user's, for servers that refuse one
+/// right after the other (github.com/zed-industries/zed/pull/31736).
 const BRIDGE: &str = "Go on.";
 
 /// The body of a request. The conversation stands last, so that its growth changes nothing before it.

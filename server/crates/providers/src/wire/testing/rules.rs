@@ -1,10 +1,11 @@
-//! What each vendor takes, as pure rules over the body of a request, and a property: whatever was said, by whomever, is
-//! written as the vendor takes it. The model server of the stories has the same rules, and those that need to know what came
-//! before (`tests/harness/src/model/strict.rs`).
+//! The requests that each vendor takes, as pure rules over their bodies, and a property: whatever was said, by whomever,
+//! is written as the vendor takes it. The model server of the stories has the same rules, and those that need to know
+//! what came before (`tests/harness/src/model/strict.rs`).
 
 use std::collections::HashSet;
 
 use ports::model::{Message, UserBlock};
+use ports::tool_names;
 use proptest::prelude::*;
 use protocol::model::ThinkingLevel;
 use protocol::{AssistantBlock, ToolCallId, ToolResult};
@@ -232,7 +233,7 @@ enum Said {
     Call { id: String, name: String },
 }
 
-/// What happens next in a conversation.
+/// The next step of a conversation.
 #[derive(Clone, Debug)]
 enum Next {
     /// The user says and shows this.
@@ -249,7 +250,7 @@ fn any_said() -> impl Strategy<Value = Said> {
         "call_[a-z]{4}\\|fc_[0-9]{80}",
         ".{1,12}"
     ];
-    let name = prop_oneof![Just("read_file".to_owned()), Just("browser.tabs.open".to_owned()), ".{0,80}"];
+    let name = prop_oneof![Just(tool_names::READ_FILE.to_owned()), Just("browser.tabs.open".to_owned()), ".{0,80}"];
     prop_oneof![
         "[ \n]{0,2}[a-z ]{0,6}".prop_map(Said::Text),
         "[ \n]{0,2}[a-z ]{0,6}".prop_map(Said::Thinking),
@@ -284,8 +285,8 @@ fn fields(wire: Wire, said: &Said, word: &str) -> Value {
     }
 }
 
-/// A conversation as the core keeps it: it begins with the user's words, every call has its result, no answer is thinking
-/// alone or follows another, no text is blank, and the last word is not the model's.
+/// A conversation as the core keeps it: it begins with the user's words, every call has its result, no answer is
+/// thinking alone or follows another, no text is blank, and the last word is not the model's.
 fn conversation(steps: &[Next], reader: &(Wire, Target)) -> Vec<Message> {
     let user = |text: &str| Message::User(vec![UserBlock::Text(text.into())]);
     let (mut messages, mut ids) = (vec![user("Go.")], HashSet::new());
@@ -342,8 +343,8 @@ fn answer(
             Said::Call { id, .. } if !ids.insert(id.clone()) => {}
             Said::Call { id, name } => {
                 let id = ToolCallId::from(id.as_str());
-                let is_error = name.len() % 2 == 0;
-                let text = if id.as_str().len() % 3 == 0 { "\n" } else { "done" };
+                let is_error = name.len().is_multiple_of(2);
+                let text = if id.as_str().len().is_multiple_of(3) { "\n" } else { "done" };
                 results.push(ToolResult { tool_call_id: id.clone(), text: text.into(), is_error });
                 blocks.push(AssistantBlock::ToolCall { id, name: name.clone(), input: json!({ "path": "a" }), vendor });
             }
