@@ -1,4 +1,4 @@
-//! The model server is as good as the vendors' own only if the programs that the vendors publish can talk with it: their
+//! The model server is as good as the vendors' own only if the programs that vendors publish can talk with it: their
 //! SDKs ask for a step with two calls, send the results, and go on, with all that they got before.
 
 #![expect(clippy::disallowed_methods, reason = "the vendors' SDKs are no programs of the server's")]

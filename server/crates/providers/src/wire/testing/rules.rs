@@ -1,4 +1,4 @@
-//! The requests that each vendor takes, as pure rules over their bodies, and a property: whatever was said, by whomever,
+//! The requests that each vendor takes, as pure rules over their bodies, and a property: whatever was said, by anyone,
 //! is written as the vendor takes it. The model server of the stories has the same rules, and those that need to know
 //! what came before (`tests/harness/src/model/strict.rs`).
 
