@@ -190,6 +190,18 @@ async fn a_command_is_allowed_and_a_hunk_accepted_by_code_actions() {
 }
 
 #[tokio::test]
+async fn a_wait_for_the_model_stands_in_the_chat_and_is_ended_by_a_code_action() {
+    let limited = Answer::refused(429).header("retry-after", "100");
+    let world = World::new([limited, Answer::says("Here I am.")], Profile::plain(), "## You\n\nAre you there?\n").await;
+    world.send().await;
+    world.until("wait", |text| text.contains("retry 1 of 3 in 100 s")).await;
+    world.choose(&world.chat, 0, "Ask the model again now").await.unwrap();
+    let text = world.until_end().await;
+    assert!(text.contains("retry 1 of 3 now") && text.contains("Here I am."), "{text}");
+    world.client.finish().await;
+}
+
+#[tokio::test]
 async fn a_turn_is_cancelled_and_a_conversation_goes_on_after_a_restart() {
     let gate = Gate::default();
     let world =

@@ -20,6 +20,7 @@ mod earlier;
 mod edits;
 mod environment;
 mod exec;
+mod failures;
 mod faults;
 mod folders;
 mod foreign;

@@ -81,13 +81,41 @@ function T.a_discarded_message_is_void_and_may_come_again()
     turn_started("t1", "hi"),
     { type = "messageDelta", messageId = "m1", text = "broken" },
     { type = "messageDiscarded", messageId = "m1" },
-    { type = "retrying", turnId = "t1", attempt = 1, delayMs = 100, reason = "overloaded" },
+    { type = "retrying", turnId = "t1", attempt = 1, of = 3, delayMs = 17000, reason = "overloaded." },
   })
   support.equal(kinds(state), { "user", "void" })
   support.equal(state.retrying.attempt, 1)
   fold.apply(state, { seq = 5, at = 5, event = { type = "messageDelta", messageId = "m2", text = "whole" } })
   support.equal(kinds(state), { "user", "void", "assistant" })
   support.equal(state.retrying, nil)
+end
+
+function T.a_wait_for_the_model_counts_down_and_can_be_ended()
+  local seconds, micros = vim.uv.gettimeofday()
+  local now = seconds * 1000 + math.floor(micros / 1000)
+  local state = folded({ turn_started("t1", "hi") })
+  local retrying = { type = "retrying", turnId = "t1", attempt = 2, of = 3, delayMs = 17000, reason = "overloaded." }
+  fold.apply(state, { seq = 2, at = now, event = retrying })
+  local status = require("azimuth.status")
+  support.equal(status.doing(state), "tries again in 17 s")
+  local lines = render.footer(state).lines
+  support.equal(lines[1]:match("^overloaded; retry 2 of 3 at %d%d:%d%d:%d%d$") ~= nil, true)
+  support.equal(lines[2], "gr asks again now, <C-c> stops")
+  retrying.delayMs = 0
+  fold.apply(state, { seq = 3, at = now, event = retrying })
+  support.equal(status.doing(state), "tries again")
+  support.equal(render.footer(state).lines, { "overloaded; retry 2 of 3 now" })
+end
+
+function T.a_turn_that_goes_on_with_another_model_says_so()
+  local switch = { type = "turnModelChanged", turnId = "t1", model = "b/two", insteadOf = "a/one", reason = "quota_used_up" }
+  switch.error = "a says that no credit is left. Add credit."
+  local state = folded({ turn_started("t1", "hi"), switch })
+  support.equal(state.entries[2].text, "The quota of a/one is used up (a says that no credit is left. Add credit); b/two continues.")
+  support.equal({ state.model, state.turn_model, state.entries[2].severity }, { "b/two", "b/two", "warning" })
+  switch.reason, switch["until"] = "rate_limited", 1000
+  state = folded({ turn_started("t1", "hi"), switch })
+  support.equal(state.entries[2].text:match("^a/one takes no more requests until .*; b/two continues%.$") ~= nil, true)
 end
 
 local function edit_delta(call, path, piece)

@@ -63,6 +63,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.answer.option': (option: number) => chat.tell({ type: 'answerOption', option }),
     'azimuth.continue': () => session.prompt([]),
     'azimuth.cancel': () => session.cancel(),
+    'azimuth.retry': () => session.retry(),
 
     'azimuth.session.new': () => session.make().then(() => chat.focus()),
     'azimuth.session.open': () => pickSession(session),

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use hub::clock::now;
 use hub::visible::{self, Colours, Pieces};
 use project::paths;
 use protocol::content::{PlanEntry, PlanEntryStatus, Usage};
@@ -97,9 +98,10 @@ impl<W: Write> View<W> {
                 self.line(&style.dim(format!("model {}", selector(id, level))))
             }
             Entry::CutOff => self.line(&style.dim("(the answer was cut off; asking again)")),
-            Entry::Retrying { attempt, seconds, reason } => {
-                self.line(&style.yellow(format!("{reason}; retry {attempt} in {seconds} s")))
+            Entry::Retrying { attempt, of, delay, reason } => {
+                self.line(&style.yellow(words::of_retry(attempt, of, delay, reason)))
             }
+            Entry::Switched(switch) => self.line(&style.yellow(words::of_switch(&switch, now()))),
             Entry::CallStarted { title } => self.line(&format!("{} {}", style.cyan("●"), visible::line(title))),
             Entry::Planned(steps) => steps.into_iter().try_for_each(|step| self.step(step)),
             Entry::CallEnded { result, summary, ran, .. } => self.call_ended(result, summary, ran),
@@ -401,8 +403,13 @@ mod tests {
 
     #[test]
     fn that_a_price_is_not_known_is_said_once_for_each_model() {
-        let model =
-            |id: &str| Event::ModelChanged { model: id.into(), scripted: false, thinking: None, by_default: false };
+        let model = |id: &str| Event::ModelChanged {
+            model: id.into(),
+            scripted: false,
+            thinking: None,
+            by_default: false,
+            chain: None,
+        };
         let end = |input, cost| Event::TurnEnded {
             turn_id: "t".into(),
             stop_reason: StopReason::EndTurn,

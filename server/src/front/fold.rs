@@ -4,6 +4,7 @@
 //! on earlier events is kept here too: the titles of calls, the plan as it was shown last, what was said already.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use protocol::checkpoint::{ChangedFile, Direction, RestoredFile};
 use protocol::content::{PlanEntry, Usage};
@@ -36,7 +37,9 @@ pub(crate) enum Entry<'e> {
     /// A message was cut off, and is asked for again.
     CutOff,
     /// A request to the model failed, and is tried again.
-    Retrying { attempt: u32, seconds: u64, reason: &'e str },
+    Retrying { attempt: u32, of: Option<u32>, delay: Duration, reason: &'e str },
+    /// The turn goes on with another model.
+    Switched(words::Switch<'e>),
     /// The steps of the plan that are new or further than they were.
     Planned(Vec<&'e PlanEntry>),
     /// A tool call started.
@@ -153,8 +156,12 @@ impl Fold {
                 self.streamed = None;
                 Entry::CutOff
             }
-            Event::Retrying { attempt, delay_ms, reason, .. } => {
-                Entry::Retrying { attempt: *attempt, seconds: (delay_ms + 500) / 1000, reason }
+            Event::Retrying { attempt, of, delay_ms, reason, .. } => {
+                Entry::Retrying { attempt: *attempt, of: *of, delay: Duration::from_millis(*delay_ms), reason }
+            }
+            Event::TurnModelChanged { model, instead_of, reason, until, error, .. } => {
+                let (reason, until, error) = (*reason, *until, error.as_deref());
+                Entry::Switched(words::Switch { model, instead_of, reason, until, error })
             }
             Event::PlanUpdated { entries, .. } => self.planned(entries),
             Event::ToolCallStarted { tool_call_id, title, .. } => {
@@ -466,8 +473,13 @@ mod tests {
 
     #[test]
     fn that_a_price_is_not_known_is_said_once_for_each_model() {
-        let model =
-            |id: &str| Event::ModelChanged { model: id.into(), scripted: false, thinking: None, by_default: false };
+        let model = |id: &str| Event::ModelChanged {
+            model: id.into(),
+            scripted: false,
+            thinking: None,
+            by_default: false,
+            chain: None,
+        };
         let mut fold = Fold::default();
         assert!(is_unpriced(fold.take(&ended(StopReason::EndTurn))));
         assert!(!is_unpriced(fold.take(&ended(StopReason::EndTurn))));

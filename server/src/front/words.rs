@@ -1,7 +1,21 @@
 //! The words that the views that are text have in common.
 
+use std::time::Duration;
+
+use protocol::model::SwitchReason;
 use protocol::permission::{PermissionOutcome, PermissionRequest};
 use protocol::terminal::{Ready, TerminalInfo};
+
+/// A turn's change of its model, as the log has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Switch<'e> {
+    pub(crate) model: &'e str,
+    pub(crate) instead_of: &'e str,
+    pub(crate) reason: SwitchReason,
+    /// The time until which the other one is let rest, in milliseconds since 1970.
+    pub(crate) until: Option<u64>,
+    pub(crate) error: Option<&'e str>,
+}
 
 /// The status of a command in the background: `job-1 (npm run dev) is up: it listens on port 5173`.
 pub(crate) fn of_job(job: &TerminalInfo) -> String {
@@ -33,6 +47,42 @@ pub(crate) fn of_exit(exit_code: Option<i32>) -> String {
     exit_code.map_or_else(|| "stopped, or not run".to_owned(), |code| format!("exit code {code}"))
 }
 
+/// That a request is tried again.
+pub(crate) fn of_retry(attempt: u32, of: Option<u32>, delay: Duration, reason: &str) -> String {
+    let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
+    let when = if delay.is_zero() { "now".to_owned() } else { format!("in {}", span(delay)) };
+    format!("{}; retry {attempt}{of} {when}", reason.trim_end_matches('.'))
+}
+
+/// That a turn goes on with another model; `now` is in milliseconds since 1970.
+pub(crate) fn of_switch(switch: &Switch<'_>, now: u64) -> String {
+    let Switch { model, instead_of, reason, until, error } = *switch;
+    let left = until.and_then(|until| until.checked_sub(now)).map(Duration::from_millis).map(span);
+    let rest = left.map(|left| format!(" for the next {left}")).unwrap_or_default();
+    let what = match reason {
+        SwitchReason::RateLimited => format!("{instead_of} takes no more requests{rest}"),
+        SwitchReason::QuotaUsedUp => format!("the quota of {instead_of} is used up"),
+        SwitchReason::Unauthorized => format!("{instead_of} cannot be asked"),
+        SwitchReason::Failed => format!("{instead_of} failed and is not asked{rest}"),
+        SwitchReason::ContextFull => format!("the conversation no longer fits into {instead_of}"),
+    };
+    let why = error.filter(|_| matches!(reason, SwitchReason::QuotaUsedUp | SwitchReason::Unauthorized));
+    let why = why.map(|why| format!(" ({})", why.trim_end_matches('.'))).unwrap_or_default();
+    format!("{what}{why}; {model} continues")
+}
+
+/// A span of time: `40 s`, `3 min`, `2 h 5 min`.
+fn span(span: Duration) -> String {
+    // A time that is nearly over is not said to be.
+    let seconds = span.as_millis().div_ceil(1_000);
+    match (seconds / 3_600, seconds.div_ceil(60) % 60) {
+        _ if seconds < 120 => format!("{seconds} s"),
+        _ if seconds < 3_540 => format!("{} min", seconds.div_ceil(60)),
+        (hours, 0) => format!("{} h", hours.max(1)),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    }
+}
+
 fn what_shows(ready: &Ready) -> String {
     let ports: Vec<_> = ready.ports.iter().map(u16::to_string).collect();
     match (ports.as_slice(), &ready.line) {
@@ -48,6 +98,25 @@ mod tests {
     use protocol::terminal::{SandboxMode, TerminalKind};
 
     use super::*;
+
+    #[test]
+    fn what_is_waited_for_and_who_goes_on_is_said_in_words() {
+        let retry = |seconds| of_retry(2, Some(3), Duration::from_secs(seconds), "x got too many requests.");
+        assert_eq!(retry(17), "x got too many requests; retry 2 of 3 in 17 s");
+        assert_eq!(retry(0), "x got too many requests; retry 2 of 3 now");
+        let switch = |reason, until| {
+            let error = Some("x says that no credit is left. Add credit.");
+            of_switch(&Switch { model: "b", instead_of: "a", reason, until, error }, 1_000)
+        };
+        let limited = |until| switch(SwitchReason::RateLimited, Some(until));
+        assert_eq!(limited(3_601_000), "a takes no more requests for the next 1 h; b continues");
+        assert_eq!(limited(7_501_000), "a takes no more requests for the next 2 h 5 min; b continues");
+        assert_eq!(limited(301_000), "a takes no more requests for the next 5 min; b continues");
+        assert_eq!(limited(999), "a takes no more requests; b continues", "that was long ago");
+        let broke = "the quota of a is used up (x says that no credit is left. Add credit); b continues";
+        assert_eq!(switch(SwitchReason::QuotaUsedUp, None), broke);
+        assert_eq!(switch(SwitchReason::ContextFull, None), "the conversation no longer fits into a; b continues");
+    }
 
     #[test]
     fn a_job_is_said_to_run_to_be_up_and_to_have_ended() {

@@ -71,6 +71,7 @@ struct View {
     is_open: bool,
     session: Option<SessionId>,
     turn: Option<TurnId>,
+    waits: bool,
     /// True if a command of the user's own runs.
     runs_command: bool,
     questions: Vec<PermissionRequest>,
@@ -230,11 +231,11 @@ impl Chats {
         actions.push(action(title, commands::CHAT_SEND, json!({ "uri": uri })));
         if let (Some(session), Some(turn)) = (&view.session, &view.turn) {
             let turn = json!({ "sessionId": session, "turnId": turn });
+            actions.extend(view.waits.then(|| action("Ask the model again now", commands::RETRY_TURN, turn.clone())));
             actions.push(action("Cancel what Azimuth does", commands::CANCEL_TURN, turn));
         }
         if let (Some(session), None, true) = (&view.session, &view.turn, view.runs_command) {
-            let session = json!({ "sessionId": session });
-            actions.push(action("Stop the command", commands::CANCEL_TURN, session));
+            actions.push(action("Stop the command", commands::CANCEL_TURN, json!({ "sessionId": session })));
         }
         if let Some(session) = &view.session {
             actions.extend(review::file_actions(reviews, session, abilities));
@@ -262,6 +263,7 @@ impl Chats {
             session: None,
             last: 0,
             turn: None,
+            waits: false,
             runs_command: false,
             transcript: Transcript::default(),
             place: Place::default(),
@@ -295,6 +297,7 @@ struct Chat {
     /// The number of its last event that was taken. One that came while the session was opened may come twice.
     last: u64,
     turn: Option<TurnId>,
+    waits: bool,
     /// True if a command of the user's own runs.
     runs_command: bool,
     transcript: Transcript,
@@ -343,9 +346,9 @@ impl Chat {
 
     /// Has the code actions say how things stand.
     fn show(&self) {
-        let questions = self.transcript.questions().to_vec();
-        let (session, turn, runs_command) = (self.session.clone(), self.turn.clone(), self.runs_command);
-        *lock(&self.view) = View { is_open: self.is_open, session, turn, runs_command, questions };
+        let (session, turn, questions) = (self.session.clone(), self.turn.clone(), self.transcript.questions().into());
+        let Self { is_open, waits, runs_command, .. } = *self;
+        *lock(&self.view) = View { is_open, session, turn, waits, runs_command, questions };
     }
 
     async fn post(&mut self, post: Post) {
@@ -384,6 +387,7 @@ impl Chat {
 
     fn heard(&mut self, event: &Event) {
         self.transcript.event(event);
+        self.waits = matches!(event, Event::Retrying { delay_ms: 1.., .. });
         match event {
             Event::TurnStarted { turn_id, .. } => self.turn = Some(turn_id.clone()),
             Event::TurnEnded { .. } => self.turn = None,

@@ -27,6 +27,8 @@ pub(super) const REJECT_ALL: &str = "azimuth.review.rejectAll";
 pub(super) const AUTO: &str = "azimuth.review.auto";
 /// Cancels a session's turn. Takes the parameters of `azimuth/turn/cancel`.
 pub(super) const CANCEL_TURN: &str = "azimuth.turn.cancel";
+/// Has a turn that waits try its request to the model again now. Takes the parameters of `azimuth/turn/retry`.
+pub(super) const RETRY_TURN: &str = "azimuth.turn.retry";
 /// Answers a question. Takes the parameters of `azimuth/permission/answer`.
 pub(super) const ANSWER: &str = "azimuth.permission.answer";
 /// Takes back what a turn did to files. Takes the parameters of `azimuth/checkpoint/undo`.
@@ -65,6 +67,7 @@ pub(super) const ALL: [&str; 19] = [
     REJECT_ALL,
     AUTO,
     CANCEL_TURN,
+    RETRY_TURN,
     ANSWER,
     UNDO,
     REDO,
@@ -179,6 +182,7 @@ pub(super) fn read(params: ExecuteCommand) -> Result<Action, Error> {
         REJECT_ALL => decide(Decision::Reject, argument, Scope::File),
         AUTO => post(methods::ReviewAuto::METHOD, argument),
         CANCEL_TURN => post(methods::TurnCancel::METHOD, argument),
+        RETRY_TURN => post(methods::TurnRetry::METHOD, argument),
         ANSWER => post(methods::PermissionAnswer::METHOD, argument),
         UNDO => post(methods::CheckpointUndo::METHOD, argument),
         REDO => post(methods::CheckpointRedo::METHOD, argument),

@@ -1,9 +1,13 @@
 //! Running turns as LSP's work-done progress, for clients that show it. The user can cancel a turn there.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
+use hub::clock::now;
 use protocol::{Event, SessionId, TurnId};
 use serde_json::{Value, json};
+
+use crate::front::words;
 
 /// The turns that the client shows.
 #[derive(Default)]
@@ -40,6 +44,14 @@ impl Progress {
             Event::ToolCallStarted { title, .. } => self.report(session, title),
             Event::PermissionAsked { request, .. } => {
                 self.report(session, &format!("Waiting for you: {}", request.title))
+            }
+            Event::Retrying { attempt, of, delay_ms, reason, .. } => {
+                self.report(session, &words::of_retry(*attempt, *of, Duration::from_millis(*delay_ms), reason))
+            }
+            Event::TurnModelChanged { model, instead_of, reason, until, error, .. } => {
+                let (reason, until, error) = (*reason, *until, error.as_deref());
+                let switch = words::Switch { model, instead_of, reason, until, error };
+                self.report(session, &words::of_switch(&switch, now()))
             }
             Event::TurnEnded { turn_id, .. } => {
                 let shown = self.shown.remove(session).filter(|shown| shown.begun)?;
@@ -128,6 +140,18 @@ mod tests {
         assert_eq!(kind(progress.event(&session, &ended())).as_deref(), Some("end"));
         assert_eq!(progress.event(&session, &call("late")), None);
         assert_eq!(turn_of(&create["token"]), Some((session, "t".into())));
+    }
+
+    #[test]
+    fn a_wait_for_a_model_is_reported_and_can_be_cancelled_there() {
+        let (mut progress, session) = (Progress::default(), SessionId::from("s"));
+        let Some(Step::Create(create)) = progress.event(&session, &started()) else { panic!("nothing is created") };
+        progress.created(&create["token"]);
+        let (turn_id, reason) = ("t".into(), "x is overloaded".to_owned());
+        let waits = Event::Retrying { turn_id, attempt: 1, of: Some(3), delay_ms: 17_000, reason };
+        let Some(Step::Report(report)) = progress.event(&session, &waits) else { panic!("nothing is reported") };
+        assert_eq!(report["value"]["message"], "x is overloaded; retry 1 of 3 in 17 s");
+        assert_eq!(report["value"]["cancellable"], true);
     }
 
     #[test]

@@ -102,7 +102,11 @@ local function status_bar(state, room)
   if waits then
     table.insert(parts, ("%s answers what %%#AzimuthAsk#%s%%*"):format(text.bar(key_of("answer")), waits))
   end
-  if state and state.running then
+  local left = state and status.seconds_left(state)
+  if left then
+    local key = text.bar(key_of("retry"))
+    table.insert(parts, ("%s asks again now, else in %%#AzimuthRunning#%d s%%*, <C-c> stops"):format(key, left))
+  elseif state and state.running then
     local seconds = math.floor((vim.uv.now() - (running_since or vim.uv.now())) / 1000)
     table.insert(parts, ("<C-c> cancels, %%#AzimuthRunning#%d s%%*"):format(seconds))
   end
@@ -353,6 +357,7 @@ local function set_keys(bufnr)
     to_prompt(-1)
   end, "previous prompt")
   map("<C-c>", turn.cancel, "cancel the turn")
+  map("gr", turn.retry, "ask the model again now")
   map("u", "<Cmd>Azimuth undo<CR>", "undo what the turn did to files")
   map("U", "<Cmd>Azimuth! undo<CR>", "undo what this turn and all later ones did to files")
   map("<C-r>", "<Cmd>Azimuth redo<CR>", "redo what was undone")

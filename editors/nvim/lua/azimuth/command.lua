@@ -116,6 +116,11 @@ M.subcommands = {
       end
     end,
   },
+  retry = {
+    run = function()
+      require("azimuth.turn").retry()
+    end,
+  },
   change = { run = delegate("azimuth.change") },
   promote = {
     run = function()

@@ -77,6 +77,12 @@ local M = {}
 ---@field ended? boolean
 ---@field exit_code? integer
 
+---@class azimuth.Retrying
+---@field attempt integer From 1.
+---@field of? integer The number of retries that there may be.
+---@field reason string
+---@field until_ms? integer When it is tried again, in milliseconds since the Unix epoch; absent if it is tried now.
+
 ---@class azimuth.State
 ---@field version integer Grows with each change.
 ---@field seq integer The number of the last event.
@@ -90,7 +96,7 @@ local M = {}
 ---@field accept_scope azimuth.AutoScope For how long; said with the last word on it.
 ---@field entries (azimuth.Entry|false)[] From first to last; `false` where a message was voided.
 ---@field running? azimuth.TurnId The turn that runs.
----@field retrying? { attempt: integer, reason: string, delay_ms: integer } The request that is tried again.
+---@field retrying? azimuth.Retrying The request that is tried again.
 ---@field queue azimuth.Queued[]
 ---@field questions azimuth.PermissionRequest[] The open questions, the oldest first.
 ---@field proposals table<azimuth.ProposalId, azimuth.Proposal> All proposals as they are now.
@@ -315,8 +321,16 @@ function on.messageDiscarded(state, event)
   void(state, "thinking", event.messageId)
 end
 
-function on.retrying(state, event)
-  state.retrying = { attempt = event.attempt, reason = event.reason, delay_ms = event.delayMs }
+function on.retrying(state, event, at)
+  local until_ms = event.delayMs > 0 and at + event.delayMs or nil
+  state.retrying = { attempt = event.attempt, of = event.of, reason = event.reason, until_ms = until_ms }
+end
+
+--- The session keeps its own model; the turn goes on with another.
+function on.turnModelChanged(state, event, at)
+  state.retrying = nil
+  state.turn_model, state.model = event.model, event.model
+  add(state, at, { kind = "notice", severity = "warning", text = require("azimuth.fold.switch").words(event), done = true })
 end
 
 --- A turn has one plan, which changes in its place.

@@ -22,6 +22,7 @@ M.defaults = {
   { action = "thinking", modes = { "n" }, key = "h", command = "<Cmd>Azimuth thinking next<CR>", desc = "have the model think more, or less" },
   { action = "permission", modes = { "n" }, key = "p", command = "<Cmd>Azimuth permission<CR>", desc = "go to the question" },
   { action = "cancel", modes = { "n" }, key = "c", command = "<Cmd>Azimuth cancel<CR>", desc = "cancel the turn" },
+  { action = "retry", modes = { "n" }, key = "e", command = "<Cmd>Azimuth retry<CR>", desc = "ask the model again now" },
   { action = "review", modes = { "n" }, key = "r", command = "<Cmd>Azimuth review<CR>", desc = "review the proposed changes" },
   { action = "accept", modes = { "n" }, key = "y", command = "<Cmd>Azimuth accept<CR>", desc = "accept the hunk" },
   { action = "reject", modes = { "n" }, key = "x", command = "<Cmd>Azimuth reject<CR>", desc = "reject the hunk" },

@@ -518,11 +518,14 @@ function M.footer(state)
   local into = block()
   if state.retrying then
     local again = state.retrying
-    put(into, ("Tried again in %s (attempt %d): %s"):format(
-      text.duration(again.delay_ms or 0),
-      again.attempt,
-      text.one_line(again.reason or "", 300)
-    ), "AzimuthWarning")
+    local which = again.of and ("retry %d of %d"):format(again.attempt, again.of) or ("retry %d"):format(again.attempt)
+    local reason = (text.one_line(again.reason or "", 300):gsub("%.$", ""))
+    local clock = again.until_ms and os.date("%H:%M:%S", math.ceil(again.until_ms / 1000))
+    -- The seconds count down in the bar above the input, so that this text is not a new one each second.
+    put(into, ("%s; %s %s"):format(reason, which, clock and "at " .. clock or "now"), "AzimuthWarning")
+    if clock then
+      put(into, "gr asks again now, <C-c> stops", "AzimuthDim")
+    end
   end
   for at, queued in ipairs(state.queue) do
     local said = M.prompt(queued.prompt)

@@ -47,11 +47,25 @@ function M.doing(state)
   elseif M.waits(state) then
     return M.waits(state) --[[@as string]]
   elseif state.retrying then
-    return "tries again"
+    local seconds = M.seconds_left(state)
+    return seconds and ("tries again in %d s"):format(seconds) or "tries again"
   elseif state.running then
     return "works"
   end
   return "ready"
+end
+
+--- The seconds until a request is tried again; nil if nothing is waited for.
+---@param state azimuth.State
+---@return integer?
+function M.seconds_left(state)
+  local at = state.retrying and state.retrying.until_ms
+  if not at then
+    return nil
+  end
+  local seconds, micros = vim.uv.gettimeofday()
+  local left = math.ceil((at - seconds * 1000 - micros / 1000) / 1000)
+  return left > 0 and left or nil
 end
 
 --- That a command waits for input, in a few words, if one does.

@@ -103,6 +103,21 @@ function M.cancel()
   end)
 end
 
+--- Has the turn of the current session ask its model again now, if it waits.
+function M.retry()
+  local session_id = client.session()
+  if not session_id then
+    return
+  end
+  client.request(requests.turn_retry, { sessionId = session_id }, function(err, result)
+    if err then
+      complain(err.message)
+    elseif not result.retried then
+      vim.notify("Azimuth: nothing waits to be tried again.")
+    end
+  end)
+end
+
 --- Takes the prompt that was queued last back, and gives its text.
 ---@param callback fun(said: string)
 function M.unqueue(callback)

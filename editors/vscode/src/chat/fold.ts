@@ -8,8 +8,10 @@ import type {
 } from '../generated/protocol';
 import { type AcceptEdits, begin, fold, type Groups, openProposals, type SessionState, unseen } from '../session/fold';
 import { corrected, waitingInWords, type Terminals } from '../terminal/state';
-import { autoInWords, changedFiles, formattedInWords, restoredFiles, type FileNews } from './news';
+import { autoInWords, changedFiles, formattedInWords, restoredFiles, switchInWords, type FileNews } from './news';
+import { isSame, textOnly, whole } from './images';
 import { Commands, fresh, type OwnEntry, type ToolEntry } from './ran';
+import { endsWait, type Retrying, retryInWords, type Wait, waitOf } from './wait';
 
 /** Something that stands in the transcript. `key` stays, `version` grows with every change of it. */
 export type Entry = { key: string; version: number } & (
@@ -81,6 +83,7 @@ export interface ChatSnapshot {
   runningTurn: TurnId | undefined;
   turnModel: string;
   doing: string;
+  waits: Wait | undefined;
   lastSeq: number;
   /** The texts that were said before the first of `entries`, last first. */
   saidBefore: string[];
@@ -108,6 +111,7 @@ export class Chat {
   turnModel = '';
   /** The words for what the running turn is doing. */
   doing = '';
+  waits: Wait | undefined;
   folders: string[] = [];
 
   private readonly byKey = new Map<string, Entry>();
@@ -133,13 +137,13 @@ export class Chat {
 
   /** A chat that goes on from where another one stood. */
   static from(snapshot: ChatSnapshot): Chat {
-    const { entries, earlier, queue, turnModel, doing, folders, saidBefore, unpriced } = snapshot;
+    const { entries, earlier, queue, turnModel, doing, waits, folders, saidBefore, unpriced } = snapshot;
     const { title, model, scripted, cost, context, runningTurn, lastSeq, acceptEdits } = snapshot;
     const chat = new Chat();
     const proposals = new Map(snapshot.proposals.map((proposal) => [proposal.proposalId, proposal]));
     const terminals = new Map(snapshot.terminals.map((terminal) => [terminal.terminalId, terminal]));
     chat.session = { ...chat.session, title, model, scripted, cost, context, runningTurn, lastSeq, acceptEdits, proposals, terminals };
-    Object.assign(chat, { earlier, turnModel, doing, folders });
+    Object.assign(chat, { earlier, turnModel, doing, waits, folders });
     chat.saidBefore = saidBefore;
     chat.prepend(entries, terminals);
     for (const [queueId, blocks] of queue) chat.queue.set(queueId, blocks);
@@ -152,7 +156,8 @@ export class Chat {
     const before = this.session;
     this.session = fold(before, sequenced);
     if (this.session === before) return;
-    this.apply(sequenced.seq, sequenced.event, before);
+    if (endsWait(sequenced.event)) this.waits = undefined;
+    this.apply(sequenced, before);
     this.commands.take(sequenced.event, this.terminals);
   }
 
@@ -189,17 +194,17 @@ export class Chat {
 
   /** This chat with its last entries: `count` of them, and more where a question among the earlier ones waits. */
   snapshot(count: number): ChatSnapshot {
-    const waits = this.entries.findIndex((entry) => entry.kind === 'question' && !entry.outcome);
+    const asked = this.entries.findIndex((entry) => entry.kind === 'question' && !entry.outcome);
     const tail = Math.max(0, this.entries.length - count);
-    const from = waits >= 0 ? Math.min(waits, tail) : tail;
-    const { open, queue, model, turnModel, doing, folders } = this;
+    const from = asked >= 0 ? Math.min(asked, tail) : tail;
+    const { open, queue, model, turnModel, doing, waits, folders } = this;
     const { title, scripted, cost, context, runningTurn, lastSeq, acceptEdits } = this.session;
     return {
       entries: this.entries.slice(from),
       earlier: from,
       proposals: [...open.proposed, ...open.landed],
       queue: [...queue],
-      title, model, scripted, cost, context, runningTurn, turnModel, doing, lastSeq, folders, acceptEdits,
+      title, model, scripted, cost, context, runningTurn, turnModel, doing, waits, lastSeq, folders, acceptEdits,
       saidBefore: saidIn(this.entries.slice(0, from)).slice(0, RECALL),
       unpriced: [...this.unpriced],
       terminals: [...this.terminals.values()],
@@ -253,7 +258,7 @@ export class Chat {
     return [...new Set([...saidIn(this.entries), ...this.saidBefore])];
   }
 
-  private apply(seq: number, event: Event, before: SessionState): void {
+  private apply({ seq, at, event }: SequencedEvent, before: SessionState): void {
     switch (event.type) {
       case 'sessionStarted':
         this.folders = event.folders;
@@ -306,7 +311,12 @@ export class Chat {
         this.drop(event.messageId);
         break;
       case 'retrying':
-        this.note(seq, 'warning', `${event.reason}. Trying again in ${Math.ceil(event.delayMs / 1000)} s.`);
+        this.retrying(seq, at, event);
+        break;
+      case 'turnModelChanged':
+        this.turnModel = event.model;
+        this.doing = 'Thinking';
+        this.note(seq, 'warning', switchInWords(event));
         break;
       case 'planUpdated':
         this.planned(event.turnId, event.entries);
@@ -427,6 +437,14 @@ export class Chat {
     });
   }
 
+  private retrying(seq: number, at: number, event: Retrying): void {
+    const waited = this.waits !== undefined;
+    this.waits = waitOf(event, at);
+    this.doing = 'Asking the model again';
+    // If the user ended the wait, the reason stands there already.
+    if (!waited || this.waits !== undefined) this.note(seq, 'warning', retryInWords(event));
+  }
+
   private planned(turnId: TurnId, steps: PlanEntry[]): void {
     const entry = this.byKey.get(`l${turnId}`) ?? this.add(`l${turnId}`, { kind: 'plan', steps });
     if (entry.kind !== 'plan') return;
@@ -544,23 +562,6 @@ type EntryContent = Entry extends infer E ? (E extends Entry ? Omit<E, 'key' | '
 /** For how long edits are accepted automatically, if they are. */
 function scopeOf({ acceptEdits }: SessionState): AutoScope | undefined {
   return acceptEdits?.on === true ? acceptEdits.scope : undefined;
-}
-
-/** Where an event tells of a text, its bytes are not known. */
-function textOnly(hash: string | undefined): FileImage | undefined {
-  return hash === undefined ? undefined : { hash };
-}
-
-/** Of a file that was read, the bytes are those of the text where no others are told. */
-function whole(image: FileImage | undefined): FileImage | undefined {
-  return image && { ...image, bytes: image.bytes ?? image.hash };
-}
-
-/** Two are the same where nothing differs that is known of both: a command may change line ends, and no text. */
-function isSame(a: FileImage | undefined, b: FileImage | undefined): boolean {
-  if (a === undefined || b === undefined) return a === b;
-  const bytesKnown = a.bytes !== undefined && b.bytes !== undefined;
-  return a.hash === b.hash && (!bytesKnown || (a.bytes === b.bytes && (a.executable ?? false) === (b.executable ?? false)));
 }
 
 /** The texts that the user said in these entries, last first, each once. */

@@ -175,6 +175,8 @@ export type Intent =
   /** Go on after a turn was interrupted or failed. */
   | { type: 'continue' }
   | { type: 'cancel'; turnId?: TurnId }
+  /** Ask the model again now, if the turn waits after a request that failed. */
+  | { type: 'retry'; turnId?: TurnId }
   | { type: 'answer'; permissionId: PermissionId; optionId: string; message?: string }
   | { type: 'decide'; decision: Decision; targets: DecisionTarget[]; message?: string }
   /** Answered with `completions`. */

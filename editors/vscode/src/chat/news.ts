@@ -92,3 +92,24 @@ function restoredLine(direction: 'undo' | 'redo', { uri, path, outcome }: Restor
 function count(files: number): string {
   return files === 1 ? '1 file' : `${files} files`;
 }
+
+/** Says which model could not be asked, why, until when, and which one continues. */
+export function switchInWords({ model, insteadOf, reason, until, error }: Extract<Event, { type: 'turnModelChanged' }>): string {
+  const rest = until === undefined ? '' : ` until ${timeOf(until)}`;
+  const why = error === undefined ? '' : ` (${error.replace(/\.$/, '')})`;
+  const what = {
+    rate_limited: `${insteadOf} takes no more requests${rest}`,
+    quota_used_up: `The quota of ${insteadOf} is used up${why}`,
+    unauthorized: `${insteadOf} cannot be asked${why}`,
+    failed: `${insteadOf} failed and is not asked${rest}`,
+    context_full: `The conversation no longer fits into ${insteadOf}`,
+  }[reason];
+  return `${what}; ${model} continues.`;
+}
+
+/** A time of today, or with its day if it is another one. */
+function timeOf(at: number): string {
+  const date = new Date(at);
+  const isToday = date.toDateString() === new Date().toDateString();
+  return isToday ? date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }) : date.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+}

@@ -75,6 +75,12 @@ export interface Requests {
    */
   'azimuth/turn/cancel': { params: TurnCancelParams; result: TurnCancelResult };
   /**
+   * Tries a request to the model again now, if the running turn waits before it does so by itself.
+   *
+   * Errors: `notFound`, `wrongTurn`, `sessionLocked`, `storeFailed`, `operationFailed`.
+   */
+  'azimuth/turn/retry': { params: TurnRetryParams; result: TurnRetryResult };
+  /**
    * Answers a question for permission.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
@@ -812,6 +818,7 @@ export type Event =
   | EventMessageCompleted
   | EventMessageDiscarded
   | EventRetrying
+  | EventTurnModelChanged
   | EventPlanUpdated
   | EventToolCallStarted
   | EventToolCallEnded
@@ -877,6 +884,8 @@ export interface EventModelChanged {
   thinking?: ThinkingLevel;
   /** True if nobody chose it for this session: it is the model of new sessions. */
   byDefault?: boolean;
+  /** The chain that was chosen by name, of which it is one: the others are asked if it fails. Absent for a model that was chosen alone, or by default. */
+  chain?: string;
 }
 
 /** Automatic accepting of edits was switched on or off. */
@@ -1010,17 +1019,38 @@ export interface EventMessageDiscarded {
   messageId: MessageId;
 }
 
-/** A request to the model failed temporarily and is tried again. */
+/** A request to the model failed temporarily and is tried again. If the user ends the delay, it comes once more, with a delay of 0. */
 export interface EventRetrying {
   type: 'retrying';
   /** The turn. */
   turnId: TurnId;
   /** The number of the retry, from 1. */
   attempt: number;
-  /** The delay before it, in milliseconds. */
+  /** The delay before it, in milliseconds from the time of the event. */
   delayMs: number;
   /** The reason for the failure. */
   reason: string;
+  /** The number of retries that there may be; absent in logs of older versions. */
+  of?: number;
+}
+
+/** The turn asks another model from here on. The session keeps its own. */
+export interface EventTurnModelChanged {
+  type: 'turnModelChanged';
+  /** The turn. */
+  turnId: TurnId;
+  /** The id of the model that is asked from here on. */
+  model: string;
+  /** The id of the model that would have been asked. */
+  insteadOf: string;
+  /** The reason. */
+  reason: SwitchReason;
+  /** The level at which it thinks; absent if it thinks as it does by itself. */
+  thinking?: ThinkingLevel;
+  /** The time until which no turn asks that one if its chain has another; absent if it is asked again at once. */
+  until?: number;
+  /** The failure of that one; absent if the reason says it all. */
+  error?: string;
 }
 
 /** The model's plan, with the status of its steps. It replaces the turn's earlier plan. */
@@ -3190,6 +3220,19 @@ export type StopReason =
   /** The server ended, or the client that started the turn disconnected. The turn can be continued. */
   | 'interrupted';
 
+/** The reason why a turn asks another model than its own. */
+export type SwitchReason =
+  /** The vendor takes no more requests for a while. */
+  | 'rate_limited'
+  /** Its quota, or the account's credit, is used up. */
+  | 'quota_used_up'
+  /** Its key is refused, or there is none. */
+  | 'unauthorized'
+  /** Its requests failed until no retry was left. */
+  | 'failed'
+  /** The conversation no longer fits into its context. */
+  | 'context_full';
+
 /** Parameters of `azimuth/terminal/ack`: the client has shown a terminal's output up to an offset. */
 export interface TerminalAckParams {
   /** The session. */
@@ -3480,6 +3523,20 @@ export interface TurnQueueResult {
   queue: QueueId[];
   /** The waiting prompt that was added. */
   added?: QueueId;
+}
+
+/** Parameters of `azimuth/turn/retry`. */
+export interface TurnRetryParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The turn that waits; without it, the one that runs. */
+  turnId?: TurnId;
+}
+
+/** Result of `azimuth/turn/retry`. */
+export interface TurnRetryResult {
+  /** True if the turn was waiting. An event `retrying` with a delay of 0 follows. */
+  retried: boolean;
 }
 
 /** Parameters of `azimuth/turn/start`. */

@@ -28,6 +28,11 @@ export const trusted = [
   'allowBypass',
   'projectCommands',
   'permissions.allow',
+  'retries',
+  'retryDelay',
+  'retryLongest',
+  'modelCooldown',
+  'contextPromotion',
   'providers',
 ] as const;
 

@@ -133,6 +133,8 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
       return { acceptEdits: accepting(event, state.acceptEdits) };
     case 'turnStarted':
       return { runningTurn: event.turnId, model: event.model, mode: event.mode };
+    case 'turnModelChanged':
+      return { model: event.model, thinking: event.thinking };
     case 'turnEnded':
       // Questions do not outlive their turn.
       return event.turnId === state.runningTurn ? { runningTurn: undefined, questions: new Map() } : {};

@@ -170,6 +170,11 @@ export class Session implements vscode.Disposable {
     await this.own('azimuth/turn/cancel', (sessionId) => ({ sessionId, ...(turnId === undefined ? {} : { turnId }) }));
   }
 
+  /** Has the turn that waits after a request that failed ask the model again now. */
+  async retry(turnId?: TurnId): Promise<void> {
+    await this.own('azimuth/turn/retry', (sessionId) => ({ sessionId, ...(turnId === undefined ? {} : { turnId }) }));
+  }
+
   /** Answers a question. False where it had been answered already. */
   async answer(permissionId: string, optionId: string, message?: string): Promise<boolean> {
     // The same holds for a turn that goes on with the answer.

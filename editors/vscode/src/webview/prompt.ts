@@ -48,6 +48,8 @@ export class Prompt {
   private past = -1;
   private typed = '';
   private shown = '';
+  /** Counts the seconds until the model is asked again. */
+  private ticking: ReturnType<typeof setInterval> | undefined;
 
   constructor(private readonly post: Post, private readonly state: State) {
     this.element = h('form', { class: 'prompt', 'aria-label': 'Say something' },
@@ -126,13 +128,14 @@ export class Prompt {
     this.grow();
     const { chat, facts } = this;
     const running = chat?.runningTurn !== undefined;
-    const now = JSON.stringify([running, chat?.model, chat?.session.scripted, chat?.session.thinking, chat?.cost, chat?.session.context, chat?.doing]);
+    const now = JSON.stringify([running, chat?.model, chat?.session.scripted, chat?.session.thinking, chat?.cost, chat?.session.context, chat?.doing, chat?.waits]);
     if (now === this.shown) return;
     this.shown = now;
     refill(this.buttons,
       ...(running
         ? [button('Say now', () => this.send(), { class: 'primary', title: 'Say this to the running turn (Enter)' }),
           button('Queue', () => this.queue(), { class: 'secondary', title: 'For after this turn (Alt+Enter)' }),
+          ...(chat?.waits === undefined ? [] : [button('Try now', () => this.retry(), { class: 'secondary', title: 'Ask the model again now' })]),
           button('Stop', () => this.cancel(), { class: 'secondary', title: 'Cancel the turn (Escape)' })]
         : [button('Send', () => this.send(), { class: 'primary', title: facts?.enterSends === false ? 'Send (Ctrl+Enter)' : 'Send (Enter)' })]),
       button('Attach', () => this.post({ type: 'attachFile' }), { class: 'secondary' }),
@@ -161,8 +164,24 @@ export class Prompt {
       }),
       ...(context ? [h('span', { title: `${context.used.toLocaleString('en')} of ${context.limit.toLocaleString('en')} tokens` }, `context ${Math.round((100 * context.used) / Math.max(1, context.limit))}%`)] : []),
       ...(chat && chat.cost > 0 ? [h('span', {}, money(chat.cost))] : []),
-      ...(running && chat ? [h('span', { class: 'doing' }, visible(chat.doing))] : []),
+      ...(running && chat ? [this.doing(chat)] : []),
     );
+  }
+
+  /** What the turn does. The seconds of a wait are only seen: the transcript has said once how long it is. */
+  private doing({ doing, waits }: Chat): HTMLElement {
+    clearInterval(this.ticking);
+    if (waits === undefined) return h('span', { class: 'doing' }, visible(doing));
+    const seconds = h('span', { class: 'countdown', 'aria-hidden': 'true' });
+    const which = waits.of === undefined ? `Retry ${waits.attempt}` : `Retry ${waits.attempt} of ${waits.of}`;
+    const tick = (): void => {
+      const left = Math.ceil((waits.until - Date.now()) / 1000);
+      if (left <= 0 || !seconds.isConnected) clearInterval(this.ticking);
+      seconds.textContent = left > 0 ? ` in ${left} s` : ' now';
+    };
+    this.ticking = setInterval(tick, 1000);
+    seconds.textContent = ` in ${Math.max(0, Math.ceil((waits.until - Date.now()) / 1000))} s`;
+    return h('span', { class: 'doing waiting' }, which, seconds);
   }
 
   private attach(attachments: Attachment[]): void {
@@ -207,6 +226,11 @@ export class Prompt {
     this.keep();
     this.draw();
     this.post(make(promptId, blocks));
+  }
+
+  private retry(): void {
+    const turnId = this.chat?.runningTurn;
+    this.post(turnId === undefined ? { type: 'retry' } : { type: 'retry', turnId });
   }
 
   private cancel(): void {

@@ -86,6 +86,29 @@ try {
   assert.equal(await live.count(), 0);
   file.goOn(1);
   told('a long one is bounded, follows its end unless it is read elsewhere, and goes with a turn that is cancelled');
+
+  const limited = { status: 429, headers: { 'retry-after': '90' }, text: 'Too many requests.' };
+  model.add(limited, { text: 'Here I am.' });
+  await steps.ask(world, 'Are you there?');
+  const doing = frame.locator('.status .doing');
+  const seconds = async () => Number(/Retry 1 of 3 in (\d+) s/.exec(await doing.innerText())?.[1]);
+  await steps.until('the countdown', async () => (await seconds()) > 0);
+  const first = await seconds();
+  await steps.until('a tick', async () => (await seconds()) < first);
+  assert.equal(await doing.locator('.countdown').getAttribute('aria-hidden'), 'true', 'a screen reader is not told of each second');
+  await frame.locator('.entry.note', { hasText: 'retry 1 of 3 in 90 s' }).waitFor();
+  await steps.noSeriousFault(frame, 'while a request waits');
+  await shot('wait');
+  await frame.getByRole('button', { name: 'Try now' }).click();
+  await frame.locator('.entry.answer', { hasText: 'Here I am.' }).waitFor();
+  assert.equal(await frame.getByRole('button', { name: 'Try now' }).count(), 0);
+
+  model.add(limited);
+  await steps.ask(world, 'And now?');
+  await frame.getByRole('button', { name: 'Try now' }).waitFor();
+  await frame.getByRole('button', { name: 'Stop' }).click();
+  await steps.until('the end', async () => (await frame.locator('.entry.end', { hasText: 'Cancelled' }).count()) === 2);
+  told('a wait for the model counts down, and is ended by "Try now" and "Stop"');
 } catch (error) {
   await shot('failure').catch(() => {});
   throw error;

@@ -6,6 +6,7 @@ import http from 'node:http';
  * came with them, and the addresses of any other request. An answer is `{ thinking?, text?, calls?, delayMs?, forever?, until?, again? }`:
  * its text comes in words, `delayMs` apart, and `forever` goes on saying it until the client leaves. What follows the text waits for `until`.
  * With `again` it is given for each request of which that is true, which may be none.
+ * One with a `status` is refused with that and its `headers`.
  * A call is `{ tool, input, pieces? }`: its input comes as one, or piece by piece as the generator `pieces` cuts it, which may wait in between.
  */
 export async function startModel(...answers) {
@@ -24,6 +25,10 @@ export async function startModel(...answers) {
     const answer = queue[0]?.again === undefined ? queue.shift() : queue[0];
     if (answer === undefined) {
       return response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: 'the test has no answer left' } }));
+    }
+    if (answer.status !== undefined) {
+      const error = JSON.stringify({ error: { message: answer.text } });
+      return response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers }).end(error);
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     await play(answer, response);

@@ -37,6 +37,32 @@ describe('the chat', () => {
     assert.equal([...chat.takeChanged()].length, 3, 'the view is told of the one that went too');
   });
 
+  it('waits before the model is asked again, until the user or the answer ends that', () => {
+    const retrying = (delayMs: number): Event => ({ type: 'retrying', turnId: 't', attempt: 1, of: 3, delayMs, reason: 'x is overloaded.' });
+    const notes = (chat: Chat): string[] => chat.entries.flatMap((entry) => (entry.kind === 'note' ? [entry.text] : []));
+    const chat = new Chat();
+    [started, retrying(17_000)].forEach((event, at) => chat.take({ seq: at + 1, at: 5_000, event }));
+    assert.deepEqual(chat.waits, { attempt: 1, of: 3, until: 22_000 });
+    assert.deepEqual(Chat.from(chat.snapshot(10)).waits, chat.waits, 'a page that is shown again goes on counting');
+    chat.take({ seq: 3, at: 6_000, event: retrying(0) });
+    assert.equal(chat.waits, undefined);
+    assert.deepEqual(notes(chat), ['x is overloaded; retry 1 of 3 in 17 s.'], 'why it waited is said once');
+    chat.take({ seq: 4, at: 7_000, event: retrying(9_000) });
+    chat.take({ seq: 5, at: 8_000, event: says('Hello') });
+    assert.equal(chat.waits, undefined);
+    assert.deepEqual(notes(chatOf(started, retrying(0))), ['x is overloaded; retry 1 of 3 now.']);
+  });
+
+  it('says which model goes on in the stead of another', () => {
+    const switched: Event = {
+      type: 'turnModelChanged', turnId: 't', model: 'b/two', insteadOf: 'a/one', reason: 'quota_used_up', error: 'No credit is left. Add credit.',
+    };
+    const chat = chatOf(started, switched);
+    const note = chat.entries.at(-1);
+    assert.ok(note?.kind === 'note' && note.text === 'The quota of a/one is used up (No credit is left. Add credit); b/two continues.');
+    assert.deepEqual([chat.model, chat.turnModel], ['b/two', 'b/two']);
+  });
+
   it('holds the plan of a turn in one place, and no call that made it', () => {
     const plan = (status: 'in_progress' | 'completed'): Event =>
       ({ type: 'planUpdated', turnId: 't', entries: [{ content: 'Find it', status }] });

@@ -11,6 +11,7 @@ mod making;
 mod mending;
 mod request;
 mod retry;
+mod switching;
 #[cfg(test)]
 mod tests;
 
@@ -19,7 +20,7 @@ use std::sync::Arc;
 
 use ports::file_block;
 use ports::hooks::{Chain, Hooks, TurnPoint};
-use ports::model::{Model, Response, Stop, ToolSpec, cost};
+use ports::model::{Fallbacks, Model, Response, Stop, ToolSpec, cost};
 use ports::session::{Interjection, NewErrors, Session};
 use ports::tool::INTERRUPTED;
 use protocol::content::Usage;
@@ -36,6 +37,7 @@ use self::making::Asked;
 use self::mending::left_broken;
 use self::request::BrokenOff;
 use self::retry::Failures;
+pub use self::retry::{RetryPolicy, RetryWait};
 use crate::dispatch::{Ended, Gate};
 use crate::file_blocks;
 use crate::history::{History, OpenCall};
@@ -45,6 +47,8 @@ use crate::wait::{at_any_rate, until_cancelled};
 /// How often a turn goes on only to tell the model of files that were not taken; where it writes of them, it means
 /// none.
 const MOST_REMINDED: u32 = 2;
+/// Has a model go on whose vendor paused its answer.
+const PAUSED: &str = "Your answer was paused by its server, and stands as it is. Go on from there.";
 /// The advice where a budget is spent.
 const BUDGET_IS_SET: &str = "It was set when the session was started: start another one for what is left to do";
 
@@ -56,6 +60,8 @@ pub struct TurnContext {
     pub turn_id: TurnId,
     /// The model.
     pub model: Arc<dyn Model>,
+    /// The models that may go on in its stead.
+    pub fallbacks: Arc<dyn Fallbacks>,
     /// Every tool there is: what the model calls by name is made, whether it was offered or not, within the mode.
     pub tools: ToolSet,
     /// Who has a say while the turn runs.
@@ -88,6 +94,10 @@ pub struct TurnContext {
     pub canonical_edits: bool,
     /// How often the turn goes on by itself where it would end with errors that its edits brought.
     pub mend_errors: u32,
+    /// How requests that fail are tried again.
+    pub retry: RetryPolicy,
+    /// The wait before that, for whoever may end it.
+    pub retry_wait: RetryWait,
     /// Where the turn stops, waits and cuts.
     pub limits: Limits,
 }
@@ -196,6 +206,7 @@ pub async fn run(context: TurnContext) -> TurnOutcome {
 struct Turn {
     session_id: SessionId,
     model: Arc<dyn Model>,
+    fallbacks: Arc<dyn Fallbacks>,
     system: Arc<str>,
     tools: Arc<[ToolSpec]>,
     thinking: Option<ThinkingLevel>,
@@ -207,6 +218,7 @@ struct Turn {
     messages: u32,
     /// The requests in a row that failed, or whose answer broke off.
     failures: Failures,
+    retry_wait: RetryWait,
     /// The action that is due before the next request, since the last answer broke off.
     broken_off: Option<BrokenOff>,
     /// The text that the model is to be told with the next request.
@@ -247,6 +259,7 @@ impl Turn {
             session_id: context.session_id,
             cost: info.price.map(|_| 0.0),
             model: context.model,
+            fallbacks: context.fallbacks,
             system: context.system,
             thinking: context.thinking,
             stop_early: context.stop_early,
@@ -268,7 +281,8 @@ impl Turn {
             budget,
             circles: Circles::default(),
             messages: 0,
-            failures: Failures::default(),
+            failures: Failures::new(context.retry),
+            retry_wait: context.retry_wait,
             broken_off: None,
             untold: None,
             reminded: 0,
@@ -300,18 +314,22 @@ impl Turn {
             };
             let why = response.why.take();
             let (stop, calls) = self.answered(response);
-            if calls.is_empty() || stop == Stop::Refusal {
+            let mut circling = None;
+            if calls.is_empty() && stop == Stop::Pause {
+                self.note(PAUSED.to_owned());
+            } else if calls.is_empty() || stop == Stop::Refusal {
                 self.close(&calls, "not run: the answer was broken off");
                 if self.hear().await || (stop != Stop::Refusal && (self.must_remind() || self.must_mend().await)) {
                     continue;
                 }
                 return match stop {
-                    Stop::EndTurn | Stop::ToolUse => StopReason::EndTurn.into(),
+                    Stop::EndTurn | Stop::ToolUse | Stop::Pause => StopReason::EndTurn.into(),
                     Stop::MaxTokens => End { stop: StopReason::MaxTokens, error: Some(self.too_long(why)) },
                     Stop::Refusal => End { stop: StopReason::Refusal, error: Some(refused(why)) },
                 };
+            } else {
+                circling = self.make(&calls).await;
             }
-            let circling = self.make(&calls).await;
             rounds += 1;
             if self.gate.cancel.is_cancelled() {
                 return StopReason::Cancelled.into();
@@ -413,15 +431,6 @@ impl Turn {
 
     /// Takes in a whole answer: why it ended, and the calls that it makes.
     fn answered(&mut self, Response { content, stop, usage, .. }: Response) -> (Stop, Vec<Asked>) {
-        let is_empty = |block: &AssistantBlock| match block {
-            AssistantBlock::Text { text, .. } => text.trim().is_empty(),
-            AssistantBlock::Thinking { .. } => true,
-            AssistantBlock::ToolCall { .. } => false,
-        };
-        if content.iter().all(is_empty) {
-            let text = "The model answered nothing. Say more, or choose another model with /model.".to_owned();
-            self.record(Event::Notice { severity: Severity::Warning, text });
-        }
         let cost = self.pay(usage);
         let mut content: Vec<_> = content.into_iter().map(file_blocks::without_claim).collect();
         if let Some(mark) = &self.gate.file_mark {

@@ -158,6 +158,16 @@ pub struct Settings {
     pub check_edits: u32,
     /// The most times that a turn continues on its own if it would end with errors that its edits caused.
     pub mend_errors: u32,
+    /// How often in a row a request to a model is tried again.
+    pub retries: u32,
+    /// The milliseconds before the first retry.
+    pub retry_delay: u32,
+    /// The longest wait that a vendor may ask for, in seconds.
+    pub retry_longest: u32,
+    /// The seconds for which a model that failed is let rest, if its vendor names no time.
+    pub model_cooldown: u32,
+    /// True if a larger model goes on once a conversation no longer fits.
+    pub context_promotion: bool,
     /// The log's filter: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s. It is one that can be
     /// used.
     pub log: Option<String>,

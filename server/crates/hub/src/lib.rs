@@ -19,6 +19,7 @@ pub mod request;
 pub mod sockets;
 pub mod visible;
 
+mod cooldowns;
 mod inline;
 mod instruction;
 mod post;

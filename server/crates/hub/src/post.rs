@@ -17,6 +17,7 @@ use protocol::session::{Mode, Purpose, SessionInfo, SessionNewResult, Terms};
 use tokio::sync::{OnceCell, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use super::cooldowns::Cooldowns;
 use super::feed::blocking;
 use super::instruction::Instruction;
 use super::trust::{Book, Word};
@@ -170,6 +171,8 @@ pub(super) struct Shared {
     pub(super) forget_unused: fn(&dyn Store) -> Result<(), StoreError>,
     /// Set once it has.
     pub(super) forgotten: Arc<OnceCell<()>>,
+    /// The models that are let rest.
+    pub(super) cooldowns: Cooldowns,
 }
 
 impl Shared {

@@ -30,6 +30,7 @@ use tokio::time::{Instant, sleep_until};
 
 use self::begun::Begun;
 use self::suggestions::Suggestions;
+use super::cooldowns::Cooldowns;
 use super::feed::blocking;
 use super::inline::Inline;
 use super::post::{Caller, LAST_MODEL, Message, NewSession, Post, Requester, Shared};
@@ -103,9 +104,9 @@ pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
         supervisor: parts.supervisor.clone(),
         ..ServersConfig::default()
     });
-    let (router, forgotten) = (posts.downgrade(), Arc::default());
+    let (router, forgotten, cooldowns) = (posts.downgrade(), Arc::default(), Cooldowns::default());
     let parts = Arc::new(parts);
-    let shared = Shared { board, trust, servers, router, parts, forget_unused: unused::forget, forgotten };
+    let shared = Shared { board, trust, servers, router, parts, forget_unused: unused::forget, forgotten, cooldowns };
     tokio::spawn(servers::watch(Arc::clone(&shared.servers), posts.downgrade()));
     let config = Arc::clone(&shared.parts.config);
     let inline = Inline::start(shared.clone(), Arc::clone(&config));

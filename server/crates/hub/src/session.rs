@@ -58,7 +58,8 @@ use self::gate::Gate;
 use self::hosting::{Inbox, Open, begin};
 use self::ids::Ids;
 pub(super) use self::models::{
-    Chosen, choose_model, default_model, is_other_level, model_changed, named_model, note_levels, resolve_model, usable,
+    Chosen, ModelChain, Switched, choose_model, default_model, is_other_level, model_changed, named_model, note_levels,
+    resolve_model, usable,
 };
 use self::prompts::Prompts;
 use self::reading::Reading;
@@ -126,8 +127,8 @@ enum Own {
     Config(Arc<Config>),
     /// Something that the log cannot say, because it is the log that fails.
     Alert(String),
-    /// A model was chosen, or was not there to choose; true if only another level of the usual one was.
-    ModelSelected(Result<Arc<dyn Model>, Error>, bool, Reply<ModelSelectResult>),
+    /// A model was chosen by this name, or was not there to choose; true if only another level of the usual one was.
+    ModelSelected(Result<Arc<dyn Model>, Error>, (String, bool), Reply<ModelSelectResult>),
     /// All that was recorded before a client opened the session is stored.
     Opened(Caller, u64, Reply<Opened>),
 }
@@ -422,11 +423,11 @@ impl Session {
                 self.record_all(news);
             }
             Own::Alert(text) => self.clients.followers().for_each(|follower| follower.editor.alert(&text)),
-            Own::ModelSelected(model, by_default, reply) => {
+            Own::ModelSelected(model, (name, by_default), reply) => {
                 self.work.end();
                 let selected = model.map(|model| {
                     let info = model.info().clone();
-                    self.record(model_changed(&info, by_default));
+                    self.record(model_changed(&info, Some(&name), by_default));
                     ModelSelectResult { model: info }
                 });
                 self.answer_when_stored(reply, selected);
@@ -526,7 +527,7 @@ impl Session {
                 Ok(model) => is_other_level(&shared, &config, &params.model, model.info(), known).await,
                 Err(_) => false,
             };
-            let _ = own.send(Own::ModelSelected(model, by_default, reply));
+            let _ = own.send(Own::ModelSelected(model, (params.model, by_default), reply));
         });
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use protocol::content::Usage;
-use protocol::model::{ModelInfo, Price, ThinkingLevel};
+use protocol::model::{ModelInfo, Price, SwitchReason, ThinkingLevel};
 use protocol::{AssistantBlock, ToolCallId, ToolResult};
 use serde_json::Value;
 
@@ -31,6 +31,29 @@ pub trait Model: Send + Sync {
     /// # Errors
     /// Whatever went wrong before the first piece came.
     async fn stream(&self, request: Request) -> Result<ModelStream, ModelError>;
+}
+
+/// The models that a turn may ask in another one's stead.
+#[async_trait]
+pub trait Fallbacks: Send + Sync {
+    /// The next model of the turn's chain after one that failed; none if there is no other that can be asked now. The
+    /// turns of this process let the failed one rest for a while.
+    async fn next(&self, failed: &ModelInfo, failure: &ModelError) -> Option<Successor>;
+
+    /// The model of the same provider with the next larger context; none if there is none that can be asked, or the
+    /// user does not want that.
+    async fn larger(&self, than: &ModelInfo) -> Option<Successor>;
+
+    /// The names of a few models that can be asked now, which the user may choose instead of one that failed.
+    async fn others(&self, than: &ModelInfo) -> Vec<String>;
+}
+
+/// A model that goes on in another one's stead.
+pub struct Successor {
+    /// The model.
+    pub model: Arc<dyn Model>,
+    /// The time until which the other one rests, in milliseconds since 1970; none if it does not.
+    pub until: Option<u64>,
 }
 
 /// The pieces of an answer.
@@ -163,6 +186,8 @@ pub enum Stop {
     MaxTokens,
     /// It would not answer.
     Refusal,
+    /// The vendor paused it; it goes on if it is sent back.
+    Pause,
 }
 
 /// A request that failed.
@@ -196,6 +221,8 @@ pub enum ModelErrorKind {
     OrphanedToolCalls,
     /// The request is too long for the model.
     ContextOverflow,
+    /// The quota for the model is used up, or the account has no credit left. Not retried: it takes hours, or the user.
+    QuotaUsedUp,
     /// No key, a wrong key, or no right to the model. Not retried.
     Unauthorized,
     /// Anything else that will fail again. Not retried.
@@ -206,5 +233,17 @@ impl ModelErrorKind {
     /// True if it has nothing to do with what was asked, and may not come again.
     pub fn may_pass(self) -> bool {
         matches!(self, Self::Transient | Self::RateLimited { .. } | Self::Incomplete)
+    }
+
+    /// The reason for which another model may do what this one could not; none if it is the request's fault, so that
+    /// another one would fail too, or be asked what this one has refused.
+    pub fn switch_reason(self) -> Option<SwitchReason> {
+        match self {
+            Self::RateLimited { .. } => Some(SwitchReason::RateLimited),
+            Self::QuotaUsedUp => Some(SwitchReason::QuotaUsedUp),
+            Self::Unauthorized => Some(SwitchReason::Unauthorized),
+            Self::Transient | Self::Incomplete | Self::Garbage | Self::UnreadableCall => Some(SwitchReason::Failed),
+            Self::OrphanedToolCalls | Self::ContextOverflow | Self::Rejected => None,
+        }
     }
 }

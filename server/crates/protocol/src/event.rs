@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::checkpoint::{ChangedFile, Direction, FileImage, RestoredFile};
 use crate::content::{Location, PlanEntry, SideRole, ToolKind, Usage};
-use crate::model::ThinkingLevel;
+use crate::model::{SwitchReason, ThinkingLevel};
 use crate::permission::{PermissionOutcome, PermissionRequest};
 use crate::review::{AutoScope, Decision, Proposal};
 use crate::session::{Mode, Purpose, Terms};
@@ -87,6 +87,10 @@ pub enum Event {
         /// True if nobody chose it for this session: it is the model of new sessions.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         by_default: bool,
+        /// The chain that was chosen by name, of which it is one: the others are asked if it fails. Absent for a model
+        /// that was chosen alone, or by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        chain: Option<String>,
     },
     /// Automatic accepting of edits was switched on or off.
     AcceptEditsChanged {
@@ -201,16 +205,40 @@ pub enum Event {
         /// The message.
         message_id: MessageId,
     },
-    /// A request to the model failed temporarily and is tried again.
+    /// A request to the model failed temporarily and is tried again. If the user ends the delay, it comes once more,
+    /// with a delay of 0.
     Retrying {
         /// The turn.
         turn_id: TurnId,
         /// The number of the retry, from 1.
         attempt: u32,
-        /// The delay before it, in milliseconds.
+        /// The number of retries that there may be; absent in logs of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<u32>,
+        /// The delay before it, in milliseconds from the time of the event.
         delay_ms: u64,
         /// The reason for the failure.
         reason: String,
+    },
+    /// The turn asks another model from here on. The session keeps its own.
+    TurnModelChanged {
+        /// The turn.
+        turn_id: TurnId,
+        /// The id of the model that is asked from here on.
+        model: String,
+        /// The level at which it thinks; absent if it thinks as it does by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        thinking: Option<ThinkingLevel>,
+        /// The id of the model that would have been asked.
+        instead_of: String,
+        /// The reason.
+        reason: SwitchReason,
+        /// The time until which no turn asks that one if its chain has another; absent if it is asked again at once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<u64>,
+        /// The failure of that one; absent if the reason says it all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
     },
     /// The model's plan, with the status of its steps. It replaces the turn's earlier plan.
     PlanUpdated {

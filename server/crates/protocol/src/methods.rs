@@ -48,8 +48,8 @@ use crate::terminal::{
     TerminalTakeParams, TerminalWriteParams,
 };
 use crate::turn::{
-    TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnStartParams, TurnStartResult,
-    TurnSteerParams,
+    TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnRetryParams, TurnRetryResult,
+    TurnStartParams, TurnStartResult, TurnSteerParams,
 };
 
 /// A request.
@@ -237,6 +237,8 @@ requests! {
     TurnQueue = "azimuth/turn/queue", session of variant: TurnQueueParams => TurnQueueResult, [];
     /// Cancels the running turn.
     TurnCancel = "azimuth/turn/cancel", session: TurnCancelParams => TurnCancelResult, [WrongTurn];
+    /// Tries a request to the model again now, if the running turn waits before it does so by itself.
+    TurnRetry = "azimuth/turn/retry", session: TurnRetryParams => TurnRetryResult, [WrongTurn];
     /// Answers a question for permission.
     PermissionAnswer = "azimuth/permission/answer", session: PermissionAnswerParams => PermissionAnswerResult, [];
     /// Lists the permission rules in force, with their sources.

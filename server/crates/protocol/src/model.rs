@@ -102,6 +102,22 @@ pub fn selector(model: &str, level: Option<ThinkingLevel>) -> String {
     level.map_or_else(|| model.to_owned(), |level| format!("{model}:{}", level.name()))
 }
 
+/// The reason why a turn asks another model than its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SwitchReason {
+    /// The vendor takes no more requests for a while.
+    RateLimited,
+    /// Its quota, or the account's credit, is used up.
+    QuotaUsedUp,
+    /// Its key is refused, or there is none.
+    Unauthorized,
+    /// Its requests failed until no retry was left.
+    Failed,
+    /// The conversation no longer fits into its context.
+    ContextFull,
+}
+
 /// US dollars per million tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -4,12 +4,14 @@
 //! generated files: the tables in `docs/configuration.md` and `docs/vscode.md`, the schema of `config.toml`, and the
 //! settings of the VS Code extension with what it sends of them. The order is the one in which users read them.
 
+mod failures;
 mod providers;
 
 use DefaultValue::{Bool, Int, Unset, Word};
 use Kind::{Choice, Decimal, Flag, List, Number, Text};
 use May::{KnownModel, Never, OnceTrusted, Restrict, Set};
 
+use self::failures::FAILURES;
 use self::providers::PROVIDERS;
 
 /// One setting.
@@ -547,14 +549,21 @@ const GENERAL: &[Setting] = &[
 ];
 
 /// All settings.
-pub const SETTINGS: &[Setting] = &together::<{ GENERAL.len() + PROVIDERS.len() }>();
+pub const SETTINGS: &[Setting] = &together::<{ GENERAL.len() + FAILURES.len() + PROVIDERS.len() }>();
 
-/// The two parts of the table, one after the other.
+/// The parts of the table, one after the other.
 const fn together<const ALL: usize>() -> [Setting; ALL] {
     let mut all = [GENERAL[0]; ALL];
+    let (failures, providers) = (GENERAL.len(), GENERAL.len() + FAILURES.len());
     let mut at = 0;
     while at < ALL {
-        all[at] = if at < GENERAL.len() { GENERAL[at] } else { PROVIDERS[at - GENERAL.len()] };
+        all[at] = if at < failures {
+            GENERAL[at]
+        } else if at < providers {
+            FAILURES[at - failures]
+        } else {
+            PROVIDERS[at - providers]
+        };
         at += 1;
     }
     all

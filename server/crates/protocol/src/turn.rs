@@ -104,6 +104,25 @@ pub struct TurnCancelResult {
     pub cancelled: bool,
 }
 
+/// Parameters of `azimuth/turn/retry`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TurnRetryParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// The turn that waits; without it, the one that runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+}
+
+/// Result of `azimuth/turn/retry`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnRetryResult {
+    /// True if the turn was waiting. An event `retrying` with a delay of 0 follows.
+    pub retried: bool,
+}
+
 /// The reason why a turn ended. The first five are ACP's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -177,6 +177,14 @@ impl Catalog {
         models
     }
 
+    /// The models of one provider; none if it does not tell.
+    pub async fn of_provider(&self, provider: &str) -> Vec<ModelInfo> {
+        let state = self.state();
+        let Some(source) = state.sources().find(|source| source.provider.name == provider) else { return Vec::new() };
+        let found = source.all().await.unwrap_or_default();
+        found.into_iter().map(|entry| entry.info).collect()
+    }
+
     /// The model with this id, this name without its provider, or this alias; behind it possibly a colon and the level
     /// at which it is to think, or `default`. It need not be usable: its [`info`](Model::info) says so, and asking it
     /// says what to do. Of several with commas between them, it is the first that is usable, else the first.

@@ -1,5 +1,7 @@
 //! The failures of a vendor, as a [`ModelError`]: what one is for the turn and what it says to the user.
 
+mod reset;
+
 use std::time::{Duration, SystemTime};
 
 use net::header::HeaderMap;
@@ -7,7 +9,7 @@ use net::{HttpError, NetError, Url};
 use ports::model::{ModelError, ModelErrorKind};
 use serde_json::Value;
 
-use crate::dates::http_date;
+use self::reset::{asked_delay, in_error, reset_delay};
 use crate::secret::Secret;
 
 /// The most characters of a vendor's own words that are repeated.
@@ -122,9 +124,10 @@ impl Whose {
     pub(crate) fn status(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ModelError {
         let words = words(body);
         let mut failure = self.said(Some(status), &words);
-        let asked = asked_delay(headers, SystemTime::now()).or(words.delay);
+        let now = SystemTime::now();
+        let asked = asked_delay(headers, now).or(words.delay);
         match &mut failure.kind {
-            ModelErrorKind::RateLimited { retry_after } => *retry_after = asked,
+            ModelErrorKind::RateLimited { retry_after } => *retry_after = asked.or_else(|| reset_delay(headers, now)),
             // A vendor that is overloaded may name a time too; "at once" names none.
             kind @ ModelErrorKind::Transient if asked.is_some_and(|asked| !asked.is_zero()) => {
                 *kind = ModelErrorKind::RateLimited { retry_after: asked };
@@ -197,7 +200,7 @@ impl Whose {
         let is_limited = matches!(kind, ModelErrorKind::RateLimited { .. });
         let is_used_up = is_limited && is_used_up(&words.code, &words.message);
         let kind = match kind {
-            _ if is_used_up => ModelErrorKind::Rejected,
+            _ if is_used_up => ModelErrorKind::QuotaUsedUp,
             _ if is_limited => ModelErrorKind::RateLimited { retry_after: words.delay },
             kind => kind,
         };
@@ -217,9 +220,13 @@ impl Whose {
                 format!("{provider} does not accept the key, or it has no right to {model}{said}. Check {key_source}")
             }
             ModelErrorKind::RateLimited { .. } => format!("{provider} got too many requests{said}"),
-            ModelErrorKind::Rejected if is_used_up => format!(
+            ModelErrorKind::QuotaUsedUp if is_used_up => format!(
                 "the quota for {model} is used up{said}. Wait until {provider} renews it, choose another model, or change the \
                  plan of {key_source}"
+            ),
+            ModelErrorKind::QuotaUsedUp => format!(
+                "{provider} says that no credit is left{said}. Add credit to the account that {key_source} belongs to, or \
+                 choose another model"
             ),
             ModelErrorKind::Transient => format!("{provider} is overloaded or not working{status_words}{said}"),
             ModelErrorKind::ContextOverflow => format!("the request is too long for {model}{said}"),
@@ -344,8 +351,8 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
         return ModelErrorKind::OrphanedToolCalls;
     }
     // Out of money: asking again does not help.
-    if says(&["insufficient_quota", "credit balance is too low", "insufficient balance", "credits are depleted"]) {
-        return ModelErrorKind::Rejected;
+    if status == Some(402) || says(NO_CREDIT) {
+        return ModelErrorKind::QuotaUsedUp;
     }
     // Google answers 400 to a wrong key.
     if says(&["api_key_invalid"]) {
@@ -363,15 +370,7 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
             ModelErrorKind::RateLimited { retry_after: None }
         }
         None if says(&["authentication_error", "permission_error", "invalid_api_key"]) => ModelErrorKind::Unauthorized,
-        None if says(&[
-            "invalid_request",
-            "invalid_prompt",
-            "not_found",
-            "content_policy",
-            "content_filter",
-            "billing_error",
-        ]) =>
-        {
+        None if says(&["invalid_request", "invalid_prompt", "not_found", "content_policy", "content_filter"]) => {
             ModelErrorKind::Rejected
         }
         // An error within a stream that began well: overloaded, a timeout, a fault of the server's.
@@ -388,6 +387,20 @@ fn is_used_up(code: &str, message: &str) -> bool {
     let is_google = code.contains("RESOURCE_EXHAUSTED");
     code.contains("PerDay") || is_google && message.match_indices("limit: 0").any(is_nothing)
 }
+
+/// The codes and words with which vendors say that an account has no money left: OpenAI's, Anthropic's, DeepSeek's,
+/// Google's and Moonshot's.
+const NO_CREDIT: &[&str] = &[
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "billing_error",
+    "credit balance is too low",
+    "insufficient balance",
+    "insufficient credits",
+    "credits are depleted",
+    "exceeded_current_quota_error",
+];
 
 /// The words with which vendors say that a request is too long.
 const OVERFLOW: &[&str] = &[
@@ -459,19 +472,15 @@ pub(crate) fn words(body: &[u8]) -> Words {
         (code, kind) if kind.is_empty() => code,
         (code, kind) => format!("{kind} {code}"),
     };
+    let message = field(&["message", "detail"]);
     let details = details(inner.get("details"));
     for more in [field(&["status"])].into_iter().chain(details.codes) {
         if !more.is_empty() && more != code {
             code = format!("{code} {more}").trim_start().to_owned();
         }
     }
-    Words {
-        code,
-        message: field(&["message", "detail"]),
-        written: field(&["failed_generation"]),
-        delay: details.delay,
-        found: found(inner),
-    }
+    let delay = details.delay.or_else(|| in_error(inner, &message, SystemTime::now()));
+    Words { code, message, written: field(&["failed_generation"]), delay, found: found(inner) }
 }
 
 /// The details of an error of Google's (`google.rpc.ErrorInfo`, `QuotaFailure` and `RetryInfo`,
@@ -508,20 +517,6 @@ fn found(error: &Value) -> Vec<String> {
     let result = result.iter().find_map(|place| error.pointer(place)?.as_object());
     let is_found = |part: &Value| part.get("filtered").and_then(Value::as_bool) == Some(true);
     result.into_iter().flatten().filter(|(_, part)| is_found(part)).map(|(name, _)| name.replace('_', " ")).collect()
-}
-
-/// How long the vendor asks to wait.
-fn asked_delay(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
-    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
-    let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).ok();
-    let millis = text("retry-after-ms").and_then(|text| text.parse::<f64>().ok()).and_then(|ms| seconds(ms / 1000.0));
-    millis.or_else(|| {
-        let text = text("retry-after")?;
-        match text.parse::<f64>() {
-            Ok(number) => seconds(number),
-            Err(_) => Some(http_date(text)?.duration_since(now).unwrap_or_default()),
-        }
-    })
 }
 
 /// An address without what may be secret in it: name, password and query.

@@ -39,7 +39,8 @@ pub(crate) fn take_in(connection: &Connection, session: &SessionId) -> Result<bo
     // The kind of an event is the first that is written of it, so that the others need not be read as JSON.
     let sql = r#"SELECT at, json FROM events WHERE session = ?1 AND seq > ?2 AND seq <= ?3
                  AND (json LIKE '{"type":"turnStarted"%' OR json LIKE '{"type":"messageCompleted"%'
-                      OR json LIKE '{"type":"sideAsked"%' OR json LIKE '{"type":"turnEnded"%') ORDER BY seq"#;
+                      OR json LIKE '{"type":"sideAsked"%' OR json LIKE '{"type":"turnEnded"%'
+                      OR json LIKE '{"type":"turnModelChanged"%') ORDER BY seq"#;
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params![session.as_str(), to_sql(done), to_sql(to)])?;
     let taking = Taking { connection, session, parent: parent.map(SessionId::new) };
@@ -141,6 +142,7 @@ pub(crate) fn add(connection: &Connection, spent: &Spent) -> Result<(), Error> {
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum Asking {
     TurnStarted { turn_id: TurnId, model: String },
+    TurnModelChanged { turn_id: TurnId, model: String },
     MessageCompleted { turn_id: TurnId, usage: Usage, cost: Option<f64> },
     SideAsked { role: String, model: String, usage: Usage, cost: Option<f64> },
     TurnEnded { turn_id: TurnId, usage: Usage, cost: Option<f64> },
@@ -158,6 +160,8 @@ impl Taking<'_> {
         match event {
             // The row says what the model of the turn's requests is.
             Asking::TurnStarted { turn_id, model } => self.add(day, Some(turn_id), None, model, Sums::default()),
+            Asking::TurnModelChanged { turn_id, model } if self.is_passed_over(&turn_id)? => Ok(drop(model)),
+            Asking::TurnModelChanged { turn_id, model } => self.add(day, Some(turn_id), None, model, Sums::default()),
             // A message of ours in the model's name is no request, and uses nothing.
             Asking::MessageCompleted { usage, .. } if usage == Usage::default() => Ok(()),
             Asking::MessageCompleted { turn_id, usage, cost } => {
@@ -206,9 +210,9 @@ impl Taking<'_> {
         Ok(self.connection.prepare_cached(sql)?.query_row(params, |row| row.get(0))?)
     }
 
-    /// The model of a turn, and what its messages used.
+    /// The model that a turn asks, whose row is the newest, and what its messages used.
     fn turn(&self, turn: &TurnId) -> Result<(String, Sums), Error> {
-        let sql = format!("SELECT {COLUMNS} FROM spent WHERE session = ?1 AND turn = ?2");
+        let sql = format!("SELECT {COLUMNS} FROM spent WHERE session = ?1 AND turn = ?2 ORDER BY rowid");
         let mut statement = self.connection.prepare_cached(&sql)?;
         let (mut model, mut sums) = (UNKNOWN.to_owned(), Sums::default());
         for row in statement.query_map([self.session.as_str(), turn.as_str()], read)? {

@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+use hub::clock::now;
 use protocol::checkpoint::{ChangedFile, Direction, RestoreOutcome, RestoredFile};
 use protocol::content::{PlanEntry, PlanEntryStatus};
 use protocol::event::Severity;
@@ -127,7 +128,8 @@ impl Transcript {
                 self.end_line();
             }
             Entry::CutOff => self.say("The answer was cut off; asking again."),
-            Entry::Retrying { reason, seconds, .. } => self.say(&format!("{reason}; trying again in {seconds} s")),
+            Entry::Retrying { attempt, of, delay, reason } => self.say(&words::of_retry(attempt, of, delay, reason)),
+            Entry::Switched(switch) => self.say(&words::of_switch(&switch, now())),
             Entry::Accepting(scope) => {
                 // Between turns it would stand where the next prompt is written; whoever switches it there is told.
                 if self.fold.is_in_turn() {

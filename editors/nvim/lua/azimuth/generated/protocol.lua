@@ -294,6 +294,7 @@
 ---@field scripted boolean True for a model that plays a script; an interface must say so.
 ---@field thinking? azimuth.ThinkingLevel The level at which it thinks; absent if it thinks as it does by itself.
 ---@field byDefault? boolean True if nobody chose it for this session: it is the model of new sessions.
+---@field chain? string The chain that was chosen by name, of which it is one: the others are asked if it fails. Absent for a model that was chosen alone, or by default.
 
 ---Automatic accepting of edits was switched on or off.
 ---@class azimuth.Event.AcceptEditsChanged
@@ -380,13 +381,25 @@
 ---@field type "messageDiscarded"
 ---@field messageId azimuth.MessageId The message.
 
----A request to the model failed temporarily and is tried again.
+---A request to the model failed temporarily and is tried again. If the user ends the delay, it comes once more, with a delay of 0.
 ---@class azimuth.Event.Retrying
 ---@field type "retrying"
 ---@field turnId azimuth.TurnId The turn.
 ---@field attempt integer The number of the retry, from 1.
----@field delayMs integer The delay before it, in milliseconds.
+---@field delayMs integer The delay before it, in milliseconds from the time of the event.
 ---@field reason string The reason for the failure.
+---@field of? integer The number of retries that there may be; absent in logs of older versions.
+
+---The turn asks another model from here on. The session keeps its own.
+---@class azimuth.Event.TurnModelChanged
+---@field type "turnModelChanged"
+---@field turnId azimuth.TurnId The turn.
+---@field model string The id of the model that is asked from here on.
+---@field insteadOf string The id of the model that would have been asked.
+---@field reason azimuth.SwitchReason The reason.
+---@field thinking? azimuth.ThinkingLevel The level at which it thinks; absent if it thinks as it does by itself.
+---@field until? integer The time until which no turn asks that one if its chain has another; absent if it is asked again at once.
+---@field error? string The failure of that one; absent if the reason says it all.
 
 ---The model's plan, with the status of its steps. It replaces the turn's earlier plan.
 ---@class azimuth.Event.PlanUpdated
@@ -594,6 +607,7 @@
 ---| azimuth.Event.MessageCompleted
 ---| azimuth.Event.MessageDiscarded
 ---| azimuth.Event.Retrying
+---| azimuth.Event.TurnModelChanged
 ---| azimuth.Event.PlanUpdated
 ---| azimuth.Event.ToolCallStarted
 ---| azimuth.Event.ToolCallEnded
@@ -1793,6 +1807,14 @@
 ---| "error" # A failure; `error` says what failed, and what to do.
 ---| "interrupted" # The server ended, or the client that started the turn disconnected. The turn can be continued.
 
+---The reason why a turn asks another model than its own.
+---@alias azimuth.SwitchReason
+---| "rate_limited" # The vendor takes no more requests for a while.
+---| "quota_used_up" # Its quota, or the account's credit, is used up.
+---| "unauthorized" # Its key is refused, or there is none.
+---| "failed" # Its requests failed until no retry was left.
+---| "context_full" # The conversation no longer fits into its context.
+
 ---Parameters of `azimuth/terminal/ack`: the client has shown a terminal's output up to an offset.
 ---@class azimuth.TerminalAckParams
 ---@field sessionId azimuth.SessionId The session.
@@ -1974,6 +1996,15 @@
 ---@field queue azimuth.QueueId[] The waiting prompts, the next one first.
 ---@field added? azimuth.QueueId The waiting prompt that was added.
 
+---Parameters of `azimuth/turn/retry`.
+---@class azimuth.TurnRetryParams
+---@field sessionId azimuth.SessionId The session.
+---@field turnId? azimuth.TurnId The turn that waits; without it, the one that runs.
+
+---Result of `azimuth/turn/retry`.
+---@class azimuth.TurnRetryResult
+---@field retried boolean True if the turn was waiting. An event `retrying` with a delay of 0 follows.
+
 ---Parameters of `azimuth/turn/start`.
 ---@class azimuth.TurnStartParams
 ---@field sessionId azimuth.SessionId The session.
@@ -2048,6 +2079,8 @@ M.requests = {
   turn_queue = "azimuth/turn/queue",
   ---Cancels the running turn. Params: `azimuth.TurnCancelParams`. Result: `azimuth.TurnCancelResult`.
   turn_cancel = "azimuth/turn/cancel",
+  ---Tries a request to the model again now, if the running turn waits before it does so by itself. Params: `azimuth.TurnRetryParams`. Result: `azimuth.TurnRetryResult`.
+  turn_retry = "azimuth/turn/retry",
   ---Answers a question for permission. Params: `azimuth.PermissionAnswerParams`. Result: `azimuth.PermissionAnswerResult`.
   permission_answer = "azimuth/permission/answer",
   ---Lists the permission rules in force, with their sources. Params: `azimuth.PermissionListParams`. Result: `azimuth.PermissionListResult`.
@@ -2216,6 +2249,7 @@ M.event_kinds = {
   "messageCompleted",
   "messageDiscarded",
   "retrying",
+  "turnModelChanged",
   "planUpdated",
   "toolCallStarted",
   "toolCallEnded",

@@ -12,13 +12,16 @@ use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event};
 
 use super::live::{Doomed, LiveCalls, LiveText};
-use super::retry::{Failures, Next};
+use super::retry::Next;
 use super::{End, Turn};
 use crate::file_blocks;
 use crate::wait::until_cancelled;
 
 /// How often in a row an answer is stopped before its end; the next is heard out, so that there is one.
 const MOST_STOPS: usize = 2;
+
+/// Asks for an answer once more if it was empty. The same request would only get the same again.
+const EMPTY: &str = "Your answer was empty. Answer the user, or say in a sentence that you are done.";
 
 /// The text that stands for an image before a model without eyes.
 const UNSEEN_IMAGE: &str = "[The user shows an image here, which you cannot see. Say so if it matters.]";
@@ -54,21 +57,19 @@ pub(super) enum BrokenOff {
     /// The rest is asked for, after a wait.
     GoesOn { wait: Duration, error: String },
     /// It has broken off too often.
-    GivenUp(String),
+    GivenUp(ModelError),
 }
 
 impl Turn {
     /// Asks the model until it answers or there is no point in asking again.
     pub(super) async fn request(&mut self) -> Result<Response, End> {
-        if self.budget.is_full(&self.history.messages()) {
-            self.make_room();
-        }
+        self.fit().await;
         let untold = self.untold.take();
         untold.into_iter().for_each(|text| self.note(text));
         let goes_on = match self.broken_off.take() {
             Some(BrokenOff::GoesOn { wait, error }) => self.wait(wait, self.failures.retries, error).await,
-            Some(BrokenOff::GivenUp(error)) => return Err(failed(error)),
-            None => true,
+            Some(BrokenOff::GivenUp(error)) if !self.falls_back(&error).await => return Err(self.gave_up(error).await),
+            Some(BrokenOff::GivenUp(_)) | None => true,
         };
         if !goes_on {
             return Err(StopReason::Cancelled.into());
@@ -85,8 +86,21 @@ impl Turn {
                 self.pay(used);
             }
             let error = match attempt {
+                Attempt::Answered(response) if is_empty(&response) => {
+                    self.pay(response.usage);
+                    self.discard(shown);
+                    let text = format!("{} answered nothing", self.model.info().name);
+                    if !self.failures.empty() {
+                        return Err(failed(format!("{text}, twice. Say more, or choose another model with /model.")));
+                    }
+                    self.note(EMPTY.to_owned());
+                    if !self.wait(Duration::ZERO, 1, text).await {
+                        return Err(StopReason::Cancelled.into());
+                    }
+                    continue;
+                }
                 Attempt::Answered(response) => {
-                    self.failures = Failures::default();
+                    self.failures = self.failures.over();
                     let (point, hooks) = (self.point(), &self.gate.hooks);
                     until_cancelled(&self.gate.cancel, hooks.after_request(&point, &response.usage)).await;
                     return Ok(response);
@@ -118,7 +132,7 @@ impl Turn {
                     });
                     self.broken_off = Some(match next {
                         Next::Retry(wait) => BrokenOff::GoesOn { wait, error: error.message },
-                        Next::Tell | Next::Shorten | Next::GiveUp => BrokenOff::GivenUp(error.message),
+                        Next::Tell | Next::Shorten | Next::GiveUp => BrokenOff::GivenUp(error),
                     });
                     return Ok(Response { content, stop: Stop::MaxTokens, why: None, usage: used });
                 }
@@ -145,16 +159,17 @@ impl Turn {
                 }
                 Next::Shorten => {
                     self.discard(shown);
-                    if !self.make_room_at_any_rate() {
+                    if !self.promoted().await && !self.make_room_at_any_rate() {
                         let why = "The conversation no longer fits into the model's context, and nothing is left to take \
                                    out of it. Start a new conversation with /new, or choose a model with a larger context";
                         return Err(failed(format!("{why}. ({})", error.message)));
                     }
                 }
+                Next::GiveUp if self.falls_back(&error).await => self.discard(shown),
                 // The text shown of a last attempt stays said: it is all there is.
                 Next::GiveUp => {
                     self.tell_of_lost_files(shown);
-                    return Err(failed(error.message));
+                    return Err(self.gave_up(error).await);
                 }
             }
         }
@@ -260,15 +275,31 @@ impl Turn {
     }
 
     /// Tells the model something.
-    fn note(&mut self, text: String) {
+    pub(super) fn note(&mut self, text: String) {
         self.record(Event::Noted { turn_id: self.gate.turn_id.clone(), text });
     }
 
-    /// Waits before a retry. False if the turn was cancelled meanwhile.
+    /// Waits before a retry, unless somebody ends the wait. False if the turn was cancelled.
     async fn wait(&mut self, delay: Duration, attempt: u32, reason: String) -> bool {
         let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-        self.record(Event::Retrying { turn_id: self.gate.turn_id.clone(), attempt, delay_ms, reason });
-        until_cancelled(&self.gate.cancel, tokio::time::sleep(delay)).await.is_some()
+        let (turn_id, of) = (self.gate.turn_id.clone(), Some(self.failures.most().max(attempt)));
+        let now = Event::Retrying { turn_id: turn_id.clone(), attempt, of, delay_ms: 0, reason: reason.clone() };
+        self.record(Event::Retrying { turn_id, attempt, of, delay_ms, reason });
+        let wait = self.retry_wait.clone();
+        let is_ended = until_cancelled(&self.gate.cancel, wait.wait(delay)).await;
+        if is_ended == Some(true) {
+            self.record(now);
+        }
+        is_ended.is_some()
+    }
+
+    /// Sees that the conversation fits into the context, by our count.
+    pub(super) async fn fit(&mut self) {
+        while self.budget.is_full(&self.history.messages()) {
+            if !self.promoted().await {
+                return self.make_room();
+            }
+        }
     }
 
     /// Takes old results out of the context until it is no longer full by our count; the last round's stay, since the
@@ -338,7 +369,17 @@ fn without_images(message: Arc<Message>) -> Arc<Message> {
     Arc::new(Message::User(blocks.iter().map(block).collect()))
 }
 
-fn failed(error: String) -> End {
+/// True if an answer that is said to be whole says nothing and calls nothing.
+fn is_empty(response: &Response) -> bool {
+    let is_blank = |block: &AssistantBlock| match block {
+        AssistantBlock::Text { text, .. } => text.trim().is_empty(),
+        AssistantBlock::Thinking { .. } => true,
+        AssistantBlock::ToolCall { .. } => false,
+    };
+    !matches!(response.stop, Stop::MaxTokens | Stop::Refusal) && response.content.iter().all(is_blank)
+}
+
+pub(super) fn failed(error: String) -> End {
     End { stop: StopReason::Error, error: Some(error) }
 }
 

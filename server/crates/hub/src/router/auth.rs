@@ -76,6 +76,7 @@ impl Router {
     pub(super) fn use_config(&mut self, config: Arc<Config>) {
         self.config = Arc::clone(&config);
         self.shared.parts.catalog.configure(config.providers.clone());
+        self.shared.cooldowns.clear();
         self.inline.configure(Arc::clone(&config));
         self.tell_all(|| session::Message::Config(Arc::clone(&config)));
     }

@@ -338,7 +338,7 @@ impl Session {
                 Purpose::Instruct => super::resolve_model(&self.shared, &name).await?,
                 Purpose::Chat | Purpose::Suggestions => super::named_model(&self.shared, &name).await?,
             };
-            settings.push(super::model_changed(model.info(), false));
+            settings.push(super::model_changed(model.info(), Some(&name), false));
         }
         if new.mode != self.state.mode {
             settings.push(Event::ModeChanged { mode: new.mode });

@@ -1,5 +1,7 @@
 //! The choice of the model that a session asks, and of the level at which it thinks.
 
+mod chain;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -8,7 +10,9 @@ use ports::store::{Store, StoreError};
 use protocol::model::{DEFAULT_LEVEL, ModelInfo, ThinkingLevel, selector};
 use protocol::{ErrorCode, Event};
 use providers::CatalogError;
+use providers::catalog::names;
 
+pub(crate) use self::chain::{ModelChain, Switched};
 use crate::Error;
 use crate::config::Config;
 use crate::feed::blocking;
@@ -26,6 +30,8 @@ pub(crate) struct Chosen {
     pub(crate) level: Option<ThinkingLevel>,
     /// True if nobody chose it: it is the model of new sessions.
     pub(crate) is_default: bool,
+    /// The chain that was chosen by name, of which it is one.
+    pub(crate) chain: Option<String>,
 }
 
 impl Chosen {
@@ -106,9 +112,15 @@ pub(crate) async fn note_levels(shared: &Shared, models: &mut [ModelInfo]) {
     }
 }
 
-/// The event that says which model a session uses.
-pub(crate) fn model_changed(info: &ModelInfo, by_default: bool) -> Event {
-    Event::ModelChanged { model: info.id.clone(), scripted: info.scripted, thinking: info.level, by_default }
+/// The event that says which model a session uses. `name` is the one by which it was chosen; that of a chain is kept.
+pub(crate) fn model_changed(info: &ModelInfo, name: Option<&str>, by_default: bool) -> Event {
+    Event::ModelChanged {
+        model: info.id.clone(),
+        scripted: info.scripted,
+        thinking: info.level,
+        by_default,
+        chain: name.filter(|name| names(name).nth(1).is_some()).map(str::to_owned),
+    }
 }
 
 /// The model of new sessions: the configured one, else the last one chosen, else the first that can be used.

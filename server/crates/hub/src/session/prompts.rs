@@ -24,7 +24,7 @@ mod waiting;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use agent::turn::TurnOutcome;
+use agent::turn::{RetryWait, TurnOutcome};
 use ports::session::{Answer, Interjection};
 use protocol::permission::PermissionRequest;
 use protocol::terminal::Done;
@@ -96,6 +96,8 @@ struct Running {
     /// The client whose unsaved texts it works on.
     home: Caller,
     cancel: CancellationToken,
+    /// Its wait before a request is tried again.
+    retry_wait: RetryWait,
     /// The prompt that it is made of, as it was sent, until it has begun.
     sent: Option<Sent>,
     /// The same without its slash commands, for the model.
@@ -225,6 +227,7 @@ impl Prompts {
             id,
             home: caller,
             cancel: cancel.clone(),
+            retry_wait: RetryWait::default(),
             sent: None,
             rest,
             task: None,
@@ -292,13 +295,22 @@ impl Prompts {
 
     /// Cancels the turn that runs, which must be this one if one is named; gives whether one runs.
     fn cancel(&self, wanted: Option<&TurnId>) -> Result<bool, Error> {
-        let Some(turn) = &self.turn else { return Ok(false) };
+        Ok(self.running(wanted)?.inspect(|turn| turn.cancel.cancel()).is_some())
+    }
+
+    /// Has the turn that runs try its request again at once, if it waits; gives whether it did.
+    fn retry(&self, wanted: Option<&TurnId>) -> Result<bool, Error> {
+        Ok(self.running(wanted)?.is_some_and(|turn| turn.retry_wait.end()))
+    }
+
+    /// The turn that runs, which must be this one if one is named.
+    fn running(&self, wanted: Option<&TurnId>) -> Result<Option<&Running>, Error> {
+        let Some(turn) = &self.turn else { return Ok(None) };
         if let Some(wanted) = wanted.filter(|wanted| **wanted != turn.id) {
             let text = format!("turn {wanted} is not the one that runs");
             return Err(Error::new(ErrorCode::WrongTurn, text).with_data(json!({ "turnId": turn.id })));
         }
-        turn.cancel.cancel();
-        Ok(true)
+        Ok(Some(turn))
     }
 
     /// Takes the interjections not heard yet, with the events that are to be recorded before the turn hears them.

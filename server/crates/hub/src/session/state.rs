@@ -12,7 +12,7 @@ use protocol::checkpoint::{ChangedFile, FileImage, RestoredFile};
 use protocol::content::Usage;
 use protocol::event::{ApplyOutcome, SeenOccasion, Severity};
 use protocol::mode::{Edits, Mode};
-use protocol::model::ThinkingLevel;
+use protocol::model::{SwitchReason, ThinkingLevel};
 use protocol::permission::{PermissionAbout, PermissionOutcome, PermissionRequest};
 use protocol::review::{AutoScope, Decision, HunkState, Proposal};
 use protocol::session::{Purpose, SessionInfo, Terms};
@@ -43,6 +43,10 @@ pub(super) struct State {
     thinking: Option<ThinkingLevel>,
     /// True if nobody chose it for this session.
     is_default_model: bool,
+    /// The chain that was chosen by name, of which it is one.
+    chain: Option<String>,
+    /// The larger model that goes on in another one's stead.
+    pub(super) promoted: Option<Promoted>,
     pub(super) mode: Mode,
     /// The automatic acceptance of edits: whether it is on, and for how long.
     pub(super) accept_edits: (bool, AutoScope),
@@ -100,10 +104,17 @@ pub(super) struct State {
     pub(super) terminals: terminals::Recorded,
 }
 
+/// A model whose context was too small, and the larger one of its provider that goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Promoted {
+    pub(super) from: String,
+    pub(super) to: String,
+}
+
 /// A turn that has begun, and what it came to so far.
 pub(super) struct OpenTurn {
     pub(super) id: TurnId,
-    /// The model that it began with. Another may be chosen for the next one meanwhile.
+    /// The model that it asks. Another may be chosen for the next one while it runs.
     model: String,
     pub(super) usage: Usage,
     pub(super) cost: Option<f64>,
@@ -151,9 +162,21 @@ impl State {
             }
             Event::TitleChanged { title } => self.title.clone_from(title),
             Event::PurposeChanged { purpose } => self.purpose = *purpose,
-            Event::ModelChanged { model, thinking, by_default, .. } => {
+            Event::ModelChanged { model, thinking, by_default, chain, .. } => {
                 (self.model, self.thinking) = (Some(model.clone()), *thinking);
                 self.is_default_model = *by_default;
+                self.chain.clone_from(chain);
+                self.promoted = None;
+            }
+            Event::TurnModelChanged { model, instead_of, reason, .. } => {
+                if let Some(turn) = &mut self.open_turn {
+                    turn.model.clone_from(model);
+                }
+                if *reason == SwitchReason::ContextFull {
+                    let first = self.promoted.take().filter(|before| before.to == *instead_of);
+                    let from = first.map_or_else(|| instead_of.clone(), |first| first.from);
+                    self.promoted = Some(Promoted { from, to: model.clone() });
+                }
             }
             Event::AcceptEditsChanged { on, scope } => self.accept_edits = (*on, *scope),
             Event::ModeChanged { mode } => self.mode = *mode,
@@ -232,7 +255,8 @@ impl State {
     /// The model of the session with its level of thinking.
     pub(super) fn chosen(&self) -> Option<Chosen> {
         let model = self.model.clone()?;
-        Some(Chosen { model, level: self.thinking, is_default: self.is_default_model })
+        let chain = self.chain.clone();
+        Some(Chosen { model, level: self.thinking, is_default: self.is_default_model, chain })
     }
 
     /// Counts what was used of a model, and what it cost if that is known.
@@ -408,6 +432,7 @@ mod tests {
             scripted: false,
             thinking: None,
             by_default: false,
+            chain: None,
         };
         let usage = Usage { output: 1, ..Usage::default() };
         let (turn_id, stop_reason) = (TurnId::from("t"), StopReason::EndTurn);
@@ -421,6 +446,28 @@ mod tests {
         let ended = Event::TurnEnded { turn_id, stop_reason, error: None, usage, cost: None, new_errors: None };
         [chosen("a"), began, chosen("b"), ended].iter().for_each(|event| state.apply(event));
         assert_eq!(state.unpriced, BTreeSet::from(["a".to_owned()]));
+    }
+
+    #[test]
+    fn a_larger_model_goes_on_in_the_stead_of_the_one_that_was_chosen_until_another_is() {
+        let mut state = State::default();
+        let larger = |from: &str, to: &str, reason| Event::TurnModelChanged {
+            turn_id: "t".into(),
+            model: to.into(),
+            thinking: None,
+            instead_of: from.into(),
+            reason,
+            until: None,
+            error: None,
+        };
+        state.apply(&larger("x", "y", SwitchReason::Failed));
+        assert_eq!(state.promoted, None);
+        state.apply(&larger("a", "b", SwitchReason::ContextFull));
+        state.apply(&larger("b", "c", SwitchReason::ContextFull));
+        assert_eq!(state.promoted, Some(Promoted { from: "a".into(), to: "c".into() }));
+        let (model, chain) = ("a".to_owned(), Some("a, z".to_owned()));
+        state.apply(&Event::ModelChanged { model, scripted: false, thinking: None, by_default: false, chain });
+        assert_eq!((state.promoted.clone(), state.chosen().unwrap().chain), (None, Some("a, z".to_owned())));
     }
 
     #[test]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::dates::http_date;
 
 fn whose() -> Whose {
     Whose {
@@ -114,8 +115,15 @@ fn tool_calls_without_results_are_known_by_each_vendors_words() {
 
 #[test]
 fn an_empty_purse_is_not_asked_again() {
-    let body = r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}"#;
-    assert_eq!(status(429, body).kind, ModelErrorKind::Rejected);
+    let quota = r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}"#;
+    let credit =
+        r#"{"error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API."}}"#;
+    let balance = r#"{"error":{"message":"Insufficient Balance"}}"#;
+    for (code, body) in [(429, quota), (400, credit), (402, balance)] {
+        let error = status(code, body);
+        assert_eq!(error.kind, ModelErrorKind::QuotaUsedUp, "{body}");
+        assert!(error.message.contains("Add credit to the account that ANTHROPIC_API_KEY belongs to"), "{error}");
+    }
 }
 
 #[test]
@@ -131,8 +139,11 @@ fn errors_within_a_stream_are_judged_by_their_code() {
 #[test]
 fn a_number_within_a_stream_is_judged_as_a_status() {
     let kind = |code: &str| whose().fault(Fault::vendor(code, "so it is")).kind;
-    for rejected in ["400", "402", "404", "invalid_request_error 400", "billing_error"] {
+    for rejected in ["400", "404", "invalid_request_error 400"] {
         assert_eq!(kind(rejected), ModelErrorKind::Rejected, "{rejected}");
+    }
+    for broke in ["402", "billing_error"] {
+        assert_eq!(kind(broke), ModelErrorKind::QuotaUsedUp, "{broke}");
     }
     assert_eq!(kind("403"), ModelErrorKind::Unauthorized);
     assert_eq!(kind("429"), ModelErrorKind::RateLimited { retry_after: None });
@@ -188,6 +199,10 @@ fn an_overloaded_vendor_that_names_a_time_is_asked_again_then() {
         assert_eq!(kind(status, "17"), asked, "{status}");
     }
     assert_eq!(kind(503, "0"), ModelErrorKind::Transient, "no time is named, so ours counts");
+    let limits = HeaderMap::from_iter([("x-ratelimit-reset".try_into().unwrap(), "9".parse().unwrap())]);
+    let reset = ModelErrorKind::RateLimited { retry_after: Some(Duration::from_secs(9)) };
+    assert_eq!(whose().status(429, &limits, b"{}").kind, reset);
+    assert_eq!(whose().status(503, &limits, b"{}").kind, ModelErrorKind::Transient, "every answer tells of its limits");
     assert_eq!(kind(400, "17"), ModelErrorKind::Rejected);
     let headers = HeaderMap::from_iter([(net::header::RETRY_AFTER, "17".parse().unwrap())]);
     assert!(whose().status(529, &headers, b"{}").message.contains("overloaded"));
@@ -278,14 +293,14 @@ fn google_says_in_the_body_when_to_come_back_and_which_quota_it_was() {
     let day = limited("GenerateRequestsPerDayPerProjectPerModel-FreeTier", "39s", quota);
     let none = limited(minute, "39s", "You exceeded your current quota, limit: 0\nPlease retry in 39s.");
     for error in [day, none] {
-        assert_eq!(error.kind, ModelErrorKind::Rejected, "a minute does not renew it");
+        assert_eq!(error.kind, ModelErrorKind::QuotaUsedUp, "a minute does not renew it");
         assert!(error.message.contains("used up") && error.message.contains("choose another model"), "{error}");
     }
     assert_eq!(limited(minute, "1s", "limit: 0.5 and limit: 05").kind, asked(Some(Duration::from_secs(1))));
     let of_another = r#"{"error":{"type":"rate_limit_error","message":"Too many requests, limit: 0 left, used: 5"}}"#;
     assert_eq!(status(429, of_another).kind, asked(None), "these words are Google's only");
     let broke = "Your prepayment credits are depleted. Please go to AI Studio.";
-    assert_eq!(limited(minute, "1s", broke).kind, ModelErrorKind::Rejected);
+    assert_eq!(limited(minute, "1s", broke).kind, ModelErrorKind::QuotaUsedUp);
     let header = HeaderMap::from_iter([(net::header::RETRY_AFTER, "7".parse().unwrap())]);
     let body = google(429, "RESOURCE_EXHAUSTED", quota, &details(minute, "39s"));
     assert_eq!(whose().status(429, &header, body.as_bytes()).kind, asked(Some(Duration::from_secs(7))));

@@ -88,6 +88,7 @@ pub(super) enum WrittenStop {
     ToolUse,
     MaxTokens,
     Refusal,
+    Pause,
 }
 
 /// An error, as it is written.
@@ -110,6 +111,7 @@ enum WrittenKind {
     OrphanedToolCalls,
     UnreadableCall,
     ContextOverflow,
+    QuotaUsedUp,
     Unauthorized,
     Rejected,
 }
@@ -246,6 +248,7 @@ impl From<ModelEvent> for Event {
                     Stop::ToolUse => WrittenStop::ToolUse,
                     Stop::MaxTokens => WrittenStop::MaxTokens,
                     Stop::Refusal => WrittenStop::Refusal,
+                    Stop::Pause => WrittenStop::Pause,
                 },
                 why,
                 usage,
@@ -269,6 +272,7 @@ impl From<Event> for ModelEvent {
                     WrittenStop::ToolUse => Stop::ToolUse,
                     WrittenStop::MaxTokens => Stop::MaxTokens,
                     WrittenStop::Refusal => Stop::Refusal,
+                    WrittenStop::Pause => Stop::Pause,
                 },
                 why,
                 usage,
@@ -287,6 +291,7 @@ impl From<&ModelError> for Failure {
             ModelErrorKind::OrphanedToolCalls => (WrittenKind::OrphanedToolCalls, None),
             ModelErrorKind::UnreadableCall => (WrittenKind::UnreadableCall, None),
             ModelErrorKind::ContextOverflow => (WrittenKind::ContextOverflow, None),
+            ModelErrorKind::QuotaUsedUp => (WrittenKind::QuotaUsedUp, None),
             ModelErrorKind::Unauthorized => (WrittenKind::Unauthorized, None),
             ModelErrorKind::Rejected => (WrittenKind::Rejected, None),
         };
@@ -307,6 +312,7 @@ impl From<Failure> for ModelError {
             WrittenKind::OrphanedToolCalls => ModelErrorKind::OrphanedToolCalls,
             WrittenKind::UnreadableCall => ModelErrorKind::UnreadableCall,
             WrittenKind::ContextOverflow => ModelErrorKind::ContextOverflow,
+            WrittenKind::QuotaUsedUp => ModelErrorKind::QuotaUsedUp,
             WrittenKind::Unauthorized => ModelErrorKind::Unauthorized,
             WrittenKind::Rejected => ModelErrorKind::Rejected,
         };

@@ -72,6 +72,36 @@ fn requests_are_of_their_turn_its_model_and_the_day_on_which_they_ended() {
 }
 
 #[test]
+fn requests_are_of_the_model_that_answered_where_another_one_went_on_in_the_turn() {
+    let (_folder, store) = store();
+    let id = session(&store, "one");
+    let switched = Event::TurnModelChanged {
+        turn_id: "t".into(),
+        model: "a/next".into(),
+        thinking: None,
+        instead_of: "b".into(),
+        reason: protocol::model::SwitchReason::Failed,
+        until: None,
+        error: None,
+    };
+    let began = vec![(NOON, started("b")), (NOON, message(usage(10, 1), Some(0.25))), (NOON, switched)];
+    store.append(&id, began, false).unwrap();
+    assert_eq!(rows(&store).len(), 1, "the other one has answered nothing yet");
+    let rest = vec![
+        (NOON, message(usage(20, 1), Some(0.5))),
+        (NOON + DAY, message(usage(5, 1), Some(0.125))),
+        (NOON + DAY, turn_ended(usage(36, 4), Some(1.0))),
+    ];
+    store.append(&id, rest, false).unwrap();
+    let expected = [
+        (0, "t".to_owned(), "b".to_owned(), 1, 0, 10, 0.25),
+        (0, "t".into(), "a/next".into(), 1, 0, 20, 0.5),
+        (1, "t".into(), "a/next".into(), 2, 0, 6, 0.25),
+    ];
+    assert_eq!(rows(&store), expected);
+}
+
+#[test]
 fn a_request_that_became_no_message_counts_when_its_turn_ends() {
     let (_folder, store) = store();
     let id = session(&store, "one");

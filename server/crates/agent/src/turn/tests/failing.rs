@@ -1,17 +1,17 @@
 use std::time::Duration;
 
 use ports::model::ModelErrorKind::{
-    ContextOverflow, Garbage, Incomplete, OrphanedToolCalls, RateLimited, Rejected, Transient, Unauthorized,
-    UnreadableCall,
+    ContextOverflow, Garbage, Incomplete, OrphanedToolCalls, QuotaUsedUp, RateLimited, Rejected, Transient,
+    Unauthorized, UnreadableCall,
 };
-use ports::model::{Message, Request};
-use protocol::Event;
+use ports::model::{Message, Request, Stop};
 use protocol::content::Usage;
 use protocol::turn::StopReason;
+use protocol::{AssistantBlock, Event};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::fakes::{Stage, answer, breaking, call, ending_early, failure, says};
+use super::fakes::{Stage, answer, breaking, call, ending, ending_early, failure, says};
 
 #[tokio::test(start_paused = true)]
 async fn what_may_pass_is_tried_again_after_a_growing_wait() {
@@ -118,11 +118,116 @@ async fn a_vendor_that_finds_fault_with_calls_is_told_of_them_in_words_for_the_r
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_of_nothing_is_said_to_be_one() {
-    let left = Stage::new(vec![answer(vec![])]).play().await;
-    assert_eq!(left.outcome.stop, StopReason::EndTurn);
-    let said = |event: &Event| matches!(event, Event::Notice { text, .. } if text.contains("answered nothing"));
-    assert!(left.log.iter().any(said), "{:?}", left.story());
+async fn an_answer_of_nothing_is_asked_for_once_more_and_then_said_to_be_one() {
+    let nothing = || answer(vec![AssistantBlock::Thinking { text: "Hm.".into(), vendor: None }, says("\n")]);
+    let left = Stage::new(vec![nothing(), answer(vec![says("done")])]).play().await;
+    assert_eq!(left.story(), ["?Hm.", "~\n", "discarded", "noted", "retry 1", "~done", "completed", "EndTurn"]);
+    assert_eq!(left.outcome.usage.output, 20, "the empty answer is paid for");
+
+    let left = Stage::new(vec![nothing(), nothing()]).play().await;
+    assert_eq!(left.outcome.stop, StopReason::Error);
+    let error = left.outcome.error.unwrap();
+    assert!(error.contains("answered nothing, twice") && error.contains("/model"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_its_vendor_paused_goes_on_and_does_not_do_so_for_ever() {
+    let paused = |text: &str| ending(vec![says(text)], Stop::Pause);
+    let left = Stage::new(vec![paused("Half"), answer(vec![says("whole")])]).play().await;
+    assert_eq!(left.story(), ["~Half", "completed", "noted", "~whole", "completed", "EndTurn"]);
+    let sent = format!("{:?}", left.requests[1].messages);
+    assert!(sent.contains("Half") && sent.contains("Go on from there"), "{sent}");
+
+    let mut stage = Stage::new(vec![paused("One"), paused("two")]);
+    stage.limits.rounds = 2;
+    assert_eq!(stage.play().await.outcome.stop, StopReason::MaxTurnRequests);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_are_made_even_if_the_vendor_says_that_the_turn_has_ended() {
+    let calls = ending(vec![call("a", "look", json!({}))], Stop::EndTurn);
+    let left = Stage::new(vec![calls, answer(vec![says("done")])]).play().await;
+    assert_eq!(left.story(), ["completed", "+a", "-a", "~done", "completed", "EndTurn"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_model_of_the_chain_goes_on_where_one_failed_for_good() {
+    for (kind, reason) in [
+        (RateLimited { retry_after: Some(Duration::from_secs(3_600)) }, "RateLimited"),
+        (QuotaUsedUp, "QuotaUsedUp"),
+        (Unauthorized, "Unauthorized"),
+    ] {
+        let mut stage = Stage::new(vec![answer(vec![call("a", "look", json!({}))]), failure(kind)]);
+        stage.chain = vec![("second", vec![breaking("I wa", Incomplete), answer(vec![says("done")])])];
+        let left = stage.play().await;
+        let switched = format!("second for {reason}");
+        let story =
+            ["completed", "+a", "-a", &switched, "~I wa", "discarded", "retry 1", "~done", "completed", "EndTurn"];
+        assert_eq!(left.story(), story, "nothing is waited for, and the second has retries of its own");
+        let told = left.log.iter().any(|event| {
+            matches!(event, Event::TurnModelChanged { instead_of, until: Some(7), error: Some(_), .. } if instead_of == "scripted/fake")
+        });
+        assert!(told, "{:?}", left.log);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_chain_is_gone_through_to_its_end_and_never_for_a_request_that_is_itself_at_fault() {
+    let busy = || (0..4).map(|_| failure(Transient)).collect::<Vec<_>>();
+    let mut stage = Stage::new(busy());
+    (stage.chain, stage.others) = (vec![("second", busy()), ("third", busy())], vec!["b/two", "c/three"]);
+    let left = stage.play().await;
+    assert_eq!((left.outcome.stop, left.requests.len()), (StopReason::Error, 12));
+    let error = left.outcome.error.unwrap();
+    assert!(error.contains("b/two, c/three; /model chooses one"), "{error}");
+
+    let mut stage = Stage::new(vec![failure(Rejected)]);
+    (stage.chain, stage.others) = (vec![("second", vec![])], vec!["b/two"]);
+    assert_eq!(stage.play().await.outcome.error.as_deref(), Some("the vendor said Rejected"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_breaks_off_while_the_chain_goes_on_is_void() {
+    let mut stage = Stage::new(vec![breaking("half an answer", QuotaUsedUp)]);
+    stage.chain = vec![("second", vec![answer(vec![says("done")])])];
+    let story = stage.play().await.story();
+    assert_eq!(story, ["~half an answer", "second for QuotaUsedUp", "discarded", "~done", "completed", "EndTurn"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_larger_model_goes_on_before_anything_is_taken_out_of_the_context() {
+    let mut stage = Stage::new(vec![answer(vec![call("a", "look", json!({}))]), failure(ContextOverflow)]);
+    stage.larger = vec![(1_000_000, vec![answer(vec![says("done")])])];
+    let left = stage.play().await;
+    assert_eq!(
+        left.story(),
+        ["completed", "+a", "-a", "scripted/fake for ContextFull", "~done", "completed", "EndTurn"]
+    );
+
+    let looks = call("a", "look", json!({ "say": "blue ".repeat(1_000) }));
+    let mut stage = Stage::new(vec![answer(vec![looks]), failure(ContextOverflow), answer(vec![says("done")])]);
+    stage.larger = vec![(100_000, vec![])];
+    let story = stage.play().await.story();
+    assert!(story.contains(&"trimmed".to_owned()), "one that is no larger is not taken: {story:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_does_not_want_to_wait_has_it_tried_now() {
+    let busy = RateLimited { retry_after: Some(Duration::from_secs(100)) };
+    let stage = Stage::new(vec![failure(busy), answer(vec![says("done")])]);
+    let (began, wait) = (Instant::now(), stage.retry_wait.clone());
+    let now = async {
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        wait.end()
+    };
+    let (left, was_waiting) = tokio::join!(stage.play(), now);
+    assert!(was_waiting && began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+    assert_eq!(left.story(), ["retry 1", "retry 1", "~done", "completed", "EndTurn"]);
+    let delays = left.log.iter().filter_map(|event| match event {
+        Event::Retrying { delay_ms, of, .. } => Some((*delay_ms, *of)),
+        _ => None,
+    });
+    assert_eq!(delays.collect::<Vec<_>>(), [(100_000, Some(3)), (0, Some(3))]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,7 +11,8 @@ use permission::{Action, KeyFiles, Links, Rule, Rules, ShellLine, SimpleCommand,
 use ports::edit::{EditPlan, EditRefused, FilePlan, Proposed};
 use ports::hooks::{Chain, Hooks};
 use ports::model::{
-    Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request, Response, Stop, ToolSpec,
+    Fallbacks, Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request, Response, Stop, Successor,
+    ToolSpec,
 };
 use ports::partial::PartialInput;
 use ports::session::{Answer, GrantScope, Interjection, NewErrors, Session, Unsettled};
@@ -28,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use crate::history::History;
 use crate::history::tests::problem;
 use crate::toolset::ToolSet;
-use crate::turn::{Limits, TurnContext, TurnOutcome, run};
+use crate::turn::{Limits, RetryPolicy, RetryWait, TurnContext, TurnOutcome, run};
 
 /// Counts every moment at which something outside the turn has its say, and cancels the turn at one of them.
 #[derive(Default)]
@@ -200,6 +201,29 @@ impl Model for ScriptedModel {
         });
         let rest: ModelStream = if script.hangs { stream::once(pending()).boxed() } else { stream::empty().boxed() };
         Ok(played.chain(rest).boxed())
+    }
+}
+
+/// The models that go on in the stage's own one's stead, in order.
+#[derive(Default)]
+struct Others {
+    chain: Mutex<VecDeque<Arc<ScriptedModel>>>,
+    larger: Mutex<VecDeque<Arc<ScriptedModel>>>,
+    names: Vec<String>,
+}
+
+#[async_trait]
+impl Fallbacks for Others {
+    async fn next(&self, _: &ModelInfo, _: &ModelError) -> Option<Successor> {
+        Some(Successor { model: self.chain.lock().unwrap().pop_front()?, until: Some(7) })
+    }
+
+    async fn larger(&self, _: &ModelInfo) -> Option<Successor> {
+        Some(Successor { model: self.larger.lock().unwrap().pop_front()?, until: None })
+    }
+
+    async fn others(&self, _: &ModelInfo) -> Vec<String> {
+        self.names.clone()
     }
 }
 
@@ -505,6 +529,14 @@ pub(super) struct Stage {
     pub(super) context_tokens: u64,
     pub(super) answered: Option<ToolCallId>,
     pub(super) hooks: Vec<Arc<dyn Hooks>>,
+    pub(super) retry: RetryPolicy,
+    pub(super) retry_wait: RetryWait,
+    /// The rest of its model's chain, with what each answers.
+    pub(super) chain: Vec<(&'static str, Vec<Script>)>,
+    /// Its larger siblings, by the sizes of their contexts.
+    pub(super) larger: Vec<(u64, Vec<Script>)>,
+    /// The models that the user could choose instead.
+    pub(super) others: Vec<&'static str>,
     /// Where its tools are, for who brings others while it plays.
     pub(super) set: ToolSet,
 }
@@ -550,6 +582,11 @@ impl Stage {
             context_tokens: 100_000,
             answered: None,
             hooks: Vec::new(),
+            retry: RetryPolicy::default(),
+            retry_wait: RetryWait::default(),
+            chain: Vec::new(),
+            larger: Vec::new(),
+            others: Vec::new(),
             set: ToolSet::default(),
         }
     }
@@ -652,18 +689,28 @@ impl Stage {
         let own = own.into_iter().map(|(name, access, does)| self.late(name, access, does));
         self.set.put("built-in", own.collect::<Vec<_>>());
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let model = Arc::new(ScriptedModel {
-            info: info(self.context_tokens),
-            scripts: Mutex::new(self.scripts.into()),
-            requests: Arc::clone(&requests),
-            steps: Arc::clone(&self.steps),
-        });
+        let scripted = |info: ModelInfo, scripts: Vec<Script>| {
+            let (requests, steps) = (Arc::clone(&requests), Arc::clone(&self.steps));
+            Arc::new(ScriptedModel { info, scripts: Mutex::new(scripts.into()), requests, steps })
+        };
+        let model = scripted(info(self.context_tokens), self.scripts);
+        let chain = self
+            .chain
+            .into_iter()
+            .map(|(id, scripts)| scripted(ModelInfo { id: id.to_owned(), ..info(self.context_tokens) }, scripts));
+        let larger = self.larger.into_iter().map(|(context, scripts)| scripted(info(context), scripts));
+        let fallbacks = Others {
+            chain: Mutex::new(chain.collect()),
+            larger: Mutex::new(larger.collect()),
+            names: self.others.into_iter().map(str::to_owned).collect(),
+        };
         let session = Arc::new(self.session);
         session.log.lock().unwrap().extend(self.events.iter().cloned());
         let context = TurnContext {
             session_id: SessionId::from("abc123"),
             turn_id: turn_id(&self.events),
             model: Arc::clone(&model) as Arc<dyn Model>,
+            fallbacks: Arc::new(fallbacks),
             offered: self.set.offered(self.mode).into(),
             tools: self.set,
             hooks: Chain::new(self.hooks),
@@ -679,6 +726,8 @@ impl Stage {
             file_blocks: Some("k".into()),
             canonical_edits: self.canonical_edits,
             mend_errors: self.mend_errors,
+            retry: self.retry,
+            retry_wait: self.retry_wait,
             limits: self.limits,
         };
         // As a task of its own, as the session runs it; a turn that waits for ever fails its test.
@@ -744,6 +793,7 @@ impl Left {
             Event::MessageCompleted { .. } => Some("completed".to_owned()),
             Event::MessageDiscarded { .. } => Some("discarded".to_owned()),
             Event::Retrying { attempt, .. } => Some(format!("retry {attempt}")),
+            Event::TurnModelChanged { model, reason, .. } => Some(format!("{model} for {reason:?}")),
             Event::ToolCallStarted { tool_call_id, .. } => Some(format!("+{tool_call_id}")),
             Event::ToolCallEnded { result, .. } => Some(format!("-{}", result.tool_call_id)),
             Event::Steered { .. } => Some("steered".to_owned()),

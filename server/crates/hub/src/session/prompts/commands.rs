@@ -44,15 +44,16 @@ pub(super) struct Done {
     pub(super) mode: Option<Mode>,
     /// True if the user confirmed that mode.
     pub(super) confirmed: bool,
-    pub(super) model: Option<Arc<dyn Model>>,
+    /// The model that was chosen, by this name.
+    pub(super) model: Option<(Arc<dyn Model>, String)>,
     pub(super) switch_to: Option<SessionId>,
 }
 
 impl Done {
     /// Has the session use a model.
-    fn choose(&mut self, model: Arc<dyn Model>, by_default: bool) {
-        self.events.push(model_changed(model.info(), by_default));
-        self.model = Some(model);
+    fn choose(&mut self, model: Arc<dyn Model>, name: String, by_default: bool) {
+        self.events.push(model_changed(model.info(), Some(&name), by_default));
+        self.model = Some((model, name));
     }
 }
 
@@ -141,7 +142,7 @@ impl Execute for ChooseModel {
         let model = choose_model(&preparation.shared, &name).await.map_err(|error| error.message)?;
         let info = model.info();
         let text = format!("model {} ({}) for this conversation, in every mode", info.name, info.selector());
-        done.choose(model, false);
+        done.choose(model, name, false);
         Ok(text)
     }
 }
@@ -152,7 +153,7 @@ impl Execute for ChooseThinking {
         let shared = &preparation.shared;
         let mode = done.mode.unwrap_or(preparation.info.mode);
         let current = match (&done.model, preparation.model_of(mode)) {
-            (Some(model), _) => Arc::clone(model),
+            (Some((model, _)), _) => Arc::clone(model),
             (None, Some(name)) => {
                 let mode = mode.name();
                 return Err(format!(
@@ -171,7 +172,7 @@ impl Execute for ChooseThinking {
         };
         // Another level of the same model is no other choice of a model.
         let is_default = preparation.model.as_ref().is_none_or(|known| known.is_default && known.model == *id);
-        done.choose(Arc::clone(&model), is_default);
+        done.choose(Arc::clone(&model), id.clone(), is_default);
         Ok(text)
     }
 }

@@ -24,7 +24,8 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Config;
 use crate::instruction::Instruction;
 use crate::post::{Message, Shared};
-use crate::session::{Caller, Chosen, default_model, gate};
+use crate::session::state::Promoted;
+use crate::session::{Caller, Chosen, ModelChain, default_model, gate};
 use crate::trust::Workspace;
 use crate::{ClientId, Error, Input, Reply, Request};
 
@@ -45,6 +46,8 @@ pub(super) struct Preparation {
     pub(super) info: SessionInfo,
     /// The session's model.
     pub(super) model: Option<Chosen>,
+    /// The larger model that goes on in the stead of the session's.
+    pub(super) promoted: Option<Promoted>,
     /// The models of turns whose cost is not known.
     pub(super) unpriced: BTreeSet<String>,
     /// The automatic acceptance of edits: whether it is on, and for how long.
@@ -116,8 +119,13 @@ pub(super) struct NewTurn {
     /// The time until when the user's edits are told of in the context; none if they are not.
     pub(super) edits_until: Option<Instant>,
     pub(super) model: Result<Arc<dyn Model>, Error>,
-    /// True if the model is that of the mode, and the session keeps its own.
-    pub(super) is_of_mode: bool,
+    /// True if the model is for this turn only, and the session keeps its own: that of the mode, or one that goes on in
+    /// another one's stead.
+    pub(super) is_for_turn: bool,
+    /// The models that may go on in its stead.
+    pub(super) chain: Arc<ModelChain>,
+    /// That another model goes on from the beginning.
+    pub(super) switched: Option<Event>,
     pub(super) system: Arc<str>,
     /// The mark of files in the model's answers, where they are taken.
     pub(super) file_mark: Option<Arc<str>>,
@@ -166,6 +174,14 @@ impl Preparation {
         match &self.model {
             Some(chosen) => chosen.resolve(&self.shared).await,
             None => default_model(&self.shared, &self.config).await,
+        }
+    }
+
+    /// The chain of the session's model; none if it was chosen alone.
+    pub(super) fn chain(&self) -> Option<&str> {
+        match &self.model {
+            Some(chosen) if !chosen.is_default => chosen.chain.as_deref(),
+            Some(_) | None => self.config.model.as_deref(),
         }
     }
 

@@ -17,16 +17,18 @@ use ports::model::{Model, ToolSpec};
 use project::paths::{self, Roots};
 use project::reader::Reader;
 use project::seen::Seen;
-use protocol::PromptBlock;
 use protocol::content::Range;
 use protocol::session::{Mode, Purpose};
+use protocol::{Event, PromptBlock};
 
 use super::excerpt::{cut, lines_of, section};
 use super::preparation::{NewTurn, Preparation, Prepared};
 use super::{commands as slash, edited, file_mark, selected};
+use crate::Error;
 use crate::clock::{day_of, name_of};
 use crate::feed::blocking;
-use crate::session::{gate, named_model, usable};
+use crate::session::state::Promoted;
+use crate::session::{ModelChain, Switched, gate, named_model, usable};
 
 /// A mentioned file is put before the model whole up to this many lines and bytes; of a larger one only the beginning,
 /// since the model can read on by itself.
@@ -108,21 +110,14 @@ async fn texts(preparation: &Preparation, for_model: Vec<Invocation>, done: &mut
 async fn new_turn(
     preparation: &mut Preparation,
     mode: Mode,
-    chosen: Option<Arc<dyn Model>>,
+    chosen: Option<(Arc<dyn Model>, String)>,
     said: Option<String>,
     told: Option<String>,
 ) -> NewTurn {
     let mentions = std::mem::take(&mut preparation.mentions);
     let preparation = &*preparation;
     let Preparation { shared, roots, reader, tools, info, .. } = preparation;
-    let of_mode = preparation.model_of(mode).filter(|_| chosen.is_none());
-    let is_of_mode = of_mode.is_some();
-    let model = match (chosen, of_mode) {
-        (Some(model), _) => Ok(model),
-        (None, Some(name)) => named_model(shared, name).await,
-        (None, None) => preparation.model().await,
-    };
-    let model = model.and_then(|model| usable(model, &preparation.config));
+    let (model, chain, switched, is_for_turn) = model_of_turn(preparation, mode, chosen).await;
     let mut context = match told {
         Some(told) => told,
         None => expand(reader, roots, &preparation.rules, &preparation.seen, mentions).await,
@@ -163,7 +158,55 @@ async fn new_turn(
     let parts = PromptParts { tools: &offered, mode, environment: &environment, file_blocks, sections: &sections };
     let system = agent::prompt::system(&parts);
     let rules_left_out = rules.problems;
-    NewTurn { context, edits_until, model, is_of_mode, system, file_mark, form, offered, kept, rules_left_out }
+    NewTurn {
+        context,
+        edits_until,
+        model,
+        is_for_turn,
+        chain,
+        switched,
+        system,
+        file_mark,
+        form,
+        offered,
+        kept,
+        rules_left_out,
+    }
+}
+
+/// The model that a turn asks first, with its chain, the event that says so if another one goes on from the beginning,
+/// and true if the session keeps its own.
+async fn model_of_turn(
+    preparation: &Preparation,
+    mode: Mode,
+    chosen: Option<(Arc<dyn Model>, String)>,
+) -> (Result<Arc<dyn Model>, Error>, Arc<ModelChain>, Option<Event>, bool) {
+    let Preparation { shared, config, .. } = preparation;
+    let of_mode = preparation.model_of(mode).filter(|_| chosen.is_none());
+    let mut is_for_turn = of_mode.is_some();
+    let (model, list) = match (chosen, of_mode) {
+        (Some((model, name)), _) => (Ok(model), Some(name)),
+        (None, Some(name)) => (named_model(shared, name).await, Some(name.clone())),
+        (None, None) => (preparation.model().await, preparation.chain().map(str::to_owned)),
+    };
+    let chain = Arc::new(ModelChain::new(shared.clone(), Arc::clone(config), list.as_deref()));
+    let mut model = match model {
+        Ok(model) => model,
+        Err(error) => return (Err(error), chain, None, is_for_turn),
+    };
+    let is_too_small = |promoted: &&Promoted| config.context_promotion && promoted.from == model.info().id;
+    if let Some(promoted) = preparation.promoted.as_ref().filter(is_too_small)
+        && let Ok(larger) = named_model(shared, &promoted.to).await
+        && larger.info().available
+    {
+        (model, is_for_turn) = (larger, true);
+    }
+    let switched = chain.at_once(model.info()).await;
+    let event = switched.as_ref().map(|switched| switched.event(preparation.turn.clone()));
+    if let Some(Switched { model: other, .. }) = switched {
+        (model, is_for_turn) = (other, true);
+    }
+    (usable(model, config), chain, event, is_for_turn)
 }
 
 /// The tools that a model is told of: those of its mode, and of those that edit the ones of its form.

@@ -7,7 +7,8 @@ use ports::session::{Answer, Interjection};
 use protocol::session::Purpose;
 use protocol::terminal::Done;
 use protocol::turn::{
-    StopReason, TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnSteerParams,
+    StopReason, TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnRetryParams, TurnRetryResult,
+    TurnSteerParams,
 };
 use protocol::{ErrorCode, Event, QueueId, ToolCallId, TurnId, methods};
 
@@ -25,6 +26,7 @@ pub(in crate::session) fn register(handlers: &mut Handlers<Session, Caller>) {
         .on::<methods::TurnSteer>(Session::steer)
         .at_once::<methods::TurnQueue>(Session::enqueue)
         .at_once::<methods::TurnCancel>(Session::cancel)
+        .at_once::<methods::TurnRetry>(Session::retry)
         .on::<methods::InlineInstruct>(Session::instruct)
         .on::<methods::PromptComplete>(Session::complete);
 }
@@ -155,6 +157,11 @@ impl Session {
         }
         let stops = !is_turn && params.turn_id.is_none() && self.prompts.cancel_command();
         Ok(TurnCancelResult { cancelled: is_turn || stops })
+    }
+
+    /// Has the turn try its request to the model again now.
+    fn retry(&mut self, _: Caller, params: TurnRetryParams) -> Result<TurnRetryResult, Error> {
+        Ok(TurnRetryResult { retried: self.prompts.retry(params.turn_id.as_ref())? })
     }
 
     /// Breaks the turn off where it stands, as a crash would: its questions stay, and it can be gone on with. A prompt

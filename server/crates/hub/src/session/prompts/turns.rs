@@ -4,9 +4,10 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use agent::commands::{self, Commands, says_something};
-use agent::turn::{Limits, TurnContext};
+use agent::turn::{Limits, RetryPolicy, TurnContext};
 use futures_util::FutureExt;
 use ports::edit::EditForm;
 use protocol::event::Severity;
@@ -20,7 +21,7 @@ use tokio::task::AbortHandle;
 use super::port::Port;
 use super::preparation::{GivenAnswer, NewTurn, Preparation, Prepared, post_as};
 use super::waiting::Sent;
-use super::{Message, Said, Start, TurnEnd, is_a_record, prepare};
+use super::{Message, Running, Said, Start, TurnEnd, is_a_record, prepare};
 use crate::instruction::Instruction;
 use crate::post::Report;
 use crate::session::gate::{self, Asking};
@@ -124,6 +125,7 @@ impl Session {
             shell: Arc::clone(self.terminals.shell()),
             info: self.info(),
             model: self.state.chosen(),
+            promoted: self.state.promoted.clone(),
             unpriced: self.state.unpriced.clone(),
             accept_edits: self.state.accept_edits,
             changes: self.gate.changes(),
@@ -243,12 +245,13 @@ impl Session {
         let model = info.as_ref().map_or_else(String::new, |info| info.id.clone());
         let known = self.state.chosen();
         let is_other = |info: &ModelInfo| known.as_ref().is_none_or(|known| known.selector() != info.selector());
-        if let Some(info) = info.filter(|info| !turn.is_of_mode && is_other(info)) {
-            self.record(model_changed(&info, known.is_none_or(|known| known.is_default)));
+        if let Some(info) = info.filter(|info| !turn.is_for_turn && is_other(info)) {
+            self.record(model_changed(&info, None, known.is_none_or(|known| known.is_default)));
         }
         let context = std::mem::take(&mut turn.context);
         self.prompts.edits_told = turn.edits_until.unwrap_or(self.prompts.edits_told);
         self.record(Event::TurnStarted { turn_id: id.clone(), prompt, context, model, mode });
+        self.record_all(turn.switched.take().into_iter().collect::<Vec<_>>());
         self.tell_of_rules(std::mem::take(&mut turn.rules_left_out));
     }
 
@@ -258,8 +261,9 @@ impl Session {
         let tools = turn.offered.iter().filter(|_| self.config.intercept_commands).map(|tool| tool.name.clone());
         self.reading.intercept.set(tools);
         let running = self.prompts.turn.as_ref();
-        let failure = match (&turn.model, running.map(|turn| (turn.home.trust.clone(), turn.cancel.clone()))) {
-            (Ok(model), Some((word, cancel))) => {
+        let of_running = |turn: &Running| (turn.home.trust.clone(), turn.cancel.clone(), turn.retry_wait.clone());
+        let failure = match (&turn.model, running.map(of_running)) {
+            (Ok(model), Some((word, cancel, retry_wait))) => {
                 // A session that another one started has nobody to ask, and is in the same workspace.
                 let asks = !self.state.trust_asked && self.state.parent.is_none();
                 let asking = asks.then(|| self.gate.asking(self.shared.clone(), word.clone()));
@@ -274,6 +278,9 @@ impl Session {
                     canonical_edits: self.config.canonical_edits,
                     mend_errors: self.config.mend_errors,
                     model: Arc::clone(model),
+                    fallbacks: turn.chain,
+                    retry: self.retry_policy(),
+                    retry_wait,
                     tools: self.reading.tools.clone(),
                     hooks: self.reading.hooks.clone(),
                     mode,
@@ -304,6 +311,16 @@ impl Session {
     fn thinks_little(&self, model: &ModelInfo) -> bool {
         let is_default = self.state.chosen().is_none_or(|chosen| chosen.is_default);
         self.state.purpose == Purpose::Instruct && (is_default || model.level.is_none())
+    }
+
+    /// How a turn's requests that fail are tried again.
+    fn retry_policy(&self) -> RetryPolicy {
+        let config = &self.config;
+        RetryPolicy {
+            retries: config.retries,
+            first_delay: Duration::from_millis(config.retry_delay.into()),
+            longest_asked: Duration::from_secs(config.retry_longest.into()),
+        }
     }
 
     /// The limits of the next turn; those of a session that another one started are what is left of its budget.

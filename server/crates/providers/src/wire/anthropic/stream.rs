@@ -341,12 +341,13 @@ impl Decode for Decoder {
     }
 }
 
-/// Why it ended. `pause_turn` comes only with the vendor's own tools, which are not used.
+/// Why it ended. `pause_turn` comes with the vendor's own tools, which a gateway may add.
 fn stop(reason: &str) -> Stop {
     match reason {
         "tool_use" => Stop::ToolUse,
         "max_tokens" | "model_context_window_exceeded" => Stop::MaxTokens,
         "refusal" => Stop::Refusal,
+        "pause_turn" => Stop::Pause,
         _ => Stop::EndTurn,
     }
 }

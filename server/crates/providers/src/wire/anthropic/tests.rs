@@ -289,6 +289,7 @@ fn reasons_to_stop_are_told_apart() {
         ("max_tokens", Stop::MaxTokens),
         ("model_context_window_exceeded", Stop::MaxTokens),
         ("refusal", Stop::Refusal),
+        ("pause_turn", Stop::Pause),
     ] {
         let mut events = vec![opening()];
         events.extend(ending(reason));

@@ -1,0 +1,80 @@
+//! Another model goes on: the next of the chain if the one that is asked fails, or a larger one if the conversation no
+//! longer fits into its context.
+
+use std::sync::Arc;
+
+use ports::model::{ModelError, Successor};
+use protocol::Event;
+use protocol::model::SwitchReason;
+use protocol::turn::StopReason;
+
+use super::budget::{self, Budget};
+use super::request::failed;
+use super::{End, Turn};
+use crate::wait::until_cancelled;
+
+impl Turn {
+    /// Has the next model of the chain go on after a failure. False if there is none.
+    pub(super) async fn falls_back(&mut self, failure: &ModelError) -> bool {
+        let Some(reason) = failure.kind.switch_reason() else { return false };
+        let next = self.fallbacks.next(self.model.info(), failure);
+        let Some(next) = until_cancelled(&self.gate.cancel, next).await.flatten() else { return false };
+        self.switch(next, reason, Some(failure.message.clone()));
+        // It may have a smaller context.
+        self.fit().await;
+        true
+    }
+
+    /// Has the next larger model of the same provider go on, if the user wants that and there is one.
+    pub(super) async fn promoted(&mut self) -> bool {
+        let larger = self.fallbacks.larger(self.model.info());
+        let Some(larger) = until_cancelled(&self.gate.cancel, larger).await.flatten() else { return false };
+        // Without this, a provider that describes its models wrongly could keep the turn here for ever.
+        if larger.model.info().context_tokens <= self.model.info().context_tokens {
+            return false;
+        }
+        self.switch(larger, SwitchReason::ContextFull, None);
+        true
+    }
+
+    /// The end of a turn that no model can go on with, in words that name those that the user could choose.
+    pub(super) async fn gave_up(&mut self, failure: ModelError) -> End {
+        let ModelError { kind, message } = failure;
+        if kind.switch_reason().is_none() {
+            return failed(message);
+        }
+        let others = self.fallbacks.others(self.model.info());
+        let Some(others) = until_cancelled(&self.gate.cancel, others).await else {
+            return StopReason::Cancelled.into();
+        };
+        if others.is_empty() {
+            return failed(message);
+        }
+        let message = message.trim_end_matches('.');
+        failed(format!("{message}. Other models can be used now: {}; /model chooses one.", others.join(", ")))
+    }
+
+    fn switch(&mut self, successor: Successor, reason: SwitchReason, error: Option<String>) {
+        let Successor { model, until } = successor;
+        let (info, before) = (model.info(), self.model.info());
+        let event = Event::TurnModelChanged {
+            turn_id: self.gate.turn_id.clone(),
+            model: info.id.clone(),
+            thinking: info.level,
+            instead_of: before.id.clone(),
+            reason,
+            until,
+            error,
+        };
+        let sees_less = before.images && !info.images;
+        self.budget = Budget::new(info, model.thinking_tokens(), &self.system, &self.tools);
+        self.gate.limits.result_bytes = self.gate.limits.result_bytes.min(budget::longest_result(info));
+        self.failures = self.failures.over();
+        self.tells_calls = false;
+        self.model = Arc::clone(&model);
+        self.record(event);
+        if sees_less && self.history.messages().iter().any(|message| message.has_images()) {
+            self.tell_of_images();
+        }
+    }
+}

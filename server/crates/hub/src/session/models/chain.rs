@@ -1,0 +1,164 @@
+//! The models of a turn: the one that it asks, and those that may go on in its stead.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ports::model::{Fallbacks, Model, ModelError, ModelErrorKind, Successor};
+use protocol::model::{ModelInfo, SwitchReason, selector};
+use protocol::{Event, TurnId};
+use providers::catalog::names;
+
+use super::{named_model, usable};
+use crate::config::Config;
+use crate::post::Shared;
+
+/// So many models are named that the user could choose.
+const NAMED: usize = 3;
+/// How long it may take to find them: the turn has failed, and its end is not to be kept back.
+const FINDING: Duration = Duration::from_secs(2);
+
+/// The models that may go on in the stead of a turn's.
+pub(crate) struct ModelChain {
+    shared: Shared,
+    config: Arc<Config>,
+    /// The names, in order; fewer than two if there is no chain.
+    names: Vec<String>,
+    /// The models that the turn has asked, by their ids.
+    asked: Mutex<BTreeSet<String>>,
+}
+
+/// A model that goes on from the turn's beginning, since its own is let rest or cannot be asked.
+pub(crate) struct Switched {
+    pub(crate) model: Arc<dyn Model>,
+    instead_of: String,
+    reason: SwitchReason,
+    until: Option<u64>,
+    error: String,
+}
+
+impl Switched {
+    /// What the log says of it.
+    pub(crate) fn event(&self, turn_id: TurnId) -> Event {
+        let info = self.model.info();
+        Event::TurnModelChanged {
+            turn_id,
+            model: info.id.clone(),
+            thinking: info.level,
+            instead_of: self.instead_of.clone(),
+            reason: self.reason,
+            until: self.until,
+            error: Some(self.error.clone()),
+        }
+    }
+}
+
+impl ModelChain {
+    /// The chain that this text names, with commas between the models.
+    pub(crate) fn new(shared: Shared, config: Arc<Config>, list: Option<&str>) -> Self {
+        let names = list.into_iter().flat_map(names).map(str::to_owned).collect();
+        Self { shared, config, names, asked: Mutex::default() }
+    }
+
+    /// The model that goes on from the beginning; none if this one can be asked, or there is no other.
+    pub(crate) async fn at_once(&self, model: &ModelInfo) -> Option<Switched> {
+        let rests = self.shared.cooldowns.of(&model.id, self.now());
+        let (reason, until, error) = match (rests, &model.unavailable_because) {
+            (Some(rests), _) => (rests.reason, Some(rests.until), rests.error),
+            (None, Some(why)) if !model.available => (SwitchReason::Unauthorized, None, why.clone()),
+            (None, _) => return None,
+        };
+        let next = self.after(&model.id).await?;
+        Some(Switched { model: next, instead_of: model.id.clone(), reason, until, error })
+    }
+
+    fn now(&self) -> u64 {
+        self.shared.parts.clock.now()
+    }
+
+    /// The first of the chain that can be asked and that the turn has not asked; none if this model is none of it.
+    async fn after(&self, model: &str) -> Option<Arc<dyn Model>> {
+        if self.names.len() < 2 {
+            return None;
+        }
+        let mut found = Vec::new();
+        for name in &self.names {
+            found.extend(named_model(&self.shared, name).await.ok());
+        }
+        if !found.iter().any(|found| found.info().id == model) {
+            return None;
+        }
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.insert(model.to_owned());
+        let may_go_on = |id: &str| !asked.contains(id) && self.shared.cooldowns.of(id, self.now()).is_none();
+        let usable = found.into_iter().filter_map(|found| usable(found, &self.config).ok());
+        let next = usable.into_iter().find(|found| may_go_on(&found.info().id))?;
+        asked.insert(next.info().id.clone());
+        Some(next)
+    }
+}
+
+#[async_trait]
+impl Fallbacks for ModelChain {
+    async fn next(&self, failed: &ModelInfo, failure: &ModelError) -> Option<Successor> {
+        let reason = failure.kind.switch_reason()?;
+        let lasting = match failure.kind {
+            ModelErrorKind::RateLimited { retry_after: Some(asked) } if !asked.is_zero() => asked,
+            _ => Duration::from_secs(self.config.model_cooldown.into()),
+        };
+        let why = (reason, failure.message.clone());
+        let until = self.shared.cooldowns.begin(&failed.id, lasting, self.now(), why);
+        let model = self.after(&failed.id).await?;
+        Some(Successor { model, until: Some(until).filter(|_| !lasting.is_zero()) })
+    }
+
+    async fn larger(&self, than: &ModelInfo) -> Option<Successor> {
+        if !self.config.context_promotion {
+            return None;
+        }
+        let catalog = &self.shared.parts.catalog;
+        let models = catalog.of_provider(&than.provider).await;
+        let larger = models.iter().filter(|other| {
+            other.available && other.context_tokens > than.context_tokens && maker(&other.id) == maker(&than.id)
+        });
+        let price = |model: &ModelInfo| model.price.map_or(f64::INFINITY, |price| price.input);
+        let next = larger.min_by(|one, other| {
+            one.context_tokens.cmp(&other.context_tokens).then(price(one).total_cmp(&price(other)))
+        })?;
+        let model = match catalog.resolve(&selector(&next.id, than.level)).await {
+            Ok(model) => model,
+            // It has no such level.
+            Err(_) => catalog.resolve(&next.id).await.ok()?,
+        };
+        Some(Successor { model: usable(model, &self.config).ok()?, until: None })
+    }
+
+    async fn others(&self, than: &ModelInfo) -> Vec<String> {
+        let all = tokio::time::timeout(FINDING, self.shared.parts.catalog.list()).await.unwrap_or_default();
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let can_be_asked = |model: &&ModelInfo| {
+            let is_another = model.id != than.id && !asked.contains(&model.id);
+            is_another
+                && model.available
+                && !model.scripted
+                && self.shared.cooldowns.of(&model.id, self.now()).is_none()
+        };
+        let mut providers = BTreeSet::new();
+        let usable: Vec<_> = all.iter().filter(can_be_asked).collect();
+        // The first of each other vendor; those of the same one only if there is no other.
+        let of_others = usable.iter().filter(|model| model.provider != than.provider);
+        let mut named: Vec<_> =
+            of_others.filter(|model| providers.insert(&model.provider)).map(|model| model.id.clone()).collect();
+        if named.is_empty() {
+            named = usable.iter().map(|model| model.id.clone()).collect();
+        }
+        named.truncate(NAMED);
+        named
+    }
+}
+
+/// The maker of a model, where a provider has those of several: all of its id but the last part.
+fn maker(id: &str) -> &str {
+    id.rsplit_once('/').map_or("", |(maker, _)| maker)
+}
