@@ -1,5 +1,5 @@
-//! What becomes of a turn whose model fails: the wait that the user sees and can end, the next model of the chain, the
-//! larger one of the same provider, and the words for who has to choose.
+//! A turn whose model fails: the wait that the user sees and can end, the next model of the chain, the larger one of
+//! the same provider, and the words for who has to choose.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -127,7 +127,7 @@ async fn a_model_that_was_named_alone_is_never_exchanged_and_a_chain_that_was_na
     let error = error(&events);
     assert!(error.contains("no credit is left") && error.contains("test/model-2; /model chooses one"), "{error}");
 
-    let chain = "/model test/model-1, test/model-2\nAnd now?";
+    let chain = "/model test/model-1,test/model-2\nAnd now?";
     let events = turn(&client, &named, chain, StopReason::EndTurn).await;
     assert_eq!(switches(&events), [("test/model-2", "test/model-1", SwitchReason::QuotaUsedUp)]);
     assert_eq!(models(&model), ["model-1", "model-1", "model-2"]);

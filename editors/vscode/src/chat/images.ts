@@ -1,4 +1,4 @@
-// What is known of a file's content before and after a change. Pure.
+// The content of a file before and after a change, as far as it is known. Pure.
 
 import type { FileImage } from '../generated/protocol';
 

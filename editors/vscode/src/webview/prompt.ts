@@ -168,7 +168,7 @@ export class Prompt {
     );
   }
 
-  /** What the turn does. The seconds of a wait are only seen: the transcript has said once how long it is. */
+  /** The action of the turn. The seconds of a wait are only seen: the transcript has said once how long it is. */
   private doing({ doing, waits }: Chat): HTMLElement {
     clearInterval(this.ticking);
     if (waits === undefined) return h('span', { class: 'doing' }, visible(doing));

@@ -119,23 +119,7 @@ impl Turn {
                     ));
                     continue;
                 }
-                Attempt::Kept { content, calls, error } => {
-                    let message = error.message.trim_end_matches('.');
-                    let next = self.failures.next(error.kind);
-                    let then = if matches!(next, Next::Retry(_)) { "; the rest is asked for" } else { "" };
-                    let text = format!("{message}. The files that came are kept{then}.");
-                    self.record(Event::Notice { severity: Severity::Info, text });
-                    self.untold = calls.then(|| {
-                        "Your answer broke off: the files in its text were taken, but none of the calls that it made beside \
-                         them. Make these again."
-                            .to_owned()
-                    });
-                    self.broken_off = Some(match next {
-                        Next::Retry(wait) => BrokenOff::GoesOn { wait, error: error.message },
-                        Next::Tell | Next::Shorten | Next::GiveUp => BrokenOff::GivenUp(error),
-                    });
-                    return Ok(Response { content, stop: Stop::MaxTokens, why: None, usage: used });
-                }
+                Attempt::Kept { content, calls, error } => return Ok(self.keep(content, calls, error, used)),
                 Attempt::Failed(error) => error,
             };
             match self.failures.next(error.kind) {
@@ -173,6 +157,25 @@ impl Turn {
                 }
             }
         }
+    }
+
+    /// Keeps the files of an answer that broke off; the rest is asked for with the next request.
+    fn keep(&mut self, content: Vec<AssistantBlock>, calls: bool, error: ModelError, used: Usage) -> Response {
+        let message = error.message.trim_end_matches('.');
+        let next = self.failures.next(error.kind);
+        let then = if matches!(next, Next::Retry(_)) { "; the rest is asked for" } else { "" };
+        let text = format!("{message}. The files that came are kept{then}.");
+        self.record(Event::Notice { severity: Severity::Info, text });
+        self.untold = calls.then(|| {
+            "Your answer broke off: the files in its text were taken, but none of the calls that it made beside \
+             them. Make these again."
+                .to_owned()
+        });
+        self.broken_off = Some(match next {
+            Next::Retry(wait) => BrokenOff::GoesOn { wait, error: error.message },
+            Next::Tell | Next::Shorten | Next::GiveUp => BrokenOff::GivenUp(error),
+        });
+        Response { content, stop: Stop::MaxTokens, why: None, usage: used }
     }
 
     /// Asks once. With `looks`, the answer is dropped as soon as a call in it is seen to fail.

@@ -164,19 +164,10 @@ impl State {
             Event::PurposeChanged { purpose } => self.purpose = *purpose,
             Event::ModelChanged { model, thinking, by_default, chain, .. } => {
                 (self.model, self.thinking) = (Some(model.clone()), *thinking);
-                self.is_default_model = *by_default;
-                self.chain.clone_from(chain);
-                self.promoted = None;
+                (self.is_default_model, self.chain, self.promoted) = (*by_default, chain.clone(), None);
             }
             Event::TurnModelChanged { model, instead_of, reason, .. } => {
-                if let Some(turn) = &mut self.open_turn {
-                    turn.model.clone_from(model);
-                }
-                if *reason == SwitchReason::ContextFull {
-                    let first = self.promoted.take().filter(|before| before.to == *instead_of);
-                    let from = first.map_or_else(|| instead_of.clone(), |first| first.from);
-                    self.promoted = Some(Promoted { from, to: model.clone() });
-                }
+                self.turn_model_changed(model, instead_of, *reason);
             }
             Event::AcceptEditsChanged { on, scope } => self.accept_edits = (*on, *scope),
             Event::ModeChanged { mode } => self.mode = *mode,
@@ -257,6 +248,18 @@ impl State {
         let model = self.model.clone()?;
         let chain = self.chain.clone();
         Some(Chosen { model, level: self.thinking, is_default: self.is_default_model, chain })
+    }
+
+    /// Another model goes on in the turn: for the turn, or if it is a larger one, for the session.
+    fn turn_model_changed(&mut self, model: &str, instead_of: &str, reason: SwitchReason) {
+        if let Some(turn) = &mut self.open_turn {
+            model.clone_into(&mut turn.model);
+        }
+        if reason == SwitchReason::ContextFull {
+            let first = self.promoted.take().filter(|before| before.to == instead_of);
+            let from = first.map_or_else(|| instead_of.to_owned(), |first| first.from);
+            self.promoted = Some(Promoted { from, to: model.to_owned() });
+        }
     }
 
     /// Counts what was used of a model, and what it cost if that is known.

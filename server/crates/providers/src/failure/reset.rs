@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::dates::{http_date, rfc3339};
 
 /// The headers of the vendors' limits: what is left of one, and when all of it is there again. Anthropic's
-/// (docs.claude.com, rate limits), OpenAI's, which Groq and others have too (platform.openai.com, rate limits), those of
-/// gateways, and the draft `ratelimit-headers` of the IETF.
+/// (docs.claude.com, rate limits), OpenAI's, which Groq and others have too (platform.openai.com, rate limits), those
+/// of gateways, and the draft `ratelimit-headers` of the IETF.
 const LIMITS: &[(&str, &str)] = &[
     ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
     ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),

@@ -39,7 +39,7 @@ pub(crate) struct Switched {
 }
 
 impl Switched {
-    /// What the log says of it.
+    /// The event for the log.
     pub(crate) fn event(&self, turn_id: TurnId) -> Event {
         let info = self.model.info();
         Event::TurnModelChanged {
