@@ -3,3 +3,4 @@
 //! It is a library too, so that a test can ask whether the generated files are stale.
 
 pub mod codegen;
+pub mod models;

@@ -5,19 +5,23 @@ use std::env;
 use std::path::Path;
 use std::process::ExitCode;
 
-use xtask::codegen;
+use xtask::{codegen, models};
 
 const USAGE: &str = "\
 usage: cargo run -p xtask -- codegen [--check]
+       cargo run -p xtask -- models PI_AI LITELLM
 
   codegen          write the files that are generated from the protocol crate
-  codegen --check  write nothing; name the files that are stale, and fail if there are any";
+  codegen --check  write nothing; name the files that are stale, and fail if there are any
+  models           distil the registry of models from the folders in which npm @earendil-works/pi-ai and the wheel of
+                   PyPI litellm were unpacked";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let root = codegen::project_root();
     let outcome = match arguments.as_slice() {
+        ["models", pi, litellm] => return distil(&root, Path::new(pi), Path::new(litellm)),
         ["codegen"] => write(&root),
         ["codegen", "--check"] => check(&root),
         ["--help" | "-h" | "help"] => {
@@ -33,6 +37,17 @@ fn main() -> ExitCode {
         eprintln!("xtask: {error}");
         ExitCode::FAILURE
     })
+}
+
+fn distil(root: &Path, pi: &Path, litellm: &Path) -> ExitCode {
+    match models::write(root, pi, litellm) {
+        Ok(number) => println!("wrote {} with {number} models", models::FILE),
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
 }
 
 fn write(root: &Path) -> Result<ExitCode, codegen::Error> {

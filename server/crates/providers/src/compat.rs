@@ -2,7 +2,7 @@
 //! `providers.toml`; the user's own override them (`providers.NAME.compat`).
 
 use net::header::HeaderValue;
-use serde::Deserialize;
+use serde::{Deserialize, de};
 
 use crate::secret::Secret;
 
@@ -66,6 +66,14 @@ pub enum AskThinking {
     EnableThinking,
     /// `chat_template_kwargs: { enable_thinking: true }` (vLLM and llama.cpp, for templates that have it).
     ChatTemplateKwargs,
+}
+
+impl AskThinking {
+    /// The way with this name in the configuration and the data files.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        let name = de::value::StrDeserializer::<de::value::Error>::new(name);
+        Self::deserialize(name).ok()
+    }
 }
 
 /// The header that carries a key.

@@ -1,11 +1,17 @@
-//! The known facts about models: limits, prices, abilities. The numbers are in `models.toml`.
+//! The known facts about models: limits, prices, abilities. Those that were checked by hand are in `models.toml`; below
+//! them is the [`registry`], which was distilled from public catalogues.
 
+pub(crate) mod registry;
+
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use protocol::model::{LongPrice, Price, ThinkingLevel};
 use serde::Deserialize;
 
-/// A model of the data file.
+use crate::compat::Compat;
+
+/// A model of the data files.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Model {
@@ -24,8 +30,8 @@ pub(crate) struct Model {
     pub(crate) context: u64,
     /// The longest answer, in tokens.
     pub(crate) max_output: u64,
-    /// The price, but for long prompts.
-    price: Price,
+    /// The price, but for long prompts; none if it is not known.
+    price: Option<Price>,
     /// The price of long prompts, if it is another.
     long: Option<LongPrice>,
     /// The way in which it thinks.
@@ -38,6 +44,9 @@ pub(crate) struct Model {
     /// True if it takes images.
     #[serde(default = "yes")]
     pub(crate) images: bool,
+    /// What its vendor's server wants for it, below what is known of the host.
+    #[serde(default)]
+    pub(crate) compat: Compat,
 }
 
 /// The way in which a model thinks before it answers.
@@ -60,6 +69,19 @@ pub(crate) enum Thinking {
 }
 
 impl Thinking {
+    /// The way with this name in the data files.
+    fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "none" => Self::None,
+            "budget" => Self::Budget,
+            "adaptive" => Self::Adaptive,
+            "always" => Self::Always,
+            "effort" => Self::Effort,
+            "level" => Self::Level,
+            _ => return None,
+        })
+    }
+
     /// True if it thinks only where asked to. Then it is listed twice, since thinking is chosen by choosing the model.
     pub(crate) fn is_asked_for(self) -> bool {
         match self {
@@ -70,9 +92,9 @@ impl Thinking {
 }
 
 impl Model {
-    /// The price.
-    pub(crate) fn price(&self) -> Price {
-        Price { long: self.long, ..self.price }
+    /// The price; none if it is not known.
+    pub(crate) fn price(&self) -> Option<Price> {
+        self.price.map(|price| Price { long: self.long, ..price })
     }
 
     /// The id to send.
@@ -81,7 +103,7 @@ impl Model {
     }
 }
 
-/// Every model of the data file.
+/// Every model that was checked by hand.
 pub(crate) fn models() -> &'static [Model] {
     #[derive(Deserialize)]
     struct File {
@@ -94,15 +116,39 @@ pub(crate) fn models() -> &'static [Model] {
     &MODELS
 }
 
-/// Returns the known model with this id: one of the data file, or a dated version of one. The longest id counts if
-/// several fit. Another version or size of a known model is *not* known: it has another price.
-pub(crate) fn find(id: &str) -> Option<&'static Model> {
+/// The known model with this id, or of which it is a dated version: the provider's own before that of another vendor
+/// with the same id, and what was checked by hand before the registry. Another version or size of a known model is *not*
+/// known: it has another price. `home` is the provider's name, if it is at its vendor's own address.
+pub(crate) fn find(home: Option<&str>, id: &str) -> Option<Cow<'static, Model>> {
     let id = id.strip_suffix("-thinking").unwrap_or(id);
+    let by_hand = by_hand(id).map(Cow::Borrowed);
+    let is_own = |model: &Cow<'_, Model>| Some(model.provider.as_str()) == home;
+    let distilled = || registry::find(home?, id).map(Cow::Owned);
+    by_hand.clone().filter(is_own).or_else(distilled).or(by_hand)
+}
+
+/// The model that another server has under its maker's name in some other spelling, without its price: each host has its
+/// own.
+pub(crate) fn elsewhere(id: &str) -> Option<Cow<'static, Model>> {
+    let wanted = registry::canonical(id);
+    let by_hand = models().iter().find(|model| registry::canonical(&model.id) == wanted).cloned();
+    let model = by_hand.or_else(|| registry::made_as(&wanted))?;
+    Some(Cow::Owned(Model { price: None, long: None, ..model }))
+}
+
+/// The model of the file by hand. The longest id counts if several fit.
+fn by_hand(id: &str) -> Option<&'static Model> {
     let fits = |model: &&Model| {
         let rest = id.strip_prefix(model.id.as_str());
         rest.is_some_and(|rest| rest.is_empty() || is_date(rest)) || model.pinned.as_deref() == Some(id)
     };
     models().iter().filter(fits).max_by_key(|model| model.id.len())
+}
+
+/// An id without the date at its end; none if it has none.
+fn undated(id: &str) -> Option<&str> {
+    let starts = id.char_indices().filter(|(_, c)| matches!(c, '-' | '@')).map(|(at, _)| id.split_at(at));
+    starts.filter(|(plain, _)| !plain.is_empty()).find(|(_, date)| is_date(date)).map(|(plain, _)| plain)
 }
 
 /// True if this is what vendors put after an id for one of its dates: `-20250929`, `-2026-09-29`, `@20250929`,
@@ -130,10 +176,11 @@ mod tests {
         let mut names = HashSet::new();
         for model in models() {
             assert!(model.max_output <= model.context && model.context > 0, "{}", model.id);
-            assert!(model.price.input > 0.0 && model.price.output > model.price.input, "{}", model.id);
-            assert!(model.price.cache_read < model.price.input, "{}", model.id);
+            let usual = model.price.unwrap();
+            assert!(usual.input > 0.0 && usual.output > usual.input, "{}", model.id);
+            assert!(usual.cache_read < usual.input, "{}", model.id);
             if let Some(long) = model.long {
-                let (usual, times) = (model.price, long.input / model.price.input);
+                let times = long.input / usual.input;
                 assert!(long.above < model.context && times > 1.0 && long.output > usual.output, "{}", model.id);
                 assert!((long.cache_read - usual.cache_read * times).abs() < 1e-9, "{}", model.id);
                 assert!((long.cache_write - usual.cache_write * times).abs() < 1e-9, "{}", model.id);
@@ -155,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_dated_id_has_the_price_of_its_model_and_the_longest_id_counts() {
-        let price = |id: &str| find(id).map(|model| (model.price.input, model.price.output));
+        let price = |id: &str| find(None, id)?.price().map(|price| (price.input, price.output));
         assert_eq!(price("claude-opus-4-5-20251101"), Some((5.0, 25.0)));
         assert_eq!(price("claude-sonnet-4-6-20991231-thinking"), Some((3.0, 15.0)));
         assert_eq!(price("gpt-6.1-sol-2026-01-02"), Some((2.0, 10.0)));
@@ -164,7 +211,7 @@ mod tests {
 
     #[test]
     fn long_prompts_of_some_models_cost_more() {
-        let long = |id: &str| find(id).and_then(|model| model.price().long).map(|long| (long.above, long.input));
+        let long = |id: &str| find(None, id)?.price()?.long.map(|long| (long.above, long.input));
         assert_eq!(long("gemini-2.5-pro"), Some((200_000, 2.5)));
         assert_eq!(long("gpt-6.1-sol-2026-01-02"), Some((272_000, 4.0)));
         assert_eq!(long("claude-haiku-5-5"), Some((100_000, 0.5)));
@@ -174,7 +221,7 @@ mod tests {
     #[test]
     fn another_version_or_size_of_a_known_model_has_no_price() {
         for unknown in ["claude-opus-4-9", "gpt-5-pro", "gpt-5.1-codex-ultra", "claude", "", "gpt-50"] {
-            assert!(find(unknown).is_none(), "{unknown}");
+            assert!(find(None, unknown).is_none(), "{unknown}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A model in the catalog: what is known of it, and how to ask it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use protocol::model::{LongPrice, ModelInfo, Price, ThinkingLevel};
 use super::levels::offered;
 use super::listing::Listed;
 use super::{CatalogError, bare};
-use crate::data::{self, Model, Thinking};
+use crate::data::{self, Model, Thinking, registry};
 use crate::failure::host;
 use crate::remote::Remote;
 use crate::settings::{Defined, Provider};
@@ -124,7 +125,7 @@ pub(super) fn defined(provider: &Provider) -> Vec<Entry> {
     provider.defined.iter().flat_map(|own| with_variant(provider, &own.id, None)).collect()
 }
 
-/// Returns the data file's entries for a provider's vendor.
+/// The entries of the data files for a provider's vendor, those that were checked by hand first.
 pub(super) fn of_vendor(provider: &Provider) -> Vec<Entry> {
     let vendor = match provider.wire {
         _ if provider.is_plan() => return Vec::new(),
@@ -133,8 +134,16 @@ pub(super) fn of_vendor(provider: &Provider) -> Vec<Entry> {
         Wire::OpenAiChat => provider.name.as_str(),
         Wire::Gemini => "gemini",
     };
-    let models = data::models().iter().filter(|model| model.provider == vendor);
-    models.flat_map(|model| with_variant(provider, &model.id, None)).collect()
+    let by_hand = data::models().iter().filter(|model| model.provider == vendor);
+    let mut entries: Vec<_> = by_hand.flat_map(|model| with_variant(provider, &model.id, None)).collect();
+    if provider.is_home() {
+        let is_new = |model: &Model| {
+            !entries.iter().any(|entry| entry.target.model == model.id || bare(&entry.info.id) == model.id)
+        };
+        let more: Vec<_> = registry::of(&provider.name).filter(is_new).collect();
+        entries.extend(more.iter().flat_map(|model| with_variant(provider, &model.id, None)));
+    }
+    entries
 }
 
 /// Returns the entries of the models that a provider listed when asked, after those that the user describes. One that
@@ -157,11 +166,11 @@ fn with_variant(provider: &Provider, id: &str, listed: Option<&Listed>) -> impl 
     [Some(plain), variant].into_iter().flatten()
 }
 
-/// All that is known of a model, the nearest source first: the user, the provider, then the data file, then what is
+/// All that is known of a model, the nearest source first: the user, the provider, then the data files, then what is
 /// usual.
 fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
-    let usual = provider.vendor().and_then(|vendor| vendor.usual_id(id.strip_suffix(THINKING).unwrap_or(id)));
-    let (known, factor) = usual.map_or((data::find(id), 1.0), |(usual, factor)| (data::find(usual), factor));
+    let (known, factor) = known_of(provider, id);
+    let known = known.as_deref();
     let own_of = |id: &str| provider.defined.iter().find(|own| own.id == id);
     let stem = id.strip_suffix(THINKING).unwrap_or(id);
     let own = own_of(id).or_else(|| own_of(stem));
@@ -181,7 +190,9 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     let wire = provider.wire_of(plain_id);
     let thinking = told.unwrap_or_else(|| guess(wire, plain_id, listed.and_then(|l| l.thinking)));
     let name = own.and_then(|own| own.name.as_deref()).or(known.map(|model| model.name.as_str())).unwrap_or(id);
-    let compat = provider.compat();
+    // What is known of a model at its vendor's server stands below what is known of the server.
+    let of_model = known.filter(|_| provider.is_home()).map(|model| &model.compat);
+    let compat = of_model.map_or_else(|| provider.compat(), |under| provider.compat().over(under));
     // A gateway may refuse what its vendor takes.
     let is_guess = own.and_then(|own| own.thinking).is_none() && !(known.is_some() && provider.is_home());
     let told = known.and_then(|model| model.levels.as_deref());
@@ -197,7 +208,10 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             provider: provider.name.clone(),
             context_tokens: context,
             max_output_tokens: longest.min(context / 2).max(1),
-            price: own.and_then(Defined::price).or(price).or(known.map(|model| times(model.price(), factor))),
+            price: own
+                .and_then(Defined::price)
+                .or(price)
+                .or(known.and_then(Model::price).map(|price| times(price, factor))),
             available: missing.is_none(),
             unavailable_because: missing,
             images: own
@@ -231,6 +245,20 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             bound: known.is_some_and(|model| model.bound),
             compat,
         },
+    }
+}
+
+/// The facts of the data files about a model, and what its price is multiplied by.
+fn known_of(provider: &Provider, id: &str) -> (Option<Cow<'static, Model>>, f64) {
+    let vendor = provider.vendor();
+    // A vendor without an address of its own is at home wherever its user has it.
+    let is_home = provider.is_home() || vendor.is_some_and(|vendor| vendor.base_url.is_empty());
+    let home = is_home.then_some(provider.name.as_str());
+    match vendor.and_then(|vendor| vendor.usual_id(id.strip_suffix(THINKING).unwrap_or(id))) {
+        Some((usual, factor)) => (data::find(None, usual), factor),
+        // On this machine a model has the window that its memory allows, and not that of its maker.
+        None if provider.is_local => (data::find(home, id), 1.0),
+        None => (data::find(home, id).or_else(|| data::elsewhere(id)), 1.0),
     }
 }
 

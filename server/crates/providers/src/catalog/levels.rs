@@ -37,7 +37,8 @@ pub(super) fn offered(
             | AskThinking::ThinkingType
             | AskThinking::EnableThinking
             | AskThinking::ChatTemplateKwargs => {
-                return if thinking.is_asked_for() { vec![Off, Medium] } else { Vec::new() };
+                let has_switch = thinking.is_asked_for() || told.is_some_and(|told| told.contains(&Off));
+                return if has_switch { vec![Off, Medium] } else { Vec::new() };
             }
         },
     };
@@ -68,6 +69,9 @@ mod tests {
         assert_eq!(of(Wire::OpenAiChat, Thinking::Effort, None), []);
         assert_eq!(of(Wire::OpenAiChat, Thinking::Effort, Some(AskThinking::ReasoningEffort)), [Low, Medium, High]);
         assert_eq!(of(Wire::OpenAiChat, Thinking::Budget, Some(AskThinking::EnableThinking)), [Off, Medium]);
+        let switch = |told| offered(Wire::OpenAiChat, Thinking::Always, Some(AskThinking::ThinkingType), told);
+        assert_eq!(switch(None), [], "it is not known that it can be switched off");
+        assert_eq!(switch(Some(&[Off, Medium])), [Off, Medium]);
         let told =
             offered(Wire::OpenAiChat, Thinking::Always, Some(AskThinking::ReasoningEffort), Some(&[Off, Low, Max]));
         assert_eq!(told, [Low], "there is no word for the others");

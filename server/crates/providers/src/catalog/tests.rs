@@ -2,6 +2,7 @@ use async_trait::async_trait;
 use ports::model::{ModelErrorKind, ModelStream, Request};
 
 use super::*;
+use crate::data;
 use crate::wire::testing::{request, says};
 
 /// Settings that reach nothing on this machine: port 9 answers nobody.
@@ -88,6 +89,45 @@ async fn every_model_that_thinks_only_when_asked_has_a_variant_that_does() {
     for model in ["anthropic/claude-opus-5-5", "openai/gpt-5.1"] {
         assert!(!variants.contains(&model), "{model} thinks anyway");
     }
+}
+
+#[tokio::test]
+async fn hundreds_of_models_are_known_and_what_was_checked_by_hand_counts_more() {
+    let keys = crate::vendors::all().iter().filter_map(|vendor| Some((vendor.keys.first()?.as_str(), "k")));
+    let catalog = catalog(&keys.collect::<Vec<_>>());
+    let state = catalog.state();
+    let known: Vec<_> = state.sources().flat_map(|source| entry::of_vendor(source.provider)).collect();
+    assert!(known.len() > 300, "{}", known.len());
+    for model in data::models() {
+        let id = format!("{}/{}", model.provider, model.id);
+        let entry = known.iter().find(|entry| entry.info.id == id).unwrap_or_else(|| panic!("{id} is not listed"));
+        let info = &entry.info;
+        assert_eq!((&info.name, info.context_tokens, info.price), (&model.name, model.context, model.price()), "{id}");
+        assert_eq!((info.images, info.thinking), (model.images, model.thinking != data::Thinking::None), "{id}");
+        if let Some(levels) = &model.levels {
+            assert_eq!(&info.levels, levels, "{id}");
+        }
+    }
+    let first = known.iter().find(|entry| entry.info.provider == "anthropic").map(|entry| entry.info.id.as_str());
+    assert_eq!(first, Some("anthropic/claude-sonnet-5-5"), "the default is the first of the file by hand");
+}
+
+#[tokio::test]
+async fn a_model_at_another_host_has_its_window_but_not_its_price() {
+    let mut settings = settings(&[("GROQ_API_KEY", "k")]);
+    let ids = ["anthropic/claude-opus-4.5", "openai/gpt-oss-120b", "claude-opus-4-5", "no-such"].map(str::to_owned);
+    settings.set_provider("mine", Some("http://h/v1".into()), None, None, ids.to_vec()).unwrap();
+    settings.set_provider("groq", None, None, None, vec!["openai/gpt-oss-120b".into()]).unwrap();
+    let catalog = Catalog::new(settings);
+    let of = async |id: &str| {
+        let info = catalog.resolve(id).await.unwrap().info().clone();
+        (info.context_tokens, info.price.map(|price| price.input), info.levels.len())
+    };
+    assert_eq!(of("mine/anthropic/claude-opus-4.5").await, (200_000, None, 0));
+    assert_eq!(of("mine/claude-opus-4-5").await, (200_000, Some(5.0), 0), "by its maker's own id it has its price");
+    assert_eq!(of("groq/openai/gpt-oss-120b").await, (131_072, Some(0.15), 3));
+    assert_eq!(of("mine/openai/gpt-oss-120b").await, (128_000, None, 0), "no maker hosts it");
+    assert_eq!(of("mine/no-such").await, (128_000, None, 0));
 }
 
 #[tokio::test]

@@ -113,13 +113,16 @@ impl Filling {
 pub(crate) fn info(provider: &Provider, model: &str, family: Option<&Family>) -> FillInfo {
     let is_local = super::is_local(provider);
     let hosted = family::hosted(&provider.name, model);
-    let known = data::find(model).filter(|model| model.provider == provider.name);
+    let known = data::find(Some(&provider.name), model).filter(|model| model.provider == provider.name);
     let usual = if is_local { LOCAL_CONTEXT } else { REMOTE_CONTEXT };
     let context = hosted.map_or(usual, |hosted| hosted.context.min(usual));
     FillInfo {
         id: format!("{}/{model}", provider.name),
         is_local,
-        price: hosted.and_then(|hosted| hosted.price).or(known.map(data::Model::price)).filter(|_| !is_local),
+        price: hosted
+            .and_then(|hosted| hosted.price)
+            .or_else(|| known.and_then(|known| known.price()))
+            .filter(|_| !is_local),
         context_bytes: context * BYTES_OF_TOKEN,
         control_tokens: match family {
             Some(family) => family.control_tokens().into(),

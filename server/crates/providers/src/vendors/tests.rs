@@ -30,7 +30,7 @@ fn the_data_file_is_sound() {
         }
         for model in &vendor.models {
             let usual = vendor.usual_id(model).map_or(model.as_str(), |(usual, _)| usual);
-            assert!(data::find(usual).is_some(), "{name}: nothing is known of {model}");
+            assert!(data::find(None, usual).is_some(), "{name}: nothing is known of {model}");
         }
     }
     for host in &file().host {
