@@ -106,7 +106,8 @@ where
     // Until the editor has said what it wants, nobody asks for a model; its folders and settings are not known yet.
     // Faults in them are reported once there is someone to tell.
     let config = load(&user_file, &environment, Editor::default(), &[]);
-    let catalog = Arc::new(providers::Catalog::new(config.providers.clone()));
+    let keeper = hub::lists::keeper(Arc::clone(&store) as Arc<dyn ports::store::Store>);
+    let catalog = Arc::new(providers::Catalog::new(config.providers.clone()).with_lists_kept(keeper));
     let sockets = Arc::new(Sockets::new(runtime_folder, &data_folder));
     let home = config::dirs::home(&|name| environment(name));
     let config = Arc::new(config);

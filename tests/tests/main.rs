@@ -54,6 +54,7 @@ mod plain_change;
 mod plain_suggestions;
 mod problems;
 mod programs;
+mod registry;
 mod reviews;
 mod roles;
 mod sandbox;

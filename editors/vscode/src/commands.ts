@@ -22,7 +22,8 @@ import { messageOf, type Request } from './server/requests';
 import type { Server } from './server/server';
 import type { Follow } from './session/follow';
 import { showPermissions } from './session/permissions';
-import { chooseMode, pickAcceptEdits, pickMode, pickModel, pickSession, pickThinking, remove, rename } from './session/pickers';
+import { chooseMode, pickAcceptEdits, pickMode, pickSession, pickThinking, remove, rename } from './session/pickers';
+import { pickModel } from './session/modelPicker';
 import type { Session } from './session/session';
 import { restore } from './session/undo';
 import { showJobs } from './terminal/jobs';
@@ -69,7 +70,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.session.open': () => pickSession(session),
     'azimuth.session.rename': () => withSession(session, (current) => rename(session, current)),
     'azimuth.session.delete': () => withSession(session, (current) => remove(session, current)),
-    'azimuth.model.select': () => pickModel(session, request),
+    'azimuth.model.select': () => pickModel(session, request, server.onModels),
     'azimuth.thinking.select': () => pickThinking(session, request),
     'azimuth.thinking.next': () => pickThinking(session, request, true),
     'azimuth.mode.select': async (mode?: Mode) => {

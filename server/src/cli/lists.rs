@@ -5,7 +5,7 @@ use std::io::{self, BufReader, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use hub::visible;
+use hub::{lists, visible};
 use ports::store::{Origin, SessionFilter, Store};
 use project::paths;
 use protocol::session::Purpose;
@@ -111,23 +111,26 @@ pub(super) async fn models(json: bool, log: Option<String>) -> Result<ExitCode, 
     let folder = std::env::current_dir().map_err(Failure::new)?;
     let setup = Setup::new(&[folder], log)?;
     let parts = setup.parts(setup.config.clone());
-    let models = parts.catalog.list().await;
+    let listed = parts.catalog.list_all().await;
     let style = Style::for_stdout();
     let mut out = io::stdout().lock();
-    for model in &models {
+    for model in &listed.models {
         let line = if json {
             let line = serde_json::to_string(model).map_err(Failure::new)?;
             visible::json(&line).into_owned()
         } else {
             let model = visible::within(model).map_err(Failure::new)?;
             if model.available {
-                format!("{}  {}  {}k tokens", style.green(&model.id), model.name, model.context_tokens / 1000)
+                format!("{}  {}  {}", style.green(&model.id), model.name, lists::facts(&model))
             } else {
                 let why = model.unavailable_because.as_deref().unwrap_or("cannot be used");
                 style.dim(format!("{}  {}  {why}", model.id, model.name))
             }
         };
         writeln!(out, "{line}").map_err(Failure::new)?;
+    }
+    for note in &listed.notes {
+        writeln!(io::stderr(), "{}", visible::text(note)).map_err(Failure::new)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use hub::Parts;
 use hub::clock::Clock;
 use hub::config::{self, Config, Editor, Sources, dirs};
-use hub::log;
 use hub::sockets::Sockets;
+use hub::{lists, log};
 use store::SqliteStore;
 use tempfile::TempDir;
 
@@ -40,8 +40,9 @@ impl Setup {
 
     /// The parts of a hub.
     pub(super) fn parts(&self, config: Config) -> Parts {
-        let catalog = providers::Catalog::new(config.providers.clone());
         let store: Arc<SqliteStore> = Arc::clone(&self.store);
+        let keeper = lists::keeper(Arc::clone(&self.store) as Arc<dyn ports::store::Store>);
+        let catalog = providers::Catalog::new(config.providers.clone()).with_lists_kept(keeper);
         let warnings = store.recovered().map(|recovery| recovery.to_string()).into_iter().collect();
         Parts {
             store,

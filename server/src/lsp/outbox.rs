@@ -237,6 +237,10 @@ impl Editor for Outbox {
         self.send(Command::Tell(methods::ServersChanged::METHOD, json!({})));
     }
 
+    fn models_changed(&self) {
+        self.send(Command::Tell(methods::ModelsChanged::METHOD, json!({})));
+    }
+
     fn suggests(&self, status: InlineStatusParams) {
         self.send(Command::Suggests(status));
     }

@@ -147,3 +147,6 @@ fn days(date: &str) -> u64 {
 fn fs_text(path: &Path) -> Result<String, Error> {
     fs::read_to_string(path).map_err(|source| Error::File { path: path.to_owned(), source })
 }
+
+#[cfg(test)]
+mod tests;

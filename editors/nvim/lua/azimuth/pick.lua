@@ -98,13 +98,46 @@ local function describe(model)
     return table.concat(parts, ", ")
   end
   table.insert(parts, text.count(model.contextTokens) .. " tokens")
-  if model.price and model.price.input + model.price.output > 0 then
+  if not model.price then
+    table.insert(parts, "price unknown")
+  elseif model.price.input + model.price.output > 0 then
     table.insert(parts, ("$%g in, $%g out per million"):format(model.price.input, model.price.output))
+  end
+  if model.images then
+    table.insert(parts, "images")
+  end
+  if #(model.levels or {}) > 0 then
+    table.insert(parts, "thinks " .. table.concat(model.levels, "/"))
   end
   if model.scripted then
     table.insert(parts, "plays a script")
   end
   return table.concat(parts, ", ")
+end
+
+--- The models in the order in which they are offered: those chosen last, then those of each provider, and with `all`
+--- those that cannot be used. What the configuration rules out is left out.
+---@param listed azimuth.ModelListResult
+---@param all? boolean
+---@return azimuth.ModelInfo[]
+local function in_order(listed, all)
+  local recent = {}
+  for at, id in ipairs(listed.recent or {}) do
+    recent[id] = at
+  end
+  local first, rest = {}, {}
+  for _, model in ipairs(listed.models) do
+    if model.available and recent[model.id] then
+      table.insert(first, model)
+    elseif not model.ruledOut and (all or model.available) then
+      -- The server has them by their providers, the usable ones first.
+      table.insert(rest, model)
+    end
+  end
+  table.sort(first, function(a, b)
+    return recent[a.id] < recent[b.id]
+  end)
+  return vim.list_extend(first, rest)
 end
 
 --- Chooses the model of the current session; without a session, of new ones. Models that cannot be used are listed
@@ -120,9 +153,10 @@ function M.model(model, all)
     if failed(err) then
       return
     end
-    local items = vim.tbl_filter(function(item)
-      return all or item.available
-    end, result.models)
+    for _, note in ipairs(result.notes or {}) do
+      vim.notify("Azimuth: " .. text.one_line(note), vim.log.levels.WARN)
+    end
+    local items = in_order(result, all)
     -- The last one is no model but the way to more of them.
     table.insert(items, false)
     vim.ui.select(items, {

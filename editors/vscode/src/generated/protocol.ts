@@ -330,6 +330,8 @@ export interface Notifications {
   'azimuth/terminal/output': { params: TerminalOutputParams };
   /** The state of one of Azimuth's own language servers changed; `azimuth/servers/list` returns it. Sent at most twice a second, to a client that has used one of Azimuth's methods. */
   'azimuth/servers/changed': { params: ServersChangedParams };
+  /** A provider that took its time has listed its models by now; `azimuth/model/list` returns them. Sent to a client that has used one of Azimuth's methods. */
+  'azimuth/model/changed': { params: ModelsChangedParams };
   /** The user has chosen a code action that starts a workflow; its prompt is for the visible chat. Sent to a client with the capability `panel`; other clients get it in a chat document. */
   'azimuth/prompt/put': { params: PromptPutParams };
   /** The state of suggestions where the user types; until the first of these it is `off`. Sent when it changes, to a client that has a panel or has used one of Azimuth's methods. */
@@ -2266,6 +2268,8 @@ export interface ModelInfo {
   price?: Price;
   /** The reason why it cannot be used, and what to do. */
   unavailableBecause?: string;
+  /** True if the configuration rules it out (`enabled_models`, `disabled_providers`): a picker leaves it out. */
+  ruledOut?: boolean;
   /** The levels at which it can be told to think, the lowest first; empty if it can be told none. */
   levels?: ThinkingLevel[];
   /** The level at which it thinks if nobody chooses another for a session; absent if it thinks as it does by itself. */
@@ -2281,6 +2285,10 @@ export interface ModelListResult {
   models: ModelInfo[];
   /** The id of the model a new session gets, if any is usable. */
   default?: string;
+  /** For each provider whose own list could not be had, why, and which models stand there instead. */
+  notes?: string[];
+  /** The ids of the models that were chosen last, the last one first; at most ten. */
+  recent?: string[];
 }
 
 /** Parameters of `azimuth/model/select`. */
@@ -2296,6 +2304,9 @@ export interface ModelSelectResult {
   /** The selected model. */
   model: ModelInfo;
 }
+
+/** Parameters of `azimuth/model/changed`. */
+export type ModelsChangedParams = Record<string, never>;
 
 /** The subject of a question. */
 export type PermissionAbout =

@@ -8,6 +8,8 @@ export const trusted = [
   'completionModel',
   'nextEditModel',
   'instructModel',
+  'enabledModels',
+  'disabledProviders',
   'inlineQuiet',
   'inlineOffIn',
   'inlineOffLanguages',

@@ -35,6 +35,7 @@ export interface Ends {
   onEvent: (params: EventParams) => void;
   onTerminalOutput: (params: OutputParams) => void;
   onServersChanged: () => void;
+  onModelsChanged: () => void;
   onPromptPut: (params: PutParams) => void;
   onEditChanged: (params: ChangedParams) => void;
   /** The server has ended, asked to or not. */
@@ -86,6 +87,7 @@ export function connect(ends: Ends): LanguageClient {
   client.onNotification('azimuth/event', ends.onEvent);
   client.onNotification('azimuth/terminal/output', ends.onTerminalOutput);
   client.onNotification('azimuth/servers/changed', ends.onServersChanged);
+  client.onNotification('azimuth/model/changed', ends.onModelsChanged);
   client.onNotification('azimuth/prompt/put', ends.onPromptPut);
   client.onNotification('azimuth/inline/status', (params: Notifications['azimuth/inline/status']['params']) => ends.inline.take(params));
   client.onNotification('azimuth/inline/changed', ends.onEditChanged);

@@ -24,6 +24,7 @@ export class Server implements vscode.Disposable {
   private readonly happened = new vscode.EventEmitter<Notifications['azimuth/event']['params']>();
   private readonly printed = new vscode.EventEmitter<Notifications['azimuth/terminal/output']['params']>();
   private readonly serversChanged = new vscode.EventEmitter<void>();
+  private readonly modelsChanged = new vscode.EventEmitter<void>();
   private readonly trusted = new vscode.EventEmitter<void>();
   private readonly promptPut = new vscode.EventEmitter<Notifications['azimuth/prompt/put']['params']>();
   private readonly editChanged = new vscode.EventEmitter<Notifications['azimuth/inline/changed']['params']>();
@@ -43,6 +44,8 @@ export class Server implements vscode.Disposable {
   readonly onTerminalOutput = this.printed.event;
   /** The state of a language server of its own is other than it was. */
   readonly onLanguageServers = this.serversChanged.event;
+  /** A provider has listed its models after the list was shown without them. */
+  readonly onModels = this.modelsChanged.event;
   /** The server knows that the workspace is trusted now. */
   readonly onTrusted = this.trusted.event;
   /** The user has chosen a code action that begins with a prompt. */
@@ -156,6 +159,7 @@ export class Server implements vscode.Disposable {
       onEvent: (params) => this.happened.fire(params),
       onTerminalOutput: (params) => this.printed.fire(params),
       onServersChanged: () => this.serversChanged.fire(),
+      onModelsChanged: () => this.modelsChanged.fire(),
       onPromptPut: (params) => this.promptPut.fire(params),
       onEditChanged: (params) => this.editChanged.fire(params),
       onClosed: (closed) => this.crashed(closed),

@@ -1,8 +1,8 @@
-// Choices of a session, a model, how much it thinks, and a mode.
+// Choices of a session, how much its model thinks, and a mode.
 
 import * as vscode from 'vscode';
 import { modes } from '../generated/modes';
-import type { Mode, ModelInfo, SessionInfo, ThinkingLevel } from '../generated/protocol';
+import type { Mode, SessionInfo, ThinkingLevel } from '../generated/protocol';
 import { isError, messageOf, type Request } from '../server/requests';
 import { iconless, unlinked, visible } from '../text';
 import { thinkingOf } from './fold';
@@ -70,22 +70,6 @@ export async function remove(session: Session, { sessionId, title }: { sessionId
   if (chosen !== confirm) return false;
   await session.delete(sessionId);
   return true;
-}
-
-/** Chooses the session's model. Without a session it makes one: the model of new ones may be fixed by a setting. */
-export async function pickModel(session: Session, request: Request): Promise<void> {
-  const { models } = await request('azimuth/model/list', {});
-  const current = session.state?.model;
-  const items = models.map((model) => ({
-    label: iconless(model.name),
-    description: [model.id === current ? 'current' : '', model.scripted ? 'scripted' : ''].filter((word) => word !== '').join(', '),
-    detail: model.available ? iconless(aboutModel(model)) : `$(circle-slash) ${iconless(model.unavailableBecause ?? 'It cannot be used now.')}`,
-    model,
-  }));
-  const picked = await vscode.window.showQuickPick(items, { title: 'Azimuth: model', matchOnDetail: true });
-  if (picked === undefined) return;
-  if (!picked.model.available) throw new Error(`${picked.model.name}: ${picked.model.unavailableBecause ?? 'it cannot be used now.'}`);
-  await request('azimuth/model/select', { model: picked.model.id, sessionId: await session.some() });
 }
 
 /** Chooses how much the session's model thinks: of a list, or with `next` the level after the one that counts. */
@@ -173,9 +157,4 @@ function sessionItem(session: SessionInfo, current: string | undefined): Session
     buttons: [renameButton, deleteButton],
     session,
   };
-}
-
-function aboutModel({ id, contextTokens, price }: ModelInfo): string {
-  const cost = price === undefined ? undefined : price.input === 0 && price.output === 0 ? 'free' : `$${price.input} in, $${price.output} out per million tokens`;
-  return [id, `${Math.round(contextTokens / 1_000)}k context`, cost].filter((word) => word !== undefined).join(' · ');
 }

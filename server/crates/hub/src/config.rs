@@ -111,6 +111,10 @@ pub struct Settings {
     pub next_edit_model: Option<String>,
     /// The model that changes a selection as the user says; without it, the fast one or that of new sessions.
     pub instruct_model: Option<String>,
+    /// The patterns of the models that can be chosen; all if empty.
+    pub enabled_models: Vec<String>,
+    /// The providers that are not used.
+    pub disabled_providers: Vec<String>,
     /// The milliseconds since the last key before text is suggested.
     pub inline_quiet: u32,
     /// The places in code where nothing is suggested: `comments`, `strings`.

@@ -37,6 +37,9 @@ pub trait Editor: Send + Sync {
     /// The state of a language server of our own is other than it was. One that shows none has no use for it.
     fn servers_changed(&self) {}
 
+    /// There may be other models than were listed. One that lists none has no use for it.
+    fn models_changed(&self) {}
+
     /// The state of suggestions where the user types is this from now on. One that shows none has no use for it.
     fn suggests(&self, _status: InlineStatusParams) {}
 

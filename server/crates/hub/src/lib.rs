@@ -14,6 +14,7 @@ pub mod confinement;
 pub mod editor;
 pub mod error;
 pub mod feed;
+pub mod lists;
 pub mod log;
 pub mod request;
 pub mod sockets;

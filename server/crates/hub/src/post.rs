@@ -60,6 +60,8 @@ pub(super) enum Message {
     AccountsChanged,
     /// The state of a language server of our own is other than it was.
     ServersChanged,
+    /// A provider has listed its models after it was gone without.
+    ModelsChanged,
     /// The process ends.
     Shutdown(oneshot::Sender<()>),
 }

@@ -6,6 +6,7 @@ mod auth;
 mod beginnings;
 mod begun;
 mod instruct;
+mod models;
 mod servers;
 mod suggestions;
 mod unused;
@@ -20,7 +21,6 @@ use lang::pool::{Servers, ServersConfig};
 use ports::store::{Origin, SessionFilter, StoreError};
 use project::buffers::{BufferError, Snapshot};
 use project::paths;
-use protocol::model::{ModelListParams, ModelListResult, ModelSelectParams, ModelSelectResult};
 use protocol::permission::{WorkspaceTrustParams, WorkspaceTrustResult};
 use protocol::session::{Mode, Purpose, SessionListParams, SessionListResult, SessionNewParams, SessionNewResult};
 use protocol::terminal::Done as Nothing;
@@ -33,7 +33,7 @@ use self::suggestions::Suggestions;
 use super::cooldowns::Cooldowns;
 use super::feed::blocking;
 use super::inline::Inline;
-use super::post::{Caller, LAST_MODEL, Message, NewSession, Post, Requester, Shared};
+use super::post::{Caller, Message, NewSession, Post, Requester, Shared};
 use super::request::Handlers;
 use super::session;
 use super::trust::{Book, Word, Workspace};
@@ -108,6 +108,7 @@ pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
     let parts = Arc::new(parts);
     let shared = Shared { board, trust, servers, router, parts, forget_unused: unused::forget, forgotten, cooldowns };
     tokio::spawn(servers::watch(Arc::clone(&shared.servers), posts.downgrade()));
+    tokio::spawn(models::watch(shared.parts.catalog.watch(), posts.downgrade()));
     let config = Arc::clone(&shared.parts.config);
     let inline = Inline::start(shared.clone(), Arc::clone(&config));
     let router = Router {
@@ -223,6 +224,9 @@ impl Router {
             (Message::AccountsChanged, _) => self.accounts_changed(),
             (Message::ServersChanged, _) => {
                 self.clients.values().for_each(|client| client.caller.editor.servers_changed());
+            }
+            (Message::ModelsChanged, _) => {
+                self.clients.values().for_each(|client| client.caller.editor.models_changed());
             }
             (Message::Shutdown(done), _) => self.shutdown(done),
             (Message::Connected(..) | Message::Disconnected | Message::Input(_), None) => {}
@@ -483,25 +487,6 @@ impl Router {
         });
     }
 
-    fn model_list(&mut self, _: ClientId, _: ModelListParams, reply: Reply<ModelListResult>) {
-        let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
-        tokio::spawn(async move {
-            let mut models = shared.parts.catalog.list().await;
-            session::note_levels(&shared, &mut models).await;
-            let default = session::default_model(&shared, &config).await.ok().map(|model| model.info().id.clone());
-            let _ = reply.send(Ok(ModelListResult { models, default }));
-        });
-    }
-
-    /// Chooses the model of new sessions.
-    fn model_select(&mut self, _: ClientId, params: ModelSelectParams, reply: Reply<ModelSelectResult>) {
-        let shared = self.shared.clone();
-        tokio::spawn(async move {
-            let selected = select_default(&shared, &params.model).await;
-            let _ = reply.send(selected);
-        });
-    }
-
     fn created(&mut self, session: SessionId, new: NewSession, caller: Caller, requester: Requester) {
         if self.ending {
             return requester.fail(ending());
@@ -543,7 +528,14 @@ fn ending() -> Error {
 }
 
 /// Makes a session in the store, and comes back with it as [`Message::Created`].
-async fn create(shared: Shared, caller: Caller, new: NewSession, requester: Requester) {
+async fn create(shared: Shared, caller: Caller, mut new: NewSession, requester: Requester) {
+    if let Some(name) = &new.model {
+        let is_user = matches!(requester, Requester::Client(_));
+        match session::meant_model(&shared, name, is_user).await {
+            Ok(name) => new.model = Some(name),
+            Err(error) => return requester.fail(error),
+        }
+    }
     match make(&shared, &new).await {
         Ok(session) => shared.post(None, Message::Created(session, new, caller, requester)),
         Err(error) => requester.fail(error),
@@ -552,9 +544,6 @@ async fn create(shared: Shared, caller: Caller, new: NewSession, requester: Requ
 
 /// Makes a session in the store, under an id that is free.
 async fn make(shared: &Shared, new: &NewSession) -> Result<SessionId, Error> {
-    if let Some(name) = &new.model {
-        session::resolve_model(shared, name).await?;
-    }
     let folders: Vec<_> = new.folders.iter().map(|folder| paths::to_uri(folder)).collect();
     let (parent, purpose) = (new.parent.as_ref().map(|parent| parent.session_id.clone()), new.purpose);
     let store = Arc::clone(&shared.parts.store);
@@ -569,14 +558,6 @@ async fn make(shared: &Shared, new: &NewSession) -> Result<SessionId, Error> {
         }
     });
     Ok(made.await?)
-}
-
-/// Chooses the model of new sessions.
-async fn select_default(shared: &Shared, name: &str) -> Result<ModelSelectResult, Error> {
-    let model = session::choose_model(shared, name).await?;
-    let (store, id) = (Arc::clone(&shared.parts.store), model.info().id.clone());
-    blocking(move || store.set(LAST_MODEL, &id)).await?;
-    Ok(ModelSelectResult { model: model.info().clone() })
 }
 
 /// The workspace folders that a client names. Where a disk does not answer, only this waits.

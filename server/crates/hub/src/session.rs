@@ -58,8 +58,8 @@ use self::gate::Gate;
 use self::hosting::{Inbox, Open, begin};
 use self::ids::Ids;
 pub(super) use self::models::{
-    Chosen, ModelChain, Switched, choose_model, default_model, is_other_level, model_changed, named_model, note_levels,
-    resolve_model, usable,
+    Chosen, ModelChain, Switched, choose_model, default_model, is_other_level, meant_model, model_changed, named_model,
+    note_levels, recent_models, resolve_model, usable,
 };
 use self::prompts::Prompts;
 use self::reading::Reading;

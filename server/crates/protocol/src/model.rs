@@ -27,6 +27,9 @@ pub struct ModelInfo {
     /// The reason why it cannot be used, and what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unavailable_because: Option<String>,
+    /// True if the configuration rules it out (`enabled_models`, `disabled_providers`): a picker leaves it out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ruled_out: bool,
     /// True if it takes images.
     #[serde(default)]
     pub images: bool,
@@ -169,7 +172,18 @@ pub struct ModelListResult {
     /// The id of the model a new session gets, if any is usable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
+    /// For each provider whose own list could not be had, why, and which models stand there instead.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// The ids of the models that were chosen last, the last one first; at most ten.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recent: Vec<String>,
 }
+
+/// Parameters of `azimuth/model/changed`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelsChangedParams {}
 
 /// Parameters of `azimuth/model/select`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

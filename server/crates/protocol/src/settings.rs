@@ -131,6 +131,10 @@ pub enum Stricter {
     Lower,
     /// A list with fewer of the entries.
     Fewer,
+    /// A list of patterns that rule more out: what fits one of them must also fit one of those before.
+    Within,
+    /// A list with more entries, of what is ruled out.
+    More,
 }
 
 /// The user.
@@ -212,6 +216,23 @@ const GENERAL: &[Setting] = &[
         who: USER,
         words: "The model that changes a selection as you say (\"change this\"), such as a small and fast one.",
         more: None,
+    },
+    Setting {
+        name: "enabled_models",
+        kind: List("patterns"),
+        default: Unset("all"),
+        who: restrictable(Stricter::Within),
+        words: "The models that can be chosen, as patterns in which `*` stands for any letters and `?` for one, such as \
+                `anthropic/*` or `*-flash`. A pattern without `/` is for the name behind the provider's.",
+        more: Some("configuration.md#the-models-that-can-be-chosen"),
+    },
+    Setting {
+        name: "disabled_providers",
+        kind: List("names"),
+        default: Unset("none"),
+        who: restrictable(Stricter::More),
+        words: "The providers that are not used, even if there is a key for them, such as `openrouter`.",
+        more: Some("configuration.md#the-models-that-can-be-chosen"),
     },
     Setting {
         name: "inline_quiet",

@@ -1,34 +1,44 @@
 //! The models that there are, and those that can be used.
 
+mod choice;
 mod entry;
 mod levels;
+mod listed;
 mod listing;
 mod near;
+mod source;
 
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use futures_util::future::join_all;
 use net::Clients;
 use ports::complete::{Complete, EditNext};
 use ports::model::Model;
 use protocol::model::{DEFAULT_LEVEL, ModelInfo, ThinkingLevel};
+use tokio::sync::watch;
 
 use self::entry::Entry;
+pub use self::listed::KeepLists;
 use self::listing::Listing;
+use self::source::Source;
+use crate::data::registry;
 use crate::keys;
 use crate::scripted::{Recorder, Scripted};
-use crate::settings::{Provider, Settings, key_variable};
+use crate::settings::{Settings, key_variable};
+use crate::vendors::Vendor;
 
 /// The models of all providers.
 ///
-/// Making one costs nothing: no network, no TLS, no thread. Servers on this machine, and providers whose models are not
-/// in the data file, are asked when their models are; what they say is kept for a while (seconds for this machine,
-/// minutes for others).
+/// Making one costs nothing: no network, no TLS, no thread. Servers on this machine, and providers that list their own
+/// models, are asked when their models are; what they say counts for a while (seconds for this machine, minutes for
+/// others), and is kept for the next start and for when they do not answer.
 pub struct Catalog {
     state: RwLock<Arc<State>>,
+    keeper: OnceLock<Arc<dyn KeepLists>>,
+    changed: watch::Sender<()>,
     added: RwLock<Vec<Arc<dyn Model>>>,
     fills: RwLock<Vec<Arc<dyn Complete>>>,
     edits: RwLock<Vec<Arc<dyn EditNext>>>,
@@ -39,6 +49,7 @@ pub struct Catalog {
 struct State {
     settings: Settings,
     http: Arc<Clients>,
+    keeper: Option<Arc<dyn KeepLists>>,
     /// The last answer of each provider, in their order.
     listings: Vec<Listing>,
 }
@@ -56,6 +67,22 @@ pub enum CatalogError {
         name: String,
         /// Ids of models with a name like it, the likest first.
         near: Vec<String>,
+    },
+    /// Several models are called something like this, and none is clearly meant.
+    #[error("several models are called like `{name}`: {}; name one of them", near.join(", "))]
+    Ambiguous {
+        /// The name that was asked for.
+        name: String,
+        /// Ids of these models.
+        near: Vec<String>,
+    },
+    /// The configuration rules the model out.
+    #[error("{model} cannot be chosen: {problem}")]
+    RuledOut {
+        /// The model's id.
+        model: String,
+        /// Which setting does it.
+        problem: String,
     },
     /// The provider of the model does not tell its models.
     #[error("whether there is a model `{name}` is not known: {problem}")]
@@ -114,11 +141,23 @@ pub fn names(list: &str) -> impl Iterator<Item = &str> {
     list.split(',').map(str::trim).filter(|name| !name.is_empty())
 }
 
+/// The models that there are.
+#[derive(Clone, Debug, Default)]
+pub struct Models {
+    /// Every model known, the usable ones first. A provider that does not tell its models stands there by its name, with
+    /// the reason.
+    pub models: Vec<ModelInfo>,
+    /// For each provider whose own list could not be had, why, and which models stand there instead.
+    pub notes: Vec<String>,
+}
+
 impl Catalog {
     /// The models that these settings come to.
     pub fn new(settings: Settings) -> Self {
         Self {
-            state: RwLock::new(Arc::new(State::new(settings))),
+            state: RwLock::new(Arc::new(State::new(settings, None))),
+            keeper: OnceLock::new(),
+            changed: watch::Sender::default(),
             added: RwLock::default(),
             fills: RwLock::default(),
             edits: RwLock::default(),
@@ -128,7 +167,22 @@ impl Catalog {
 
     /// Takes other settings. Models that were given out keep the old ones.
     pub fn configure(&self, settings: Settings) {
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(State::new(settings));
+        let state = State::new(settings, self.keeper.get().cloned());
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
+    }
+
+    /// Has the lists of models that providers give kept beyond this process. Only the first call counts.
+    #[must_use]
+    pub fn with_lists_kept(self, keeper: Arc<dyn KeepLists>) -> Self {
+        let settings = self.state().settings.clone();
+        let _ = self.keeper.set(keeper);
+        self.configure(settings);
+        self
+    }
+
+    /// Hears of each list that arrived after [`list_soon`](Self::list_soon) had gone without it.
+    pub fn watch(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
     }
 
     /// Adds a model, such as a scripted one. It stands before all others of its name.
@@ -160,21 +214,41 @@ impl Catalog {
         *self.recorder.write().unwrap_or_else(PoisonError::into_inner) = Some(recorder);
     }
 
-    /// Every model known, the usable ones first. A provider that does not tell its models stands there by its name,
-    /// with the reason.
+    /// Every model known. Waits for each provider's list.
     pub async fn list(&self) -> Vec<ModelInfo> {
+        self.list_all().await.models
+    }
+
+    /// Every model known, and what is to be said of the lists. Waits for each provider's list.
+    pub async fn list_all(&self) -> Models {
         let state = self.state();
         let found = join_all(state.sources().map(|source| source.all())).await;
+        self.models(&state, found)
+    }
+
+    /// The same without waiting for a provider that takes its time: then those of its last list stand there, or those
+    /// that are known of it. [`watch`](Self::watch) tells when its own list has come.
+    pub async fn list_soon(&self) -> Models {
+        let state = self.state();
+        let found = join_all(state.sources().map(|source| source.soon(&self.changed))).await;
+        self.models(&state, found)
+    }
+
+    fn models(&self, state: &Arc<State>, found: Vec<source::Answer>) -> Models {
         let mut models: Vec<ModelInfo> = self.added().iter().map(|model| model.info().clone()).collect();
+        let mut notes = Vec::new();
         for (source, found) in state.sources().zip(found) {
             match found {
-                Ok(entries) => models.extend(entries.into_iter().map(|entry| entry.info)),
-                Err(_) if source.provider.is_local => {}
+                Ok(found) => {
+                    models.extend(found.entries.into_iter().map(|entry| entry.info));
+                    notes.extend(found.note);
+                }
+                Err(_) if source.provider().is_local => {}
                 Err(problem) => models.push(source.placeholder(problem)),
             }
         }
         models.sort_by_key(|model| !model.available);
-        models
+        Models { models, notes }
     }
 
     /// The models of one provider; none if it does not tell.
@@ -210,6 +284,25 @@ impl Catalog {
         first.unwrap_or_else(|| Err(CatalogError::Unknown { name: String::new(), near: Vec::new() }))
     }
 
+    /// The model that a user means by a name that need not be exact: what [`resolve`](Self::resolve) gives, else the only
+    /// usable model, or the clearly best one, whose name has all of its words. Whoever asks tells the user which it is.
+    ///
+    /// # Errors
+    /// As [`resolve`](Self::resolve), or several models are meant equally.
+    pub async fn choose(&self, name: &str) -> Result<Arc<dyn Model>, CatalogError> {
+        match self.resolve(name).await {
+            Err(CatalogError::Unknown { name: unknown, near }) if name.len() <= LONGEST_NAME => {
+                let models = self.list_soon().await.models;
+                match choice::meant(name, &models) {
+                    choice::Meant::One(id) => self.resolve(&id).await,
+                    choice::Meant::Several(near) => Err(CatalogError::Ambiguous { name: unknown, near }),
+                    choice::Meant::None => Err(CatalogError::Unknown { name: unknown, near }),
+                }
+            }
+            resolved => resolved,
+        }
+    }
+
     async fn resolve_one(&self, name: &str) -> Result<Arc<dyn Model>, CatalogError> {
         if name.len() > LONGEST_NAME {
             let name = format!("{}…", name.get(..name.floor_char_boundary(LONGEST_NAME)).unwrap_or_default());
@@ -223,25 +316,32 @@ impl Catalog {
         }
         let readings = readings(name);
         // Models that are known without asking anybody come first, so that a start with a known model is instant.
-        let known = |source: Source<'_>| source.known().unwrap_or_else(|| entry::defined(source.provider));
-        let known: Vec<_> = state.sources().map(|source| (source, known(source))).collect();
+        let known: Vec<_> =
+            join_all(state.sources().map(|source| async move { (source, source.at_hand().await) })).await;
         if let Some(found) = best(&known, &readings) {
             return found;
         }
         // A name with a provider's name before it is that provider's.
-        let named = state
-            .sources()
-            .find(|source| name.strip_prefix(source.provider.name.as_str()).is_some_and(|rest| rest.starts_with('/')));
+        let is_named = |source: &Source<'_>| {
+            name.strip_prefix(source.provider().name.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let named = state.sources().find(is_named);
         let asked: Vec<_> = state
             .sources()
-            .filter(|source| named.is_none_or(|named| named.provider.name == source.provider.name))
+            .filter(|source| named.is_none_or(|named| named.provider().name == source.provider().name))
             .filter(|source| source.known().is_none())
             .collect();
         let answers = join_all(asked.iter().map(|source| source.all())).await;
         let problem = answers.iter().find_map(|answer| answer.as_ref().err()).filter(|_| named.is_some()).cloned();
-        let found: Vec<_> =
-            asked.into_iter().zip(answers).filter_map(|(source, answer)| Some((source, answer.ok()?))).collect();
+        let found: Vec<_> = asked
+            .into_iter()
+            .zip(answers)
+            .filter_map(|(source, answer)| Some((source, answer.ok()?.entries)))
+            .collect();
         if let Some(found) = best(&found, &readings) {
+            return found;
+        }
+        if let Some(found) = equivalent(&known, &readings).or_else(|| equivalent(&found, &readings)) {
             return found;
         }
         if let Some(problem) = problem {
@@ -271,20 +371,20 @@ impl Catalog {
         if let Some(model) = self.added().into_iter().find(|model| !model.info().scripted && model.info().available) {
             return Ok(self.give(model));
         }
-        let (unasked, asked): (Vec<_>, Vec<_>) = state.sources().partition(|source| source.provider.is_unasked);
-        let (local, remote): (Vec<_>, Vec<_>) = asked.into_iter().partition(|source| source.provider.is_local);
-        let (late, early): (Vec<_>, Vec<_>) = remote.into_iter().partition(|source| source.provider.is_after_local);
+        let (unasked, asked): (Vec<_>, Vec<_>) = state.sources().partition(|source| source.provider().is_unasked);
+        let (local, remote): (Vec<_>, Vec<_>) = asked.into_iter().partition(|source| source.provider().is_local);
+        let (late, early): (Vec<_>, Vec<_>) = remote.into_iter().partition(|source| source.provider().is_after_local);
         if let Some(model) = first_of(&early).await {
             return Ok(self.give(model));
         }
         let answers = join_all(local.iter().map(|source| source.all())).await;
         for (source, answer) in local.iter().zip(answers) {
-            if let Some(entry) = answer.unwrap_or_default().first() {
+            if let Some(entry) = answer.ok().as_ref().and_then(|found| found.first()) {
                 return Ok(self.give(source.model(entry)));
             }
         }
         let none = || match unasked.iter().find(|source| source.is_usable()) {
-            Some(source) => CatalogError::Unasked { vendor: source.provider.title() },
+            Some(source) => CatalogError::Unasked { vendor: source.provider().title() },
             None => CatalogError::NothingUsable,
         };
         first_of(&late).await.map(|model| self.give(model)).ok_or_else(none)
@@ -324,86 +424,23 @@ impl Catalog {
 }
 
 impl State {
-    fn new(settings: Settings) -> Self {
+    fn new(settings: Settings, keeper: Option<Arc<dyn KeepLists>>) -> Self {
         let http = Arc::new(Clients::new(settings.ca_file.clone()));
         let listings = settings.providers.iter().map(|_| Listing::default()).collect();
-        Self { settings, http, listings }
+        Self { settings, http, keeper, listings }
     }
 
-    fn sources(&self) -> impl Iterator<Item = Source<'_>> {
-        let providers = self.settings.providers.iter().zip(&self.listings);
-        providers.map(|(provider, listing)| Source { provider, listing, state: self })
-    }
-}
-
-/// A provider with what belongs to it.
-#[derive(Clone, Copy)]
-struct Source<'a> {
-    provider: &'a Provider,
-    listing: &'a Listing,
-    state: &'a State,
-}
-
-impl Source<'_> {
-    /// True if a key is there where one is needed.
-    fn is_usable(&self) -> bool {
-        self.provider.missing().is_none()
-    }
-
-    /// Its models, where nobody need be asked.
-    fn known(&self) -> Option<Vec<Entry>> {
-        entry::known(self.provider)
-    }
-
-    /// Its models, or why they are not known.
-    async fn all(self) -> Result<Vec<Entry>, String> {
-        if let Some(entries) = self.known() {
-            return Ok(entries);
-        }
-        let defined = entry::defined(self.provider);
-        if !self.is_usable() {
-            let problem = self.provider.missing().unwrap_or_default();
-            return if defined.is_empty() { Err(problem) } else { Ok(defined) };
-        }
-        match self.listing.get(self.provider, &self.state.http).await {
-            Ok(listed) => Ok(entry::listed(self.provider, &listed)),
-            // A server in a vendor's stead that does not list is most likely a gateway to the vendor's models.
-            Err(problem) => match (defined, entry::of_vendor(self.provider)) {
-                (defined, of_vendor) if defined.is_empty() && of_vendor.is_empty() => Err(problem),
-                (defined, of_vendor) if defined.is_empty() => Ok(of_vendor),
-                (defined, _) => Ok(defined),
-            },
-        }
-    }
-
-    fn model(&self, entry: &Entry) -> Arc<dyn Model> {
-        entry.model(self.provider, &self.state.http, self.state.settings.idle_timeout)
-    }
-
-    fn placeholder(&self, problem: String) -> ModelInfo {
-        ModelInfo {
-            id: self.provider.name.clone(),
-            name: self.provider.title(),
-            provider: self.provider.name.clone(),
-            context_tokens: 0,
-            max_output_tokens: 0,
-            price: None,
-            available: false,
-            unavailable_because: Some(problem),
-            images: false,
-            thinking: false,
-            levels: Vec::new(),
-            level: None,
-            scripted: false,
-        }
+    fn sources(self: &Arc<Self>) -> impl Iterator<Item = Source<'_>> {
+        let providers = self.settings.providers.iter().zip(&self.listings).enumerate();
+        providers.map(|(at, (provider, listing))| Source::new(provider, listing, self, at))
     }
 }
 
 /// The first model of the first of these that can be used.
 async fn first_of(sources: &[Source<'_>]) -> Option<Arc<dyn Model>> {
     for source in sources.iter().filter(|source| source.is_usable()) {
-        if let Ok(entries) = source.all().await
-            && let Some(entry) = entries.first()
+        if let Ok(found) = source.all().await
+            && let Some(entry) = found.first()
         {
             return Some(source.model(entry));
         }
@@ -432,10 +469,38 @@ fn best(
             let pairs = found.iter().flat_map(|(source, entries)| entries.iter().map(move |entry| (source, entry)));
             pairs.filter(|(_, entry)| entry.is_called(name))
         };
-        let is_ready = |(source, entry): &(&Source<'_>, &Entry)| entry.info.available && !source.provider.is_unasked;
-        let (source, entry) = all().find(is_ready).or_else(|| all().next())?;
-        Some(entry.at(*level).map(|entry| source.model(&entry)))
+        let is_ready = |(source, entry): &(&Source<'_>, &Entry)| entry.info.available && !source.provider().is_unasked;
+        let is_allowed = |(_, entry): &(&Source<'_>, &Entry)| !entry.info.ruled_out;
+        let found = all().find(is_ready).or_else(|| all().find(is_allowed)).or_else(|| all().next())?;
+        Some(given(found, *level))
     })
+}
+
+/// The model of the provider in the name that has this name in another spelling, such as one with a date or a `.` for a
+/// `-`. Where an id says the region, no other is the same.
+fn equivalent(
+    found: &[(Source<'_>, Vec<Entry>)],
+    readings: &[(&str, Option<ThinkingLevel>)],
+) -> Option<Result<Arc<dyn Model>, CatalogError>> {
+    readings.iter().find_map(|(name, level)| {
+        let (provider, own) = name.split_once('/')?;
+        let (source, entries) = found.iter().find(|(source, _)| source.provider().name == provider)?;
+        if source.provider().vendor().is_some_and(Vendor::has_regions) {
+            return None;
+        }
+        let wanted = registry::canonical(own);
+        let mut same = entries.iter().filter(|entry| registry::canonical(bare(&entry.info.id)) == wanted);
+        let entry = same.next().filter(|_| same.next().is_none())?;
+        Some(given((source, entry), *level))
+    })
+}
+
+/// A model that was found, at a level.
+fn given((source, entry): (&Source<'_>, &Entry), level: Option<ThinkingLevel>) -> Result<Arc<dyn Model>, CatalogError> {
+    if let Some(problem) = entry.info.unavailable_because.clone().filter(|_| entry.info.ruled_out) {
+        return Err(CatalogError::RuledOut { model: entry.info.id.clone(), problem });
+    }
+    entry.at(level).map(|entry| source.model(&entry))
 }
 
 /// An id without its provider.

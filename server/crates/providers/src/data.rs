@@ -44,7 +44,7 @@ pub(crate) struct Model {
     /// True if it takes images.
     #[serde(default = "yes")]
     pub(crate) images: bool,
-    /// What its vendor's server wants for it, below what is known of the host.
+    /// The flags that its vendor's server wants for it, below those of the host.
     #[serde(default)]
     pub(crate) compat: Compat,
 }

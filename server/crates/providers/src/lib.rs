@@ -39,7 +39,7 @@ mod loopback;
 
 pub use account::Account;
 pub use aws::{RunProgram, Signers};
-pub use catalog::{Catalog, CatalogError};
+pub use catalog::{Catalog, CatalogError, KeepLists, Models};
 pub use compat::Compat;
 pub use key_command::{KeyCommand, KeyCommands, RunCommand};
 pub use settings::{Defined, Provider, Secret, Settings};

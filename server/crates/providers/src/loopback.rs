@@ -1,6 +1,7 @@
 //! Whole requests over real HTTP on this machine: the catalog's models against servers that speak the vendors' formats,
 //! in pieces of any size, and against servers that fail in every way they can.
 
+mod lists;
 pub(crate) mod server;
 mod streams;
 mod vendors;
@@ -403,27 +404,6 @@ async fn dropping_the_stream_ends_the_request() {
     assert!(stream.next().await.unwrap().is_ok());
     drop(stream);
     tokio::time::timeout(Duration::from_secs(10), server.until_left()).await.expect("the connection is closed");
-}
-
-#[tokio::test]
-async fn a_local_server_is_found_by_itself_and_is_the_default_where_there_is_no_key() {
-    let list = r#"{"object":"list","data":[{"id":"qwen3:8b"},{"id":"nomic-embed-text"}]}"#;
-    let json = |body: &str| Answer::status(200, body).with_header("content-type", "application/json");
-    let server = Server::start(vec![json(list), Answer::stream(&streams::chat())]).await;
-    let mut settings = Settings::from_env(|name| (name == "OLLAMA_HOST").then(|| server.url()));
-    settings.providers.retain(|provider| matches!(provider.name.as_str(), "ollama" | "anthropic"));
-    let catalog = Catalog::new(settings);
-    let models = catalog.list().await;
-    assert_eq!((models[0].id.as_str(), models[0].available), ("ollama/qwen3:8b", true));
-    assert!(models.iter().all(|model| model.provider == "anthropic" || model.id == "ollama/qwen3:8b"));
-    assert_eq!(models[0].price, Some(protocol::model::Price::default()), "it is free");
-    let model = catalog.default_model().await.unwrap();
-    assert_eq!(model.info().id, "ollama/qwen3:8b");
-    assert_eq!(catalog.resolve("qwen3:8b").await.unwrap().info().id, "ollama/qwen3:8b");
-    ask(&*model).await.1.unwrap();
-    let asked = server.asked();
-    assert_eq!(asked.len(), 2, "the list is asked for once: {asked:?}");
-    assert_eq!((asked[0].path.as_str(), asked[1].path.as_str()), ("/api/tags", "/v1/chat/completions"));
 }
 
 #[tokio::test]

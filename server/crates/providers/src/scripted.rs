@@ -185,6 +185,7 @@ fn info(name: &str, context: Option<u64>) -> ModelInfo {
         price: Some(Price::default()),
         available: true,
         unavailable_because: None,
+        ruled_out: false,
         images: true,
         thinking: false,
         levels: Vec::new(),

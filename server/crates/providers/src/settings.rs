@@ -37,6 +37,10 @@ pub struct Settings {
     pub providers: Vec<Provider>,
     /// The model of new sessions: an id, a name or an alias.
     pub default_model: Option<String>,
+    /// The patterns of the models that may be used, such as `anthropic/*`; all if empty.
+    pub enabled_models: Vec<String>,
+    /// The names of providers that may not be used.
+    pub disabled_providers: Vec<String>,
     /// A PEM file with further certificate authorities.
     pub ca_file: Option<PathBuf>,
     /// How long a server may send nothing within an answer. 120 seconds by default.
@@ -137,6 +141,8 @@ impl Settings {
         let mut settings = Self {
             providers: Vec::new(),
             default_model: None,
+            enabled_models: Vec::new(),
+            disabled_providers: Vec::new(),
             ca_file: None,
             idle_timeout: IDLE_TIMEOUT,
             addresses: BTreeMap::new(),

@@ -107,6 +107,11 @@ impl Vendor {
         }
     }
 
+    /// True if it names its models with a region.
+    pub(crate) fn has_regions(&self) -> bool {
+        !self.regions.is_empty()
+    }
+
     /// True if it has paths of its own, for conversations only.
     pub(crate) fn has_own_paths(&self) -> bool {
         self.path.is_some() || !self.routes.is_empty()

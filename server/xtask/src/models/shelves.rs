@@ -39,7 +39,7 @@ pub(super) struct Thinks {
     pub(super) echo: bool,
 }
 
-/// What the first catalogue says of the thinking of a model.
+/// The thinking of a model, as the first catalogue says it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Told {
     /// Its levels, those only that are sent by their own names.
@@ -137,7 +137,7 @@ impl Shelf {
     /// True if a model is taken.
     pub(super) fn takes(&self, id: &str) -> bool {
         let is_wanted = self.only.is_empty() || self.only.iter().any(|begin| id.starts_with(begin));
-        // What ends with a dot is a beginning.
+        // A text that ends with a dot is a beginning.
         let is_out = |text: &&str| if text.ends_with('.') { id.starts_with(*text) } else { id.contains(*text) };
         is_wanted && !self.without.iter().any(|text| is_out(&text))
     }

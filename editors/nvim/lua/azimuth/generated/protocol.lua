@@ -1212,6 +1212,7 @@
 ---@field scripted boolean True for a model that plays a script; an interface must say so.
 ---@field price? azimuth.Price The price; absent if unknown, zero if it is free.
 ---@field unavailableBecause? string The reason why it cannot be used, and what to do.
+---@field ruledOut? boolean True if the configuration rules it out (`enabled_models`, `disabled_providers`): a picker leaves it out.
 ---@field levels? azimuth.ThinkingLevel[] The levels at which it can be told to think, the lowest first; empty if it can be told none.
 ---@field level? azimuth.ThinkingLevel The level at which it thinks if nobody chooses another for a session; absent if it thinks as it does by itself.
 
@@ -1222,6 +1223,8 @@
 ---@class azimuth.ModelListResult
 ---@field models azimuth.ModelInfo[] Every model known, the usable ones first.
 ---@field default? string The id of the model a new session gets, if any is usable.
+---@field notes? string[] For each provider whose own list could not be had, why, and which models stand there instead.
+---@field recent? string[] The ids of the models that were chosen last, the last one first; at most ten.
 
 ---Parameters of `azimuth/model/select`.
 ---@class azimuth.ModelSelectParams
@@ -1231,6 +1234,9 @@
 ---Result of `azimuth/model/select`.
 ---@class azimuth.ModelSelectResult
 ---@field model azimuth.ModelInfo The selected model.
+
+---Parameters of `azimuth/model/changed`.
+---@class azimuth.ModelsChangedParams
 
 ---The subject of a question.
 ---@alias azimuth.PermissionAbout
@@ -2187,6 +2193,8 @@ M.notifications = {
   terminal_output = "azimuth/terminal/output",
   ---The state of one of Azimuth's own language servers changed; `azimuth/servers/list` returns it. Sent at most twice a second, to a client that has used one of Azimuth's methods. Params: `azimuth.ServersChangedParams`.
   servers_changed = "azimuth/servers/changed",
+  ---A provider that took its time has listed its models by now; `azimuth/model/list` returns them. Sent to a client that has used one of Azimuth's methods. Params: `azimuth.ModelsChangedParams`.
+  model_changed = "azimuth/model/changed",
   ---The user has chosen a code action that starts a workflow; its prompt is for the visible chat. Sent to a client with the capability `panel`; other clients get it in a chat document. Params: `azimuth.PromptPutParams`.
   prompt_put = "azimuth/prompt/put",
   ---The state of suggestions where the user types; until the first of these it is `off`. Sent when it changes, to a client that has a panel or has used one of Azimuth's methods. Params: `azimuth.InlineStatusParams`.

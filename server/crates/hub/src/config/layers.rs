@@ -297,6 +297,8 @@ impl Config {
         // The copies of it that others hold.
         self.rules.asks_project_commands = !self.settings.project_commands;
         self.providers.idle_timeout = Duration::from_secs(self.settings.idle_timeout.into());
+        self.providers.enabled_models.clone_from(&self.settings.enabled_models);
+        self.providers.disabled_providers.clone_from(&self.settings.disabled_providers);
         if let Some(file) = &self.settings.ca_file {
             self.providers.ca_file = Some(file.clone());
         }

@@ -20,6 +20,9 @@ use crate::post::{LAST_MODEL, Shared};
 
 /// The key in the store of the levels that were chosen for models.
 const LEVELS: &str = "thinking_levels";
+/// The key in the store of the models that were chosen last, and their number.
+const RECENT: &str = "recent_models";
+const MOST_RECENT: usize = 10;
 
 /// The model of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,10 +60,51 @@ pub(crate) async fn resolve_model(shared: &Shared, name: &str) -> Result<Arc<dyn
     resolved.map_err(|error| Error::new(ErrorCode::NotFound, error.to_string()))
 }
 
-/// The model that a user chooses by this name. A level in it is remembered for the model, and without one, that counts.
+/// The exact name of the model that is asked for: as it is, if there is such a model. A user's name need not be exact.
+pub(crate) async fn meant_model(shared: &Shared, name: &str, is_user: bool) -> Result<String, Error> {
+    let catalog = &shared.parts.catalog;
+    let resolved = catalog.resolve(name).await;
+    if !is_user || resolved.is_ok() {
+        return match resolved {
+            Ok(_) => Ok(name.to_owned()),
+            Err(error) => Err(Error::new(ErrorCode::NotFound, error.to_string())),
+        };
+    }
+    let chosen = catalog.choose(name).await.map_err(|error| Error::new(ErrorCode::NotFound, error.to_string()))?;
+    Ok(chosen.info().selector())
+}
+
+/// The ids of the models that were chosen last, the last one first.
+pub(crate) async fn recent_models(shared: &Shared) -> Vec<String> {
+    let store = Arc::clone(&shared.parts.store);
+    blocking(move || recent(&*store)).await.unwrap_or_default()
+}
+
+fn recent(store: &dyn Store) -> Result<Vec<String>, StoreError> {
+    let recent = store.get(RECENT)?;
+    Ok(recent.and_then(|recent| serde_json::from_str(&recent).ok()).unwrap_or_default())
+}
+
+/// Puts a model before the others that were chosen.
+fn note_recent(store: &dyn Store, id: &str) -> Result<(), StoreError> {
+    let mut models = recent(store)?;
+    if models.first().is_some_and(|first| first == id) {
+        return Ok(());
+    }
+    models.retain(|model| model != id);
+    models.insert(0, id.to_owned());
+    models.truncate(MOST_RECENT);
+    store.set(RECENT, &serde_json::to_string(&models).unwrap_or_default())
+}
+
+/// The model that a user chooses by this name, which need not be exact. A level in it is remembered for the model, and
+/// without one, that counts.
 pub(crate) async fn choose_model(shared: &Shared, name: &str) -> Result<Arc<dyn Model>, Error> {
-    let model = resolve_model(shared, name).await?;
+    let chosen = shared.parts.catalog.choose(name).await;
+    let model = chosen.map_err(|error| Error::new(ErrorCode::NotFound, error.to_string()))?;
     let ModelInfo { id, level, .. } = model.info();
+    let (store, chosen) = (Arc::clone(&shared.parts.store), id.clone());
+    blocking(move || note_recent(&*store, &chosen)).await?;
     if level.is_none() && !says_default(name) {
         return Ok(at_remembered_level(shared, model).await);
     }

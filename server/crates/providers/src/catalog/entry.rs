@@ -10,7 +10,7 @@ use ports::model::Model as Port;
 use protocol::model::{LongPrice, ModelInfo, Price, ThinkingLevel};
 
 use super::levels::offered;
-use super::listing::Listed;
+use super::listed::Listed;
 use super::{CatalogError, bare};
 use crate::data::{self, Model, Thinking, registry};
 use crate::failure::host;
@@ -190,7 +190,7 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     let wire = provider.wire_of(plain_id);
     let thinking = told.unwrap_or_else(|| guess(wire, plain_id, listed.and_then(|l| l.thinking)));
     let name = own.and_then(|own| own.name.as_deref()).or(known.map(|model| model.name.as_str())).unwrap_or(id);
-    // What is known of a model at its vendor's server stands below what is known of the server.
+    // The facts about a model at its vendor's server stand below those about the server.
     let of_model = known.filter(|_| provider.is_home()).map(|model| &model.compat);
     let compat = of_model.map_or_else(|| provider.compat(), |under| provider.compat().over(under));
     // A gateway may refuse what its vendor takes.
@@ -214,6 +214,7 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
                 .or(known.and_then(Model::price).map(|price| times(price, factor))),
             available: missing.is_none(),
             unavailable_because: missing,
+            ruled_out: false,
             images: own
                 .and_then(|own| own.images)
                 .or(listed.and_then(|l| l.images))

@@ -1,12 +1,14 @@
 //! Asking a provider for its models (`GET …/models`).
 
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use net::{Clients, Url, read};
 use protocol::model::Price;
 use serde_json::Value;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 
+use super::listed::{KeepLists, Kept, Listed};
 use crate::failure::{host, quote, words};
 use crate::remote::{beside, endpoint};
 use crate::secret::Secret;
@@ -33,22 +35,15 @@ const LM_STUDIO_LISTS: &[&str] = &["/api/v1/models", "/api/v0/models"];
 /// Models that are listed beside those that can be talked to.
 const NOT_FOR_TALKING: &[&str] = &["embed", "rerank", "whisper", "tts-", "-tts", "dall-e", "moderation", "image"];
 
-/// A model that a provider tells of.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Listed {
-    pub(super) id: String,
-    pub(super) context: Option<u64>,
-    pub(super) max_output: Option<u64>,
-    pub(super) price: Option<Price>,
-    pub(super) images: Option<bool>,
-    pub(super) thinking: Option<bool>,
-}
-
 /// The last answer of a provider.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     /// Held while the provider is asked, so that it is asked once.
     last: Mutex<Option<(Instant, Answer)>>,
+    /// The last list that it gave, in this process or an earlier one.
+    kept: RwLock<Option<Arc<Kept>>>,
+    /// Set once the list of an earlier process was looked for.
+    looked: OnceCell<()>,
 }
 
 /// Why a server does not list its models.
@@ -74,11 +69,11 @@ impl From<Unlisted> for String {
 }
 
 /// The models, or why they are not known.
-type Answer = Result<Vec<Listed>, String>;
+pub(super) type Answer = Result<Vec<Listed>, String>;
 
 impl Listing {
-    /// The provider's models, or why they are not known and what to do.
-    pub(super) async fn get(&self, provider: &Provider, http: &Clients) -> Answer {
+    /// The provider's models, or why they are not known and what to do. A list is kept.
+    pub(super) async fn get(&self, provider: &Provider, http: &Clients, keeper: Option<&Arc<dyn KeepLists>>) -> Answer {
         let mut last = self.last.lock().await;
         if let Some((asked, answer)) = &*last {
             let fresh = match answer {
@@ -100,7 +95,35 @@ impl Listing {
             format!("{name} at {host} does not list its models: {problem}. {advice}")
         });
         *last = Some((Instant::now(), answer.clone()));
+        drop(last);
+        if let Ok(models) = &answer
+            && !provider.is_local
+            && !models.is_empty()
+        {
+            let kept = Arc::new(Kept::now(provider, models.clone()));
+            *self.kept.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&kept));
+            if let Some(keeper) = keeper {
+                kept.write(provider, Arc::clone(keeper)).await;
+            }
+        }
         answer
+    }
+
+    /// The last list that the provider gave, in this process or an earlier one. What a server on this machine has is
+    /// not what it had.
+    pub(super) async fn kept(&self, provider: &Provider, keeper: Option<&Arc<dyn KeepLists>>) -> Option<Arc<Kept>> {
+        if provider.is_local {
+            return None;
+        }
+        let look = || async {
+            let Some(keeper) = keeper else { return };
+            let kept = Kept::read(provider, Arc::clone(keeper)).await.map(Arc::new);
+            let mut known = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+            // A newer one may have come meanwhile.
+            *known = known.take().or(kept);
+        };
+        self.looked.get_or_init(look).await;
+        self.kept.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

@@ -96,7 +96,7 @@ async fn hundreds_of_models_are_known_and_what_was_checked_by_hand_counts_more()
     let keys = crate::vendors::all().iter().filter_map(|vendor| Some((vendor.keys.first()?.as_str(), "k")));
     let catalog = catalog(&keys.collect::<Vec<_>>());
     let state = catalog.state();
-    let known: Vec<_> = state.sources().flat_map(|source| entry::of_vendor(source.provider)).collect();
+    let known: Vec<_> = state.sources().flat_map(|source| entry::of_vendor(source.provider())).collect();
     assert!(known.len() > 300, "{}", known.len());
     for model in data::models() {
         let id = format!("{}/{}", model.provider, model.id);

@@ -45,6 +45,8 @@ fn may(may: May) -> &'static str {
         May::Restrict(Stricter::Off) => "only to switch it off",
         May::Restrict(Stricter::Lower) => "only to make it stricter",
         May::Restrict(Stricter::Fewer) => "only to let fewer through",
+        May::Restrict(Stricter::Within) => "only to allow fewer of them",
+        May::Restrict(Stricter::More) => "only to name more",
         May::OnceTrusted => "once its folder is trusted",
         May::Never => "no",
     }

@@ -858,6 +858,7 @@ fn info(context_tokens: u64) -> ModelInfo {
         price: Some(Price { input: 3.0, output: 15.0, cache_read: 0.3, cache_write: 3.75, long: None }),
         available: true,
         unavailable_because: None,
+        ruled_out: false,
         images: true,
         thinking: false,
         levels: Vec::new(),

@@ -561,12 +561,30 @@ fn each_layer_sets_what_the_table_lets_it_set_and_the_rest_is_said_to_be_ignored
                 May::Set | May::KnownModel => true,
                 May::Restrict(Stricter::Off) => value == json!(false) || value == json!(0) || value == json!("off"),
                 May::Restrict(Stricter::Lower) => value == json!(false) || value == json!("read-only"),
+                // Nothing was named before them.
+                May::Restrict(Stricter::Within | Stricter::More) => true,
                 May::Restrict(Stricter::Fewer) | May::OnceTrusted | May::Never => false,
             };
             let expected = (if counts { &value } else { &default }, !counts);
             assert_eq!((&now, is_ignored), expected, "{} by {may:?}: {:?}", setting.name, config.warnings);
         }
     }
+}
+
+#[test]
+fn a_project_can_only_rule_out_more_models() {
+    let user = "enabled_models = ['anthropic/*', 'gpt-*']\ndisabled_providers = ['zai']";
+    let project = "enabled_models = ['*opus*', 'gpt-*']\ndisabled_providers = ['groq', 'zai']";
+    let config = Home::new().user(user).project(project).load();
+    let both = ["anthropic/* & *opus*", "anthropic/* & gpt-*", "gpt-* & *opus*", "gpt-*"];
+    assert_eq!((config.enabled_models.as_slice(), config.warnings.as_slice()), (&both.map(str::to_owned)[..], &[][..]));
+    assert_eq!(config.disabled_providers, ["zai", "groq"]);
+    assert_eq!(config.providers.enabled_models, config.enabled_models, "the catalog hears of it");
+    let all: Vec<_> = (0..1000).map(|number| format!("'m{number}'")).collect();
+    let config = Home::new().user(user).project(&format!("enabled_models = [{}]", all.join(","))).load();
+    assert!(config.enabled_models.len() <= 128 && config.warnings[0].contains("enabled_models ignored"));
+    let config = Home::new().user(user).project("enabled_models = []").load();
+    assert_eq!(config.enabled_models, ["anthropic/*", "gpt-*"], "nothing is allowed that was not");
 }
 
 #[test]

@@ -29,6 +29,7 @@ use tokio::sync::oneshot;
 use super::costs::costs;
 use super::preparation::{Preparation, post_as};
 use crate::feed::blocking;
+use crate::lists;
 use crate::post::{Message, Requester};
 use crate::session::gate::{self, BYPASS};
 use crate::session::{Chosen, NewSession, choose_model, model_changed};
@@ -459,17 +460,34 @@ fn restored_in_words(direction: Direction, files: &[RestoredFile]) -> String {
     text
 }
 
+/// The usable models by their providers, and why the other providers have none.
 async fn models(preparation: &Preparation) -> String {
-    let models = preparation.shared.parts.catalog.list().await;
-    let mut text = String::new();
-    for model in models.iter().filter(|model| model.available) {
+    let listed = preparation.shared.parts.catalog.list_soon().await;
+    let (mut text, mut last) = (String::new(), "");
+    for model in listed.models.iter().filter(|model| model.available) {
+        if last != model.provider {
+            last = &model.provider;
+            let _ = writeln!(text, "\n**{last}**\n");
+        }
         let current = if preparation.info.model.as_deref() == Some(model.id.as_str()) { " (in use)" } else { "" };
-        let _ = writeln!(text, "- `{}`: {}{current}", model.id, model.name);
+        let _ = writeln!(text, "- `{}`: {} · {}{current}", model.id, model.name, lists::facts(model));
     }
     if text.is_empty() {
-        text.push_str("no model can be used yet; run `azimuth doctor` for what to do");
+        text.push_str("no model can be used yet; run `azimuth doctor` for what to do\n");
     }
-    text
+    let is_usable = |provider: &str| listed.models.iter().any(|model| model.available && model.provider == provider);
+    let mut told: Vec<&str> = Vec::new();
+    for model in listed.models.iter().filter(|model| !model.ruled_out && !is_usable(&model.provider)) {
+        if !told.contains(&model.provider.as_str()) {
+            told.push(&model.provider);
+            let why = model.unavailable_because.as_deref().unwrap_or("it is not available");
+            let _ = writeln!(text, "\n{} cannot be used: {why}", model.provider);
+        }
+    }
+    for note in &listed.notes {
+        let _ = writeln!(text, "\n{note}");
+    }
+    text.trim().to_owned()
 }
 
 async fn conversations(preparation: &Preparation) -> Result<String, String> {

@@ -26,7 +26,7 @@ impl Session {
             let token = commands.token_at_cursor(&text, cursor);
             match token.kind {
                 TokenKind::Argument(Choices::Models) => {
-                    let models = shared.parts.catalog.list().await;
+                    let models = shared.parts.catalog.list_soon().await.models;
                     let usable = models.into_iter().filter(|model| model.available);
                     known.models = usable.map(|model| Choice { value: model.id, detail: model.name }).collect();
                 }

@@ -1,0 +1,56 @@
+//! The models that clients are told, and the one of new sessions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use protocol::model::{ModelListParams, ModelListResult, ModelSelectParams, ModelSelectResult};
+use tokio::sync::{mpsc, watch};
+
+use super::Router;
+use crate::feed::blocking;
+use crate::post::{LAST_MODEL, Message, Post, Shared};
+use crate::{ClientId, Error, Reply, session};
+
+/// The time for which the default is looked for. A provider that takes longer to list its models has none in the list either.
+const DEFAULT: Duration = Duration::from_millis(500);
+
+impl Router {
+    pub(super) fn model_list(&mut self, _: ClientId, _: ModelListParams, reply: Reply<ModelListResult>) {
+        let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
+        tokio::spawn(async move {
+            let listed = shared.parts.catalog.list_soon().await;
+            let (mut models, notes) = (listed.models, listed.notes);
+            session::note_levels(&shared, &mut models).await;
+            let default = tokio::time::timeout(DEFAULT, session::default_model(&shared, &config)).await;
+            let default = default.ok().and_then(Result::ok).map(|model| model.info().id.clone());
+            let recent = session::recent_models(&shared).await;
+            let _ = reply.send(Ok(ModelListResult { models, default, notes, recent }));
+        });
+    }
+
+    /// Chooses the model of new sessions.
+    pub(super) fn model_select(&mut self, _: ClientId, params: ModelSelectParams, reply: Reply<ModelSelectResult>) {
+        let shared = self.shared.clone();
+        tokio::spawn(async move {
+            let selected = select_default(&shared, &params.model).await;
+            let _ = reply.send(selected);
+        });
+    }
+}
+
+async fn select_default(shared: &Shared, name: &str) -> Result<ModelSelectResult, Error> {
+    let model = session::choose_model(shared, name).await?;
+    let (store, id) = (Arc::clone(&shared.parts.store), model.info().id.clone());
+    blocking(move || store.set(LAST_MODEL, &id)).await?;
+    Ok(ModelSelectResult { model: model.info().clone() })
+}
+
+/// Tells the router whenever a list of models has come that was gone without.
+pub(super) async fn watch(mut changes: watch::Receiver<()>, router: mpsc::WeakUnboundedSender<Post>) {
+    while changes.changed().await.is_ok() {
+        let Some(router) = router.upgrade() else { return };
+        if router.send(Post { client: None, message: Message::ModelsChanged }).is_err() {
+            return;
+        }
+    }
+}

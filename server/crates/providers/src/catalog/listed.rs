@@ -1,0 +1,78 @@
+//! The models that a provider tells of, and its last list, kept beyond this process.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ports::date;
+use protocol::model::Price;
+use serde::{Deserialize, Serialize};
+
+use crate::hash::fnv1a;
+use crate::settings::Provider;
+
+/// A model that a provider tells of.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Listed {
+    pub(super) id: String,
+    pub(super) context: Option<u64>,
+    pub(super) max_output: Option<u64>,
+    pub(super) price: Option<Price>,
+    pub(super) images: Option<bool>,
+    pub(super) thinking: Option<bool>,
+}
+
+/// Keeps texts beyond this process. A list that is lost is asked for again, so nothing here fails.
+pub trait KeepLists: Send + Sync {
+    /// The text that is kept under this name; none if there is none. Blocks.
+    fn kept(&self, name: &str) -> Option<String>;
+
+    /// Keeps a text under a name, in the place of the one before. Blocks.
+    fn keep(&self, name: &str, text: &str);
+}
+
+/// A list of models.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    /// When it was given, in seconds since 1970.
+    at: u64,
+    /// A hash of the address: the same name may stand for another server tomorrow. The address may hold a password.
+    of: u64,
+    pub(super) models: Vec<Listed>,
+}
+
+impl Kept {
+    /// A list that was given just now.
+    pub(super) fn now(provider: &Provider, models: Vec<Listed>) -> Self {
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        Self { at, of: address(provider), models }
+    }
+
+    /// The day on which it was given, as `2026-11-28`.
+    pub(super) fn day(&self) -> String {
+        let (year, month, day) = date::of_day(self.at / 86_400);
+        format!("{year:04}-{month:02}-{day:02}")
+    }
+
+    /// Reads the last list of a provider. What cannot be read, or is another server's, is none.
+    pub(super) async fn read(provider: &Provider, keeper: Arc<dyn KeepLists>) -> Option<Self> {
+        let name = name(provider);
+        let text = tokio::task::spawn_blocking(move || keeper.kept(&name)).await.ok()??;
+        let kept: Self = serde_json::from_str(&text).ok()?;
+        (kept.of == address(provider) && !kept.models.is_empty()).then_some(kept)
+    }
+
+    /// Writes it.
+    pub(super) async fn write(&self, provider: &Provider, keeper: Arc<dyn KeepLists>) {
+        let (name, Ok(text)) = (name(provider), serde_json::to_string(self)) else { return };
+        let _ = tokio::task::spawn_blocking(move || keeper.keep(&name, &text)).await;
+    }
+}
+
+fn name(provider: &Provider) -> String {
+    format!("models_of {}", provider.name)
+}
+
+fn address(provider: &Provider) -> u64 {
+    fnv1a(provider.base_url.as_bytes())
+}

@@ -1,0 +1,60 @@
+use serde_json::json;
+
+use super::*;
+
+/// The two catalogues, each with these models of DeepSeek, and empty files of the others.
+fn catalogues(pi: &serde_json::Value, lite: &serde_json::Value) -> (tempfile::TempDir, Pi, Lite) {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("pi/dist/providers/data");
+    let info = folder.path().join("lite/litellm-9.8.7.dist-info");
+    let prices = folder.path().join("lite/litellm");
+    for folder in [&data, &info, &prices] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    fs::write(folder.path().join("pi/package.json"), r#"{"version":"1.2.3"}"#).unwrap();
+    for file in SHELVES.iter().filter_map(|shelf| shelf.pi) {
+        let models = if file == "deepseek" { pi.clone() } else { json!({}) };
+        fs::write(data.join(format!("{file}.json")), models.to_string()).unwrap();
+    }
+    fs::write(prices.join("model_prices_and_context_window_backup.json"), lite.to_string()).unwrap();
+    let (pi, lite) = (Pi::open(&folder.path().join("pi")).unwrap(), Lite::open(&folder.path().join("lite")).unwrap());
+    (folder, pi, lite)
+}
+
+#[test]
+fn of_two_catalogues_that_contradict_each_other_the_cautious_one_counts() {
+    let model = |id: &str, context: u64| {
+        json!({ "id": id, "name": id, "type": "chat", "reasoning": true, "input": ["text", "image"], "contextWindow": context,
+            "maxTokens": 9_000, "cost": { "input": 1.0, "output": 2.0, "cacheRead": 0.0, "cacheWrite": 0.0 },
+            "compat": { "thinkingFormat": "deepseek", "requiresReasoningContentOnAssistantMessages": true } })
+    };
+    let pi = json!({ "openai-completions": {
+        "1": model("b", 100_000), "2": model("a", 100_000), "3": model("a-20260101", 100_000), "4": model("small", 8_000),
+        "5": model("ended", 100_000),
+    } });
+    let lite = |tokens: u64, price: f64| {
+        json!({ "litellm_provider": "deepseek", "mode": "chat", "max_input_tokens": tokens, "max_output_tokens": 10_000,
+            "input_cost_per_token": price, "output_cost_per_token": 1e-6, "input_cost_per_token_above_200k_tokens": 4e-6,
+            "output_cost_per_token_above_200k_tokens": 8e-6 })
+    };
+    let mut ended = lite(100_000, 1e-6);
+    ended["deprecation_date"] = json!("2026-12-01");
+    let lite = json!({ "deepseek/a": lite(90_000, 3e-6), "b": lite(200_000, 5e-7), "deepseek/ended": ended });
+    let (_folder, pi, lite) = catalogues(&pi, &lite);
+    let text = distil("as_of = \"2026-11-23\"\n", &pi, &lite).unwrap();
+    let lines: Vec<_> = text.lines().filter(|line| line.contains('\t')).collect();
+    let rest = "200000 4 8 4 0\talways off medium\timage echo ask=thinking_type";
+    let expected = [format!("a\ta\t90000\t9000\t3 2 3 0\t{rest}"), format!("b\tb\t100000\t9000\t1 2 1 0\t{rest}")];
+    assert_eq!(lines, expected, "sorted, without what is dated, too small or ends");
+    assert!(text.contains("pi-ai 1.2.3 and PyPI litellm 9.8.7") && text.contains("as of 2026-11-23"), "{text}");
+    assert_eq!(text, distil("as_of = \"2026-11-23\"\n", &pi, &lite).unwrap(), "nothing of it is by chance");
+}
+
+#[test]
+fn a_catalogue_in_another_form_is_named() {
+    let (folder, pi, lite) = catalogues(&json!([]), &json!({}));
+    let error = distil("", &pi, &lite).unwrap_err().to_string();
+    assert!(error.contains("deepseek.json is not in the form that is known"), "{error}");
+    let error = Lite::open(&folder.path().join("pi")).err().unwrap().to_string();
+    assert!(error.contains("model_prices_and_context_window_backup.json"), "{error}");
+}
