@@ -507,6 +507,8 @@ async fn a_client_signs_in_and_out_by_the_protocol() {
     let listed = client.call::<methods::AuthList>(json!({})).await;
     let labels: Vec<_> = listed.accounts.iter().map(|account| account.label.as_str()).collect();
     assert_eq!(labels, ["work", "default"]);
+    let key = listed.keys.iter().find(|key| key.provider == "chatgpt").unwrap();
+    assert_eq!((key.label.as_deref(), key.source.as_str()), (Some("work"), "the account `work`"));
     let said = serde_json::to_string(&listed).unwrap();
     assert!(vendor.secrets().iter().all(|secret| !said.contains(secret)), "{said}");
 

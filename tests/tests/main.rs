@@ -6,6 +6,7 @@ mod aws;
 mod bad_input;
 mod beginnings;
 mod brought;
+mod budget;
 mod chains;
 mod chat;
 mod children;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use accounts::{Accounts, Browser, Granted, Listed, OAuthError, Removed, Status};
 use clap::{Args, Subcommand};
-use hub::config::Config;
+use hub::config::{Config, key_status};
 use hub::visible;
 use platform::terminal::Hidden;
 use providers::Secret;
@@ -258,15 +258,7 @@ fn status(config: &Config, accounts: &Accounts, only: Option<&str>, json: bool) 
     let mut has_key = false;
     for provider in shown.filter(|provider| only.is_some() || provider.has_key()) {
         let name = &provider.name;
-        // One that was given for another server is not sent to this one.
-        let server = accounts::vendor::origin(&provider.base_url).unwrap_or_default();
-        let counts = |it: &&Listed| it.provider == *name && it.origin == server && it.status == Status::Usable;
-        let of_account = || kept.iter().find(counts);
-        let source = match (in_place_of(config, name), of_account()) {
-            (Some(first), _) => Some(first),
-            (None, Some(account)) if provider.has_account() => Some(format!("the account `{}`", account.label)),
-            (None, _) => None,
-        };
+        let source = key_status(provider, &kept, &environment).map(|status| status.source);
         has_key |= source.is_some();
         let line = match (json, &source) {
             (true, _) => visible::json(&json!({ "provider": name, "key": source }).to_string()).into_owned(),
@@ -287,11 +279,7 @@ fn status(config: &Config, accounts: &Accounts, only: Option<&str>, json: bool) 
 /// The source of a provider's key that counts before any account; none if there is none.
 fn in_place_of(config: &Config, provider: &str) -> Option<String> {
     let provider = config.providers.providers.iter().find(|known| known.name == provider)?;
-    let is_said = provider.key.is_some() || (provider.has_key() && !provider.has_account());
-    is_said.then(|| match provider.key_source.split(" (").next() {
-        Some(variable) if environment(variable).is_some() => format!("the environment variable {variable}"),
-        _ => "the configuration".to_owned(),
-    })
+    key_status(provider, &[], &environment).map(|status| status.source)
 }
 
 fn say(out: &mut impl Write, text: &str) -> Result<(), Failure> {

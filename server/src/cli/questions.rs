@@ -107,6 +107,11 @@ impl Answerer {
                 view.line(&style.yellow(format!("  {} Not in this run.", visible::line(&request.title))))?;
                 Ok(reject.map(|option| Chosen { refused: false, ..chosen(option, None) }))
             }
+            // Nor of more money than the user's own budget. The turn ends, and says so.
+            Self::Yes | Self::Nobody if request.about == PermissionAbout::Budget => {
+                view.line(&style.yellow(format!("  {} Not in this run.", visible::line(&request.title))))?;
+                Ok(reject.map(|option| Chosen { refused: false, ..chosen(option, None) }))
+            }
             // Nor has it been said of what a rule may deny, or of what says what the agent may do.
             Self::Yes if request.reason.contains(FOR_A_PERSON) => {
                 view.line(&style.yellow(format!(
@@ -139,8 +144,11 @@ impl Answerer {
                     view.answered();
                     let number = line.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
                     if let Some(option) = number.and_then(|number| request.options.get(number)) {
-                        let is_of_project = matches!(request.about, PermissionAbout::Trust | PermissionAbout::Program);
-                        let refused = is_refusal(option.kind) && !is_of_project;
+                        let is_of_call = !matches!(
+                            request.about,
+                            PermissionAbout::Trust | PermissionAbout::Program | PermissionAbout::Budget
+                        );
+                        let refused = is_refusal(option.kind) && is_of_call;
                         return Ok(Some(Chosen { refused, ..chosen(option, None) }));
                     }
                 }

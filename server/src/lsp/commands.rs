@@ -60,7 +60,7 @@ pub(super) const OPEN_LOG: &str = "azimuth.openLog";
 const SEPARATOR: char = '/';
 
 /// All commands, for the server's capabilities.
-pub(super) const ALL: [&str; 19] = [
+pub(super) const ALL: [&str; 20] = [
     ACCEPT,
     REJECT,
     ACCEPT_ALL,

@@ -389,7 +389,15 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
         Some(Answer::Streamed { steps, stop }) => {
             let (sender, pieces) = mpsc::channel(64);
             tokio::spawn(write(wire.writer(&model), steps, stop, sender));
-            Response::builder().header("content-type", "text/event-stream").body(Stream(pieces)).unwrap()
+            let answer = Response::builder().header("content-type", "text/event-stream");
+            // Anthropic tells the limits of the key with each answer.
+            let answer = match wire {
+                Wire::Anthropic => answer
+                    .header("anthropic-ratelimit-requests-limit", "50")
+                    .header("anthropic-ratelimit-requests-remaining", "49"),
+                _ => answer,
+            };
+            answer.body(Stream(pieces)).unwrap()
         }
     })
 }

@@ -277,7 +277,13 @@ export interface Requests {
    */
   'azimuth/inline/counts': { params: InlineCountsParams; result: InlineCountsResult };
   /**
-   * Lists the accounts that Azimuth keeps, and the providers that can be signed in to.
+   * Returns the costs of a session, of today and of all sessions, the budgets, and what vendors said of their limits.
+   *
+   * Errors: `storeFailed`.
+   */
+  'azimuth/costs/show': { params: CostsShowParams; result: CostsShowResult };
+  /**
+   * Lists the accounts that Azimuth keeps, the providers that can be signed in to, and the source of each key.
    *
    * Errors: `operationFailed`.
    */
@@ -481,6 +487,8 @@ export interface AuthListResult {
   accounts: Account[];
   /** The providers that can be signed in to. */
   providers: SignInProvider[];
+  /** The source of the key of each provider that has one, as `azimuth auth status` tells it. */
+  keys: KeyStatus[];
 }
 
 /** Parameters of `azimuth/auth/login`. */
@@ -562,6 +570,23 @@ export interface Budget {
   tokens?: number;
   /** US dollars for all its turns together. Has no effect if the price of the model is unknown. */
   cost?: number;
+}
+
+/** The requests that a budget is for. */
+export type BudgetScope =
+  /** Those of a session, and of the sessions that it started. */
+  | 'session'
+  /** Those of all sessions in a day (UTC). */
+  | 'day';
+
+/** A budget, and how much of it is spent. */
+export interface BudgetStatus {
+  /** The scope. */
+  scope: BudgetScope;
+  /** The most that may be spent before the user is asked: the setting, and what was added to it by answers. */
+  limit: number;
+  /** The part that is spent, as far as prices are known. */
+  spent: number;
 }
 
 /** The certainty that a command waits for input. */
@@ -727,6 +752,38 @@ export interface ConfirmedFile {
   uri: string;
   /** The hash of its text as the user saw it, from `now` of the preview or the list; absent if there was no file. If the text has changed by now, the file is not confirmed. */
   now?: string;
+}
+
+/** Parameters of `azimuth/costs/show`. */
+export interface CostsShowParams {
+  /** The session to tell of, too. */
+  sessionId?: SessionId;
+  /** The number of days, today among them, that the tables are of; all time without it. */
+  days?: number;
+}
+
+/** Result of `azimuth/costs/show`. Costs are in US dollars, and days are of UTC. */
+export interface CostsShowResult {
+  /** Today, in all sessions. */
+  today: Spending;
+  /** The whole time that was asked for, in all sessions. */
+  total: Spending;
+  /** The same by model, the one that cost most first. */
+  models: SpendingRow[];
+  /** The same by provider, the one that cost most first. */
+  providers: SpendingRow[];
+  /** The same by day, the last first. */
+  days: SpendingRow[];
+  /** The models of requests whose cost is unknown. */
+  unpriced: UnpricedModel[];
+  /** The cost of suggestions while the user types, of 90 days at most. It is in no other sum. */
+  suggestionsCost: number;
+  /** The budgets that are set. */
+  budgets: BudgetStatus[];
+  /** What vendors last said of the limits of the user's accounts, for each provider that said something since this server started. */
+  quotas: Quota[];
+  /** The session that was asked for; absent if it is not known. */
+  session?: SessionCosts;
 }
 
 /** A decision on hunks. */
@@ -1773,6 +1830,18 @@ export type InlineTrigger =
   /** The user types. */
   | 'automatic';
 
+/** The source of a provider's key. Only this one counts, even if there are others. */
+export interface KeyStatus {
+  /** The provider, such as `anthropic`. */
+  provider: string;
+  /** The source, to be shown: `the environment variable ANTHROPIC_API_KEY`. */
+  source: string;
+  /** The environment variable, if the key comes from one. */
+  variable?: string;
+  /** The name of the account, if the key comes from one. */
+  label?: string;
+}
+
 /** An available action. */
 export interface LangAction {
   /** Its title, to be shown; its name in `codeAction`. */
@@ -2321,7 +2390,9 @@ export type PermissionAbout =
   /** Trust in the workspace: with it, what the workspace supplies may run, and what it allows counts. */
   | 'trust'
   /** Starting a program that comes with the project, such as a language server, in its current form. */
-  | 'program';
+  | 'program'
+  /** Spending more than the user's budget. */
+  | 'budget';
 
 /** Parameters of `azimuth/permission/answer`. */
 export interface PermissionAnswerParams {
@@ -2619,6 +2690,30 @@ export type Purpose =
 /** A prompt that waits for the running turn to end. */
 export type QueueId = string;
 
+/** The limits of the user's account at a vendor, as its last answer told them. */
+export interface Quota {
+  /** The provider. */
+  provider: string;
+  /** The time of that answer. */
+  at: number;
+  /** The limits. */
+  windows: QuotaWindow[];
+}
+
+/** A limit that a vendor sets for some time. */
+export interface QuotaWindow {
+  /** The subject of the limit, to be shown: `requests`, `input tokens`, `5 hours of the plan`. */
+  name: string;
+  /** The share that is used, from 0 to 1. */
+  used: number;
+  /** The limit, in what it is about; absent if the vendor tells only a share. */
+  limit?: number;
+  /** What is left of it. */
+  remaining?: number;
+  /** The time at which it begins again, if the vendor tells it. */
+  resetsAt?: number;
+}
+
 /** A range in a document, its end exclusive: LSP's `Range`. */
 export interface Range {
   /** Where it begins. */
@@ -2768,6 +2863,22 @@ export interface ReviewTextParams {
   sessionId: SessionId;
   /** The proposal. */
   proposalId: ProposalId;
+}
+
+/** A request of a turn that was answered. */
+export interface Round {
+  /** The time of the end of its answer. */
+  at: number;
+  /** The model's id. */
+  model: string;
+  /** The tokens. */
+  usage: Usage;
+  /** The cost; absent if the price is unknown. */
+  cost?: number;
+  /** The share of the input that was read from the cache, from 0 to 1; absent if there was no input. */
+  cacheHits?: number;
+  /** Why less was read from the cache than was in it, as far as the session's log tells, in words; absent if the cache was hit, or if the reason is unknown. */
+  missedBecause?: string;
 }
 
 /** A rule that kept a suggestion from being asked for, changed or withheld it, or took it off the screen. */
@@ -3032,6 +3143,20 @@ export interface SessionCloseParams {
   sessionId: SessionId;
 }
 
+/** The costs of a session. */
+export interface SessionCosts {
+  /** The sum, without the sessions that it started. */
+  total: Spending;
+  /** The same by model, the one that cost most first. */
+  models: SpendingRow[];
+  /** The part of it that was asked outside turns, by role, such as `titles`. */
+  side: SpendingRow[];
+  /** The sessions that it started. */
+  children: Spending;
+  /** The last requests of its turns, the last first. */
+  rounds: Round[];
+}
+
 /** Parameters of `azimuth/session/delete`. A running turn is cancelled first. The sessions that it started are deleted too, except for those that are running. */
 export interface SessionDeleteParams {
   /** The session. */
@@ -3213,6 +3338,28 @@ export type SignInWay =
   | 'paste'
   /** By a code that the user types on any device. */
   | 'device';
+
+/** The sum of requests to models. */
+export interface Spending {
+  /** The number of requests whose tokens are known. */
+  requests: number;
+  /** Their tokens. */
+  usage: Usage;
+  /** The number of requests that the cost does not contain, since the price of the model was unknown. */
+  unpricedRequests: number;
+  /** The share of the input that was read from the cache, from 0 to 1; absent if there was no input. */
+  cacheHits?: number;
+  /** The cost, or the part of it that is known; absent if nothing is known of it. */
+  cost?: number;
+}
+
+/** A row of a table of costs. */
+export interface SpendingRow {
+  /** The model, provider, day (`2026-11-21`) or role. */
+  name: string;
+  /** The sum. */
+  spending: Spending;
+}
 
 /** The reason why a turn ended. The first five are ACP's. */
 export type StopReason =
@@ -3584,6 +3731,14 @@ export type Typist =
   | 'user'
   /** The model. */
   | 'model';
+
+/** A model of requests whose cost is unknown. */
+export interface UnpricedModel {
+  /** The model's id. */
+  model: string;
+  /** The number of these requests. */
+  requests: number;
+}
 
 /** Tokens used, each kind counted once: `input` leaves out what the cache served or stored. */
 export interface Usage {

@@ -15,6 +15,8 @@ export const trusted = [
   'inlineOffLanguages',
   'inlineCounts',
   'inlineCostLimit',
+  'sessionBudget',
+  'dayBudget',
   'acceptEdits',
   'caFile',
   'idleTimeout',

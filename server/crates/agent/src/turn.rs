@@ -305,8 +305,8 @@ impl Turn {
             if self.gate.cancel.is_cancelled() {
                 return StopReason::Cancelled.into();
             }
-            if let Some(spent) = self.spent() {
-                return End { stop: StopReason::Error, error: Some(spent) };
+            if let Some(end) = self.spent_up().await {
+                return end;
             }
             let mut response = match self.request().await {
                 Ok(response) => response,
@@ -540,6 +540,20 @@ impl Turn {
     fn too_long(&self, why: Option<String>) -> String {
         let why = why.unwrap_or_else(|| format!("it reached its maximum length, {} tokens", self.budget.answer));
         format!("The answer is not whole: {why}. Say \"go on\" for the rest, or ask for less at once.")
+    }
+
+    /// The end, if the turn's own budget is spent, or the user's and they do not want to spend more.
+    async fn spent_up(&self) -> Option<End> {
+        let session = Arc::clone(&self.gate.session);
+        let error = match self.spent() {
+            Some(spent) => spent,
+            None => match until_cancelled(&self.gate.cancel, session.within_budget()).await {
+                None => return Some(StopReason::Cancelled.into()),
+                Some(Ok(())) => return None,
+                Some(Err(spent)) => spent,
+            },
+        };
+        Some(End { stop: StopReason::Error, error: Some(error) })
     }
 
     /// The reason to stop, if the budget is spent.

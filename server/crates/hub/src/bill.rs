@@ -1,5 +1,7 @@
 //! The bill: the requests to models and what they cost, by day, model, provider or session.
 
+pub(crate) mod rounds;
+
 use std::collections::{BTreeMap, HashMap};
 
 use ports::spent::{Spent, Sums};
@@ -110,7 +112,7 @@ struct Written {
 
 impl From<Amount> for Written {
     fn from(Amount(sums): Amount) -> Self {
-        let Sums { requests, unpriced, usage, cost } = sums;
+        let Sums { requests, unpriced, usage, .. } = sums;
         Self {
             requests,
             input: usage.input,
@@ -118,7 +120,7 @@ impl From<Amount> for Written {
             cache_read: usage.cache_read,
             cache_write: usage.cache_write,
             cache_hits: sums.cache_hits(),
-            cost: (unpriced < requests || requests == 0).then_some(cost),
+            cost: sums.known_cost(),
             unpriced_requests: unpriced,
         }
     }
@@ -193,7 +195,6 @@ fn parts(spent: &[Spent], by: By) -> Bill {
     for (role, row) in aside {
         side.entry(role.clone()).or_default().0 += row.sums;
     }
-    let unpriced = grouped(spent.iter().filter(|row| row.sums.unpriced > 0), |row| row.model.clone());
     Bill {
         days: None,
         since: None,
@@ -202,12 +203,19 @@ fn parts(spent: &[Spent], by: By) -> Bill {
         total: Amount(sum(spent)),
         side,
         children: Amount(sum(spent.iter().filter(|row| row.parent.is_some()))),
-        unpriced: unpriced.into_iter().map(|(model, sums)| (model, sums.unpriced)).collect(),
+        unpriced: unpriced(spent),
         suggestions_cost: 0.0,
     }
 }
 
-fn lines(spent: &[Spent], by: By, sessions: &[SessionInfo]) -> Vec<Line> {
+/// The models of requests whose cost is unknown, with the number of these.
+pub(crate) fn unpriced(spent: &[Spent]) -> BTreeMap<String, u64> {
+    let unpriced = grouped(spent.iter().filter(|row| row.sums.unpriced > 0), |row| row.model.clone());
+    unpriced.into_iter().map(|(model, sums)| (model, sums.unpriced)).collect()
+}
+
+/// The rows of a bill. `sessions` are those whose titles are told.
+pub(crate) fn lines(spent: &[Spent], by: By, sessions: &[SessionInfo]) -> Vec<Line> {
     let groups = match by {
         By::Day => grouped(spent, |row| name_of(row.day)),
         By::Model => grouped(spent, |row| row.model.clone()),

@@ -12,6 +12,7 @@ pub mod dirs;
 mod files;
 mod keep;
 mod key_command;
+mod key_status;
 mod layer;
 pub mod layers;
 mod lines;
@@ -31,6 +32,7 @@ use protocol::terminal::SandboxMode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use self::key_status::key_status;
 use self::layer::Values;
 pub use self::layer::{Layer, Permissions, Provider};
 pub use self::layers::{ConfigError, Editor, Sources, from_editor, load};
@@ -129,6 +131,10 @@ pub struct Settings {
     pub inline_counts: bool,
     /// The most that suggestions may cost in a day, in US dollars.
     pub inline_cost_limit: f64,
+    /// The most that a session may cost before the user is asked, in US dollars.
+    pub session_budget: Option<f64>,
+    /// The most that all sessions together may cost in a day before the user is asked, in US dollars.
+    pub day_budget: Option<f64>,
     /// True if mode `bypass` may be entered.
     pub allow_bypass: bool,
     /// True if edits are accepted automatically. They stay listed.

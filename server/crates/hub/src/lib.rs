@@ -20,6 +20,7 @@ pub mod request;
 pub mod sockets;
 pub mod visible;
 
+mod budget;
 mod cooldowns;
 mod inline;
 mod instruction;

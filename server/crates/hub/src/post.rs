@@ -17,6 +17,7 @@ use protocol::session::{Mode, Purpose, SessionInfo, SessionNewResult, Terms};
 use tokio::sync::{OnceCell, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use super::budget::Budgets;
 use super::cooldowns::Cooldowns;
 use super::feed::blocking;
 use super::instruction::Instruction;
@@ -175,6 +176,8 @@ pub(super) struct Shared {
     pub(super) forgotten: Arc<OnceCell<()>>,
     /// The models that are let rest.
     pub(super) cooldowns: Cooldowns,
+    /// The amounts that answers added to budgets.
+    pub(super) budgets: Arc<Budgets>,
 }
 
 impl Shared {

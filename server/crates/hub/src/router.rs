@@ -5,6 +5,7 @@
 mod auth;
 mod beginnings;
 mod begun;
+mod costs;
 mod instruct;
 mod models;
 mod servers;
@@ -61,14 +62,6 @@ pub(super) static HANDLERS: LazyLock<Handlers<Router, ClientId>> = LazyLock::new
         .on::<methods::WorkspaceTrust>(Router::workspace_trust)
         .on::<methods::ModelList>(Router::model_list)
         .on::<methods::ModelSelect>(Router::model_select)
-        .on::<methods::ServersList>(|router, id, _, reply| {
-            let Some(client) = router.clients.get(&id) else { return };
-            drop(tokio::spawn(router.folders_of(client).list(reply)));
-        })
-        .on::<methods::ServersRestart>(|router, id, params, reply| {
-            let Some(client) = router.clients.get(&id) else { return };
-            drop(tokio::spawn(router.folders_of(client).restart(params, reply)));
-        })
         .on::<methods::PromptBeginnings>(|router, id, params, reply| {
             let Some(client) = router.clients.get(&id) else { return };
             let start = beginnings::Start { folders: router.folders_of(client), caller: client.caller.clone() };
@@ -91,6 +84,8 @@ pub(super) static HANDLERS: LazyLock<Handlers<Router, ClientId>> = LazyLock::new
         .on::<methods::InlineExplain>(|router, id, params, reply| router.inline.explain(id, params, reply))
         .on::<methods::InlineCounts>(|router, _, params, reply| router.inline.counts(params, reply));
     auth::register(&mut handlers);
+    costs::register(&mut handlers);
+    servers::register(&mut handlers);
     handlers
 });
 
@@ -105,8 +100,8 @@ pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
         ..ServersConfig::default()
     });
     let (router, forgotten, cooldowns) = (posts.downgrade(), Arc::default(), Cooldowns::default());
-    let parts = Arc::new(parts);
-    let shared = Shared { board, trust, servers, router, parts, forget_unused: unused::forget, forgotten, cooldowns };
+    let (parts, budgets, forget_unused) = (Arc::new(parts), Arc::default(), unused::forget as _);
+    let shared = Shared { board, trust, servers, router, parts, forget_unused, forgotten, cooldowns, budgets };
     tokio::spawn(servers::watch(Arc::clone(&shared.servers), posts.downgrade()));
     tokio::spawn(models::watch(shared.parts.catalog.watch(), posts.downgrade()));
     let config = Arc::clone(&shared.parts.config);

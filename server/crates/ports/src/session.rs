@@ -34,6 +34,14 @@ pub trait Session: Send + Sync {
     /// Waits until all that was recorded is on disk: what has effects outside must not be forgotten.
     async fn stored(&self);
 
+    /// Asks the user before the next request if a budget is spent. By default there is none.
+    ///
+    /// # Errors
+    /// Nothing more is to be asked of a model: why, in words for the user.
+    async fn within_budget(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Makes a plan a proposal, which the user then reviews.
     async fn propose(&self, call: &ToolCallId, plan: EditPlan) -> Result<Proposed, EditRefused>;
 

@@ -43,6 +43,11 @@ impl Sums {
         Self { requests: 1, unpriced: u64::from(cost.is_none()), usage, cost: cost.unwrap_or_default() }
     }
 
+    /// The cost, or the part of it that is known; none if nothing is known of it.
+    pub fn known_cost(&self) -> Option<f64> {
+        (self.unpriced < self.requests || self.requests == 0).then_some(self.cost)
+    }
+
     /// The share of the input that was read from the vendor's cache, from 0 to 1; none if there was no input.
     pub fn cache_hits(&self) -> Option<f64> {
         let Usage { input, cache_read, cache_write, .. } = self.usage;

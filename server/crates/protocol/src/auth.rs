@@ -16,6 +16,25 @@ pub struct AuthListResult {
     pub accounts: Vec<Account>,
     /// The providers that can be signed in to.
     pub providers: Vec<SignInProvider>,
+    /// The source of the key of each provider that has one, as `azimuth auth status` tells it.
+    #[serde(default)]
+    pub keys: Vec<KeyStatus>,
+}
+
+/// The source of a provider's key. Only this one counts, even if there are others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KeyStatus {
+    /// The provider, such as `anthropic`.
+    pub provider: String,
+    /// The source, to be shown: `the environment variable ANTHROPIC_API_KEY`.
+    pub source: String,
+    /// The environment variable, if the key comes from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variable: Option<String>,
+    /// The name of the account, if the key comes from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
 }
 
 /// A key or a sign-in that is kept for a provider.

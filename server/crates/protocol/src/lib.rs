@@ -12,6 +12,7 @@ pub mod auth;
 pub mod beginnings;
 pub mod checkpoint;
 pub mod content;
+pub mod costs;
 pub mod editor;
 pub mod errors;
 pub mod event;

@@ -15,6 +15,7 @@ use crate::checkpoint::{
     CheckpointListParams, CheckpointListResult, CheckpointPreviewParams, CheckpointPreviewResult,
     CheckpointRestoreParams, CheckpointRestoreResult,
 };
+use crate::costs::{CostsShowParams, CostsShowResult};
 use crate::editor::{EditorDocumentParams, EditorFormatParams, EditorFormatResult, EditorSaveResult, EditorTextResult};
 use crate::errors::ErrorCode;
 use crate::event::EventParams;
@@ -317,7 +318,9 @@ requests! {
     InlineExplain = "azimuth/inline/explain", global: InlineExplainParams => InlineExplainResult, [];
     /// Returns how suggestions fare: numbers by model, which are kept on this machine only.
     InlineCounts = "azimuth/inline/counts", global: InlineCountsParams => InlineCountsResult, [OperationFailed];
-    /// Lists the accounts that Azimuth keeps, and the providers that can be signed in to.
+    /// Returns the costs of a session, of today and of all sessions, the budgets, and what vendors said of their limits.
+    CostsShow = "azimuth/costs/show", global: CostsShowParams => CostsShowResult, [StoreFailed];
+    /// Lists the accounts that Azimuth keeps, the providers that can be signed in to, and the source of each key.
     AuthList = "azimuth/auth/list", global: AuthListParams => AuthListResult, [OperationFailed];
     /// Begins to sign in to a provider: the client shows the page, and the code if there is one. The client's sign-in
     /// that has begun before ends.

@@ -36,6 +36,8 @@ pub enum PermissionAbout {
     Trust,
     /// Starting a program that comes with the project, such as a language server, in its current form.
     Program,
+    /// Spending more than the user's budget.
+    Budget,
 }
 
 /// One possible answer.

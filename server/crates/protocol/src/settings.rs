@@ -65,8 +65,7 @@ pub enum Kind {
         /// The maximum.
         max: u32,
     },
-    /// A number that may have decimals. A number outside the range counts as the nearest one in it. Nobody can restrict
-    /// it.
+    /// A number that may have decimals. A number outside the range counts as the nearest one in it.
     Decimal {
         /// The unit.
         unit: &'static str,
@@ -297,6 +296,24 @@ const GENERAL: &[Setting] = &[
         words: "The most that suggestions may cost in a day (UTC), in US dollars, over all windows. Then nothing is \
                 suggested until the next day. With `0`, no model is asked that has a price.",
         more: Some("suggestions.md#cost"),
+    },
+    Setting {
+        name: "session_budget",
+        kind: Decimal { unit: "US dollars", min: 0, max: 100_000 },
+        default: Unset("none"),
+        who: restrictable(Stricter::Lower),
+        words: "What a session may cost, in US dollars, with its titles and the sessions that it starts. Azimuth asks \
+                before it spends more, and warns when four fifths are spent.",
+        more: Some("costs.md#a-budget"),
+    },
+    Setting {
+        name: "day_budget",
+        kind: Decimal { unit: "US dollars", min: 0, max: 100_000 },
+        default: Unset("none"),
+        who: restrictable(Stricter::Lower),
+        words: "What all sessions together may cost in a day (UTC), in US dollars. Azimuth asks before it spends more, \
+                and warns when four fifths are spent.",
+        more: Some("costs.md#a-budget"),
     },
     Setting {
         name: "log",

@@ -17,6 +17,7 @@ use futures_util::future::join_all;
 use net::Clients;
 use ports::complete::{Complete, EditNext};
 use ports::model::Model;
+use protocol::costs::Quota;
 use protocol::model::{DEFAULT_LEVEL, ModelInfo, ThinkingLevel};
 use tokio::sync::watch;
 
@@ -26,6 +27,7 @@ use self::listing::Listing;
 use self::source::Source;
 use crate::data::registry;
 use crate::keys;
+use crate::quota::Quotas;
 use crate::scripted::{Recorder, Scripted};
 use crate::settings::{Settings, key_variable};
 use crate::vendors::Vendor;
@@ -43,6 +45,7 @@ pub struct Catalog {
     fills: RwLock<Vec<Arc<dyn Complete>>>,
     edits: RwLock<Vec<Arc<dyn EditNext>>>,
     recorder: RwLock<Option<Recorder>>,
+    quotas: Arc<Quotas>,
 }
 
 /// The state that follows from the settings.
@@ -50,6 +53,8 @@ struct State {
     settings: Settings,
     http: Arc<Clients>,
     keeper: Option<Arc<dyn KeepLists>>,
+    /// The limits that the answers of providers tell.
+    quotas: Arc<Quotas>,
     /// The last answer of each provider, in their order.
     listings: Vec<Listing>,
 }
@@ -154,20 +159,22 @@ pub struct Models {
 impl Catalog {
     /// The models that these settings come to.
     pub fn new(settings: Settings) -> Self {
+        let quotas = Arc::<Quotas>::default();
         Self {
-            state: RwLock::new(Arc::new(State::new(settings, None))),
+            state: RwLock::new(Arc::new(State::new(settings, None, Arc::clone(&quotas)))),
             keeper: OnceLock::new(),
             changed: watch::Sender::default(),
             added: RwLock::default(),
             fills: RwLock::default(),
             edits: RwLock::default(),
             recorder: RwLock::default(),
+            quotas,
         }
     }
 
     /// Takes other settings. Models that were given out keep the old ones.
     pub fn configure(&self, settings: Settings) {
-        let state = State::new(settings, self.keeper.get().cloned());
+        let state = State::new(settings, self.keeper.get().cloned(), Arc::clone(&self.quotas));
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
     }
 
@@ -214,6 +221,11 @@ impl Catalog {
         *self.recorder.write().unwrap_or_else(PoisonError::into_inner) = Some(recorder);
     }
 
+    /// The limits of accounts that each provider told with its last answer, by the providers' names.
+    pub fn quotas(&self) -> Vec<Quota> {
+        self.quotas.list()
+    }
+
     /// Every model known. Waits for each provider's list.
     pub async fn list(&self) -> Vec<ModelInfo> {
         self.list_all().await.models
@@ -254,8 +266,8 @@ impl Catalog {
     /// The models of one provider; none if it does not tell.
     pub async fn of_provider(&self, provider: &str) -> Vec<ModelInfo> {
         let state = self.state();
-        let Some(source) = state.sources().find(|source| source.provider.name == provider) else { return Vec::new() };
-        let found = source.all().await.unwrap_or_default();
+        let Some(source) = state.sources().find(|source| source.provider().name == provider) else { return Vec::new() };
+        let found = source.all().await.map(|found| found.entries).unwrap_or_default();
         found.into_iter().map(|entry| entry.info).collect()
     }
 
@@ -424,10 +436,10 @@ impl Catalog {
 }
 
 impl State {
-    fn new(settings: Settings, keeper: Option<Arc<dyn KeepLists>>) -> Self {
+    fn new(settings: Settings, keeper: Option<Arc<dyn KeepLists>>, quotas: Arc<Quotas>) -> Self {
         let http = Arc::new(Clients::new(settings.ca_file.clone()));
         let listings = settings.providers.iter().map(|_| Listing::default()).collect();
-        Self { settings, http, keeper, listings }
+        Self { settings, http, keeper, quotas, listings }
     }
 
     fn sources(self: &Arc<Self>) -> impl Iterator<Item = Source<'_>> {

@@ -3,7 +3,8 @@
 //! Reading order: [`catalog`] (which models there are, and which can be used), [`settings`] (what it is told: keys and
 //! hosts), `data` (what is known of models: limits, prices, abilities; the numbers are in `models.toml`), [`cost`],
 //! `remote` (one model of a vendor: a request out, the stream back), `wire` (the vendors' formats, pure functions of
-//! bytes), `failure` (what went wrong, in words), `aws` (signatures for Amazon Bedrock), and [`scripted`] (the model
+//! bytes), `failure` (what went wrong, in words), `quota` (the limits that answers
+//! tell), `aws` (signatures for Amazon Bedrock), and [`scripted`] (the model
 //! that plays a script or a recording, and the recorder). [`fill`] and [`next_edit`] have the models that write where
 //! the user types, behind the ports of [`ports::complete`]; what is known of them is in `fim.toml`. Requests go out by
 //! the crate [`net`].
@@ -29,6 +30,7 @@ mod dates;
 mod failure;
 mod hash;
 mod level;
+mod quota;
 mod remote;
 mod secret;
 mod vendors;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -14,6 +14,7 @@ use protocol::model::ModelInfo;
 
 use crate::aws::Signed;
 use crate::failure::{Fault, Whose, error, is_about_signatures, no_client};
+use crate::quota::Quotas;
 use crate::settings::Provider;
 use crate::wire::{Decode, Pieces, Route, Target, Wire, unsigned};
 
@@ -37,6 +38,8 @@ pub(crate) struct Remote {
     pub(crate) provider: Provider,
     pub(crate) whose: Whose,
     pub(crate) http: Arc<Clients>,
+    /// Where the limits are kept that its answers tell.
+    pub(crate) quotas: Arc<Quotas>,
     /// How long it may be silent.
     pub(crate) idle_timeout: Duration,
     /// The number of messages at the beginning whose signatures its server does not know any more.
@@ -162,6 +165,7 @@ impl Remote {
                 Ok(Ok(response)) => response,
             };
             if response.status().is_success() {
+                self.quotas.hear(&self.whose.provider, response.headers(), SystemTime::now());
                 return Ok(response);
             }
             let (status, headers) = (response.status().as_u16(), response.headers().clone());

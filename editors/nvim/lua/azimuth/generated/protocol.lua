@@ -70,6 +70,7 @@
 ---@class azimuth.AuthListResult
 ---@field accounts azimuth.Account[] The accounts. Of several at one provider, the first that can be used counts.
 ---@field providers azimuth.SignInProvider[] The providers that can be signed in to.
+---@field keys azimuth.KeyStatus[] The source of the key of each provider that has one, as `azimuth auth status` tells it.
 
 ---Parameters of `azimuth/auth/login`.
 ---@class azimuth.AuthLoginParams
@@ -121,6 +122,17 @@
 ---@field rounds? integer Rounds in each of its turns; one at least is made.
 ---@field tokens? integer Tokens of all its turns together, of all kinds that are counted.
 ---@field cost? number US dollars for all its turns together. Has no effect if the price of the model is unknown.
+
+---The requests that a budget is for.
+---@alias azimuth.BudgetScope
+---| "session" # Those of a session, and of the sessions that it started.
+---| "day" # Those of all sessions in a day (UTC).
+
+---A budget, and how much of it is spent.
+---@class azimuth.BudgetStatus
+---@field scope azimuth.BudgetScope The scope.
+---@field limit number The most that may be spent before the user is asked: the setting, and what was added to it by answers.
+---@field spent number The part that is spent, as far as prices are known.
 
 ---The certainty that a command waits for input.
 ---@alias azimuth.Certainty
@@ -220,6 +232,24 @@
 ---@class azimuth.ConfirmedFile
 ---@field uri string The document.
 ---@field now? string The hash of its text as the user saw it, from `now` of the preview or the list; absent if there was no file. If the text has changed by now, the file is not confirmed.
+
+---Parameters of `azimuth/costs/show`.
+---@class azimuth.CostsShowParams
+---@field sessionId? azimuth.SessionId The session to tell of, too.
+---@field days? integer The number of days, today among them, that the tables are of; all time without it.
+
+---Result of `azimuth/costs/show`. Costs are in US dollars, and days are of UTC.
+---@class azimuth.CostsShowResult
+---@field today azimuth.Spending Today, in all sessions.
+---@field total azimuth.Spending The whole time that was asked for, in all sessions.
+---@field models azimuth.SpendingRow[] The same by model, the one that cost most first.
+---@field providers azimuth.SpendingRow[] The same by provider, the one that cost most first.
+---@field days azimuth.SpendingRow[] The same by day, the last first.
+---@field unpriced azimuth.UnpricedModel[] The models of requests whose cost is unknown.
+---@field suggestionsCost number The cost of suggestions while the user types, of 90 days at most. It is in no other sum.
+---@field budgets azimuth.BudgetStatus[] The budgets that are set.
+---@field quotas azimuth.Quota[] What vendors last said of the limits of the user's accounts, for each provider that said something since this server started.
+---@field session? azimuth.SessionCosts The session that was asked for; absent if it is not known.
 
 ---A decision on hunks.
 ---@alias azimuth.Decision
@@ -881,6 +911,13 @@
 ---| "invoked" # The user asked for it. Rules that only keep suggestions from being a nuisance do not hold.
 ---| "automatic" # The user types.
 
+---The source of a provider's key. Only this one counts, even if there are others.
+---@class azimuth.KeyStatus
+---@field provider string The provider, such as `anthropic`.
+---@field source string The source, to be shown: `the environment variable ANTHROPIC_API_KEY`.
+---@field variable? string The environment variable, if the key comes from one.
+---@field label? string The name of the account, if the key comes from one.
+
 ---An available action.
 ---@class azimuth.LangAction
 ---@field title string Its title, to be shown; its name in `codeAction`.
@@ -1246,6 +1283,7 @@
 ---| "outside" # Running a command outside the sandbox.
 ---| "trust" # Trust in the workspace: with it, what the workspace supplies may run, and what it allows counts.
 ---| "program" # Starting a program that comes with the project, such as a language server, in its current form.
+---| "budget" # Spending more than the user's budget.
 
 ---Parameters of `azimuth/permission/answer`.
 ---@class azimuth.PermissionAnswerParams
@@ -1440,6 +1478,20 @@
 ---A prompt that waits for the running turn to end.
 ---@alias azimuth.QueueId string
 
+---The limits of the user's account at a vendor, as its last answer told them.
+---@class azimuth.Quota
+---@field provider string The provider.
+---@field at integer The time of that answer.
+---@field windows azimuth.QuotaWindow[] The limits.
+
+---A limit that a vendor sets for some time.
+---@class azimuth.QuotaWindow
+---@field name string The subject of the limit, to be shown: `requests`, `input tokens`, `5 hours of the plan`.
+---@field used number The share that is used, from 0 to 1.
+---@field limit? integer The limit, in what it is about; absent if the vendor tells only a share.
+---@field remaining? integer What is left of it.
+---@field resetsAt? integer The time at which it begins again, if the vendor tells it.
+
 ---A range in a document, its end exclusive: LSP's `Range`.
 ---@class azimuth.Range
 ---@field start azimuth.Position Where it begins.
@@ -1537,6 +1589,15 @@
 ---@class azimuth.ReviewTextParams
 ---@field sessionId azimuth.SessionId The session.
 ---@field proposalId azimuth.ProposalId The proposal.
+
+---A request of a turn that was answered.
+---@class azimuth.Round
+---@field at integer The time of the end of its answer.
+---@field model string The model's id.
+---@field usage azimuth.Usage The tokens.
+---@field cost? number The cost; absent if the price is unknown.
+---@field cacheHits? number The share of the input that was read from the cache, from 0 to 1; absent if there was no input.
+---@field missedBecause? string Why less was read from the cache than was in it, as far as the session's log tells, in words; absent if the cache was hit, or if the reason is unknown.
 
 ---A rule that kept a suggestion from being asked for, changed or withheld it, or took it off the screen.
 ---@alias azimuth.Rule
@@ -1690,6 +1751,14 @@
 ---@class azimuth.SessionCloseParams
 ---@field sessionId azimuth.SessionId The session.
 
+---The costs of a session.
+---@class azimuth.SessionCosts
+---@field total azimuth.Spending The sum, without the sessions that it started.
+---@field models azimuth.SpendingRow[] The same by model, the one that cost most first.
+---@field side azimuth.SpendingRow[] The part of it that was asked outside turns, by role, such as `titles`.
+---@field children azimuth.Spending The sessions that it started.
+---@field rounds azimuth.Round[] The last requests of its turns, the last first.
+
 ---Parameters of `azimuth/session/delete`. A running turn is cancelled first. The sessions that it started are deleted too, except for those that are running.
 ---@class azimuth.SessionDeleteParams
 ---@field sessionId azimuth.SessionId The session.
@@ -1802,6 +1871,19 @@
 ---| "browser" # By a browser on this machine, which comes back to a port that is open until then. Its address can be pasted too.
 ---| "paste" # By a browser on any machine, whose last address is pasted. No port is opened.
 ---| "device" # By a code that the user types on any device.
+
+---The sum of requests to models.
+---@class azimuth.Spending
+---@field requests integer The number of requests whose tokens are known.
+---@field usage azimuth.Usage Their tokens.
+---@field unpricedRequests integer The number of requests that the cost does not contain, since the price of the model was unknown.
+---@field cacheHits? number The share of the input that was read from the cache, from 0 to 1; absent if there was no input.
+---@field cost? number The cost, or the part of it that is known; absent if nothing is known of it.
+
+---A row of a table of costs.
+---@class azimuth.SpendingRow
+---@field name string The model, provider, day (`2026-11-21`) or role.
+---@field spending azimuth.Spending The sum.
 
 ---The reason why a turn ended. The first five are ACP's.
 ---@alias azimuth.StopReason
@@ -2033,6 +2115,11 @@
 ---| "user" # The user.
 ---| "model" # The model.
 
+---A model of requests whose cost is unknown.
+---@class azimuth.UnpricedModel
+---@field model string The model's id.
+---@field requests integer The number of these requests.
+
 ---Tokens used, each kind counted once: `input` leaves out what the cache served or stored.
 ---@class azimuth.Usage
 ---@field input integer Input tokens billed in full.
@@ -2159,7 +2246,9 @@ M.requests = {
   inline_explain = "azimuth/inline/explain",
   ---Returns how suggestions fare: numbers by model, which are kept on this machine only. Params: `azimuth.InlineCountsParams`. Result: `azimuth.InlineCountsResult`.
   inline_counts = "azimuth/inline/counts",
-  ---Lists the accounts that Azimuth keeps, and the providers that can be signed in to. Params: `azimuth.AuthListParams`. Result: `azimuth.AuthListResult`.
+  ---Returns the costs of a session, of today and of all sessions, the budgets, and what vendors said of their limits. Params: `azimuth.CostsShowParams`. Result: `azimuth.CostsShowResult`.
+  costs_show = "azimuth/costs/show",
+  ---Lists the accounts that Azimuth keeps, the providers that can be signed in to, and the source of each key. Params: `azimuth.AuthListParams`. Result: `azimuth.AuthListResult`.
   auth_list = "azimuth/auth/list",
   ---Begins to sign in to a provider: the client shows the page, and the code if there is one. The client's sign-in that has begun before ends. Params: `azimuth.AuthLoginParams`. Result: `azimuth.AuthLoginResult`.
   auth_login = "azimuth/auth/login",

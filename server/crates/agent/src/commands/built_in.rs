@@ -41,6 +41,7 @@ pub fn all() -> Vec<Command> {
         command::<Resume>(),
         command::<Conversations>(),
         command::<Costs>(),
+        command::<Usage>(),
         command::<Undo>(),
         command::<Redo>(),
     ]
@@ -348,6 +349,23 @@ impl BuiltIn for Costs {
         Definition::new(
             "costs",
             "Show the tokens used and their cost: of this conversation, by model and turn, and of today",
+        )
+    }
+
+    fn read(_: &Words) -> Result<Self, String> {
+        Ok(Self)
+    }
+}
+
+/// Shows the limits of the user's accounts, and how much of the budgets is spent.
+#[derive(Debug)]
+pub struct Usage;
+
+impl BuiltIn for Usage {
+    fn definition() -> Definition {
+        Definition::new(
+            "usage",
+            "Show what vendors still allow, when that resets, and how much of your budgets is spent",
         )
     }
 

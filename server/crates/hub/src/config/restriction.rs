@@ -59,6 +59,8 @@ fn rank(setting: &Setting, value: &Value) -> u64 {
             choices.iter().zip(0..).find(|((choice, _), _)| choice == text).map_or(u64::MAX, |(_, rank)| rank)
         }
         (_, Value::Bool(is_on)) => u64::from(*is_on),
+        // The bits of numbers that are not negative are in the numbers' order.
+        (Kind::Decimal { .. }, value) => value.as_f64().map_or(u64::MAX, |number| number.max(0.0).to_bits()),
         (_, value) => value.as_u64().unwrap_or(u64::MAX),
     }
 }

@@ -101,8 +101,9 @@ impl Router {
             let ways = by_browser.chain(vendor.device_url.as_ref().map(|_| SignInWay::Device)).collect();
             SignInProvider { provider: vendor.provider.clone(), title: vendor.title.clone(), ways }
         });
-        let kept = accounts.list()?.into_iter().map(shown).collect();
-        Ok(AuthListResult { accounts: kept, providers: providers.collect() })
+        let kept = accounts.list()?;
+        let keys = self.config.key_statuses(&kept, &|name| std::env::var(name).ok().filter(|it| !it.is_empty()));
+        Ok(AuthListResult { accounts: kept.into_iter().map(shown).collect(), providers: providers.collect(), keys })
     }
 
     /// Begins a sign-in; one of the same client that has begun ends.

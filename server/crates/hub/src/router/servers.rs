@@ -7,18 +7,33 @@ use std::time::Duration;
 use lang::pool::{Access, ServerStatus, Servers};
 use process::Confinement;
 use project::paths::{self, Roots};
-use protocol::ErrorCode;
 use protocol::servers::{ServerInfo, ServersListResult, ServersRestartParams, ServersRestartResult};
+use protocol::{ErrorCode, methods};
 use tokio::sync::mpsc;
 
 use super::super::feed::blocking;
 use super::super::post::{Message, Post, Shared};
+use super::super::request::Handlers;
 use super::super::trust::{Word, Workspace};
-use super::super::{Error, Reply, confinement};
+use super::super::{ClientId, Error, Reply, confinement};
+use super::Router;
 use crate::config::Config;
 
 /// The shortest pause between two words that some state has changed.
 const PAUSE: Duration = Duration::from_millis(500);
+
+/// Registers what is answered here.
+pub(super) fn register(handlers: &mut Handlers<Router, ClientId>) {
+    handlers
+        .on::<methods::ServersList>(|router, id, _, reply| {
+            let Some(client) = router.clients.get(&id) else { return };
+            drop(tokio::spawn(router.folders_of(client).list(reply)));
+        })
+        .on::<methods::ServersRestart>(|router, id, params, reply| {
+            let Some(client) = router.clients.get(&id) else { return };
+            drop(tokio::spawn(router.folders_of(client).restart(params, reply)));
+        });
+}
 
 /// The workspace of a client, as far as servers are concerned.
 pub(super) struct Folders {

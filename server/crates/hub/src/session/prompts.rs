@@ -18,6 +18,7 @@ mod routes;
 mod selected;
 mod titles;
 mod turns;
+mod usage;
 mod user_commands;
 mod waiting;
 

@@ -3,15 +3,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::time::Duration;
 
-use net::Clients;
 use ports::model::Model as Port;
 use protocol::model::{LongPrice, ModelInfo, Price, ThinkingLevel};
 
 use super::levels::offered;
 use super::listed::Listed;
-use super::{CatalogError, bare};
+use super::{CatalogError, State, bare};
 use crate::data::{self, Model, Thinking, registry};
 use crate::failure::host;
 use crate::remote::Remote;
@@ -83,15 +81,16 @@ impl Entry {
     }
 
     /// The model itself.
-    pub(super) fn model(&self, provider: &Provider, http: &Arc<Clients>, idle_timeout: Duration) -> Arc<dyn Port> {
+    pub(super) fn model(&self, provider: &Provider, state: &State) -> Arc<dyn Port> {
         Arc::new(Remote {
             info: self.info.clone(),
             wire: self.wire,
             target: self.target.clone(),
             provider: provider.clone(),
             whose: provider.whose(bare(&self.info.id)),
-            http: Arc::clone(http),
-            idle_timeout,
+            http: Arc::clone(&state.http),
+            quotas: Arc::clone(&state.quotas),
+            idle_timeout: state.settings.idle_timeout,
             unsigned: AtomicUsize::new(0),
         })
     }

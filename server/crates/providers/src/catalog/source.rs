@@ -120,7 +120,7 @@ impl<'a> Source<'a> {
     }
 
     pub(super) fn model(&self, entry: &Entry) -> Arc<dyn Model> {
-        entry.model(self.provider, &self.state.http, self.state.settings.idle_timeout)
+        entry.model(self.provider, self.state)
     }
 
     /// The entry that stands for all of its models, which are not known.

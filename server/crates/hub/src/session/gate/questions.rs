@@ -40,6 +40,8 @@ pub(super) struct Answered {
 pub(super) enum Follow {
     /// The answer's word on trust is kept, and then the turn goes on.
     KeepTrust(Answer),
+    /// If the answer allows to spend more, the turn goes on.
+    Spend(Answer),
     /// The turn goes on, with this answer to what the call asked, if a call did.
     Resume(Option<ToolCallId>, Answer),
 }
@@ -122,6 +124,7 @@ impl Questions {
 fn follow(request: PermissionRequest, answer: Answer) -> Follow {
     match request.about {
         PermissionAbout::Trust => Follow::KeepTrust(answer),
+        PermissionAbout::Budget => Follow::Spend(answer),
         // It is asked anew, by who wants the program then: the answer was to a question whose program may have changed.
         PermissionAbout::Program => Follow::Resume(None, Answer::Moot),
         // The turn that asked ended with an earlier process: it goes on from here, with the answer.

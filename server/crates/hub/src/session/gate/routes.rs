@@ -99,6 +99,10 @@ impl Session {
                 self.work.begin();
                 self.gate.keep_trust(self.shared.clone(), caller, &answer);
             }
+            Some(Follow::Spend(Answer::Selected { option_id, .. })) if self.budget().answered(&option_id) => {
+                self.resume_turn(caller, None, Answer::Moot);
+            }
+            Some(Follow::Spend(_)) => {}
             Some(Follow::Resume(call, answer)) => self.resume_turn(caller, call, answer),
             None => {}
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use agent::commands::built_in::{
     Auto, BuiltIn, ChooseMode, ChooseModel, ChooseThinking, Conversations, Costs, Help, New, Permissions, Redo, Resume,
-    Trust, Undo,
+    Trust, Undo, Usage,
 };
 use agent::commands::{Command, Invocation, Words};
 use async_trait::async_trait;
@@ -28,6 +28,7 @@ use tokio::sync::oneshot;
 
 use super::costs::costs;
 use super::preparation::{Preparation, post_as};
+use super::usage::usage;
 use crate::feed::blocking;
 use crate::lists;
 use crate::post::{Message, Requester};
@@ -84,6 +85,7 @@ static OURS: LazyLock<BTreeMap<String, Run>> = LazyLock::new(|| {
         ours::<Resume>(),
         ours::<Conversations>(),
         ours::<Costs>(),
+        ours::<Usage>(),
         ours::<Undo>(),
         ours::<Redo>(),
     ])
@@ -241,6 +243,13 @@ impl Execute for Conversations {
 impl Execute for Costs {
     async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
         costs(preparation).await
+    }
+}
+
+#[async_trait]
+impl Execute for Usage {
+    async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
+        usage(preparation).await
     }
 }
 

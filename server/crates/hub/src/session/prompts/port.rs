@@ -8,14 +8,16 @@ use permission::{Rule, Rules, Surroundings};
 use ports::children::{Child, ChildEnd, ChildError, Children, StartChild};
 use ports::edit::{EditPlan, EditRefused, Proposed};
 use ports::session::{Answer, GrantScope, Interjection, NewErrors, Unsettled};
-use ports::store::StoreError;
+use ports::store::{Store, StoreError};
 use project::reader::Reader;
 use project::results::Results;
+use protocol::event::Severity;
 use protocol::permission::PermissionRequest;
 use protocol::{Event, PermissionId, SessionId, ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
 
 use super::Message;
+use crate::budget::Budget;
 use crate::feed::blocking;
 use crate::session::gate::InForce;
 use crate::session::problems::Problems;
@@ -35,6 +37,9 @@ pub(super) struct Port {
     pub(super) trust: (Workspace, Word),
     /// True if the session's shell is in a sandbox that keeps commands from writing elsewhere.
     pub(super) sandboxed: bool,
+    /// The budgets of the session.
+    pub(super) budget: Budget,
+    pub(super) store: Arc<dyn Store>,
     /// The number of questions that this turn has asked.
     pub(super) questions: std::sync::atomic::AtomicU64,
 }
@@ -79,6 +84,32 @@ impl ports::session::Session for Port {
 
     async fn stored(&self) {
         self.call(|done| Own::Prompts(Message::Stored(done))).await;
+    }
+
+    async fn within_budget(&self) -> Result<(), String> {
+        if self.budget.is_unset() {
+            return Ok(());
+        }
+        // What the last request cost is to be in the sums.
+        self.stored().await;
+        let (budget, store) = (self.budget.clone(), Arc::clone(&self.store));
+        let began = |store: &dyn Store, session: &SessionId| store.info(session).map(|info| info.created_at);
+        let look = move || budget.look(|session| began(&*store, session), |day| store.spent(day));
+        let found = blocking(look).await;
+        let found = found.map_err(|error| format!("the costs cannot be read, so the budget is not known: {error}"))?;
+        for found in found {
+            for text in self.budget.due(&found) {
+                self.record(Event::Notice { severity: Severity::Warning, text });
+            }
+            if !found.is_reached() {
+                continue;
+            }
+            match self.ask(found.question(self.permission_id())).await {
+                Answer::Selected { option_id, .. } if self.budget.answered(&option_id) => {}
+                _ => return Err(found.stopped()),
+            }
+        }
+        Ok(())
     }
 
     async fn propose(&self, call: &ToolCallId, plan: EditPlan) -> Result<Proposed, EditRefused> {

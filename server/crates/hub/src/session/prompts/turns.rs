@@ -22,8 +22,9 @@ use super::port::Port;
 use super::preparation::{GivenAnswer, NewTurn, Preparation, Prepared, post_as};
 use super::waiting::Sent;
 use super::{Message, Running, Said, Start, TurnEnd, is_a_record, prepare};
+use crate::budget::Budget as Spending;
 use crate::instruction::Instruction;
-use crate::post::Report;
+use crate::post::{Report, Shared};
 use crate::session::gate::{self, Asking};
 use crate::session::{Caller, Own, Session, model_changed};
 use crate::trust::Word;
@@ -337,6 +338,13 @@ impl Session {
         }
     }
 
+    /// The budgets in force. The session that started this one pays for it.
+    pub(in crate::session) fn budget(&self) -> Spending {
+        let payer = self.state.parent.as_ref().map_or(self.id(), |parent| &parent.session_id).clone();
+        let Shared { budgets, parts, .. } = &self.shared;
+        Spending::new(Arc::clone(budgets), parts.clock.clone(), payer, &self.config.settings)
+    }
+
     /// A turn's end of the session; `word` is what its home says of the trust in its workspace.
     fn port(&self, turn: TurnId, word: Word) -> Port {
         Port {
@@ -349,6 +357,8 @@ impl Session {
             problems: self.edits.problems().clone(),
             trust: (self.gate.trust().clone(), word),
             sandboxed: self.terminals.is_sandboxed(),
+            budget: self.budget(),
+            store: Arc::clone(&self.shared.parts.store),
             questions: AtomicU64::new(0),
         }
     }

@@ -1,0 +1,258 @@
+//! The requests of a session's turns, one by one, with the share that came from the vendor's cache, and why one missed
+//! it: a fold of the log, which has everything but the system prompt and the tools.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use ports::spent::Sums;
+use protocol::content::Usage;
+use protocol::costs::Round;
+use protocol::mode::Mode;
+use protocol::model::ThinkingLevel;
+use protocol::{SequencedEvent, TurnId};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// The number of requests that are told of.
+const ROUNDS: usize = 20;
+/// The milliseconds for which vendors keep a prompt by default since it was last used (Anthropic's documentation names
+/// five minutes, OpenAI's five to ten).
+const KEPT: u64 = 5 * 60_000;
+/// A prompt of fewer tokens is not kept (OpenAI's and Anthropic's documentation; some models want more).
+const SHORTEST: u64 = 1_024;
+/// The kinds of events that count here. The kind is the first that is written of an event, so that the others need not
+/// be read.
+const KINDS: &[&str] = &["modelChanged", "turnStarted", "toolCallEnded", "contextTrimmed", "messageCompleted"];
+
+/// The last requests of a session's turns, the last first.
+pub(crate) fn rounds(events: &[SequencedEvent<Box<RawValue>>]) -> Vec<Round> {
+    let mut reading = Reading::default();
+    for event in events {
+        let json = event.event.get();
+        let is_one = |kind: &&str| json.strip_prefix(r#"{"type":""#).is_some_and(|rest| rest.starts_with(*kind));
+        // One that cannot be read is found by whoever opens the session.
+        if KINDS.iter().any(|kind| is_one(&kind))
+            && let Ok(told) = serde_json::from_str(json)
+        {
+            reading.apply(event.at, told);
+        }
+    }
+    reading.finish()
+}
+
+/// Events, as far as they speak of requests and of what these are made of.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum Told {
+    ModelChanged { thinking: Option<ThinkingLevel> },
+    TurnStarted { turn_id: TurnId, model: String, mode: Mode },
+    ToolCallEnded {},
+    ContextTrimmed {},
+    MessageCompleted { usage: Usage, cost: Option<f64> },
+}
+
+/// The parts of a request that a cache depends on, as far as the log has them.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Asked {
+    turn: Option<TurnId>,
+    model: String,
+    level: Option<ThinkingLevel>,
+    mode: Mode,
+}
+
+/// The last request.
+struct Last {
+    asked: Asked,
+    at: u64,
+    /// The tokens of its input.
+    input: u64,
+}
+
+#[derive(Default)]
+struct Reading {
+    /// The level of turns that begin now.
+    level: Option<ThinkingLevel>,
+    now: Asked,
+    /// The time at which the next request began, at the earliest.
+    began: u64,
+    trimmed: bool,
+    last: Option<Last>,
+    rounds: VecDeque<Round>,
+    /// The number of each model's requests, and of the tokens that its vendor said of a cache.
+    cached: BTreeMap<String, (u64, u64)>,
+}
+
+impl Reading {
+    fn apply(&mut self, at: u64, told: Told) {
+        match told {
+            Told::ModelChanged { thinking } => self.level = thinking,
+            Told::TurnStarted { turn_id, model, mode } => {
+                self.began = at;
+                self.now = Asked { turn: Some(turn_id), model, level: self.level, mode };
+            }
+            Told::ToolCallEnded {} => self.began = at,
+            Told::ContextTrimmed {} => self.trimmed = true,
+            // A message of ours in the model's name is no request, and uses nothing.
+            Told::MessageCompleted { usage, .. } if usage == Usage::default() => {}
+            Told::MessageCompleted { usage, cost } => self.answered(at, usage, cost),
+        }
+    }
+
+    fn answered(&mut self, at: u64, usage: Usage, cost: Option<f64>) {
+        let input = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+        let missed_because = self.why_missed(&usage);
+        let model = self.now.model.clone();
+        let (requests, tokens) = self.cached.entry(model.clone()).or_default();
+        *requests += 1;
+        *tokens = tokens.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+        let cache_hits = Sums::one(usage, cost).cache_hits();
+        self.rounds.push_front(Round { at, model, usage, cost, cache_hits, missed_because });
+        self.rounds.truncate(ROUNDS);
+        self.last = Some(Last { asked: self.now.clone(), at, input });
+        (self.began, self.trimmed) = (at, false);
+    }
+
+    /// Why less than half of the last request was read from the cache; none if more was, or if nothing tells why.
+    fn why_missed(&self, usage: &Usage) -> Option<String> {
+        let Some(Last { asked, at, input }) = &self.last else {
+            return (usage.cache_read == 0).then(|| "it is the first request, so nothing was kept yet".to_owned());
+        };
+        if usage.cache_read >= input / 2 {
+            return None;
+        }
+        let passed = self.began.saturating_sub(*at);
+        Some(if self.now.model != asked.model {
+            format!("the model changed; the last one was {}", asked.model)
+        } else if self.now.level != asked.level {
+            let level = |level: Option<ThinkingLevel>| level.map_or("default", ThinkingLevel::name);
+            format!("the thinking level changed from {} to {}", level(asked.level), level(self.now.level))
+        } else if self.trimmed {
+            "the context filled up, and old results were taken out of it".to_owned()
+        } else if self.now.mode != asked.mode {
+            let (was, is) = (asked.mode.name(), self.now.mode.name());
+            format!("the mode changed from {was} to {is}, and with it the system prompt and the tools")
+        } else if *input < SHORTEST {
+            format!("the last request was shorter than {SHORTEST} tokens, which vendors do not keep")
+        } else if passed > KEPT {
+            let minutes = passed / 60_000;
+            format!("{minutes} minutes had passed since the last request; vendors keep a prompt for about 5")
+        } else if self.now.turn != asked.turn {
+            "nothing in the conversation tells why; between turns, the system prompt or the tools may have changed"
+                .to_owned()
+        } else {
+            return None;
+        })
+    }
+
+    fn finish(self) -> Vec<Round> {
+        let Self { cached, rounds, .. } = self;
+        let mut rounds = Vec::from(rounds);
+        for round in &mut rounds {
+            if matches!(cached.get(&round.model), Some((2.., 0))) && round.missed_because.is_some() {
+                round.missed_because = Some("the vendor has reported no cache for this model so far".to_owned());
+            }
+        }
+        rounds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const MINUTE: u64 = 60_000;
+
+    fn log(events: Vec<(u64, Value)>) -> Vec<Round> {
+        let numbered = (1..).zip(events).map(|(seq, (at, event))| {
+            let event = serde_json::value::to_raw_value(&event).unwrap();
+            SequencedEvent { seq, at, event }
+        });
+        rounds(&numbered.collect::<Vec<_>>())
+    }
+
+    fn turn(at: u64, model: &str, mode: &str) -> (u64, Value) {
+        let id = format!("t{at}");
+        (at, json!({ "type": "turnStarted", "turnId": id, "prompt": [], "model": model, "mode": mode }))
+    }
+
+    fn answer(at: u64, input: u64, cache_read: u64) -> (u64, Value) {
+        let usage = json!({ "input": input, "output": 10, "cacheRead": cache_read, "cacheWrite": 0 });
+        (at, json!({ "type": "messageCompleted", "turnId": "t", "messageId": "m", "content": [], "usage": usage }))
+    }
+
+    fn level(at: u64, level: &str) -> (u64, Value) {
+        (at, json!({ "type": "modelChanged", "model": "a/x", "thinking": level }))
+    }
+
+    /// Why each missed, the first first.
+    fn reasons(events: Vec<(u64, Value)>) -> Vec<String> {
+        log(events).into_iter().rev().map(|round| round.missed_because.unwrap_or_default()).collect()
+    }
+
+    #[test]
+    fn a_miss_is_explained_by_what_changed_since_the_last_request() {
+        let trimmed = (71, json!({ "type": "contextTrimmed", "turnId": "t", "toolCallIds": [] }));
+        let reasons = reasons(vec![
+            turn(1, "a/x", "agent"),
+            answer(2, 4_000, 0),
+            answer(3, 100, 4_000),
+            turn(10, "b/y", "agent"),
+            answer(11, 4_100, 0),
+            level(20, "high"),
+            turn(21, "b/y", "agent"),
+            answer(22, 4_200, 0),
+            turn(30, "b/y", "plan"),
+            answer(31, 4_200, 1_000),
+            trimmed,
+            answer(72, 4_000, 10),
+        ]);
+        let begins = [
+            "it is the first request",
+            "",
+            "the model changed; the last one was a/x",
+            "the thinking level changed from default to high",
+            "the mode changed from agent to plan",
+            "the context filled up",
+        ];
+        assert_eq!(reasons.len(), begins.len());
+        for (reason, begin) in reasons.iter().zip(begins) {
+            assert!(reason.starts_with(begin) && reason.is_empty() == begin.is_empty(), "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_prompt_that_was_too_short_or_is_too_old_is_not_in_the_cache() {
+        let reasons = reasons(vec![
+            turn(0, "a/x", "agent"),
+            answer(1, 500, 0),
+            turn(2, "a/x", "agent"),
+            answer(3, 2_000, 0),
+            turn(3 + 7 * MINUTE, "a/x", "agent"),
+            answer(4 + 7 * MINUTE, 2_000, 0),
+            turn(5 + 7 * MINUTE, "a/x", "agent"),
+            answer(6 + 20 * MINUTE, 2_000, 1_900),
+            turn(7 + 20 * MINUTE, "a/x", "agent"),
+            answer(8 + 20 * MINUTE, 2_000, 0),
+            answer(9 + 20 * MINUTE, 2_000, 0),
+        ]);
+        assert!(reasons[1].contains("shorter than 1024 tokens"), "{reasons:?}");
+        assert!(reasons[2].starts_with("7 minutes had passed"), "{reasons:?}");
+        assert_eq!(reasons[3], "", "a long answer is no long wait");
+        assert!(reasons[4].contains("may have changed"), "{reasons:?}");
+        assert_eq!(reasons[5], "", "within a turn nothing is guessed");
+    }
+
+    #[test]
+    fn a_vendor_that_tells_nothing_of_a_cache_misses_nothing() {
+        let reasons = reasons(vec![turn(0, "a/x", "agent"), answer(1, 3_000, 0), answer(2, 3_000, 0)]);
+        assert_eq!(reasons[0], "the vendor has reported no cache for this model so far");
+    }
+
+    #[test]
+    fn of_many_requests_the_last_ones_are_told_of() {
+        let many = (1..=30).map(|at| answer(at, at, 0));
+        let rounds = log([turn(0, "a/x", "agent")].into_iter().chain(many).collect());
+        assert_eq!((rounds.len(), rounds[0].usage.input, rounds[19].usage.input), (ROUNDS, 30, 11));
+    }
+}

@@ -1,0 +1,40 @@
+//! The source of each provider's key, for words. No key is in it.
+
+use accounts::{Listed, Status};
+use protocol::auth::KeyStatus;
+use providers::Provider;
+
+use super::Config;
+
+impl Config {
+    /// The source of the key of each provider that has one. `kept` are the accounts.
+    pub fn key_statuses(&self, kept: &[Listed], environment: &dyn Fn(&str) -> Option<String>) -> Vec<KeyStatus> {
+        self.providers.providers.iter().filter_map(|provider| key_status(provider, kept, environment)).collect()
+    }
+}
+
+/// The source of a provider's key; none if it has none.
+pub fn key_status(
+    provider: &Provider,
+    kept: &[Listed],
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Option<KeyStatus> {
+    let status = |source: String, variable: Option<&str>, label: Option<String>| KeyStatus {
+        provider: provider.name.clone(),
+        source,
+        variable: variable.map(str::to_owned),
+        label,
+    };
+    if provider.key.is_some() || (provider.has_key() && !provider.has_account()) {
+        let variable = provider.key_source.split(" (").next().filter(|name| environment(name).is_some());
+        return Some(match variable {
+            Some(name) => status(format!("the environment variable {name}"), Some(name), None),
+            None => status("the configuration".to_owned(), None, None),
+        });
+    }
+    // One that was given for another server is not sent to this one.
+    let server = accounts::vendor::origin(&provider.base_url).unwrap_or_default();
+    let counts = |it: &&Listed| it.provider == provider.name && it.origin == server && it.status == Status::Usable;
+    let account = kept.iter().find(counts).filter(|_| provider.has_account())?;
+    Some(status(format!("the account `{}`", account.label), None, Some(account.label.clone())))
+}
