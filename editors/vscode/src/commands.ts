@@ -1,8 +1,11 @@
 // The commands, one by one. What goes wrong in any is told to the user.
 
 import * as vscode from 'vscode';
+import { showAccounts, signIn } from './accounts/accounts';
 import { file, selection } from './chat/attachments';
+import type { FactsKeeper } from './chat/facts';
 import type { ChatView } from './chat/view';
+import type { CostsReport } from './costs/report';
 import type { Decision, Hunk, HunkId, Mode, Proposal, ProposalId, SessionId, TerminalId } from './generated/protocol';
 import type { Inline } from './inline/inline';
 import type { NextEdits } from './inline/next';
@@ -47,6 +50,8 @@ export interface Parts {
   instruct: Instruct;
   switches: Switches;
   counts: CountsReport;
+  costs: CostsReport;
+  facts: FactsKeeper;
   output: vscode.LogOutputChannel;
 }
 
@@ -54,7 +59,8 @@ export interface Parts {
 type Given = Item | { proposalId: ProposalId; hunkId?: HunkId } | vscode.CommentThread | vscode.CommentReply | vscode.Uri | undefined;
 
 export function registerCommands(parts: Parts): vscode.Disposable {
-  const { server, request, session, keys, chat, review, diffs, terminals, follow, inline, edits, instruct, switches, counts, output } = parts;
+  const { server, request, session, keys, chat, review, diffs, terminals, follow, inline, edits, instruct, switches, counts, costs, facts, output } = parts;
+  const accounts = { request, keys, restart: () => server.restart(), refresh: () => facts.refresh() };
   const commands: Record<string, (...given: never[]) => unknown> = {
     'azimuth.chat.open': () => chat.focus(),
     'azimuth.chat.addSelection': () => addSelection(chat),
@@ -134,6 +140,9 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.nextEdit.rejectAll': (by?: unknown) => edits.rejectAll(by === 'escape'),
     'azimuth.languageServers.show': () => showLanguageServers(server, request),
 
+    'azimuth.accounts.show': () => showAccounts(accounts),
+    'azimuth.accounts.signIn': () => signIn(accounts),
+    'azimuth.costs.show': () => costs.show(),
     'azimuth.key.set': async () => ((await keys.set()) ? server.restart() : undefined),
     'azimuth.key.remove': async () => ((await keys.remove()) ? server.restart() : undefined),
     'azimuth.walkthrough.open': () => vscode.commands.executeCommand('workbench.action.openWalkthrough', 'azimuth.azimuth#start'),

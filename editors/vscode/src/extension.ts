@@ -6,6 +6,7 @@ import { carryOut } from './chat/intents';
 import { put } from './chat/put';
 import { ChatView } from './chat/view';
 import { registerCommands } from './commands';
+import { CostsReport } from './costs/report';
 import { EditPaint } from './inline/paint';
 import { EditLenses } from './inline/lenses';
 import { Inline } from './inline/inline';
@@ -83,6 +84,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const instruct = new Instruct(changes, signs, review, session, chat, context.globalState);
 
   const counts = new CountsReport(inline, request);
+  const costs = new CostsReport(session, request);
   const diffs = new Diffs(review, files, held, chat);
 
   started.onPromptPut((params) => {
@@ -92,7 +94,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const tails = new Tails(feeds, session, (toolCallId, text) => chat.tell({ type: 'tail', toolCallId, text }));
 
   context.subscriptions.push(
-    output, held, switches, inline, edits, session, feeds, terminals, tails, follow, changes, review, files, diffs, threads, facts, chat, signs, instruct, counts,
+    output, held, switches, inline, edits, session, feeds, terminals, tails, follow, changes, review, files, diffs, threads, facts, chat, signs, instruct, counts, costs,
     vscode.workspace.registerFileSystemProvider(SCHEME, files, { isCaseSensitive: true }),
     trackHunksInEditor(review),
     new Lenses(review),
@@ -107,7 +109,7 @@ export function activate(context: vscode.ExtensionContext): void {
     started.onEditChanged((params) => edits.take(params)),
     new Notices(session, chat, terminals),
     chat.onShown((on) => tails.show(on)),
-    registerCommands({ server: started, request, session, keys, chat, review, diffs, threads, terminals, follow, inline, edits, instruct, switches, counts, output }),
+    registerCommands({ server: started, request, session, keys, chat, review, diffs, threads, terminals, follow, inline, edits, instruct, switches, counts, costs, facts, output }),
   );
   // Whoever has text suggested wants it without having to open the chat.
   // A change that waits for a decision is shown again, too.

@@ -23,4 +23,15 @@ export function iconless(text: string): string {
   return visible(text).replaceAll('$(', '$ (');
 }
 
+/** A text of others that Markdown shows as it is. */
+export function escaped(text: string): string {
+  return visible(text).replaceAll(/[\\`*_{}[\]()<>#|~!&]/g, (mark) => `\\${mark}`).replaceAll(/\s+/g, ' ');
+}
+
+/** A cost as the command line writes it. */
+export function dollars(cost: number): string {
+  if (cost <= 0) return '$0.00';
+  return cost < 0.0005 ? '<$0.001' : `$${cost.toFixed(cost < 0.9995 ? 3 : 2)}`;
+}
+
 const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;

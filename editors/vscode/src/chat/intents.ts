@@ -74,6 +74,8 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'pickMode': return run('azimuth.mode.select');
     case 'setMode': return run('azimuth.mode.select', intent.mode);
     case 'setKey': return run('azimuth.key.set');
+    case 'signIn': return run('azimuth.accounts.signIn');
+    case 'showCosts': return run('azimuth.costs.show');
     case 'manageTrust': return run('workbench.trust.manage');
     case 'showServers': return run('azimuth.languageServers.show');
     case 'openFolder': return run('workbench.action.files.openFolder');

@@ -216,6 +216,8 @@ export type Intent =
   /** Files that were dropped, as URIs. */
   | { type: 'dropped'; uris: string[] }
   | { type: 'setKey' }
+  | { type: 'signIn' }
+  | { type: 'showCosts' }
   | { type: 'manageTrust' }
   | { type: 'showServers' }
   | { type: 'openFolder' }

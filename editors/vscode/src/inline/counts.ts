@@ -1,7 +1,7 @@
 // The counters of suggestions as a Markdown text, with a table for each model. Pure.
 
 import type { InlineCountsResult, InlineModelCounts } from '../generated/protocol';
-import { visible } from '../text';
+import { dollars, escaped } from '../text';
 
 /** The numbers of several times, the shortest first. */
 export type Times = readonly InlineCountsResult[];
@@ -83,15 +83,4 @@ function withShare(number: number, of: number): string {
 
 function milliseconds(time: number | undefined): string {
   return time === undefined ? '–' : `${time} ms`;
-}
-
-/** A cost as the command line writes it. */
-function dollars(cost: number): string {
-  if (cost <= 0) return '$0.00';
-  return cost < 0.0005 ? '<$0.001' : `$${cost.toFixed(cost < 0.9995 ? 3 : 2)}`;
-}
-
-/** A text of others that Markdown shows as it is. */
-function escaped(text: string): string {
-  return visible(text).replaceAll(/[\\`*_{}[\]()<>#|~!&]/g, (mark) => `\\${mark}`).replaceAll(/\s+/g, ' ');
 }

@@ -38,6 +38,17 @@ export class Keys {
     return true;
   }
 
+  /** The variables of the keys that are kept. */
+  get kept(): string[] {
+    return this.names();
+  }
+
+  /** Forgets a key. */
+  async forget(variable: string): Promise<void> {
+    await this.secrets.delete(secret(variable));
+    await this.memory.update(NAMES, this.names().filter((name) => name !== variable));
+  }
+
   /** Asks which key to forget. True where one was. */
   async remove(): Promise<boolean> {
     const names = this.names();
@@ -47,8 +58,7 @@ export class Keys {
     }
     const variable = await vscode.window.showQuickPick(names, { title: 'Azimuth: forget an API key' });
     if (variable === undefined) return false;
-    await this.secrets.delete(secret(variable));
-    await this.memory.update(NAMES, names.filter((name) => name !== variable));
+    await this.forget(variable);
     return true;
   }
 

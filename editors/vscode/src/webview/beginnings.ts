@@ -49,10 +49,10 @@ export class Beginnings {
 
   /** The buttons that remedy what is missing. */
   private remedies(about: SetupAbout): Child[] {
-    const remedy = (label: string, type: 'setKey' | 'pickModel' | 'manageTrust' | 'showServers'): Child[] =>
+    const remedy = (label: string, type: 'signIn' | 'setKey' | 'pickModel' | 'manageTrust' | 'showServers'): Child[] =>
       [' ', button(label, () => this.post({ type }), { class: 'link' })];
     switch (about) {
-      case 'model': return [...remedy('Set a key', 'setKey'), ...remedy('Choose a model', 'pickModel')];
+      case 'model': return [...remedy('Sign in', 'signIn'), ...remedy('Set a key', 'setKey'), ...remedy('Choose a model', 'pickModel')];
       case 'trust': return remedy('Manage trust', 'manageTrust');
       case 'servers': return remedy('Show them', 'showServers');
       case 'rules': return [];

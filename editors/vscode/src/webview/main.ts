@@ -66,6 +66,7 @@ window.addEventListener('message', ({ data }: MessageEvent<HostMessage>) => {
       keepFocus(() => beginnings.draw(chat, facts, sessionId));
       transcript.open(chat);
       prompt.open(chat, sessionId);
+      drawBanner();
       break;
     case 'events':
       if (data.sessionId !== sessionId) return;
@@ -128,6 +129,7 @@ function drawBanner(): void {
 }
 
 function bannerOf({ server, models, folder, trusted, mode }: Facts): Child[] {
+  const own = models.find(({ id }) => id === chat.model);
   const usable = server.state !== 'running' || models.length === 0 || models.some((model) => model.available);
   return [
     server.state === 'starting' && 'Azimuth is starting…',
@@ -137,9 +139,12 @@ function bannerOf({ server, models, folder, trusted, mode }: Facts): Child[] {
       button('Show the log', () => post({ type: 'openLog' }), { class: 'secondary' }),
     ]),
     ...(usable ? [] : [
-      h('p', {}, 'No model can be used yet. Give a key, start a local server such as Ollama, or look around with the scripted tour.'),
-      button('Set a key', () => post({ type: 'setKey' }), { class: 'primary' }),
-      button('Choose a model', () => post({ type: 'pickModel' }), { class: 'secondary' }),
+      h('p', {}, 'No model can be used yet. Sign in, give a key, start a local server such as Ollama, or look around with the scripted tour.'),
+      ...waysToAModel(),
+    ]),
+    ...(!usable || own === undefined || own.available ? [] : [
+      h('p', {}, `${visible(own.name)} cannot be used: ${visible(own.unavailableBecause ?? 'there is no key')}.`),
+      ...waysToAModel(),
     ]),
     ...(folder ? [] : [
       h('p', {}, 'This window has no folder open, and Azimuth works in one.'),
@@ -150,6 +155,14 @@ function bannerOf({ server, models, folder, trusted, mode }: Facts): Child[] {
       button('Ask me again', () => post({ type: 'setMode', mode: 'agent' }), { class: 'primary' }),
     ]),
     !trusted && h('p', {}, 'This workspace is not trusted: Azimuth only looks and answers.'),
+  ];
+}
+
+function waysToAModel(): Child[] {
+  return [
+    button('Sign in', () => post({ type: 'signIn' }), { class: 'primary' }),
+    button('Set a key', () => post({ type: 'setKey' }), { class: 'secondary' }),
+    button('Choose a model', () => post({ type: 'pickModel' }), { class: 'secondary' }),
   ];
 }
 

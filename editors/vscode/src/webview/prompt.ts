@@ -163,7 +163,7 @@ export class Prompt {
         class: `link${facts.accepts === undefined && !modes[facts.mode].acceptsEdits ? '' : ' warn'}`, title: 'Choose if edits are accepted automatically, and for how long',
       }),
       ...(context ? [h('span', { title: `${context.used.toLocaleString('en')} of ${context.limit.toLocaleString('en')} tokens` }, `context ${Math.round((100 * context.used) / Math.max(1, context.limit))}%`)] : []),
-      ...(chat && chat.cost > 0 ? [h('span', {}, money(chat.cost))] : []),
+      ...(chat && chat.cost > 0 ? [button(money(chat.cost), () => this.post({ type: 'showCosts' }), { class: 'link', title: 'Show what models cost' })] : []),
       ...(running && chat ? [this.doing(chat)] : []),
     );
   }

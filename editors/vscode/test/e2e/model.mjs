@@ -3,7 +3,7 @@ import http from 'node:http';
 
 /**
  * Starts it; resolves to `{ url, asked, keys, strays, add(...answers), stop() }`: the requests to the model, the keys that
- * came with them, and the addresses of any other request. An answer is `{ thinking?, text?, calls?, delayMs?, forever?, until?, again? }`:
+ * came with them, and the addresses of any other request. An answer is `{ thinking?, text?, calls?, delayMs?, forever?, until?, again?, headers? }`:
  * its text comes in words, `delayMs` apart, and `forever` goes on saying it until the client leaves. What follows the text waits for `until`.
  * With `again` it is given for each request of which that is true, which may be none.
  * One with a `status` is refused with that and its `headers`.
@@ -30,7 +30,7 @@ export async function startModel(...answers) {
       const error = JSON.stringify({ error: { message: answer.text } });
       return response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers }).end(error);
     }
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.writeHead(200, { 'content-type': 'text/event-stream', ...answer.headers });
     await play(answer, response);
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));

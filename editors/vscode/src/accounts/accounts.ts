@@ -1,0 +1,185 @@
+// Accounts: what there is, signing in and out, and keys. No key or token is in any of it but on its way to the secret
+// storage.
+
+import * as vscode from 'vscode';
+import type { Account, AuthListResult, AuthLoginResult } from '../generated/protocol';
+import type { Keys } from '../server/keys';
+import { messageOf, type Request } from '../server/requests';
+import { iconless, unlinked, visible } from '../text';
+import { rowsOf, waysOf, type AccountRow } from './words';
+
+/** The parts that accounts need. */
+export interface Parts {
+  request: Request;
+  keys: Keys;
+  /** Starts the server again, with other keys. */
+  restart: () => Promise<void>;
+  /** The models may be others. */
+  refresh: () => Promise<void>;
+}
+
+interface Choice extends vscode.QuickPickItem {
+  run?: () => Promise<unknown>;
+}
+
+/** Shows the accounts and keys, with what can be done. */
+export async function showAccounts(parts: Parts): Promise<void> {
+  const list = await parts.request('azimuth/auth/list', {});
+  const rows = rowsOf(list, new Set(parts.keys.kept));
+  const items: Choice[] = [
+    ...rows.map((row): Choice => ({
+      label: `${row.lacks ? '$(warning)' : row.account?.kind === 'signIn' ? '$(account)' : '$(key)'} ${iconless(row.label)}`,
+      description: iconless(row.description),
+      detail: iconless(row.detail),
+      run: () => act(parts, list, row),
+    })),
+    ...(rows.length === 0 ? [] : [{ label: '', kind: vscode.QuickPickItemKind.Separator }]),
+    { label: '$(sign-in) Sign in…', description: list.providers.map(({ title }) => iconless(title)).join(', '), alwaysShow: true, run: () => signIn(parts, list) },
+    { label: '$(key) Add an API key…', description: 'kept in the secret storage of VS Code', alwaysShow: true, run: () => addKey(parts) },
+  ];
+  const placeHolder = rows.length === 0 ? 'There is no account and no key yet' : 'Enter: show what can be done';
+  const picked = await vscode.window.showQuickPick(items, { title: 'Azimuth: Accounts', placeHolder, matchOnDescription: true, matchOnDetail: true });
+  await picked?.run?.();
+}
+
+/** Asks how to sign in, and waits until the user has. */
+export async function signIn(parts: Parts, known?: AuthListResult, account?: Account): Promise<void> {
+  const list = known ?? (await parts.request('azimuth/auth/list', {}));
+  const offered = list.providers.filter(({ provider }) => account === undefined || provider === account.provider);
+  if (offered.length === 0) throw new Error('No provider can be signed in to. Add an API key instead.');
+  const items = waysOf(offered, vscode.env.remoteName !== undefined).map((way) => ({ ...way, label: iconless(way.label) }));
+  const picked = await vscode.window.showQuickPick(items, { title: 'Azimuth: sign in', placeHolder: 'To which provider, and how?', matchOnDetail: true, ignoreFocusOut: true });
+  if (picked === undefined) return;
+  const { provider, title } = picked.provider;
+  const label = account?.label ?? (await labelFor(provider, list.accounts));
+  if (label === undefined) return;
+  const login = await parts.request('azimuth/auth/login', { provider, way: picked.way, label });
+  const done = parts.request('azimuth/auth/wait', { loginId: login.loginId }).then(
+    ({ account: kept }) => ({ kept }),
+    (error: unknown) => ({ error: messageOf(error) }),
+  );
+  await openPage(login.url);
+  const isOver = await (login.userCode === undefined ? untilPasted(parts, title, login, done) : untilTyped(title, login, login.userCode, done));
+  if (!isOver) {
+    await parts.request('azimuth/auth/cancel', { loginId: login.loginId });
+    return void vscode.window.showInformationMessage(unlinked(`Azimuth: the sign-in to ${title} was cancelled. Nothing was kept.`));
+  }
+  const result = await done;
+  if ('kept' in result) {
+    await parts.refresh();
+    const name = result.kept.name === undefined ? '' : ` as ${result.kept.name}`;
+    return void vscode.window.showInformationMessage(unlinked(`Azimuth: signed in to ${title}${name}.`));
+  }
+  const [again, key] = ['Try Again', 'Add an API Key'];
+  const chosen = await vscode.window.showErrorMessage(unlinked(`Azimuth: ${result.error}`), again, key);
+  if (chosen === again) await signIn(parts, undefined, account);
+  if (chosen === key) await addKey(parts);
+}
+
+/** Asks for a key, and starts the server again with it. */
+export async function addKey({ keys, restart }: Parts): Promise<void> {
+  if (await keys.set()) await restart();
+}
+
+async function act(parts: Parts, list: AuthListResult, { account, variable, label }: AccountRow): Promise<void> {
+  const items: Choice[] = [];
+  if (account !== undefined) {
+    if (account.kind === 'signIn') items.push({ label: '$(sign-in) Sign in again…', run: () => signIn(parts, list, account) });
+    items.push({ label: account.kind === 'signIn' ? '$(sign-out) Sign out' : '$(trash) Forget this key', run: () => signOut(parts, account) });
+  } else if (variable !== undefined) {
+    items.push({ label: '$(trash) Forget this key', run: () => forget(parts, variable) });
+  } else {
+    return void vscode.window.showInformationMessage(unlinked(`Azimuth: the key of ${label} comes from where Azimuth does not keep it. Remove it there.`));
+  }
+  const picked = await vscode.window.showQuickPick(items, { title: visible(`Azimuth: ${label}`) });
+  await picked?.run?.();
+}
+
+async function signOut({ request, refresh }: Parts, { provider, label, kind }: Account): Promise<void> {
+  const yes = kind === 'signIn' ? 'Sign Out' : 'Forget the Key';
+  const question = kind === 'signIn' ? `Sign out of ${provider} (${label})?` : `Forget the key of ${provider} (${label})?`;
+  const detail = kind === 'signIn' ? 'Azimuth tells the vendor that the sign-in has ended, and forgets it.' : 'You need the key again to use it.';
+  if ((await vscode.window.showWarningMessage(unlinked(question), { modal: true, detail }, yes)) !== yes) return;
+  const { removed } = await request('azimuth/auth/logout', { provider, label });
+  await refresh();
+  const problems = removed.flatMap(({ notRevoked }) => (notRevoked === undefined ? [] : [notRevoked]));
+  if (problems.length === 0) return void vscode.window.showInformationMessage(unlinked(`Azimuth: the account ${label} at ${provider} is forgotten.`));
+  void vscode.window.showWarningMessage(unlinked(`Azimuth: the account is forgotten here, but ${provider} was not told: ${problems.join(' ')} End it in your account there.`));
+}
+
+async function forget({ keys, restart }: Parts, variable: string): Promise<void> {
+  await keys.forget(variable);
+  await restart();
+}
+
+/** The name for a new account: a second one at a provider is asked for its name, since one of the same name is replaced. */
+async function labelFor(provider: string, accounts: Account[]): Promise<string | undefined> {
+  const labels = accounts.filter((account) => account.provider === provider).map(({ label }) => label);
+  if (labels.length === 0) return 'default';
+  const name = await vscode.window.showInputBox({
+    title: visible(`Azimuth: a name for the account at ${provider}`),
+    prompt: visible(`There is ${labels.join(', ')} already. The same name replaces that account; another one is added, and is used from then on.`),
+    value: labels[0] ?? 'default',
+    ignoreFocusOut: true,
+    validateInput: (text) => (text.trim() === '' ? 'An account needs a name, such as work.' : undefined),
+  });
+  return name?.trim();
+}
+
+/** Waits until the sign-in is over, or an address is pasted that ends it. False if the user cancels. */
+async function untilPasted({ request }: Parts, title: string, { loginId, url, redirect }: AuthLoginResult, done: Promise<unknown>): Promise<boolean> {
+  const box = vscode.window.createInputBox();
+  box.title = visible(`Azimuth: sign in to ${title}`);
+  box.prompt = visible(`Waiting for the browser. If it ends at a page that it cannot show, paste the address of that page here. Escape cancels.`);
+  box.placeholder = visible(redirect === undefined ? 'The address that the browser ends at' : `${redirect}?…`);
+  box.ignoreFocusOut = true;
+  box.busy = true;
+  const [open, copy] = [{ iconPath: new vscode.ThemeIcon('link-external'), tooltip: 'Open the page again' }, { iconPath: new vscode.ThemeIcon('copy'), tooltip: 'Copy the address of the page' }];
+  box.buttons = [open, copy];
+  box.onDidTriggerButton((button) => void (button === open ? openPage(url) : vscode.env.clipboard.writeText(url)));
+  box.onDidChangeValue(() => (box.validationMessage = undefined));
+  box.onDidAccept(async () => {
+    if (box.value.trim() === '') return;
+    box.enabled = false;
+    try {
+      await request('azimuth/auth/paste', { loginId, address: box.value.trim() });
+    } catch (error) {
+      box.validationMessage = visible(messageOf(error));
+    } finally {
+      box.enabled = true;
+    }
+  });
+  return untilHidden(box, done);
+}
+
+/** Shows the code until the sign-in is over. False if the user cancels. */
+async function untilTyped(title: string, { url }: AuthLoginResult, code: string, done: Promise<unknown>): Promise<boolean> {
+  const pick = vscode.window.createQuickPick<Choice>();
+  pick.title = visible(`Azimuth: sign in to ${title}`);
+  pick.placeholder = visible(`Enter the code ${code} at ${url}. Escape cancels.`);
+  pick.ignoreFocusOut = true;
+  pick.busy = true;
+  pick.items = [
+    { label: `$(copy) Copy the code ${iconless(code)} and open the page`, detail: iconless(url), run: () => Promise.all([vscode.env.clipboard.writeText(code), openPage(url)]) },
+    { label: '$(copy) Copy the code', run: async () => vscode.env.clipboard.writeText(code) },
+    { label: '$(link) Copy the address of the page', run: async () => vscode.env.clipboard.writeText(url) },
+  ];
+  pick.onDidAccept(() => void pick.activeItems[0]?.run?.());
+  return untilHidden(pick, done);
+}
+
+async function untilHidden(input: vscode.QuickInput, done: Promise<unknown>): Promise<boolean> {
+  try {
+    const hidden = new Promise<boolean>((resolve) => input.onDidHide(() => resolve(false)));
+    input.show();
+    return await Promise.race([done.then(() => true), hidden]);
+  } finally {
+    input.dispose();
+  }
+}
+
+/** Only web pages are opened, whoever names them. */
+async function openPage(address: string): Promise<void> {
+  const uri = vscode.Uri.parse(address);
+  if (uri.scheme === 'https' || uri.scheme === 'http') await vscode.env.openExternal(uri);
+}

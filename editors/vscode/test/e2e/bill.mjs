@@ -1,0 +1,102 @@
+// Accounts and the bill in a real VS Code: signing in by a browser and by a code, signing out, a budget with its
+// question, and what was spent.
+// `node test/e2e/bill.mjs --vsix FILE [--shots FOLDER] [--theme NAME]`.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { webview } from '../../../../tests/tools/vscode-smoke.mjs';
+import * as steps from './steps.mjs';
+import { startVendor, USER_CODE } from './vendor.mjs';
+import { startWorld } from './world.mjs';
+
+const { values } = parseArgs({ options: { vsix: { type: 'string' }, shots: { type: 'string' }, theme: { type: 'string' } } });
+const shots = path.resolve(values.shots ?? path.join(import.meta.dirname, '../../../../tests/artifacts/vscode-bill'));
+fs.mkdirSync(shots, { recursive: true });
+
+const vendor = await startVendor();
+// The model says that it reads 1000 tokens and writes 50 of each request, so one costs $0.00375.
+const priced = '[[providers.test.model]]\nid = "model-1"\n[providers.test.model.price]\ninput = 3\noutput = 15\n';
+const headers = { 'x-ratelimit-limit-requests': '60', 'x-ratelimit-remaining-requests': '59', 'x-ratelimit-reset-requests': '6m0s' };
+const world = await startWorld({
+  vsix: path.resolve(values.vsix),
+  files: { 'lib.rs': 'fn first() {}\n' },
+  described: `${priced}${vendor.configuration}`,
+  settings: { 'workbench.colorTheme': values.theme ?? 'Default Dark Modern', 'files.autoSave': 'off', 'azimuth.sessionBudget': 0.0045 },
+  answers: ['One.', 'Two.', 'Three.'].map((text) => ({ text, headers })),
+});
+const { page, model } = world;
+let count = 0;
+const shot = (name) => page.screenshot({ path: path.join(shots, `${String(++count).padStart(2, '0')}-${name}.png`) });
+const told = (what) => console.log(`ok: ${what}`);
+const row = (text) => page.locator('.quick-input-list .monaco-list-row').filter({ hasText: text }).first();
+const toast = (text) => page.locator('.notification-toast .notification-list-item', { hasText: text }).first();
+
+try {
+  const frame = await steps.openChat(world);
+  await steps.azimuth(world, 'Accounts…');
+  await row('In use, from the configuration').waitFor();
+  await shot('accounts');
+  await row('Sign in…').click();
+  const opened = page.context().waitForEvent('page');
+  await row('With the browser on this machine').click();
+  await (await opened).close();
+  await toast('signed in to gateway').waitFor();
+  await shot('signed-in');
+  assert.deepEqual([vendor.shown, vendor.faults], [['/authorize'], []]);
+  told('a sign-in goes through the browser');
+
+  await steps.choose(world, 'Accounts…', 'gateway');
+  await row('Sign out').click();
+  await page.locator('.monaco-dialog-box button, .monaco-dialog-box .monaco-button', { hasText: 'Sign Out' }).first().click();
+  await toast('is forgotten').waitFor();
+  told('an account is signed out of');
+
+  await steps.choose(world, 'Sign In…', 'With a code');
+  await row(`Copy the code ${USER_CODE}`).waitFor();
+  await shot('code');
+  await page.keyboard.press('Escape');
+  await toast('was cancelled').waitFor();
+  await steps.choose(world, 'Sign In…', 'With a code');
+  await row('Copy the code').waitFor();
+  vendor.approve();
+  await toast('signed in to gateway').waitFor();
+  told('a sign-in by a code is cancelled, and done');
+
+  for (const text of ['One', 'Two']) {
+    await steps.ask(world, `Say ${text}.`);
+    await frame.locator('.entry', { hasText: `${text}.` }).last().waitFor();
+    await steps.status(world, /ready/);
+  }
+  await frame.locator('.entry', { hasText: 'of its budget of' }).first().waitFor();
+  await steps.ask(world, 'Say three.');
+  await frame.locator('.entry', { hasText: 'The budget of this conversation is spent. Go on?' }).waitFor();
+  await shot('budget');
+  await steps.noSeriousFault(frame, 'with a question about a budget');
+  await steps.answer(world, 'Go on with another');
+  await frame.locator('.entry', { hasText: 'Three.' }).last().waitFor();
+  await steps.status(world, /ready/);
+  assert.equal(model.asked.length, 3);
+  told('a budget warns, asks, and is raised by the answer');
+
+  await frame.locator('.status button', { hasText: '$0.01' }).click();
+  let shown = '';
+  await steps.until('the costs', async () => {
+    shown = await (await webview(page, '.markdown-body')).locator('.markdown-body').innerText().catch(() => '');
+    return /Why the cache was missed/.test(shown);
+  }, 60_000, async () => shown);
+  await shot('costs');
+  for (const words of [/What vendors allow\s+Provider.*\s+test\s+requests\s+59 of 60\s+in \d+ min/, /This conversation\s+3\s+3000\s+150\s+0 %\s+\$0\.011/, /test\/model-1\s+1000\s+50\s+0 %\s+\$0\.004/]) {
+    assert.match(shown, words);
+  }
+  told('the costs are shown, with the limits, the budget and the last requests');
+  const files = fs.readdirSync(world.server.dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile() && /\.(log|json)$/.test(entry.name));
+  const secret = files.map((entry) => path.join(entry.parentPath, entry.name)).filter((file) => fs.readFileSync(file, 'utf8').includes('that-nobody-may-see'));
+  assert.deepEqual(secret, [], 'no token stands in a setting or a log');
+} catch (error) {
+  await shot('failed');
+  throw error;
+} finally {
+  await world.stop();
+  await vendor.stop();
+}

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { rowsOf, waysOf } from '../../src/accounts/words';
+import type { Account, SignInProvider } from '../../src/generated/protocol';
+
+const account: Account = { provider: 'chatgpt', label: 'default', name: 'ada@example.com', server: 'https://a.example', kind: 'signIn', ended: false };
+const chatgpt: SignInProvider = { provider: 'chatgpt', title: 'ChatGPT', ways: ['browser', 'paste', 'device'] };
+
+describe('accounts', () => {
+  it('are told with their state, and the keys with where they come from', () => {
+    const rows = rowsOf({
+      accounts: [account, { ...account, label: 'work', ended: true }, { ...account, provider: 'openai', label: 'default', kind: 'key' }],
+      providers: [],
+      keys: [
+        { provider: 'chatgpt', source: 'the account `default`', label: 'default' },
+        { provider: 'openai', source: 'the environment variable OPENAI_API_KEY', variable: 'OPENAI_API_KEY' },
+        { provider: 'mistral', source: 'the configuration' },
+      ],
+    }, new Set(['OPENAI_API_KEY', 'GROQ_API_KEY']));
+    assert.deepEqual(rows.map(({ label, description, detail, lacks }) => [label, description, detail, lacks]), [
+      ['chatgpt', 'signed in as ada@example.com', 'In use, for https://a.example', false],
+      ['chatgpt: work', 'signed in as ada@example.com', 'The vendor has ended this sign-in. Sign in again.', true],
+      ['openai', 'key', 'Not in use: the environment variable OPENAI_API_KEY counts', false],
+      ['openai', 'key', 'In use, from the secret storage of VS Code', false],
+      ['mistral', 'key', 'In use, from the configuration', false],
+      ['GROQ_API_KEY', 'key', 'In the secret storage of VS Code, and not in use', false],
+    ]);
+  });
+
+  it('are signed in to without a port first if the browser is on another machine', () => {
+    assert.deepEqual(waysOf([chatgpt], false).map(({ way }) => way), ['browser', 'paste', 'device']);
+    assert.deepEqual(waysOf([chatgpt], true).map(({ way }) => way), ['device', 'paste', 'browser']);
+  });
+});
