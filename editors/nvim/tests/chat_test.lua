@@ -101,7 +101,7 @@ function T.an_empty_chat_says_what_is_missing_and_how_to_come_by_it()
   chat({}, function(child)
     child:wait_for("· No rules: ")
     child:wait_for("! No model")
-    support.contains(child:transcript(), ":Azimuth key, or :Azimuth models")
+    support.contains(child:transcript(), ":Azimuth accounts, :Azimuth key, or :Azimuth models")
     -- Who is asked for a key says nothing.
   end, { no_model = true, before = "vim.ui.select, vim.ui.input = function() end, function() end" })
 end

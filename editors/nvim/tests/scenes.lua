@@ -325,6 +325,15 @@ local scenes = {
       vim.cmd("stopinsert | Azimuth permissions")
     end,
   },
+  costs = {
+    settings = 'session_budget = 5\nday_budget = 20\n[[providers.test.model]]\nid = "m"\n[providers.test.model.price]\ninput = 3\noutput = 15',
+    answers = { { calls = { { name = "read_file", input = { path = "src/temperature.sh" } } } }, { text = answer } },
+    prompt = "What is wrong in @src/temperature.sh ?",
+    until_text = "Done",
+    after = function()
+      vim.cmd("stopinsert | Azimuth costs")
+    end,
+  },
   trust = {
     asks_trust = true,
     answers = {},

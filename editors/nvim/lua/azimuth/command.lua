@@ -180,6 +180,12 @@ M.subcommands = {
   },
   permissions = { run = delegate("azimuth.permissions") },
   trust = { run = delegate("azimuth.trust"), complete = { "yes", "no" } },
+  accounts = { run = delegate("azimuth.accounts"), complete = { "login", "logout" } },
+  costs = {
+    run = function()
+      require("azimuth.costs").open()
+    end,
+  },
   key = {
     run = function()
       require("azimuth.keys").ask()

@@ -203,7 +203,7 @@ local function close()
 end
 
 ---@type table<azimuth.PermissionAbout, string>
-local titles = { outside = "Azimuth asks: outside the sandbox", trust = "Azimuth asks: trust" }
+local titles = { outside = "Azimuth asks: outside the sandbox", trust = "Azimuth asks: trust", budget = "Azimuth asks: budget" }
 
 ---@param request azimuth.PermissionRequest
 ---@param more integer How many others wait.

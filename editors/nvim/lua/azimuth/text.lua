@@ -153,6 +153,18 @@ function M.money(dollars)
   return dollars < 0.1 and ("$%.4f"):format(dollars) or ("$%.2f"):format(dollars)
 end
 
+--- A cost as the command line writes it.
+---@param dollars number
+---@return string
+function M.cost(dollars)
+  if dollars <= 0 then
+    return "$0.00"
+  elseif dollars < 0.0005 then
+    return "<$0.001"
+  end
+  return (dollars < 0.9995 and "$%.3f" or "$%.2f"):format(dollars)
+end
+
 ---@param number integer
 ---@param noun string
 ---@return string

@@ -33,24 +33,13 @@ local function span(seconds)
   return seconds < 60 and ("%d s"):format(seconds) or ("%d min"):format(math.floor(seconds / 60))
 end
 
----@param dollars number
----@return string
-local function cost(dollars)
-  if dollars <= 0 then
-    return "$0.00"
-  elseif dollars < 0.0005 then
-    return "<$0.001"
-  end
-  return (dollars < 0.9995 and "$%.3f" or "$%.2f"):format(dollars)
-end
-
 --- The rows of a model, which are those of `azimuth suggestions`.
 ---@param of azimuth.InlineModelCounts
 ---@param is_counted boolean
 ---@return azimuth.inline.CountsRow[]
 local function rows(of, is_counted)
   if not is_counted then
-    return { { "cost", cost(of.cost) } }
+    return { { "cost", text.cost(of.cost) } }
   end
   local function ms(time)
     return time and ("%d ms"):format(time) or "-"
@@ -75,7 +64,7 @@ local function rows(of, is_counted)
     { "needed no request", with_share(of.givenFromCache, of.given) },
     { "half answered within", ms(of.p50Ms) },
     { "nine of ten within", ms(of.p90Ms) },
-    { "cost", cost(of.cost) },
+    { "cost", text.cost(of.cost) },
   })
 end
 

@@ -21,7 +21,7 @@ local MOST = 9
 --- The commands with which the user can remedy what is missing.
 ---@type table<azimuth.SetupAbout, string>
 local remedies = {
-  model = ":Azimuth key, or :Azimuth models",
+  model = ":Azimuth accounts, :Azimuth key, or :Azimuth models",
   trust = ":Azimuth trust yes",
   servers = ":Azimuth servers",
 }

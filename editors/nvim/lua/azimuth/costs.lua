@@ -1,0 +1,215 @@
+--- `:Azimuth costs`: what models cost, the budgets, and what vendors still allow, as the server tells them.
+
+local blocks = require("azimuth.render.block")
+local client = require("azimuth.client")
+local lists = require("azimuth.list")
+local protocol = require("azimuth.generated.protocol")
+local text = require("azimuth.text")
+
+local M = {}
+
+--- The widest first column, in cells, and the most rows of a table by day.
+local MAX_NAME = 44
+local MAX_DAYS = 14
+
+--- The list that is open.
+---@type azimuth.List?
+local list = nil
+
+---@param share? number
+---@return string
+local function percent(share)
+  return share and ("%.0f %%"):format(share * 100) or "-"
+end
+
+---@param of azimuth.Spending
+---@return string
+local function cost(of)
+  if not of.cost then
+    return "unknown"
+  end
+  return text.cost(of.cost) .. (of.unpricedRequests > 0 and " and more" or "")
+end
+
+---@param usage azimuth.Usage
+---@return string
+local function input(usage)
+  return text.count(usage.input + usage.cacheRead + usage.cacheWrite)
+end
+
+--- A span, to the second below a minute and to the minute below a day.
+---@param ms number
+---@return string
+local function span(ms)
+  local seconds = math.ceil(math.max(0, ms) / 1000)
+  local days, hours, minutes = math.floor(seconds / 86400), math.floor(seconds / 3600) % 24, math.floor(seconds / 60) % 60
+  if days > 0 then
+    return ("%d d %d h"):format(days, hours)
+  elseif hours > 0 then
+    return ("%d h %d min"):format(hours, minutes)
+  end
+  return minutes > 0 and ("%d min"):format(minutes) or ("%d s"):format(seconds)
+end
+
+--- Puts a table under its title: the first column to the left, the others to the right.
+---@param into azimuth.Block
+---@param head string[]
+---@param rows string[][]
+---@param below? (string|false)[] A line below each row, if there is one.
+local function put_table(into, head, rows, below)
+  if #rows == 0 then
+    return
+  end
+  local widths = {}
+  for _, cells in ipairs(vim.list_extend({ head }, rows)) do
+    cells[1] = text.shortened(vim.fn.strtrans(cells[1]), MAX_NAME)
+    for at, cell in ipairs(cells) do
+      widths[at] = math.max(widths[at] or 0, vim.fn.strdisplaywidth(cell))
+    end
+  end
+  local function line(cells)
+    local parts = {}
+    for at, cell in ipairs(cells) do
+      local blank = (" "):rep(widths[at] - vim.fn.strdisplaywidth(cell))
+      table.insert(parts, at == 1 and cell .. blank or blank .. cell)
+    end
+    return table.concat(parts, "  ")
+  end
+  if #into.lines > 0 then
+    blocks.put(into, "")
+  end
+  blocks.put(into, line(head), "AzimuthUser")
+  for at, cells in ipairs(rows) do
+    blocks.put(into, line(cells))
+    if below and below[at] then
+      blocks.put(into, "  " .. below[at], "AzimuthDim")
+    end
+  end
+end
+
+---@param name string
+---@param of azimuth.Spending
+---@return string[]
+local function row(name, of)
+  return { name, ("%d"):format(of.requests), input(of.usage), text.count(of.usage.output), percent(of.cacheHits), cost(of) }
+end
+
+---@param head string
+---@return string[]
+local function heads(head)
+  return { head, "requests", "input", "output", "cache", "cost" }
+end
+
+---@param spendings azimuth.SpendingRow[]
+---@param prefix? string
+---@return string[][]
+local function rows_of(spendings, prefix)
+  return vim.tbl_map(function(one)
+    return row((prefix or "") .. one.name, one.spending)
+  end, spendings)
+end
+
+---@param into azimuth.Block
+---@param session azimuth.SessionCosts
+local function put_session(into, session)
+  if session.total.requests == 0 then
+    return
+  end
+  local rows = { row("this conversation", session.total) }
+  vim.list_extend(rows, rows_of(session.side, "of this, "))
+  if session.children.requests > 0 then
+    table.insert(rows, row("conversations that it started", session.children))
+  end
+  put_table(into, heads("This conversation"), rows)
+  if #session.models > 1 then
+    put_table(into, heads("Its models"), rows_of(session.models))
+  end
+  local rounds, why = {}, {}
+  for _, round in ipairs(session.rounds) do
+    local paid = round.cost and text.cost(round.cost) or "unknown"
+    local name = ("%s  %s"):format(os.date("%H:%M", math.floor(round.at / 1000)), round.model)
+    table.insert(rounds, { name, input(round.usage), text.count(round.usage.output), percent(round.cacheHits), paid })
+    table.insert(why, round.missedBecause and "missed: " .. text.one_line(round.missedBecause, 300) or false)
+  end
+  put_table(into, { "Its last requests", "input", "output", "cache", "cost" }, rounds, why)
+end
+
+---@param into azimuth.Block
+---@param costs azimuth.CostsShowResult
+---@param now number
+local function put_limits(into, costs, now)
+  local budgets = vim.tbl_map(function(one)
+    local name = one.scope == "session" and "this conversation" or "today, all conversations"
+    return { name, text.cost(one.spent), text.cost(one.limit) }
+  end, costs.budgets)
+  put_table(into, { "Your budgets", "spent", "budget" }, budgets)
+  local windows = {}
+  for _, quota in ipairs(costs.quotas) do
+    for _, window in ipairs(quota.windows) do
+      local left = window.remaining and ("%d of %d"):format(window.remaining, window.limit) or percent(1 - window.used)
+      local resets = "-"
+      if window.resetsAt then
+        resets = window.resetsAt > now and "in " .. span(window.resetsAt - now) or "since then"
+      end
+      table.insert(windows, { ("%s: %s"):format(quota.provider, window.name), left, resets, span(now - quota.at) .. " ago" })
+    end
+  end
+  put_table(into, { "What vendors allow", "left", "resets", "as told" }, windows)
+end
+
+--- The lines of the list.
+---@param costs azimuth.CostsShowResult
+---@param now number Milliseconds since the Unix epoch.
+---@return azimuth.Block
+function M.drawn(costs, now)
+  local into = blocks.new()
+  put_limits(into, costs, now)
+  if costs.session then
+    put_session(into, costs.session)
+  end
+  if costs.total.requests == 0 then
+    blocks.put(into, "No model was asked so far.", "AzimuthDim")
+    return into
+  end
+  put_table(into, heads("All conversations"), { row("today (UTC)", costs.today), row("all time", costs.total) })
+  put_table(into, heads("By model"), rows_of(costs.models))
+  put_table(into, heads("By provider"), rows_of(costs.providers))
+  put_table(into, heads("By day (UTC)"), rows_of(vim.list_slice(costs.days, 1, MAX_DAYS)))
+  for _, one in ipairs(costs.unpriced) do
+    local line = "Not in the costs, since the price was not known: %s (%s)."
+    blocks.put(into, "")
+    blocks.put(into, line:format(text.one_line(one.model, 80), text.plural(one.requests, "request")), "AzimuthDim")
+  end
+  if costs.suggestionsCost > 0 then
+    blocks.put(into, "")
+    local line = "Suggestions while you type cost %s in the last 90 days, in addition."
+    blocks.put(into, line:format(text.cost(costs.suggestionsCost)), "AzimuthDim")
+  end
+  return into
+end
+
+--- Asks the server, which is started if need be, and opens the list.
+function M.open()
+  client.request(protocol.requests.costs_show, { sessionId = client.session() }, function(err, result)
+    if err then
+      vim.notify("Azimuth: " .. err.message, vim.log.levels.ERROR)
+      return
+    end
+    if list then
+      list:close()
+    end
+    list = lists.open({
+      title = "What models cost",
+      footer = { "q closes", "R refreshes" },
+      draw = function()
+        return M.drawn(result, os.time() * 1000), {}
+      end,
+      keys = { { key = "R", desc = "refresh", run = M.open, always = true } },
+      closed = function()
+        list = nil
+      end,
+    })
+  end)
+end
+
+return M
