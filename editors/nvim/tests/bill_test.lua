@@ -49,13 +49,13 @@ function T.the_costs_are_tables_with_budgets_limits_and_requests()
     budgets = { { scope = "session", limit = 1, spent = 0.75 } },
     quotas = { { provider = "a", at = NOW - 61000, windows = { window, plan } } },
   }, NOW).lines
-  has_line(lines, "this conversation  $0.750   $1.00")
-  has_line(lines, "a: requests             49 of 50       in 10 s  1 min ago")
-  has_line(lines, "a: 5 hours of the plan      58 %  in 3 h 0 min  1 min ago")
-  has_line(lines, "this conversation                     2    100      10   30 %  $0.250")
-  has_line(lines, "conversations that it started         2    100      10   30 %  $0.500")
+  has_line(lines, "this conversation               $0.750   $1.00")
+  has_line(lines, "a: requests                     49 of 50       in 10 s  1 min ago")
+  has_line(lines, "a: 5 hours of the plan              58 %  in 3 h 0 min  1 min ago")
+  has_line(lines, "this conversation                      2    100      10   30 %  $0.250")
+  has_line(lines, "conversations that it started          2    100      10   30 %  $0.500")
   has_line(lines, "  missed: the model changed; the last one was a/x")
-  has_line(lines, "b/y                2    100      10   30 %  unknown")
+  has_line(lines, "b/y                                    2    100      10   30 %  unknown")
   has_line(lines, "Not in the costs, since the price was not known: b/y (2 requests).")
 end
 

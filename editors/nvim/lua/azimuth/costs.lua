@@ -8,8 +8,9 @@ local text = require("azimuth.text")
 
 local M = {}
 
---- The widest first column, in cells, and the most rows of a table by day.
+--- The widest first column and the least wide one, in cells, and the most rows of a table by day.
 local MAX_NAME = 44
+local FIRST = 30
 local MAX_DAYS = 14
 
 --- The list that is open.
@@ -60,7 +61,8 @@ local function put_table(into, head, rows, below)
   if #rows == 0 then
     return
   end
-  local widths = {}
+  -- Tables of the same columns stand below each other.
+  local widths = { FIRST }
   for _, cells in ipairs(vim.list_extend({ head }, rows)) do
     cells[1] = text.shortened(vim.fn.strtrans(cells[1]), MAX_NAME)
     for at, cell in ipairs(cells) do

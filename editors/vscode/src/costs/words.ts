@@ -11,7 +11,7 @@ export function reportOf(costs: CostsShowResult, now: number): string {
   const { session, today, total } = costs;
   const parts = [
     '# What models cost',
-    `Run ${COMMAND} again for the numbers of then. Days are those of UTC. The numbers are kept on this machine only.`,
+    `Days are those of UTC. The numbers are kept on this machine only; run ${COMMAND} again to refresh them.`,
     ...limits(costs.budgets, costs.quotas, now),
     ...(session === undefined || session.total.requests === 0 ? [] : [
       '## This conversation',
@@ -61,7 +61,7 @@ function roundsOf(rounds: Round[]): string[] {
     missedBecause === undefined ? '' : escaped(missedBecause),
   ]);
   return ['### The last requests', 'The last is first. "Cache" is the share of the input that the vendor had in its cache, which costs a fraction.',
-    table([['At', 'Model', 'Input', 'Output', 'Cache', 'Cost', 'Why the cache was missed'], ...rows], 2, 1)];
+    table([['At', 'Model', 'Input', 'Output', 'Cache', 'Cost', 'Cache missed because'], ...rows], 2, 1)];
 }
 
 function tableWithTitle(title: string, head: string, rows: SpendingRow[]): string[] {

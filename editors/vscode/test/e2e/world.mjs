@@ -14,7 +14,7 @@ export const codeServer = process.env.CODE_SERVER ?? path.join(os.homedir(), '.c
  * window, with the server's program and its environment. `extensions` are others', by name, each a manifest and CommonJS code. With `trust`, VS Code asks whether the project is trusted. Resolves to the world that the steps work on:
  * `{ page, messages, model, project, home, server, open(), stop() }`.
  */
-export async function startWorld({ vsix, files, answers = [], settings = {}, key = 'key = "key-of-the-test"', models = ['model-1'], described = '', trust = false, name = 'project', extensions = {}, prepare = async () => {} }) {
+export async function startWorld({ vsix, files, answers = [], settings = {}, key = 'key = "key-of-the-test"', models = ['model-1'], described = '', head = '', trust = false, name = 'project', extensions = {}, prepare = async () => {} }) {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'azimuth-e2e-'));
   const project = path.join(home, name);
   for (const [file, text] of Object.entries(files)) {
@@ -30,7 +30,7 @@ export async function startWorld({ vsix, files, answers = [], settings = {}, key
   });
   const model = await startModel(...answers);
   const config = path.join(home, 'config.toml');
-  fs.writeFileSync(config, `model = "test/model-1"\nshell_rc = false\n[providers.test]\nbase_url = "${model.url}"\n${key}\nwire = "openai-chat"\nmodels = ${JSON.stringify(models)}\n${described}`);
+  fs.writeFileSync(config, `model = "test/model-1"\nshell_rc = false\n${head}[providers.test]\nbase_url = "${model.url}"\n${key}\nwire = "openai-chat"\nmodels = ${JSON.stringify(models)}\n${described}`);
   const env = { AZIMUTH_CONFIG: config, AZIMUTH_DATA_DIR: path.join(home, 'data'), AZIMUTH_LOG: 'debug' };
   const from = path.dirname(path.dirname(codeServer));
   let server;

@@ -144,6 +144,11 @@ fn property(settings: &[Setting], declared: &Declared<'_>) -> Value {
     }
     property["default"] = match (setting.default, setting.kind) {
         (DefaultValue::Unset(_), Kind::List(_)) => json!([]),
+        // No number is null, which VS Code shows as an empty field.
+        (DefaultValue::Unset(_), Kind::Number { .. } | Kind::Decimal { .. }) => {
+            property["type"] = json!([property["type"], "null"]);
+            Value::Null
+        }
         (DefaultValue::Unset(without), kind) => {
             // No value is the empty text, which is not sent.
             if let Kind::Choice(_) = kind {
