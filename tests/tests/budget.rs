@@ -6,6 +6,8 @@
 use std::process::Command;
 
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire, binary};
+use ports::model::cost;
+use protocol::content::Usage;
 use protocol::costs::BudgetScope;
 use protocol::event::Severity;
 use protocol::permission::{PermissionAbout, PermissionRequest};
@@ -13,9 +15,17 @@ use protocol::turn::StopReason;
 use protocol::{Event, SessionId, methods};
 use serde_json::json;
 
-/// The cost of a request to the model server, at the price of its model in the program's data: 80 tokens in, 20 from
-/// the cache, 10 out.
-const REQUEST: f64 = (80.0 * 3.0 + 20.0 * 0.3 + 10.0 * 15.0) / 1e6;
+/// The tokens that the model server reports of each request.
+const USAGE: Usage = Usage { input: 80, output: 10, cache_read: 20, cache_write: 0 };
+
+/// The cost of a request, at the price of the model in the program's data.
+async fn cost_of_a_request(setup: &Setup, project: &Project) -> f64 {
+    let client = Client::start(setup, project, Profile::panel()).await;
+    let listed = client.call::<methods::ModelList>(json!({})).await.models;
+    let price = listed.iter().find(|model| model.id == "test/claude-sonnet-4-6").and_then(|model| model.price).unwrap();
+    assert_eq!(client.finish().await, 0);
+    cost(&price, &USAGE)
+}
 
 /// The configuration of a user whose model has a price.
 fn configuration(model: &ModelServer, more: &str) -> String {
@@ -43,8 +53,10 @@ fn error_of(events: &[Event]) -> &str {
 async fn the_user_is_warned_and_asked_before_more_is_spent_than_the_budget() {
     let model = ModelServer::responding(|_| Answer::says("Hello.")).await;
     let setup = Setup::empty();
-    setup.configure(&configuration(&model, &format!("session_budget = {}", REQUEST * 1.2)));
+    setup.configure(&configuration(&model, ""));
     let project = Project::new([]);
+    let one = cost_of_a_request(&setup, &project).await;
+    setup.configure(&configuration(&model, &format!("session_budget = {}", one * 1.2)));
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
     client.prompt(&session, "One.").await;
@@ -70,7 +82,7 @@ async fn the_user_is_warned_and_asked_before_more_is_spent_than_the_budget() {
     let shown = client.call::<methods::CostsShow>(json!({ "sessionId": session })).await;
     let budget = &shown.budgets[0];
     assert_eq!((shown.budgets.len(), budget.scope), (1, BudgetScope::Session));
-    assert!((budget.spent - 3.0 * REQUEST).abs() < 1e-9 && (budget.limit - 3.2 * REQUEST).abs() < 1e-9, "{budget:?}");
+    assert!((budget.spent - 3.0 * one).abs() < 1e-9 && (budget.limit - 3.2 * one).abs() < 1e-9, "{budget:?}");
     let costs = shown.session.unwrap();
     assert_eq!((costs.total.requests, shown.today.requests, shown.models[0].spending.requests), (3, 3, 3));
     let hits: Vec<_> = costs.rounds.iter().map(|round| round.cache_hits).collect();
@@ -106,13 +118,12 @@ async fn the_user_is_warned_and_asked_before_more_is_spent_than_the_budget() {
     assert_eq!(client.finish().await, 0);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_project_may_lower_the_budget_of_a_day_and_a_run_without_a_terminal_stops_at_it() {
     let model = ModelServer::responding(|_| Answer::calls("list_files", json!({}))).await;
     let setup = Setup::empty();
     setup.configure(&configuration(&model, "day_budget = 5"));
-    let lower = format!("day_budget = {}\nsession_budget = 0.5\n", REQUEST / 2.0);
-    let project = Project::new([(".azimuth/config.toml", lower.as_str())]);
+    let project = Project::new([(".azimuth/config.toml", "day_budget = 0.0001\nsession_budget = 0.5\n")]);
     let run = |arguments: &[&str]| {
         let mut command = Command::new(binary());
         command.args(arguments).current_dir(project.folder()).stdin(std::process::Stdio::null());

@@ -780,7 +780,7 @@ export interface CostsShowResult {
   suggestionsCost: number;
   /** The budgets that are set. */
   budgets: BudgetStatus[];
-  /** What vendors last said of the limits of the user's accounts, for each provider that said something since this server started. */
+  /** The limits of the user's accounts as vendors last told them, for each provider that did since this server started. */
   quotas: Quota[];
   /** The session that was asked for; absent if it is not known. */
   session?: SessionCosts;
@@ -2708,7 +2708,7 @@ export interface QuotaWindow {
   used: number;
   /** The limit, in what it is about; absent if the vendor tells only a share. */
   limit?: number;
-  /** What is left of it. */
+  /** The part of it that is left. */
   remaining?: number;
   /** The time at which it begins again, if the vendor tells it. */
   resetsAt?: number;

@@ -168,7 +168,7 @@ impl Found {
             about: PermissionAbout::Budget,
             title: format!("The budget of {} is spent. Go on?", self.whose()),
             detail: self.in_words(),
-            reason: format!("`{}` in your configuration says so", self.setting()),
+            reason: format!("the setting `{}` says so", self.setting()),
             options: vec![
                 option(
                     format!("{MORE}:{key}:{limit}"),

@@ -41,8 +41,8 @@ pub struct CostsShowResult {
     pub suggestions_cost: f64,
     /// The budgets that are set.
     pub budgets: Vec<BudgetStatus>,
-    /// What vendors last said of the limits of the user's accounts, for each provider that said something since this
-    /// server started.
+    /// The limits of the user's accounts as vendors last told them, for each provider that did since this server
+    /// started.
     pub quotas: Vec<Quota>,
 }
 
@@ -165,7 +165,7 @@ pub struct QuotaWindow {
     /// The limit, in what it is about; absent if the vendor tells only a share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// What is left of it.
+    /// The part of it that is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remaining: Option<u64>,
     /// The share that is used, from 0 to 1.

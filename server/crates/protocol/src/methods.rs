@@ -318,7 +318,8 @@ requests! {
     InlineExplain = "azimuth/inline/explain", global: InlineExplainParams => InlineExplainResult, [];
     /// Returns how suggestions fare: numbers by model, which are kept on this machine only.
     InlineCounts = "azimuth/inline/counts", global: InlineCountsParams => InlineCountsResult, [OperationFailed];
-    /// Returns the costs of a session, of today and of all sessions, the budgets, and what vendors said of their limits.
+    /// Returns the costs of a session, of today and of all sessions, the budgets, and what vendors said of their
+    /// limits.
     CostsShow = "azimuth/costs/show", global: CostsShowParams => CostsShowResult, [StoreFailed];
     /// Lists the accounts that Azimuth keeps, the providers that can be signed in to, and the source of each key.
     AuthList = "azimuth/auth/list", global: AuthListParams => AuthListResult, [OperationFailed];

@@ -248,7 +248,7 @@
 ---@field unpriced azimuth.UnpricedModel[] The models of requests whose cost is unknown.
 ---@field suggestionsCost number The cost of suggestions while the user types, of 90 days at most. It is in no other sum.
 ---@field budgets azimuth.BudgetStatus[] The budgets that are set.
----@field quotas azimuth.Quota[] What vendors last said of the limits of the user's accounts, for each provider that said something since this server started.
+---@field quotas azimuth.Quota[] The limits of the user's accounts as vendors last told them, for each provider that did since this server started.
 ---@field session? azimuth.SessionCosts The session that was asked for; absent if it is not known.
 
 ---A decision on hunks.
@@ -1489,7 +1489,7 @@
 ---@field name string The subject of the limit, to be shown: `requests`, `input tokens`, `5 hours of the plan`.
 ---@field used number The share that is used, from 0 to 1.
 ---@field limit? integer The limit, in what it is about; absent if the vendor tells only a share.
----@field remaining? integer What is left of it.
+---@field remaining? integer The part of it that is left.
 ---@field resetsAt? integer The time at which it begins again, if the vendor tells it.
 
 ---A range in a document, its end exclusive: LSP's `Range`.

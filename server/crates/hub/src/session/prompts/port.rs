@@ -90,7 +90,7 @@ impl ports::session::Session for Port {
         if self.budget.is_unset() {
             return Ok(());
         }
-        // What the last request cost is to be in the sums.
+        // The cost of the last request is to be in the sums.
         self.stored().await;
         let (budget, store) = (self.budget.clone(), Arc::clone(&self.store));
         let began = |store: &dyn Store, session: &SessionId| store.info(session).map(|info| info.created_at);
