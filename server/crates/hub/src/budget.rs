@@ -118,7 +118,7 @@ impl Budget {
         }
         if found.sums.unpriced > 0 && state.told.insert((found.key.clone(), Word::Unpriced)) {
             words.push(format!(
-                "The price of {} is unknown, so the budget of {} does not count them.",
+                "The cost of {} is unknown, and not in the budget of {}.",
                 requests_in_words(found.sums.unpriced),
                 found.whose()
             ));
@@ -280,7 +280,7 @@ mod tests {
         assert!(!found.is_reached());
         let due = budget.due(&found);
         assert_eq!(due[0], "This conversation has cost $3.50 of its budget of $4.00.");
-        assert!(due[1].starts_with("The price of 1 request is unknown"), "{due:?}");
+        assert!(due[1].starts_with("The cost of 1 request is unknown"), "{due:?}");
         assert!(budget.due(&found).is_empty());
 
         rows.push(spent(9, "one", None, Some(1.0)));

@@ -196,7 +196,7 @@ mod tests {
         let anthropic = told(&[
             ("anthropic-ratelimit-requests-limit", "50"),
             ("anthropic-ratelimit-requests-remaining", "49"),
-            ("anthropic-ratelimit-requests-reset", "2026-11-29T23:33:50Z"),
+            ("anthropic-ratelimit-requests-reset", "2026-11-30T00:53:30Z"),
             ("anthropic-ratelimit-input-tokens-limit", "40000"),
             ("anthropic-ratelimit-input-tokens-remaining", "10000"),
         ]);

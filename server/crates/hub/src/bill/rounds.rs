@@ -165,8 +165,12 @@ mod tests {
 
     fn log(events: Vec<(u64, Value)>) -> Vec<Round> {
         let numbered = (1..).zip(events).map(|(seq, (at, event))| {
-            let event = serde_json::value::to_raw_value(&event).unwrap();
-            SequencedEvent { seq, at, event }
+            let Value::Object(mut fields) = event else { unreachable!() };
+            // As the log has it: the kind is the first.
+            let kind = fields.remove("type").unwrap();
+            let rest = Value::Object(fields).to_string();
+            let json = format!("{{\"type\":{kind},{}", &rest[1..]).replace(",}", "}");
+            SequencedEvent { seq, at, event: RawValue::from_string(json).unwrap() }
         });
         rounds(&numbered.collect::<Vec<_>>())
     }

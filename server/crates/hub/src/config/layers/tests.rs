@@ -560,7 +560,10 @@ fn each_layer_sets_what_the_table_lets_it_set_and_the_rest_is_said_to_be_ignored
             let counts = match may {
                 May::Set | May::KnownModel => true,
                 May::Restrict(Stricter::Off) => value == json!(false) || value == json!(0) || value == json!("off"),
-                May::Restrict(Stricter::Lower) => value == json!(false) || value == json!("read-only"),
+                // Any number is lower than none.
+                May::Restrict(Stricter::Lower) => {
+                    value == json!(false) || value == json!("read-only") || (default.is_null() && value.is_number())
+                }
                 // Nothing was named before them.
                 May::Restrict(Stricter::Within | Stricter::More) => true,
                 May::Restrict(Stricter::Fewer) | May::OnceTrusted | May::Never => false,
@@ -585,6 +588,15 @@ fn a_project_can_only_rule_out_more_models() {
     assert!(config.enabled_models.len() <= 128 && config.warnings[0].contains("enabled_models ignored"));
     let config = Home::new().user(user).project("enabled_models = []").load();
     assert_eq!(config.enabled_models, ["anthropic/*", "gpt-*"], "nothing is allowed that was not");
+}
+
+#[test]
+fn a_project_lowers_a_budget_and_never_raises_it() {
+    for (project, budget, is_ignored) in [("0.5", 0.5, false), ("2", 2.0, false), ("2.5", 2.0, true)] {
+        let home = Home::new().user("session_budget = 2").project(&format!("session_budget = {project}"));
+        let config = home.load();
+        assert_eq!((config.session_budget, config.warnings.len() == 1), (Some(budget), is_ignored), "{project}");
+    }
 }
 
 #[test]
