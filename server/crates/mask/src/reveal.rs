@@ -1,0 +1,102 @@
+//! Placeholders in a text that comes in pieces. What may be the beginning of one is held back until it is known.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::masking::{Mask, changed};
+use crate::placeholder::{BEGIN, END, LONGEST, is_within};
+use crate::secret::in_json;
+
+impl Mask {
+    /// A text with the values of its placeholders. One that stands for nothing stays as it is.
+    pub fn reveal<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.is_empty() || !text.contains(BEGIN) {
+            return text.into();
+        }
+        let mut revealer = Revealer::of_text();
+        let begun = revealer.push(self, text);
+        (begun + &revealer.end()).into()
+    }
+
+    /// A value of JSON with the values of its placeholders; none if there are none in it.
+    pub fn reveal_in(&self, value: &Value) -> Option<Value> {
+        changed(value, &|text| self.reveal(text))
+    }
+}
+
+/// A text that comes in pieces, with the values of its placeholders.
+#[derive(Debug)]
+pub struct Revealer {
+    held: String,
+    is_json: bool,
+}
+
+impl Revealer {
+    /// For plain text.
+    pub fn of_text() -> Self {
+        Self { held: String::new(), is_json: false }
+    }
+
+    /// For the text of a JSON value: values are written as they stand within its strings.
+    pub fn of_json() -> Self {
+        Self { held: String::new(), is_json: true }
+    }
+
+    /// Takes a piece. Gives what is certain by now.
+    pub fn push(&mut self, mask: &Mask, piece: &str) -> String {
+        let text = std::mem::take(&mut self.held) + piece;
+        let (mut out, mut rest) = (String::with_capacity(text.len()), text.as_str());
+        while let Some(at) = rest.find(BEGIN) {
+            let (before, from) = rest.split_at(at);
+            out.push_str(before);
+            match end_of(from) {
+                Some(Ok(end)) => {
+                    let (placeholder, behind) = from.split_at(end);
+                    match mask.value_of(placeholder) {
+                        Some(value) if self.is_json => out.push_str(&in_json(&value)),
+                        Some(value) => out.push_str(&value),
+                        None => out.push_str(placeholder),
+                    }
+                    rest = behind;
+                }
+                Some(Err(NoPlaceholder)) => {
+                    let (begin, behind) = from.split_at(BEGIN.len());
+                    out.push_str(begin);
+                    rest = behind;
+                }
+                None => {
+                    from.clone_into(&mut self.held);
+                    return out;
+                }
+            }
+        }
+        let held = (1..BEGIN.len()).rev().find(|most| BEGIN.get(..*most).is_some_and(|begin| rest.ends_with(begin)));
+        let (sure, held) = rest.split_at(rest.len() - held.unwrap_or_default());
+        out.push_str(sure);
+        held.clone_into(&mut self.held);
+        out
+    }
+
+    /// The text ends. Gives what was held back.
+    pub fn end(&mut self) -> String {
+        std::mem::take(&mut self.held)
+    }
+}
+
+/// A text that begins like a placeholder is none.
+struct NoPlaceholder;
+
+/// The end of the placeholder at the beginning of a text, if it is one; none if that is not known yet.
+fn end_of(text: &str) -> Option<Result<usize, NoPlaceholder>> {
+    let within = text.bytes().skip(BEGIN.len()).take_while(|byte| is_within(*byte)).count();
+    let end = BEGIN.len() + within;
+    if end > LONGEST {
+        return Some(Err(NoPlaceholder));
+    }
+    let rest = text.get(end..).unwrap_or_default();
+    if rest.starts_with(END) {
+        return Some(Ok(end + END.len()));
+    }
+    (!END.starts_with(rest)).then_some(Err(NoPlaceholder))
+}
