@@ -433,7 +433,18 @@ impl Gate {
             folders: &self.folders,
             surroundings: self.session.surroundings(),
         };
-        match permission::judge(&self.session.rules(), &case) {
+        let Some(secrets) = until_cancelled(&self.cancel, self.session.secrets_in(&call.input)).await else {
+            return Err(Outcome::cancelled());
+        };
+        let fetches = self.tool(&call.name).is_some_and(|tool| tool.kind() == ToolKind::Fetch);
+        if let Some(name) = secrets.first().filter(|_| fetches) {
+            let reason = format!("its input has the secret `{name}`, which is sent nowhere");
+            self.judged(call, false, &reason);
+            return Err(Outcome::refused(&description.title, format!("denied: {reason}")));
+        }
+        let rules = self.session.rules();
+        let verdict = permission::judge(&rules, &case);
+        match permission::judge_secrets(&rules, &case, &secrets, verdict) {
             Verdict::Allow { reason, only_reads } => {
                 // That reading and reviewed edits go on is no news.
                 if matches!(action, Action::Execute { .. } | Action::Type(_)) {

@@ -1,5 +1,6 @@
 //! The rule that "always" offers: the narrowest that is still of use.
 
+use super::rule::{is_about_secrets, secrets_in_words};
 use super::{Rule, SimpleCommand, Word};
 
 /// Programs whose first words say what they do, and how many of them.
@@ -99,6 +100,7 @@ pub(super) fn in_words(rules: &[Rule]) -> String {
         .map(|rule| match rule.pattern.as_deref() {
             Some(pattern) => match pattern.strip_suffix(":*") {
                 Some(prefix) => format!("`{prefix} …`"),
+                None if is_about_secrets(rule) => secrets_in_words(rule),
                 None if rule.tool == "Type" => format!("typing into `{pattern}`"),
                 None => format!("exactly `{pattern}`"),
             },

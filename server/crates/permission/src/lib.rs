@@ -13,6 +13,7 @@
 //! - `Shell(cargo test:*)`: these words first, then anything.
 //! - `Shell(npm run *)`: `*` is any text. A word whose value is not known before it runs (`$X`, `$(…)`, a glob) is
 //!   fitted only by a `*` or `:*` at the end.
+//! - `Secret(GITHUB_TOKEN)`: commands with this secret in them, whatever they are; they are judged as well.
 //! - `Edit(src/**)`, `Read(*.pem)`: paths from a workspace folder, or absolute. `*` stays within a name, `**` does not;
 //!   a pattern without `/` fits a name at any depth; one that fits a folder fits all that is in it.
 //!
@@ -52,6 +53,7 @@ mod project;
 mod questions;
 mod read_only;
 mod rule;
+mod secrets;
 mod sed;
 mod shell;
 mod spellings;
@@ -338,6 +340,12 @@ pub fn judge(rules: &Rules, case: &Case<'_>) -> Verdict {
         }
         Action::Read => judge_files(rules, case, case.reads, "Read files?", "reading is allowed"),
     }
+}
+
+/// The verdict on a call whose input has secrets of these names, where [`judge`] has this one: a command that would run
+/// unasked is asked, unless a rule `Secret(NAME)` allows the secret in commands.
+pub fn judge_secrets(rules: &Rules, case: &Case<'_>, names: &[String], verdict: Verdict) -> Verdict {
+    secrets::judge(rules, case, names, verdict)
 }
 
 /// The reason with which a mode refuses what changes something.

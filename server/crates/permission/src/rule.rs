@@ -118,6 +118,22 @@ pub(super) fn is_about_outside(rule: &Rule) -> bool {
     rule.tool.eq_ignore_ascii_case("ShellOutside")
 }
 
+/// The tool's name in a rule about secrets in commands.
+pub(super) const SECRET: &str = "Secret";
+
+/// True if a rule is about secrets in commands.
+pub(super) fn is_about_secrets(rule: &Rule) -> bool {
+    rule.tool.eq_ignore_ascii_case(SECRET)
+}
+
+/// Describes the commands that a rule about secrets is about.
+pub(super) fn secrets_in_words(rule: &Rule) -> String {
+    match &rule.pattern {
+        None => "commands with any secret in them".to_owned(),
+        Some(pattern) => format!("commands with the secret `{pattern}` in them"),
+    }
+}
+
 /// True if a rule may be about running commands: not where it names another kind of tool.
 pub(super) fn is_about_commands(rule: &Rule) -> bool {
     !Class::Read.is_named(&rule.tool) && !Class::Edit.is_named(&rule.tool)
@@ -125,6 +141,9 @@ pub(super) fn is_about_commands(rule: &Rule) -> bool {
 
 /// Describes what a rule is about, in words.
 pub(super) fn covers(rule: &Rule) -> String {
+    if is_about_secrets(rule) {
+        return secrets_in_words(rule);
+    }
     let about = |class: Class| class.is_named(&rule.tool);
     let pattern = rule.pattern.as_deref();
     if about(Class::Shell) || is_about_outside(rule) {

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use permission::{Rule, Rules, Surroundings};
 use protocol::permission::PermissionRequest;
 use protocol::{Event, PermissionId, PromptBlock, ToolCallId};
+use serde_json::Value;
 
 use crate::children::Children;
 use crate::edit::{EditPlan, EditRefused, Proposed};
@@ -82,6 +83,11 @@ pub trait Session: Send + Sync {
     /// session has recorded it ([`Event::Steered`], [`Event::Noted`]) when it gives it, so that a crash between the two
     /// loses nothing.
     async fn interjections(&self) -> Vec<Interjection>;
+
+    /// The names of the secrets in a call's input, whose values it has; by default none.
+    async fn secrets_in(&self, _input: &Value) -> Vec<String> {
+        Vec::new()
+    }
 
     /// The sessions that the turn's tools may start; by default none.
     fn children(&self) -> Children {

@@ -309,6 +309,10 @@ impl Session for LoggedSession {
         self.has_proposed.lock().unwrap().contains(call).then_some(proposed)
     }
 
+    async fn secrets_in(&self, input: &Value) -> Vec<String> {
+        if input.to_string().contains("hunter2") { vec!["PASSWORD".to_owned()] } else { Vec::new() }
+    }
+
     async fn keep(&self, result: String) -> Option<String> {
         self.steps.wait().await;
         let bytes = result.len();
@@ -420,6 +424,7 @@ impl Tool for FakeTool {
 
     fn kind(&self) -> ToolKind {
         match self.access {
+            Access::Read if self.spec.name == "fetch" => ToolKind::Fetch,
             Access::Read => ToolKind::Read,
             Access::Edit => ToolKind::Edit,
             Access::Execute | Access::Background => ToolKind::Execute,

@@ -1,5 +1,6 @@
 use ports::edit::EditRefused;
 use ports::session::{Answer, Unsettled};
+use ports::tool::Access;
 use protocol::Event;
 use protocol::permission::PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
 use protocol::permission::RuleOrigin;
@@ -7,7 +8,7 @@ use protocol::session::Mode;
 use protocol::turn::StopReason;
 use serde_json::json;
 
-use super::fakes::{Left, Script, Stage, answer, call, says};
+use super::fakes::{Does, Left, Script, Stage, answer, call, says};
 
 fn selected(option: &str) -> Answer {
     Answer::Selected { option_id: option.to_owned(), message: None }
@@ -210,4 +211,24 @@ async fn files_of_a_plan_that_the_call_did_not_name_are_judged_before_they_are_p
     let left = stage("/ws/gen/b.rs").asks("Edit(gen/**)").answers([selected("allow_once")]).play().await;
     assert_eq!((left.proposed.len(), left.asked.len()), (1, 1));
     assert_eq!(left.asked[0].detail, "edit: gen/b.rs");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_with_a_secret_is_asked_though_a_rule_allows_it_and_nothing_is_fetched_with_one() {
+    let calls = vec![
+        call("x", "shell", json!({ "line": "login hunter2" })),
+        call("y", "fetch", json!({ "url": "https://example.org/?q=hunter2" })),
+        call("z", "shell", json!({ "line": "login ada" })),
+    ];
+    let stage = Stage::new(vec![answer(calls), answer(vec![says("done")])]);
+    let stage = stage.tool("fetch", Access::Read, Does::Says).allows("Shell(login:*)");
+    let left = stage.answers([selected("reject_once")]).play().await;
+    let [request] = left.asked.as_slice() else { panic!("{:?}", left.asked) };
+    assert_eq!(
+        (request.title.as_str(), request.detail.as_str()),
+        ("Run a command with a secret?", "login hunter2\nin /ws")
+    );
+    assert_eq!(request.options[1].name, "Always allow commands with the secret `PASSWORD` in them in this project");
+    assert!(left.result("y").0.contains("`PASSWORD`, which is sent nowhere"), "{:?}", left.result("y"));
+    assert!(!ran(&left) && left.result("z").0.starts_with("a result"));
 }
