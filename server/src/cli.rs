@@ -250,7 +250,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Lsp => setup::lsp(log).await,
         Command::Exec(args) => exec::run(args, log).await.map_err(Failure::of_work),
         Command::Demo(args) => demo::run(args, log).await.map_err(Failure::of_work),
-        Command::Sessions { command } => lists::sessions(command, log),
+        Command::Sessions { command } => lists::sessions(command, log).await,
         Command::Models { json } => lists::models(json, log).await,
         Command::Auth { command } => auth::run(command).await,
         Command::Stats { days, by, json } => stats::run(days, by, json, log),

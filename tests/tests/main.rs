@@ -60,6 +60,7 @@ mod reviews;
 mod roles;
 mod sandbox;
 mod sdks;
+mod secrets;
 mod sessions;
 mod settings;
 mod slash_commands;

@@ -19,7 +19,7 @@ use super::view::View;
 use super::{Failure, Sessions};
 
 /// Lists, shows, deletes, exports and imports sessions.
-pub(super) fn sessions(command: Sessions, log: Option<String>) -> Result<ExitCode, Failure> {
+pub(super) async fn sessions(command: Sessions, log: Option<String>) -> Result<ExitCode, Failure> {
     let folder = std::env::current_dir().map_err(Failure::new)?;
     let setup = Setup::new(std::slice::from_ref(&folder), log)?;
     let store = &setup.store;
@@ -79,13 +79,17 @@ pub(super) fn sessions(command: Sessions, log: Option<String>) -> Result<ExitCod
             store.delete(&session).map_err(Failure::new)?;
             writeln!(out, "session {session} is deleted").map_err(Failure::new)?;
         }
-        Sessions::Export { id } if io::stdout().is_terminal() => {
+        Sessions::Export { id } => {
             let mut exported = Vec::new();
             store.export(&SessionId::new(id), &mut exported).map_err(Failure::new)?;
-            let exported = String::from_utf8_lossy(&exported);
-            out.write_all(visible::json(&exported).as_bytes()).map_err(Failure::new)?;
+            let mask = setup.mask().await?;
+            let is_terminal = io::stdout().is_terminal();
+            for line in String::from_utf8_lossy(&exported).lines() {
+                let line = mask.hide_in_line(line);
+                let line = if is_terminal { visible::json(&line) } else { line };
+                writeln!(out, "{line}").map_err(Failure::new)?;
+            }
         }
-        Sessions::Export { id } => store.export(&SessionId::new(id), &mut out).map_err(Failure::new)?,
         Sessions::Import { file } => {
             let imported = match &file {
                 Some(file) => store.import(BufReader::new(open(file)?)),

@@ -38,6 +38,15 @@ impl Setup {
         Ok(Self { data_folder, config, store })
     }
 
+    /// The secrets that leave this machine neither for a model nor in an export.
+    ///
+    /// # Errors
+    /// One of them is not known; in words.
+    pub(super) async fn mask(&self) -> Result<Arc<mask::Mask>, Failure> {
+        let sockets = Sockets::new(dirs::runtime_folder(&environment), &self.data_folder);
+        hub::secrets::mask(&sockets, Arc::new(self.config.clone())).await.map_err(Failure::Said)
+    }
+
     /// The parts of a hub.
     pub(super) fn parts(&self, config: Config) -> Parts {
         let store: Arc<SqliteStore> = Arc::clone(&self.store);

@@ -28,6 +28,8 @@ export const trusted = [
   'sandboxWrite',
   'sandboxRead',
   'passEnvironment',
+  'hideSecrets',
+  'shownEnvironment',
   'shellRc',
   'allowBypass',
   'projectCommands',
@@ -38,6 +40,7 @@ export const trusted = [
   'modelCooldown',
   'contextPromotion',
   'providers',
+  'secrets',
 ] as const;
 
 /** The settings that a workspace may choose, too. */

@@ -77,6 +77,16 @@ likeliest.
         Self { name: "changing_in_place", text: text.to_owned(), preface: "" }
     }
 
+    /// The placeholders that stand for secrets, which the model cannot see; `example` is one.
+    pub fn of_placeholders(example: &str) -> Self {
+        let text = format!(
+            "Secrets are hidden from you: a text such as `{example}` stands for a secret of that name, wherever you read it. \
+             Use it exactly as it is, in edits and commands too: there it is turned back into the value. You need not know \
+             the value, so do not look for it in other ways."
+        );
+        Self { name: "hidden_secrets", text, preface: "" }
+    }
+
     fn lines(&self) -> Lines {
         let text = tags::quoted(self.text.trim());
         if text.is_empty() {

@@ -17,6 +17,7 @@ mod layer;
 pub mod layers;
 mod lines;
 mod restriction;
+pub mod secrets;
 mod words;
 
 use std::ops::{Deref, DerefMut};
@@ -201,6 +202,10 @@ pub struct Settings {
     pub sandbox_read: Vec<String>,
     /// Environment variables that commands and language servers get although they look like secrets.
     pub pass_environment: Vec<String>,
+    /// True if secrets are hidden from models.
+    pub hide_secrets: bool,
+    /// Environment variables that models may see although they look like secrets.
+    pub shown_environment: Vec<String>,
 }
 
 impl Settings {
@@ -245,6 +250,8 @@ pub struct Config {
     pub sign_ins: Vec<Vendor>,
     /// The accounts that the user keeps; none if there is no data folder.
     pub accounts: Option<Arc<Accounts>>,
+    /// The secrets that models do not see, but for the keys of providers and accounts.
+    pub secrets: Vec<secrets::Listed>,
     /// The folders whose own files have been read, and restrict.
     pub projects: Vec<PathBuf>,
     /// Warnings for the user: what was ignored and why.
@@ -264,6 +271,7 @@ impl Default for Config {
             providers: providers::Settings::default(),
             sign_ins: Vec::new(),
             accounts: None,
+            secrets: Vec::new(),
             projects: Vec::new(),
             warnings: Vec::new(),
             errors: Vec::new(),

@@ -17,6 +17,7 @@ pub mod feed;
 pub mod lists;
 pub mod log;
 pub mod request;
+pub mod secrets;
 pub mod sockets;
 pub mod visible;
 

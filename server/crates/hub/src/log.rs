@@ -2,9 +2,11 @@
 
 #![expect(clippy::disallowed_methods, reason = "the log file is opened here, before anything that could log")]
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use mask::Mask;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::reload::Handle;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -17,6 +19,32 @@ const DEFAULT: &str = "info";
 
 /// The log's filter, once it runs and unless it is fixed.
 static FILTER: OnceLock<Handle<EnvFilter, Registry>> = OnceLock::new();
+
+/// The secrets that are in no line.
+static HIDDEN: RwLock<Option<Arc<Mask>>> = RwLock::new(None);
+
+/// Hides these secrets in all that is logged from now on.
+pub(crate) fn hide(mask: Arc<Mask>) {
+    *HIDDEN.write().unwrap_or_else(PoisonError::into_inner) = Some(mask);
+}
+
+/// A file to which lines are written without secrets.
+struct Lines(Arc<std::fs::File>);
+
+impl Write for Lines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let mask = HIDDEN.read().unwrap_or_else(PoisonError::into_inner).clone();
+        match (mask, std::str::from_utf8(line)) {
+            (Some(mask), Ok(text)) => (&*self.0).write_all(mask.hide(text).as_bytes())?,
+            _ => (&*self.0).write_all(line)?,
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        (&*self.0).flush()
+    }
+}
 
 /// Where the log goes.
 pub fn file(data_folder: &Path) -> PathBuf {
@@ -54,7 +82,8 @@ pub fn start(data_folder: &Path, fixed: Option<&str>, configured: Option<&str>) 
     let mut options = std::fs::OpenOptions::new();
     options.create(true).append(true);
     if let Ok(file) = platform::rights::private(&mut options).open(path) {
-        let lines = fmt::layer().with_ansi(false).with_writer(Arc::new(file));
+        let file = Arc::new(file);
+        let lines = fmt::layer().with_ansi(false).with_writer(move || Lines(Arc::clone(&file)));
         // A second one in the same process (tests) keeps the first.
         if tracing_subscriber::registry().with(filter).with(lines).try_init().is_ok() && fixed.is_none() {
             let _ = FILTER.set(handle);

@@ -21,6 +21,7 @@ use super::budget::Budgets;
 use super::cooldowns::Cooldowns;
 use super::feed::blocking;
 use super::instruction::Instruction;
+use super::secrets::Secrets;
 use super::trust::{Book, Word};
 use super::{Board, Client, ClientId, Editor, Error, Input, Parts, Reply};
 
@@ -167,6 +168,8 @@ pub(super) struct Shared {
     pub(super) board: Board,
     /// The user's decisions on the trust in folders.
     pub(super) trust: Book,
+    /// The secrets that no model sees.
+    pub(super) secrets: Arc<Secrets>,
     /// Language servers of our own.
     pub(super) servers: Arc<Servers>,
     pub(super) router: mpsc::WeakUnboundedSender<Post>,

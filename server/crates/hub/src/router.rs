@@ -101,7 +101,8 @@ pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
     });
     let (router, forgotten, cooldowns) = (posts.downgrade(), Arc::default(), Cooldowns::default());
     let (parts, budgets, forget_unused) = (Arc::new(parts), Arc::default(), unused::forget as _);
-    let shared = Shared { board, trust, servers, router, parts, forget_unused, forgotten, cooldowns, budgets };
+    let secrets = crate::secrets::Secrets::in_front_of_models(&parts);
+    let shared = Shared { board, trust, secrets, servers, router, parts, forget_unused, forgotten, cooldowns, budgets };
     tokio::spawn(servers::watch(Arc::clone(&shared.servers), posts.downgrade()));
     tokio::spawn(models::watch(shared.parts.catalog.watch(), posts.downgrade()));
     let config = Arc::clone(&shared.parts.config);

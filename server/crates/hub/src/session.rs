@@ -416,6 +416,7 @@ impl Session {
             Own::Terminals(message) => self.terminals_message(message),
             Own::Gate(message) => self.gate_message(message),
             Own::Config(config) => {
+                self.shared.secrets.learn(&config);
                 let before = std::mem::replace(&mut self.config, config);
                 self.edits.problems().set_wait(self.config.wait_for_problems());
                 let State { mode, accept_edits, .. } = self.state;

@@ -50,6 +50,14 @@ enum State {
     Done,
 }
 
+/// Random bytes.
+///
+/// # Errors
+/// The system has none to give.
+pub(crate) fn random() -> io::Result<Vec<u8>> {
+    key::random().map(String::into_bytes)
+}
+
 /// This process's socket. It is removed when this is dropped.
 pub struct Listener {
     listener: UnixListener,
@@ -90,6 +98,14 @@ impl Sockets {
             }
             Err(error) => tracing::warn!(%error, folder = %self.folder.display(), "no other window can attach"),
         }
+    }
+
+    /// Random bytes of this installation for a purpose, which stay the same. Blocks.
+    ///
+    /// # Errors
+    /// The key of the data folder cannot be read or made.
+    pub fn key_for(&self, purpose: &str) -> io::Result<Vec<u8>> {
+        Ok(Key::of(&self.data_folder)?.for_purpose(purpose))
     }
 
     /// Connects to a process.

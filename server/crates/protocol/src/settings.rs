@@ -6,6 +6,7 @@
 
 mod failures;
 mod providers;
+mod secrets;
 
 use DefaultValue::{Bool, Int, Unset, Word};
 use Kind::{Choice, Decimal, Flag, List, Number, Text};
@@ -13,6 +14,7 @@ use May::{KnownModel, Never, OnceTrusted, Restrict, Set};
 
 use self::failures::FAILURES;
 use self::providers::PROVIDERS;
+use self::secrets::SECRETS;
 
 /// One setting.
 #[derive(Clone, Copy, Debug)]
@@ -528,6 +530,22 @@ const GENERAL: &[Setting] = &[
         more: Some("security.md#what-programs-get-of-your-environment"),
     },
     Setting {
+        name: "hide_secrets",
+        kind: Flag,
+        default: Bool(true),
+        who: USER,
+        words: "Hide secrets from models: each is sent as a placeholder, which is turned back in what the model answers.",
+        more: Some("security.md#secrets-and-models"),
+    },
+    Setting {
+        name: "shown_environment",
+        kind: List("names"),
+        default: Unset("none"),
+        who: USER,
+        words: "Variables whose values models may see even though they look like secrets.",
+        more: Some("security.md#secrets-and-models"),
+    },
+    Setting {
         name: "shell_rc",
         kind: Flag,
         default: Bool(true),
@@ -587,20 +605,24 @@ const GENERAL: &[Setting] = &[
 ];
 
 /// All settings.
-pub const SETTINGS: &[Setting] = &together::<{ GENERAL.len() + FAILURES.len() + PROVIDERS.len() }>();
+pub const SETTINGS: &[Setting] = &together::<{ GENERAL.len() + FAILURES.len() + PROVIDERS.len() + SECRETS.len() }>();
 
 /// The parts of the table, one after the other.
 const fn together<const ALL: usize>() -> [Setting; ALL] {
     let mut all = [GENERAL[0]; ALL];
-    let (failures, providers) = (GENERAL.len(), GENERAL.len() + FAILURES.len());
+    let failures = GENERAL.len();
+    let providers = failures + FAILURES.len();
+    let secrets = providers + PROVIDERS.len();
     let mut at = 0;
     while at < ALL {
         all[at] = if at < failures {
             GENERAL[at]
         } else if at < providers {
             FAILURES[at - failures]
-        } else {
+        } else if at < secrets {
             PROVIDERS[at - providers]
+        } else {
+            SECRETS[at - secrets]
         };
         at += 1;
     }

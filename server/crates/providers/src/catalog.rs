@@ -14,6 +14,7 @@ mod tests;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use futures_util::future::join_all;
+use mask::Masks;
 use net::Clients;
 use ports::complete::{Complete, EditNext};
 use ports::model::Model;
@@ -46,6 +47,7 @@ pub struct Catalog {
     edits: RwLock<Vec<Arc<dyn EditNext>>>,
     recorder: RwLock<Option<Recorder>>,
     quotas: Arc<Quotas>,
+    masks: RwLock<Option<Arc<dyn Masks>>>,
 }
 
 /// The state that follows from the settings.
@@ -169,6 +171,7 @@ impl Catalog {
             edits: RwLock::default(),
             recorder: RwLock::default(),
             quotas,
+            masks: RwLock::default(),
         }
     }
 
@@ -226,6 +229,11 @@ impl Catalog {
         self.quotas.list()
     }
 
+    /// Hides secrets from every model that is given out from now on.
+    pub fn hide_secrets(&self, masks: Arc<dyn Masks>) {
+        *self.masks.write().unwrap_or_else(PoisonError::into_inner) = Some(masks);
+    }
+
     /// Every model known. Waits for each provider's list.
     pub async fn list(&self) -> Vec<ModelInfo> {
         self.list_all().await.models
@@ -278,7 +286,7 @@ impl Catalog {
     /// # Errors
     /// There is no such model, its provider does not tell, or it has no such level.
     pub async fn resolve(&self, name: &str) -> Result<Arc<dyn Model>, CatalogError> {
-        self.resolve_aside(name).await.map(|model| self.give(model))
+        self.find(name).await.map(|model| self.give(model))
     }
 
     /// The same for requests outside the turn, which are never recorded: what is replayed is the turn.
@@ -286,6 +294,11 @@ impl Catalog {
     /// # Errors
     /// There is no such model, or its provider does not tell.
     pub async fn resolve_aside(&self, name: &str) -> Result<Arc<dyn Model>, CatalogError> {
+        self.find(name).await.map(|model| self.masked(model))
+    }
+
+    /// The first usable of the models with these names, as it is.
+    async fn find(&self, name: &str) -> Result<Arc<dyn Model>, CatalogError> {
         let mut first = None;
         for name in names(name) {
             match self.resolve_one(name).await {
@@ -427,11 +440,25 @@ impl Catalog {
         self.added.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// A model as it is given out for a turn. What is recorded of it has no secrets either.
     fn give(&self, model: Arc<dyn Model>) -> Arc<dyn Model> {
-        match &*self.recorder.read().unwrap_or_else(PoisonError::into_inner) {
+        let recorded = match &*self.recorder.read().unwrap_or_else(PoisonError::into_inner) {
             Some(recorder) => recorder.wrap(model),
             None => model,
+        };
+        self.masked(recorded)
+    }
+
+    fn masked(&self, model: Arc<dyn Model>) -> Arc<dyn Model> {
+        match self.masks() {
+            Some(masks) => mask::model(model, masks),
+            None => model,
         }
+    }
+
+    /// The secrets that no model sees, if they are hidden.
+    pub(crate) fn masks(&self) -> Option<Arc<dyn Masks>> {
+        self.masks.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

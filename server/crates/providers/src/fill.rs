@@ -41,7 +41,7 @@ pub use self::wire::FillWire;
 /// # Errors
 /// There is no such model, or its provider cannot be asked.
 pub async fn resolve(settings: &Settings, catalog: &Catalog, name: &str) -> Result<Arc<dyn Complete>, CatalogError> {
-    find(settings, catalog, name, None).await
+    find(settings, catalog, name, None).await.map(|model| masked(catalog, model))
 }
 
 /// The same over this wire.
@@ -54,7 +54,15 @@ pub async fn resolve_with(
     name: &str,
     wire: FillWire,
 ) -> Result<Arc<dyn Complete>, CatalogError> {
-    find(settings, catalog, name, Some(wire)).await
+    find(settings, catalog, name, Some(wire)).await.map(|model| masked(catalog, model))
+}
+
+/// The model without a view of secrets.
+fn masked(catalog: &Catalog, model: Arc<dyn Complete>) -> Arc<dyn Complete> {
+    match catalog.masks() {
+        Some(masks) => mask::complete(model, masks),
+        None => model,
+    }
 }
 
 async fn find(

@@ -50,7 +50,10 @@ impl KeyCommands {
 
 impl KeyCommand {
     /// The key: the one that the command printed before, else it is run.
-    pub(crate) async fn key(&self) -> Result<Secret, String> {
+    ///
+    /// # Errors
+    /// It does not start, fails, takes too long or prints nothing; says so, without its output.
+    pub async fn key(&self) -> Result<Secret, String> {
         let mut keys = self.commands.0.keys.lock().await;
         if let Some(key) = keys.get(&self.words) {
             return Ok(key.clone());
@@ -63,6 +66,11 @@ impl KeyCommand {
         Ok(key)
     }
 
+    /// The key that the command has printed; none if it has not run yet.
+    pub(crate) async fn printed(&self) -> Option<Secret> {
+        self.commands.0.keys.lock().await.get(&self.words).cloned()
+    }
+
     /// Forgets a key that the provider refused, unless the command has printed another meanwhile.
     pub(crate) async fn forget(&self, refused: &Secret) {
         let mut keys = self.commands.0.keys.lock().await;
@@ -72,7 +80,7 @@ impl KeyCommand {
     }
 
     /// The program, for words.
-    pub(crate) fn program(&self) -> &str {
+    pub fn program(&self) -> &str {
         self.words.first().map(String::as_str).unwrap_or_default()
     }
 }

@@ -141,7 +141,7 @@ impl EditDialect {
 /// # Errors
 /// There is no such model, its provider cannot be asked, or its dialect is not known here.
 pub async fn resolve(settings: &Settings, catalog: &Catalog, name: &str) -> Result<Arc<dyn EditNext>, CatalogError> {
-    find(settings, catalog, name, None).await
+    find(settings, catalog, name, None).await.map(|model| masked(catalog, model))
 }
 
 /// The same in this dialect.
@@ -154,7 +154,15 @@ pub async fn resolve_with(
     name: &str,
     dialect: EditDialect,
 ) -> Result<Arc<dyn EditNext>, CatalogError> {
-    find(settings, catalog, name, Some(dialect)).await
+    find(settings, catalog, name, Some(dialect)).await.map(|model| masked(catalog, model))
+}
+
+/// The model without a view of secrets.
+fn masked(catalog: &Catalog, model: Arc<dyn EditNext>) -> Arc<dyn EditNext> {
+    match catalog.masks() {
+        Some(masks) => mask::edit_next(model, masks),
+        None => model,
+    }
 }
 
 async fn find(

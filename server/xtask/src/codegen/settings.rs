@@ -14,7 +14,7 @@ const ANY_NAME: &str = "NAME";
 /// The mark behind a part of a setting's name that is a list of tables.
 const LIST: &str = "[]";
 
-/// The group that VS Code declares as one setting.
+/// The providers, of whose settings each has the same rights.
 const PROVIDERS: &str = "providers.NAME.";
 
 /// Describes what a value means, for each choice: its meaning as it stands in the middle of a sentence.

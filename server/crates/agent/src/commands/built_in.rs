@@ -42,6 +42,7 @@ pub fn all() -> Vec<Command> {
         command::<Conversations>(),
         command::<Costs>(),
         command::<Usage>(),
+        command::<HiddenSecrets>(),
         command::<Undo>(),
         command::<Redo>(),
     ]
@@ -367,6 +368,20 @@ impl BuiltIn for Usage {
             "usage",
             "Show what vendors still allow, when that resets, and how much of your budgets is spent",
         )
+    }
+
+    fn read(_: &Words) -> Result<Self, String> {
+        Ok(Self)
+    }
+}
+
+/// Lists the secrets that models do not see.
+#[derive(Debug)]
+pub struct HiddenSecrets;
+
+impl BuiltIn for HiddenSecrets {
+    fn definition() -> Definition {
+        Definition::new("secrets", "List the secrets that are hidden from models: their names and where they are from")
     }
 
     fn read(_: &Words) -> Result<Self, String> {

@@ -18,7 +18,7 @@ const TABLE: &str = "providers.NAME.";
 const VARIABLE: &str = "env:";
 
 /// The keys that commands printed: one set for the process, so that a command runs once.
-static KEY_COMMANDS: LazyLock<KeyCommands> = LazyLock::new(|| KeyCommands::new(Starter));
+pub(super) static KEY_COMMANDS: LazyLock<KeyCommands> = LazyLock::new(|| KeyCommands::new(Starter));
 
 /// The accounts at AWS, with the credentials that were fetched: one set for the process, for the same reason.
 pub(super) static SIGNERS: LazyLock<Signers> = LazyLock::new(|| Signers::new(Starter));
@@ -49,7 +49,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    fn fault(&mut self, way: Way, problem: impl Into<String>) {
+    pub(super) fn fault(&mut self, way: Way, problem: impl Into<String>) {
         self.faults.push(Fault { way, problem: problem.into() });
     }
 }
@@ -120,7 +120,7 @@ pub(super) fn take(
         provider.set_extra_body(fields.clone());
     }
     if let Some(fields) = table(said.compat.as_ref(), &way.field("compat"), &mut found) {
-        let fields = checked("compat.", fields, &way.field("compat"), &mut found);
+        let fields = checked(TABLE, "compat.", fields, &way.field("compat"), &mut found);
         match serde_json::from_value::<Compat>(Value::Object(fields)) {
             Ok(flags) => provider.set_compat(&flags),
             // A test holds that the table and the type are the same.
@@ -138,7 +138,7 @@ pub(super) fn sign_in(name: &str, said: &Provider) -> (Option<Vendor>, Found) {
     let mut found = Found::default();
     let way = Way::default().field("providers").field(name).field("sign_in");
     let Some(fields) = table(said.sign_in.as_ref(), &way, &mut found) else { return (None, found) };
-    let mut fields = checked("sign_in.", fields, &way, &mut found);
+    let mut fields = checked(TABLE, "sign_in.", fields, &way, &mut found);
     let addresses = fields.iter().filter(|(name, _)| name.ends_with("_url"));
     let wrong = addresses.filter_map(|(name, value)| {
         Some((name.clone(), Vendor::address(name, value.as_str().unwrap_or_default()).err()?))
@@ -181,7 +181,7 @@ fn models(value: &Value, way: &Way, found: &mut Found) -> Vec<Defined> {
     for (at, value) in list.iter().enumerate() {
         let way = way.entry(at);
         let Some(fields) = table(Some(value), &way, found) else { continue };
-        let mut fields = checked("model[].", fields, &way, found);
+        let mut fields = checked(TABLE, "model[].", fields, &way, found);
         let is_half = |price: &Value| price.get("input").is_none() || price.get("output").is_none();
         if fields.get("price").is_some_and(is_half) {
             let problem = "a price needs `input` and `output`; until both are there, the model's usual price counts";
@@ -204,14 +204,21 @@ fn models(value: &Value, way: &Way, found: &mut Found) -> Vec<Defined> {
     models
 }
 
-/// The fields of a table that the table of settings has, by its names there; `group` is the beginning of these.
-fn checked(group: &str, fields: &Map<String, Value>, way: &Way, found: &mut Found) -> Map<String, Value> {
+/// The fields of a table that the table of settings has, by its names there; `table_name` and `group` are the beginning
+/// of these.
+pub(super) fn checked(
+    table_name: &str,
+    group: &str,
+    fields: &Map<String, Value>,
+    way: &Way,
+    found: &mut Found,
+) -> Map<String, Value> {
     let mut right = Map::new();
     for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
         let way = way.field(name);
         let is_named = |known: &str| known == name || in_camel_case(known) == *name;
         let names = || {
-            let names = SETTINGS.iter().filter_map(|it| it.name.strip_prefix(TABLE)?.strip_prefix(group));
+            let names = SETTINGS.iter().filter_map(|it| it.name.strip_prefix(table_name)?.strip_prefix(group));
             names.map(|name| name.split('.').next().unwrap_or_default())
         };
         let Some(known) = names().find(|known| is_named(known)) else {
@@ -220,7 +227,7 @@ fn checked(group: &str, fields: &Map<String, Value>, way: &Way, found: &mut Foun
             found.fault(way, format!("there is no such setting; remove it, or write one of {}", all.join(", ")));
             continue;
         };
-        let full = format!("{TABLE}{group}{known}");
+        let full = format!("{table_name}{group}{known}");
         let value = match SETTINGS.iter().find(|setting| setting.name == full) {
             Some(setting) => match fit(setting, value) {
                 Ok(value) => value,
@@ -231,7 +238,7 @@ fn checked(group: &str, fields: &Map<String, Value>, way: &Way, found: &mut Foun
             },
             // It has settings of its own.
             None => match table(Some(value), &way, found) {
-                Some(fields) => Value::Object(checked(&format!("{group}{known}."), fields, &way, found)),
+                Some(fields) => Value::Object(checked(table_name, &format!("{group}{known}."), fields, &way, found)),
                 None => continue,
             },
         };
@@ -270,7 +277,7 @@ fn fit(setting: &Setting, value: &Value) -> Result<Value, String> {
 }
 
 /// A table; none if nothing is said, or something else, which is a mistake. Lua writes an empty table as an empty list.
-fn table<'a>(value: Option<&'a Value>, way: &Way, found: &mut Found) -> Option<&'a Map<String, Value>> {
+pub(super) fn table<'a>(value: Option<&'a Value>, way: &Way, found: &mut Found) -> Option<&'a Map<String, Value>> {
     static EMPTY: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
     match value? {
         Value::Object(fields) => Some(fields),
@@ -283,7 +290,7 @@ fn table<'a>(value: Option<&'a Value>, way: &Way, found: &mut Found) -> Option<&
 }
 
 /// The words of a command.
-fn words(value: &Value, way: &Way, found: &mut Found) -> Option<Vec<String>> {
+pub(super) fn words(value: &Value, way: &Way, found: &mut Found) -> Option<Vec<String>> {
     let words = value
         .as_array()
         .filter(|list| !list.is_empty())

@@ -20,6 +20,8 @@ pub struct Layer {
     pub(super) permissions: Permissions,
     /// Providers by name: `anthropic`, `openai`, or any other that speaks the Chat Completions protocol.
     pub(super) providers: BTreeMap<String, Provider>,
+    /// Secrets that models do not see, by name. Each is checked field by field.
+    pub(super) secrets: BTreeMap<String, Value>,
 }
 
 /// Permission rules, each `Tool` or `Tool(pattern)`.
@@ -111,7 +113,7 @@ impl<'de> Deserialize<'de> for Layer {
 
 /// The names that a layer may hold.
 static NAMES: LazyLock<Vec<&'static str>> =
-    LazyLock::new(|| plain().map(|setting| setting.name).chain(["permissions", "providers"]).collect());
+    LazyLock::new(|| plain().map(|setting| setting.name).chain(["permissions", "providers", "secrets"]).collect());
 
 /// Reads a layer.
 struct Reader;
@@ -129,6 +131,7 @@ impl<'de> Visitor<'de> for Reader {
             match name {
                 Name::Permissions => layer.permissions = map.next_value()?,
                 Name::Providers => layer.providers = map.next_value()?,
+                Name::Secrets => layer.secrets = map.next_value()?,
                 Name::Of(setting) => {
                     let value = map.next_value_seed(ValueOf(setting))?;
                     if layer.values.insert(setting.name, value).is_some() {
@@ -155,6 +158,7 @@ enum Name {
     Of(&'static Setting),
     Permissions,
     Providers,
+    Secrets,
 }
 
 impl<'de> Deserialize<'de> for Name {
@@ -172,6 +176,7 @@ impl<'de> Deserialize<'de> for Name {
                 match name {
                     "permissions" => Ok(Name::Permissions),
                     "providers" => Ok(Name::Providers),
+                    "secrets" => Ok(Name::Secrets),
                     _ => plain()
                         .find(|setting| setting.name == name || setting.camel_case() == name)
                         .map(Name::Of)

@@ -1,5 +1,6 @@
 //! The layers of the configuration: where each comes from, and what counts of it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use serde_json::Value;
 use super::layer::{Layer, Permissions, Values, plain};
 use super::lines::Way;
 use super::restriction::restricted;
-use super::{Config, Sandbox, details, dirs, files, key_command, words};
+use super::{Config, Sandbox, details, dirs, files, key_command, secrets, words};
 use crate::log;
 
 /// The sources of the layers.
@@ -97,6 +98,7 @@ pub fn load(sources: Sources<'_>) -> Config {
         Err(error) => config.distrust(&error.place, &error.problem),
     }
     config.take_accounts(environment);
+    config.secrets.extend(secrets::of_environment(environment, &config.settings.shown_environment));
     let mut config = config.with_projects(folders);
     for problem in config.errors.iter_mut().map(|error| &mut error.problem) {
         *problem = words::without_keys(problem);
@@ -199,6 +201,12 @@ impl Config {
         problems.extend(add(&mut self.rules.allow, &allow, RuleOrigin::User, place));
         problems.extend(add(&mut self.rules.ask, &ask, RuleOrigin::User, place));
         problems.extend(add(&mut self.rules.deny, &deny, RuleOrigin::User, place));
+        let listing = secrets::Layer { source: place, is_project: false, environment };
+        for (name, said) in &layer.secrets {
+            let (listed, found) = secrets::take(name, said, &listing);
+            self.secrets.push(listed.unwrap_or_else(|| secrets::Listed::faulty(name, place)));
+            problems.extend(found.faults.iter().map(|fault| fault.in_words(text)));
+        }
         for (name, provider) in layer.providers {
             // Also where the key itself stands beside it, which counts more.
             provider.key_env.as_deref().into_iter().for_each(process::secrets::holds_a_key);
@@ -260,6 +268,10 @@ impl Config {
         let is_heard = kind == Kind::Project;
         ignored.extend((!is_heard && !layer.permissions.allow.is_empty()).then_some("permissions.allow"));
         ignored.extend((!layer.providers.is_empty()).then_some("providers"));
+        ignored.extend((!is_heard && !layer.secrets.is_empty()).then_some("secrets"));
+        if is_heard {
+            self.hide_for_project(&layer.secrets, place);
+        }
         if !ignored.is_empty() {
             let what = ignored.join(", ");
             self.warnings.push(match kind {
@@ -280,6 +292,17 @@ impl Config {
         }
         for problem in problems {
             self.distrust(place, &problem);
+        }
+    }
+
+    /// Takes in the secrets that a project's file lists, whether it is trusted or not: models see less by them.
+    fn hide_for_project(&mut self, said: &BTreeMap<String, Value>, place: &str) {
+        let environment = |name: &str| std::env::var(name).ok();
+        let listing = secrets::Layer { source: place, is_project: true, environment: &environment };
+        for (name, said) in said {
+            let (listed, found) = secrets::take(name, said, &listing);
+            self.secrets.extend(listed);
+            self.warnings.extend(found.faults.iter().map(|fault| format!("{place}: {}", fault.in_words(""))));
         }
     }
 

@@ -77,6 +77,7 @@ impl Router {
         self.config = Arc::clone(&config);
         self.shared.parts.catalog.configure(config.providers.clone());
         self.shared.cooldowns.clear();
+        self.shared.secrets.configure(Arc::clone(&config));
         self.inline.configure(Arc::clone(&config));
         self.tell_all(|| session::Message::Config(Arc::clone(&config)));
     }

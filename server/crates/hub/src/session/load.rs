@@ -240,6 +240,7 @@ async fn confined(
     let looked = tokio::task::spawn_blocking(move || (user.with_projects(&folders), Roots::new(folders))).await;
     let (config, roots) = looked.map_err(|error| Error::new(ErrorCode::InternalError, error.to_string()))?;
     let roots = roots.map_err(|error| Error::new(ErrorCode::OperationFailed, error.to_string()))?;
+    open.shared.secrets.learn(&config);
     let parts = &open.shared.parts;
     let roots = roots.with_own_data([parts.data_folder.clone()]);
     let (confinement, unconfined) = confinement::of(parts.supervisor.clone(), parts.own(), &config, &roots).await;

@@ -10,6 +10,7 @@ mod costs;
 mod edited;
 mod excerpt;
 mod file_mark;
+mod hidden;
 mod instruct;
 mod port;
 mod preparation;

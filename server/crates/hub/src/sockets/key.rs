@@ -63,6 +63,11 @@ impl Key {
         Err(io::Error::new(io::ErrorKind::InvalidData, text))
     }
 
+    /// Bytes that follow from the key for a purpose, and from which the key cannot be computed.
+    pub(super) fn for_purpose(&self, purpose: &str) -> Vec<u8> {
+        text::hash(&format!("{purpose}\0{}", self.0)).0.into_bytes()
+    }
+
     /// Has the other end, which connected to us, show the key.
     pub(super) async fn greet(&self, stream: &mut UnixStream) -> io::Result<()> {
         in_time(async {
@@ -117,7 +122,7 @@ fn check(is_right: bool) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
 }
 
-fn random() -> io::Result<String> {
+pub(super) fn random() -> io::Result<String> {
     let mut bytes = [0; RANDOM];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())

@@ -343,3 +343,57 @@ async fn a_name_that_no_model_can_have_is_refused_at_once_and_a_key_is_not_told(
     let Err(error) = catalog(&[]).resolve("sk-ant-api03-abcdefgh").await else { panic!("no such model") };
     assert!(!error.to_string().contains("abcdefgh"), "{error}");
 }
+
+/// Secrets of which one is not known.
+struct Unknown;
+
+#[async_trait]
+impl Masks for Unknown {
+    async fn mask(&self) -> Result<Arc<mask::Mask>, String> {
+        Err("a secret is not known".to_owned())
+    }
+}
+
+#[tokio::test]
+async fn every_model_that_is_given_out_hides_secrets() {
+    let catalog = catalog(&[]);
+    let script =
+        r#"{"name": "all", "fills": [{"text": "x"}], "edits": [{"after": "a", "replace": {"old": "a", "new": "b"}}]}"#;
+    catalog.add_scripted(Scripted::from_json(script).unwrap());
+    catalog.add(fake("test/model", false).await);
+    catalog.hide_secrets(Arc::new(Unknown));
+    let models =
+        [catalog.resolve("test/model").await, catalog.resolve_aside("test/model").await, catalog.default_model().await];
+    for model in models {
+        let Err(failure) = model.unwrap().stream(request(vec![says("Hello.")])).await else { panic!("it was asked") };
+        assert_eq!((failure.kind, failure.message.as_str()), (ModelErrorKind::Rejected, "a secret is not known"));
+    }
+    let settings = settings(&[]);
+    let fills = crate::fill::resolve(&settings, &catalog, "scripted/all").await.unwrap();
+    let fill = ports::complete::Fill {
+        path: "a".into(),
+        language: "rust".into(),
+        prefix: String::new(),
+        suffix: String::new(),
+        extra: Vec::new(),
+        max_tokens: 1,
+        stops: Vec::new(),
+        is_varied: false,
+        deadline: std::time::Duration::from_secs(1),
+    };
+    assert!(fills.fill(fill).await.is_err_and(|failure| failure.message == "a secret is not known"));
+    let edits = crate::next_edit::resolve(&settings, &catalog, "scripted/all").await.unwrap();
+    let edit = ports::complete::NextEdit {
+        path: "a".into(),
+        language: "rust".into(),
+        excerpt: "a".into(),
+        excerpt_line: 0,
+        window: 0..1,
+        cursor: 1,
+        history: Vec::new(),
+        related: Vec::new(),
+        problems: Vec::new(),
+        deadline: std::time::Duration::from_secs(1),
+    };
+    assert!(edits.edit(edit).await.is_err_and(|failure| failure.message == "a secret is not known"));
+}

@@ -167,6 +167,16 @@ impl Provider {
             || self.signer.is_some()
     }
 
+    /// Its secrets as far as they are known: its key, the one that its command has printed, and those in its headers.
+    pub async fn known_secrets(&self) -> Vec<Secret> {
+        let printed = match &self.key_command {
+            Some(command) => command.printed().await,
+            None => None,
+        };
+        let in_headers = self.headers.iter().flat_map(|(_, value)| secrets_in(value));
+        self.key.iter().cloned().chain(printed).chain(in_headers).collect()
+    }
+
     /// True if its key is that of an account.
     pub fn has_account(&self) -> bool {
         self.account.as_ref().is_some_and(|account| account.is_there())

@@ -6,11 +6,21 @@ use protocol::settings::{DefaultValue, Kind, May, Setting};
 use serde_json::{Map, Value, json};
 
 use super::super::COMMAND;
-use super::{PROVIDERS, default_value, is_written, put as put_schema, value_schema};
+use super::{default_value, is_written, put as put_schema, value_schema};
 
-/// The description of the settings of all providers together.
-const PROVIDERS_WORDS: &str = "Model providers by name. Set a key with \"Azimuth: Set API Key…\" rather than here; \
-                               `keyEnv` names the variable that holds it.";
+/// Tables by names that VS Code declares as one setting each: how their settings begin, and what they are together.
+const GROUPS: [(&str, &str); 2] = [
+    (
+        super::PROVIDERS,
+        "Model providers by name. Set a key with \"Azimuth: Set API Key…\" rather than here; `keyEnv` names the variable \
+         that holds it.",
+    ),
+    (
+        "secrets.NAME.",
+        "Secrets by name that models do not see, each with `env`, `file`, `command` or `pattern` and possibly \
+         `replaceWith`.",
+    ),
+];
 
 /// A setting as VS Code has it.
 pub(super) struct Declared<'a> {
@@ -20,7 +30,7 @@ pub(super) struct Declared<'a> {
     pub(super) scope: Scope,
     /// A description of what it does.
     pub(super) words: &'a str,
-    /// Its definition. The providers are one setting, and have none.
+    /// Its definition. Tables by names are one setting, and have none.
     pub(super) setting: Option<&'a Setting>,
 }
 
@@ -69,11 +79,17 @@ pub(super) fn declared(settings: &[Setting]) -> Vec<Declared<'_>> {
     let mut declared: Vec<Declared<'_>> = Vec::new();
     for setting in settings.iter().filter(is_written) {
         let scope = Scope::of(setting);
-        if !setting.name.starts_with(PROVIDERS) {
-            let name = setting.camel_case();
-            declared.push(Declared { name, scope, words: setting.words, setting: Some(setting) });
-        } else if declared.iter().all(|it| it.name != "providers") {
-            declared.push(Declared { name: "providers".to_owned(), scope, words: PROVIDERS_WORDS, setting: None });
+        match GROUPS.iter().find(|(begin, _)| setting.name.starts_with(begin)) {
+            None => {
+                let name = setting.camel_case();
+                declared.push(Declared { name, scope, words: setting.words, setting: Some(setting) });
+            }
+            Some((begin, words)) => {
+                let name = begin.split('.').next().unwrap_or_default();
+                if declared.iter().all(|it| it.name != name) {
+                    declared.push(Declared { name: name.to_owned(), scope, words, setting: None });
+                }
+            }
         }
     }
     declared
@@ -132,7 +148,7 @@ fn property(settings: &[Setting], declared: &Declared<'_>) -> Value {
             "type": "object",
             "scope": scope.name(),
             "default": {},
-            "additionalProperties": provider(settings),
+            "additionalProperties": group(settings, &format!("{}.NAME.", declared.name)),
             "markdownDescription": format!("{}{}", declared.words, scope.words()),
         });
     };
@@ -172,9 +188,10 @@ fn put_first(list: &mut Value, text: &str) {
     }
 }
 
-/// The schema of a provider's settings. Its key is none of them: that belongs into the secret storage.
-fn provider(settings: &[Setting]) -> Value {
-    let fields = settings.iter().filter(|setting| setting.name.starts_with(PROVIDERS) && setting.kind != Kind::Secret);
+/// The schema of the settings that begin so, such as a provider's. A secret text is none of them: a key belongs into
+/// the secret storage.
+fn group(settings: &[Setting], begin: &str) -> Value {
+    let fields = settings.iter().filter(|setting| setting.name.starts_with(begin) && setting.kind != Kind::Secret);
     let mut properties = Map::new();
     for setting in fields {
         let mut field = value_schema(setting);
@@ -182,7 +199,7 @@ fn provider(settings: &[Setting]) -> Value {
             field["enumDescriptions"] = choices.iter().map(|(_, words)| sentence(words)).collect();
         }
         field["description"] = setting.words.into();
-        put_schema(&mut properties, &setting.camel_case().replacen(PROVIDERS, "", 1), field);
+        put_schema(&mut properties, &setting.camel_case().replacen(begin, "", 1), field);
     }
     json!({ "type": "object", "additionalProperties": false, "properties": properties })
 }

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
 
 use agent::commands::built_in::{
-    Auto, BuiltIn, ChooseMode, ChooseModel, ChooseThinking, Conversations, Costs, Help, New, Permissions, Redo, Resume,
-    Trust, Undo, Usage,
+    Auto, BuiltIn, ChooseMode, ChooseModel, ChooseThinking, Conversations, Costs, Help, HiddenSecrets, New,
+    Permissions, Redo, Resume, Trust, Undo, Usage,
 };
 use agent::commands::{Command, Invocation, Words};
 use async_trait::async_trait;
@@ -27,6 +27,7 @@ use protocol::{Event, SessionId, TurnId};
 use tokio::sync::oneshot;
 
 use super::costs::costs;
+use super::hidden::hidden_secrets;
 use super::preparation::{Preparation, post_as};
 use super::usage::usage;
 use crate::feed::blocking;
@@ -86,6 +87,7 @@ static OURS: LazyLock<BTreeMap<String, Run>> = LazyLock::new(|| {
         ours::<Conversations>(),
         ours::<Costs>(),
         ours::<Usage>(),
+        ours::<HiddenSecrets>(),
         ours::<Undo>(),
         ours::<Redo>(),
     ])
@@ -250,6 +252,13 @@ impl Execute for Costs {
 impl Execute for Usage {
     async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
         usage(preparation).await
+    }
+}
+
+#[async_trait]
+impl Execute for HiddenSecrets {
+    async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
+        hidden_secrets(&preparation.shared.secrets).await
     }
 }
 

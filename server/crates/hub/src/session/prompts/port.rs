@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use mask::Masks;
 use permission::{Rule, Rules, Surroundings};
 use ports::children::{Child, ChildEnd, ChildError, Children, StartChild};
 use ports::edit::{EditPlan, EditRefused, Proposed};
@@ -14,11 +15,13 @@ use project::results::Results;
 use protocol::event::Severity;
 use protocol::permission::PermissionRequest;
 use protocol::{Event, PermissionId, SessionId, ToolCallId, TurnId};
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use super::Message;
 use crate::budget::Budget;
 use crate::feed::blocking;
+use crate::secrets::Secrets;
 use crate::session::gate::InForce;
 use crate::session::problems::Problems;
 use crate::session::{Own, edits, gate, watch};
@@ -40,6 +43,8 @@ pub(super) struct Port {
     /// The budgets of the session.
     pub(super) budget: Budget,
     pub(super) store: Arc<dyn Store>,
+    /// The secrets that no model sees.
+    pub(super) secrets: Arc<Secrets>,
     /// The number of questions that this turn has asked.
     pub(super) questions: std::sync::atomic::AtomicU64,
 }
@@ -184,6 +189,11 @@ impl ports::session::Session for Port {
 
     async fn interjections(&self) -> Vec<Interjection> {
         self.call(|reply| Own::Prompts(Message::Interjections(reply))).await.unwrap_or_default()
+    }
+
+    async fn secrets_in(&self, input: &Value) -> Vec<String> {
+        // Without a mask no model was asked, so that none of its calls has a secret.
+        self.secrets.mask().await.map(|mask| mask.names_in(input).into_iter().collect()).unwrap_or_default()
     }
 
     fn children(&self) -> Children {

@@ -359,6 +359,7 @@ impl Session {
             sandboxed: self.terminals.is_sandboxed(),
             budget: self.budget(),
             store: Arc::clone(&self.shared.parts.store),
+            secrets: Arc::clone(&self.shared.secrets),
             questions: AtomicU64::new(0),
         }
     }

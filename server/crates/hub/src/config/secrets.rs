@@ -1,0 +1,212 @@
+//! The secrets that models do not see: those that the configuration lists, and those of the environment.
+
+use std::path::PathBuf;
+
+use providers::{KeyCommand, Secret};
+use regex::{Regex, RegexBuilder};
+use serde_json::{Map, Value};
+
+use super::details::{Found, KEY_COMMANDS, checked, table, words};
+use super::dirs;
+use super::lines::Way;
+
+/// The beginning of the settings of a secret in the table.
+const TABLE: &str = "secrets.NAME.";
+/// The largest pattern when it is compiled, in bytes: a project may bring one along.
+const LARGEST_PATTERN: usize = 1 << 20;
+/// The settings that say what the secret is; a secret has one of them.
+const WAYS: [&str; 5] = ["env", "file", "command", "value", "pattern"];
+/// Those of them that a project's file may not say, since they read or run something.
+const OF_USER: [&str; 2] = ["file", "command"];
+
+/// A secret that models do not see.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// Where it is from, in words for the user.
+    pub source: String,
+    /// The way in which it is known.
+    pub known: Known,
+    /// The text that models see for good; none for a placeholder.
+    pub replace_with: Option<String>,
+}
+
+/// The way in which a secret is known.
+#[derive(Clone, Debug)]
+pub enum Known {
+    /// By its value.
+    Value(Secret),
+    /// By a pattern.
+    Pattern(Regex),
+    /// It is the text of a file.
+    File(PathBuf),
+    /// A command prints it.
+    Command(KeyCommand),
+    /// It is in a variable that is not set.
+    Unset(String),
+    /// There is a mistake in what the user says of it.
+    Faulty,
+}
+
+/// The layer that lists a secret.
+pub(super) struct Layer<'a> {
+    /// Its file, or the editor's settings.
+    pub(super) source: &'a str,
+    /// True if it is a project's, which may have nothing read or run.
+    pub(super) is_project: bool,
+    /// The environment.
+    pub(super) environment: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Listed {
+    /// A secret that cannot be hidden, since there is a mistake in what the user says of it.
+    pub(super) fn faulty(name: &str, source: &str) -> Self {
+        Self { name: name.to_owned(), source: source.to_owned(), known: Known::Faulty, replace_with: None }
+    }
+}
+
+/// Reads what a layer says of a secret; none if it cannot be used.
+pub(super) fn take(name: &str, said: &Value, layer: &Layer<'_>) -> (Option<Listed>, Found) {
+    let mut found = Found::default();
+    let way = Way::default().field("secrets").field(name);
+    let Some(fields) = table(Some(said), &way, &mut found) else { return (None, found) };
+    let fields = checked(TABLE, "", fields, &way, &mut found);
+    let said: Vec<_> = WAYS.into_iter().filter(|way| fields.contains_key(*way)).collect();
+    let [one] = said.as_slice() else {
+        let problem =
+            "it needs exactly one of `env`, `file`, `command`, `value` and `pattern`; until then, it is not hidden";
+        found.fault(way, problem);
+        return (None, found);
+    };
+    if layer.is_project && OF_USER.contains(one) {
+        found.fault(way.field(one), "a project's file can list `env`, `value` and `pattern`; put it in your own");
+        return (None, found);
+    }
+    let known = known(one, &fields, layer, &way.field(one), &mut found);
+    let replace_with = fields.get("replace_with").and_then(Value::as_str).map(str::to_owned);
+    let listed = |known| Listed { name: name.to_owned(), source: layer.source.to_owned(), known, replace_with };
+    (known.map(listed), found)
+}
+
+fn known(one: &str, fields: &Map<String, Value>, layer: &Layer<'_>, way: &Way, found: &mut Found) -> Option<Known> {
+    let value = fields.get(one)?;
+    let text = value.as_str().unwrap_or_default();
+    match one {
+        "env" => Some(match (layer.environment)(text) {
+            Some(value) => Known::Value(Secret::new(&value)),
+            None => Known::Unset(text.to_owned()),
+        }),
+        "command" => Some(Known::Command(KEY_COMMANDS.command(words(value, way, found)?))),
+        "file" => {
+            let below_home = text.strip_prefix("~/").zip(dirs::home(layer.environment));
+            let file = below_home.map_or_else(|| PathBuf::from(text), |(rest, home)| home.join(rest));
+            if !file.is_absolute() {
+                found.fault(way.clone(), "it must be an absolute path, or begin with `~/`");
+                return None;
+            }
+            Some(Known::File(file))
+        }
+        "pattern" => match RegexBuilder::new(text).size_limit(LARGEST_PATTERN).build() {
+            Ok(pattern) if pattern.is_match("") => {
+                found.fault(
+                    way.clone(),
+                    "it fits an empty text, so it would hide everything or nothing; make it longer",
+                );
+                None
+            }
+            Ok(pattern) => Some(Known::Pattern(pattern)),
+            Err(_) => {
+                found.fault(
+                    way.clone(),
+                    "it is no regular expression, or too large a one; until it is corrected, it is left out",
+                );
+                None
+            }
+        },
+        _ => Some(Known::Value(Secret::new(text))),
+    }
+}
+
+/// The variables of this process that look like secrets, but for those that models may see.
+pub(super) fn of_environment(environment: &dyn Fn(&str) -> Option<String>, shown: &[String]) -> Vec<Listed> {
+    let is_secret =
+        |name: &str, value: &str| process::secrets::is_for_no_model(name, value) && mask::is_worth_hiding(value.trim());
+    // The process has the names, and the values as far as they are not for a test to say.
+    let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let secret = variables.filter(|(name, value)| !shown.contains(name) && is_secret(name, &value.to_string_lossy()));
+    let hidden = secret.filter_map(|(name, _)| {
+        let value = environment(&name).filter(|value| is_secret(&name, value))?;
+        Some((name, value))
+    });
+    let listed = |name: &str, value: &str| Listed {
+        name: name.to_owned(),
+        source: "the environment".to_owned(),
+        known: Known::Value(Secret::new(value)),
+        replace_with: None,
+    };
+    let mut found: Vec<_> = hidden
+        .flat_map(|(name, value)| {
+            let password = process::secrets::password_in(&value).filter(|password| mask::is_worth_hiding(password));
+            let password = password.map(|password| listed(&format!("{name}.password"), password));
+            std::iter::once(listed(&name, &value)).chain(password).collect::<Vec<_>>()
+        })
+        .collect();
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn taken(said: Value, is_project: bool) -> (Option<Listed>, Vec<String>) {
+        let environment = |name: &str| match name {
+            "TOKEN" => Some("of-the-environment".to_owned()),
+            "HOME" => Some("/home/ada".to_owned()),
+            _ => None,
+        };
+        let layer = Layer { source: "a file", is_project, environment: &environment };
+        let (listed, found) = take("mine", &said, &layer);
+        (listed, found.faults.iter().map(|fault| fault.in_words("")).collect())
+    }
+
+    #[test]
+    fn a_secret_is_listed_by_its_value_or_by_where_it_stands() {
+        let of = |said| taken(said, false).0.unwrap().known;
+        assert!(matches!(of(json!({ "value": "hunter2" })), Known::Value(value) if value.expose() == "hunter2"));
+        assert!(matches!(of(json!({ "env": "TOKEN" })), Known::Value(value) if value.expose() == "of-the-environment"));
+        assert!(matches!(of(json!({ "env": "NONE" })), Known::Unset(name) if name == "NONE"));
+        assert!(matches!(of(json!({ "file": "~/t" })), Known::File(file) if file.ends_with("ada/t")));
+        assert!(matches!(of(json!({ "pattern": "corp-[0-9]+" })), Known::Pattern(_)));
+        assert!(matches!(of(json!({ "command": ["op", "read"] })), Known::Command(_)));
+    }
+
+    #[test]
+    fn a_mistake_says_what_to_write_and_shows_no_value() {
+        for (said, words) in [
+            (json!({}), "exactly one of"),
+            (json!({ "value": "hunter2hunter2", "env": "X" }), "exactly one of"),
+            (json!({ "valeu": "hunter2hunter2" }), "no such setting"),
+            (json!({ "file": "t" }), "absolute path"),
+            (json!({ "pattern": "(" }), "no regular expression"),
+            (json!({ "pattern": "x*" }), "fits an empty text"),
+            (json!("hunter2hunter2"), "must be a table"),
+        ] {
+            let (listed, faults) = taken(said, false);
+            assert!(listed.is_none() && faults.iter().any(|fault| fault.contains(words)), "{words}: {faults:?}");
+            assert!(!faults.concat().contains("hunter2"), "{faults:?}");
+        }
+    }
+
+    #[test]
+    fn a_project_hides_more_but_has_nothing_read_or_run() {
+        for said in [json!({ "file": "/etc/passwd" }), json!({ "command": ["evil"] })] {
+            let (listed, faults) = taken(said, true);
+            assert!(listed.is_none() && faults.concat().contains("put it in your own"), "{faults:?}");
+        }
+        assert!(taken(json!({ "env": "TOKEN" }), true).0.is_some());
+    }
+}
