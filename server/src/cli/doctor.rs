@@ -140,15 +140,15 @@ async fn surroundings(report: &mut Report, config: &Config) -> Result<(), Failur
 /// Tells which secrets models do not see, by their names.
 async fn hidden_secrets(report: &mut Report, config: &Config) -> Result<(), Failure> {
     if !config.hide_secrets {
-        return report.note("hidden", "models see secrets: `hide_secrets` is `false`");
+        return report.note("kept back", "models see secrets: `hide_secrets` is `false`");
     }
     match hub::secrets::list(Arc::new(config.clone())).await {
-        Ok(named) if named.is_empty() => report.note("hidden", "nothing is known to keep from models"),
+        Ok(named) if named.is_empty() => report.note("kept back", "nothing is known to keep from models"),
         Ok(named) => {
             let names: Vec<_> = named.iter().map(|secret| secret.name.as_str()).collect();
-            report.good("hidden", &format!("models do not see {}", names.join(", ")))
+            report.good("kept back", &format!("models do not see {}", names.join(", ")))
         }
-        Err(problem) => report.bad("hidden", &problem),
+        Err(problem) => report.bad("kept back", &problem),
     }
 }
 
