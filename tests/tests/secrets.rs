@@ -185,7 +185,8 @@ async fn a_project_hides_more_even_if_it_is_not_trusted_and_nothing_is_sent_if_a
     setup.configure(&configuration);
     let project = Project::new([("a.txt", "one\n")]);
     project.write(".azimuth/config.toml", "[secrets.code]\npattern = \"corp-[0-9]{4}\"\nreplace_with = \"corp-…\"\n");
-    let client = Client::start(&setup, &project, Profile::panel().that_trusts_nothing()).await;
+    let restricted = Profile { trust: Some("restricted"), ..Profile::panel() };
+    let client = Client::start(&setup, &project, restricted).await;
     let session = client.new_session().await;
     client.prompt(&session, "Is corp-1234 right?").await;
     client.until_end(&session, StopReason::EndTurn).await;
