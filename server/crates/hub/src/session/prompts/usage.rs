@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn limits_and_budgets_are_told_with_the_time_of_their_reset() {
-        let window = |name: &str, remaining, used, after| QuotaWindow {
+        let window = |name: &str, remaining: Option<u64>, used, after: u64| QuotaWindow {
             name: name.to_owned(),
             limit: Some(50_u64).filter(|_| remaining.is_some()),
             remaining,
