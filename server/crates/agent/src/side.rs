@@ -158,6 +158,7 @@ mod tests {
             price: Some(price),
             available: true,
             unavailable_because: None,
+            ruled_out: false,
             images: false,
             thinking: false,
             levels: Vec::new(),

@@ -54,6 +54,7 @@ fn the_list_follows_the_events() {
             scripted: true,
             thinking: Some(ThinkingLevel::High),
             by_default: true,
+            chain: None,
         },
         Event::ModeChanged { mode: Mode::Ask },
         turn_ended(usage, Some(0.25)),
