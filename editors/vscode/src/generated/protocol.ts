@@ -1617,7 +1617,7 @@ export interface InlineEdit {
   hunks: InlineHunk[];
   /** The position to jump to before it is accepted: that of the part that is nearest to the cursor. */
   target: Position;
-  /** The version of the document that the ranges are of. Absent if it is not open: the ranges are of the file on the disk. The edit can be accepted once the client has opened it, and `azimuth/inline/changed` then says its version. */
+  /** The version of the document that the ranges are of. Absent if the document is not open: the ranges are of the file on disk. The edit can be accepted once the client has opened it, and `azimuth/inline/changed` then says its version. */
   version?: number;
   /** The only hunk as ghost text at the cursor, if it can be shown so: a range on the cursor's line that ends at or after the cursor, and a text that begins with what stands between the beginning of the range and the cursor. */
   ghost?: GhostText;

@@ -135,7 +135,7 @@ export class Prompt {
       ...(running
         ? [button('Say now', () => this.send(), { class: 'primary', title: 'Say this to the running turn (Enter)' }),
           button('Queue', () => this.queue(), { class: 'secondary', title: 'For after this turn (Alt+Enter)' }),
-          ...(chat?.waits === undefined ? [] : [button('Try now', () => this.retry(), { class: 'secondary', title: 'Ask the model again now' })]),
+          ...(chat.waits === undefined ? [] : [button('Try now', () => this.retry(), { class: 'secondary', title: 'Ask the model again now' })]),
           button('Stop', () => this.cancel(), { class: 'secondary', title: 'Cancel the turn (Escape)' })]
         : [button('Send', () => this.send(), { class: 'primary', title: facts?.enterSends === false ? 'Send (Ctrl+Enter)' : 'Send (Enter)' })]),
       button('Attach', () => this.post({ type: 'attachFile' }), { class: 'secondary' }),

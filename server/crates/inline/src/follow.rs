@@ -96,8 +96,8 @@ pub fn alike(text: &str, outside: &Range<usize>, edits: &[Edited]) -> Vec<usize>
     found.into_iter().map(|(_, at)| at).collect()
 }
 
-/// The beginning of the name that was declared by the newest edit that declares one, such as a function whose parameters
-/// were changed. Its uses may need a change, too. A name that is new is not one: nobody uses it yet.
+/// The beginning of the name that was declared by the newest edit that declares one, such as a function whose
+/// parameters were changed. Its uses may need a change, too. A name that is new is not one: nobody uses it yet.
 ///
 /// The edits are those of the text's document, the newest last, as [`crate::journal::Journal::edited`] has them.
 pub fn declared(path: &Path, text: &str, edits: &[Edited]) -> Option<usize> {

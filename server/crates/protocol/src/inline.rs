@@ -139,9 +139,9 @@ pub struct InlineEdit {
     pub kind: InlineEditKind,
     /// The document that it changes, which may be another than the one that was asked about, as the client names it.
     pub uri: String,
-    /// The version of the document that the ranges are of. Absent if the document is not open: the ranges are of
-    /// the file on disk. The edit can be accepted once the client has opened it, and `azimuth/inline/changed` then says its
-    /// version.
+    /// The version of the document that the ranges are of. Absent if the document is not open: the ranges are of the
+    /// file on disk. The edit can be accepted once the client has opened it, and `azimuth/inline/changed` then says
+    /// its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<i32>,
     /// The parts that can be accepted one by one, from top to bottom, at least one. They do not overlap.

@@ -785,7 +785,7 @@
 ---@field uri string The document that it changes, which may be another than the one that was asked about, as the client names it.
 ---@field hunks azimuth.InlineHunk[] The parts that can be accepted one by one, from top to bottom, at least one. They do not overlap.
 ---@field target azimuth.Position The position to jump to before it is accepted: that of the part that is nearest to the cursor.
----@field version? integer The version of the document that the ranges are of. Absent if it is not open: the ranges are of the file on the disk. The edit can be accepted once the client has opened it, and `azimuth/inline/changed` then says its version.
+---@field version? integer The version of the document that the ranges are of. Absent if the document is not open: the ranges are of the file on disk. The edit can be accepted once the client has opened it, and `azimuth/inline/changed` then says its version.
 ---@field ghost? azimuth.GhostText The only hunk as ghost text at the cursor, if it can be shown so: a range on the cursor's line that ends at or after the cursor, and a text that begins with what stands between the beginning of the range and the cursor.
 ---@field model? string The model that it is from. Absent if it follows from the text alone.
 

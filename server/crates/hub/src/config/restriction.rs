@@ -37,8 +37,8 @@ pub(super) fn restricted(setting: &Setting, how: Stricter, now: Value, said: Val
     }
 }
 
-/// The patterns that fit what one of `now` and one of `said` fit; an empty list stands for everything. The patterns of a
-/// project after the first [`MOST_PATTERNS`] allow nothing.
+/// The patterns that fit what one of `now` and one of `said` fit; an empty list stands for everything. The patterns of
+/// a project after the first [`MOST_PATTERNS`] allow nothing.
 fn within(now: Vec<Value>, said: Vec<Value>) -> Vec<Value> {
     if now.is_empty() || said.is_empty() {
         return if now.is_empty() { said } else { now };

@@ -159,8 +159,8 @@ impl Rewriting {
         }
     }
 
-    /// Looks in files that are not open, at the uses of what the user's last edits declare. None if nothing is to change
-    /// there.
+    /// Looks in files that are not open, at the uses of what the user's last edits declare. None if nothing is to
+    /// change there.
     async fn find_closed(&self, notes: &mut Rewritten) -> Option<Result<Found, Reason>> {
         // Servers do not know a text that is still to come.
         let uses = self.uses.as_ref().filter(|_| self.version.is_some())?;

@@ -11,7 +11,7 @@ use crate::feed::blocking;
 use crate::post::{LAST_MODEL, Message, Post, Shared};
 use crate::{ClientId, Error, Reply, session};
 
-/// The time for which the default is looked for. A provider that takes longer to list its models has none in the list either.
+/// The time for which the default is looked for.
 const DEFAULT: Duration = Duration::from_millis(500);
 
 impl Router {
