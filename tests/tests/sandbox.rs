@@ -126,7 +126,8 @@ impl World {
         let configuration = Setup::configuration(&model, Wire::Chat);
         let is_told = settings.contains("shell_rc");
         let configuration = if is_told { configuration.replace("shell_rc = false\n", "") } else { configuration };
-        setup.configure(&format!("{settings}\n{configuration}{permissions}"));
+        // The stories look for the secret in the output of commands, as the model gets it.
+        setup.configure(&format!("hide_secrets = false\n{settings}\n{configuration}{permissions}"));
         let project = Project::new_in(&home, [("a.txt", "one\n")]);
         let mut command = match user {
             User::Same => tokio::process::Command::new(harness::binary()),

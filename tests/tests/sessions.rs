@@ -572,7 +572,9 @@ async fn commands_are_executed_and_the_model_never_hears_of_them() {
     );
     let conversations = command("/conversations").await;
     assert!(conversations.contains(session.as_str()) && conversations.contains("Hello"), "{conversations}");
-    assert!(command("/model").await.contains("`test/model-2`: model-2 (in use)"));
+    let models = command("/model").await;
+    let in_use = models.lines().find(|line| line.ends_with("(in use)")).unwrap_or_else(|| panic!("{models}"));
+    assert!(in_use.starts_with("- `test/model-2`: model-2 · "), "{in_use}");
 
     // A slash command that cannot be done says so, and makes no turn either.
     for text in ["/mode dance", "/resume", "/resume nobody", "/model none"] {
