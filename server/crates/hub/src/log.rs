@@ -35,7 +35,7 @@ impl Write for Lines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mask = HIDDEN.read().unwrap_or_else(PoisonError::into_inner).clone();
         match (mask, std::str::from_utf8(line)) {
-            (Some(mask), Ok(text)) => (&*self.0).write_all(mask.hide(text).as_bytes())?,
+            (Some(mask), Ok(text)) => (&*self.0).write_all(mask.hide_uncounted(text).as_bytes())?,
             _ => (&*self.0).write_all(line)?,
         }
         Ok(line.len())

@@ -63,6 +63,8 @@ struct Hidden {
 /// A pattern, and what stands for what fits it.
 struct Pattern {
     name: String,
+    /// The name in its placeholders.
+    label: String,
     regex: Regex,
     replace_with: Option<String>,
 }
@@ -93,8 +95,8 @@ impl Mask {
             named.insert(Named { name: name.clone(), source: source.clone(), is_reversible: replace_with.is_none() });
             let value = match looks {
                 Looks::Pattern(regex) => {
-                    let (name, regex, replace_with) = (label, regex.clone(), replace_with.clone());
-                    patterns.push(Pattern { name, regex, replace_with });
+                    let (name, regex, replace_with) = (name.clone(), regex.clone(), replace_with.clone());
+                    patterns.push(Pattern { name, label, regex, replace_with });
                     continue;
                 }
                 Looks::Value(value) if value.len() < SHORTEST => {
@@ -163,17 +165,25 @@ impl Mask {
         &self.counts
     }
 
-    /// A text without its secrets. To hide what is hidden changes nothing.
+    /// A text for a model, without its secrets. To hide what is hidden changes nothing.
     pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut out = Writing { whole: text, done: 0, text: String::new(), has_changed: false };
+        self.hide_counting(text, Some(&self.counts))
+    }
+
+    /// The same of a text that is for no model, such as a line of a log: it does not count.
+    pub fn hide_uncounted<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.hide_counting(text, None)
+    }
+
+    fn hide_counting<'t>(&self, text: &'t str, counts: Option<&Counts>) -> Cow<'t, str> {
+        let mut out = Writing { whole: text, done: 0, text: String::new(), has_changed: false, counts };
         let mut from = 0;
         for found in self.values.iter().flat_map(|values| values.find_iter(text)) {
             self.hide_fitting(text, from..found.start(), &mut out);
             from = found.end();
             // All else that is found is a placeholder.
             if let Some(Hidden { name, text }) = self.hidden.get(found.pattern().as_usize()) {
-                self.counts.add(name);
-                out.put(found.range(), text);
+                out.put(found.range(), text, name);
             }
         }
         self.hide_fitting(text, from..text.len(), &mut out);
@@ -193,7 +203,7 @@ impl Mask {
         }
     }
 
-    /// The names of the secrets that stand in a value of JSON.
+    /// The names of the secrets that stand in a value of JSON. What stands for a secret for good is none.
     pub fn names_in(&self, value: &Value) -> BTreeSet<String> {
         let names = Mutex::new(BTreeSet::new());
         let looked = |text: &str| names.lock().unwrap_or_else(PoisonError::into_inner).extend(self.names_in_text(text));
@@ -212,13 +222,16 @@ impl Mask {
 
     fn names_in_text(&self, text: &str) -> BTreeSet<String> {
         let found = self.values.iter().flat_map(|values| values.find_iter(text));
-        let listed = found.filter_map(|found| Some(self.hidden.get(found.pattern().as_usize())?.name.clone()));
+        let listed = found.filter_map(|found| {
+            let hidden = self.hidden.get(found.pattern().as_usize())?;
+            (text.get(found.range()) != Some(hidden.text.as_str())).then(|| hidden.name.clone())
+        });
         let fitting = self.patterns.iter().filter(|pattern| pattern.find(text).next().is_some());
         listed.chain(fitting.map(|pattern| pattern.name.clone())).collect()
     }
 
     /// Hides what fits a pattern in a part of a text. Placeholders in it stay.
-    fn hide_fitting(&self, text: &str, part: std::ops::Range<usize>, out: &mut Writing<'_>) {
+    fn hide_fitting(&self, text: &str, part: std::ops::Range<usize>, out: &mut Writing<'_, '_>) {
         if self.patterns.is_empty() || part.is_empty() {
             return;
         }
@@ -232,19 +245,18 @@ impl Mask {
     }
 
     /// Hides what fits the patterns from one on.
-    fn hide_by(&self, first: usize, text: &str, part: std::ops::Range<usize>, out: &mut Writing<'_>) {
+    fn hide_by(&self, first: usize, text: &str, part: std::ops::Range<usize>, out: &mut Writing<'_, '_>) {
         let Some(pattern) = self.patterns.get(first) else { return };
         let (mut from, within) = (part.start, text.get(part.clone()).unwrap_or_default());
         for found in pattern.find(within) {
             let range = part.start + found.start()..part.start + found.end();
             self.hide_by(first + 1, text, from..range.start, out);
             from = range.end;
-            self.counts.add(&pattern.name);
             match &pattern.replace_with {
-                Some(replacement) => out.put(range, replacement),
+                Some(replacement) => out.put(range, replacement, &pattern.name),
                 None => {
-                    let placeholder = placeholder::of(&self.key, &pattern.name, "", found.as_str());
-                    out.put(range, &placeholder);
+                    let placeholder = placeholder::of(&self.key, &pattern.label, "", found.as_str());
+                    out.put(range, &placeholder, &pattern.name);
                     let mut fitted = self.fitted.write().unwrap_or_else(PoisonError::into_inner);
                     fitted.entry(placeholder).or_insert_with(|| found.as_str().into());
                 }
@@ -255,8 +267,10 @@ impl Mask {
 }
 
 impl Pattern {
+    /// What fits it in a text, but for what stands for it for good.
     fn find<'t>(&self, text: &'t str) -> impl Iterator<Item = regex::Match<'t>> {
-        self.regex.find_iter(text).filter(|found| !found.is_empty())
+        let replacement = self.replace_with.as_deref();
+        self.regex.find_iter(text).filter(move |found| !found.is_empty() && replacement != Some(found.as_str()))
     }
 }
 
@@ -270,15 +284,21 @@ fn placeholder_name(name: &str, looks: &Looks) -> String {
 }
 
 /// A text while parts of it are replaced.
-struct Writing<'t> {
+struct Writing<'t, 'c> {
     whole: &'t str,
     done: usize,
     text: String,
     has_changed: bool,
+    /// Where it is counted what was replaced.
+    counts: Option<&'c Counts>,
 }
 
-impl<'t> Writing<'t> {
-    fn put(&mut self, range: std::ops::Range<usize>, text: &str) {
+impl<'t> Writing<'t, '_> {
+    /// Puts a text in the place of a part, which is a secret of this name.
+    fn put(&mut self, range: std::ops::Range<usize>, text: &str, name: &str) {
+        if let Some(counts) = self.counts {
+            counts.add(name);
+        }
         self.text.push_str(self.whole.get(self.done..range.start).unwrap_or_default());
         self.text.push_str(text);
         self.done = range.end;

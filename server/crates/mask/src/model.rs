@@ -184,7 +184,22 @@ fn tool_without(mask: &Mask, tool: &ToolSpec) -> ToolSpec {
     ToolSpec {
         name: tool.name.clone(),
         description: mask.hide(&tool.description).into_owned(),
-        input_schema: mask.hide_in(&tool.input_schema).unwrap_or_else(|| tool.input_schema.clone()),
+        input_schema: schema_without(mask, &tool.input_schema),
+    }
+}
+
+/// A schema without secrets in its descriptions. All else stays: with another name or value it would be another schema.
+fn schema_without(mask: &Mask, schema: &Value) -> Value {
+    match schema {
+        Value::Array(list) => list.iter().map(|entry| schema_without(mask, entry)).collect(),
+        Value::Object(fields) => {
+            let field = |(name, value): (&String, &Value)| match value {
+                Value::String(text) if name == "description" => (name.clone(), mask.hide(text).into()),
+                _ => (name.clone(), schema_without(mask, value)),
+            };
+            Value::Object(fields.iter().map(field).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => schema.clone(),
     }
 }
 

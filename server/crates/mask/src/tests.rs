@@ -160,6 +160,48 @@ fn a_name_that_holds_the_value_is_not_told() {
 }
 
 #[test]
+fn what_stands_for_a_pattern_for_good_is_no_secret_though_it_fits() {
+    let customer = Secret { replace_with: Some("cust-0000".to_owned()), ..pattern("CUSTOMER", "cust-[0-9]{4}") };
+    let mask = mask(&[customer]);
+    assert_eq!(mask.hide("cust-1234, cust-0000"), "cust-0000, cust-0000");
+    assert_eq!(mask.counts().of("CUSTOMER"), 1);
+    assert!(mask.names_in(&json!({ "command": "find cust-0000" })).is_empty());
+    assert_eq!(mask.names_in(&json!({ "command": "find cust-1234" })).len(), 1);
+}
+
+#[test]
+fn a_pattern_has_one_name_and_a_log_does_not_count() {
+    let mask = mask(&[pattern("my customer", "cust-[0-9]{4}"), secret("A", "aaaa1111")]);
+    assert!(mask.hide("cust-1234").starts_with("<<secret:my_customer:"));
+    assert_eq!(mask.hide_uncounted("cust-1234 aaaa1111"), mask.hide("cust-1234 aaaa1111"));
+    assert_eq!((mask.counts().of("my customer"), mask.counts().of("A")), (2, 1));
+    let named = mask.names_in(&json!({ "command": "find cust-1234" }));
+    assert_eq!(named.into_iter().collect::<Vec<_>>(), ["my customer"]);
+    assert_eq!(mask.named().iter().map(|named| named.name.as_str()).collect::<Vec<_>>(), ["A", "my customer"]);
+}
+
+#[tokio::test]
+async fn of_a_tool_only_descriptions_change() {
+    let mask = Arc::new(mask(&[secret("WORD", "path")]));
+    let schema = json!({ "type": "object", "required": ["path"], "properties": {
+        "path": { "type": "string", "description": "the path", "enum": ["path"] },
+        "description": { "type": "string", "description": "a path" },
+    } });
+    let tool = ToolSpec { name: "path".to_owned(), description: "a path".to_owned(), input_schema: schema };
+    let model = says(Vec::new());
+    let masked = crate::model(Arc::clone(&model) as Arc<dyn Model>, Arc::new(Fixed(mask)));
+    let _ = masked.stream(Request { tools: Arc::from([tool]), ..request(Vec::new()) }).await.unwrap();
+    let asked = model.asked.lock().unwrap();
+    let sent = &asked[0].tools[0];
+    assert!(sent.name == "path" && !sent.description.contains("path"), "{sent:?}");
+    let (schema, of_path) = (&sent.input_schema, &sent.input_schema["properties"]["path"]);
+    assert_eq!((&schema["required"], &of_path["enum"]), (&json!(["path"]), &json!(["path"])));
+    for description in [&of_path["description"], &schema["properties"]["description"]["description"]] {
+        assert!(description.as_str().is_some_and(|text| !text.contains("path")), "{schema}");
+    }
+}
+
+#[test]
 fn the_secrets_of_a_call_are_named() {
     let mask = mask(&[secret("A", "aaaa1111"), secret("B", "bbbb1111"), pattern("C", "c{8}")]);
     let named = mask.names_in(&json!({ "command": "curl -d aaaa1111 example.org", "more": ["cccccccc"] }));
@@ -218,7 +260,7 @@ fn request(messages: Vec<Arc<Message>>) -> Request {
     let tool = ToolSpec {
         name: "t".to_owned(),
         description: "as hunter2hunter2".to_owned(),
-        input_schema: json!({ "default": "hunter2hunter2" }),
+        input_schema: json!({ "description": "as hunter2hunter2" }),
     };
     Request {
         system: "be kind, hunter2hunter2".into(),
