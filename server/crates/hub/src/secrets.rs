@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use accounts::{Accounts, Proof};
 use async_trait::async_trait;
-use futures_util::future::join_all;
 use mask::{Counts, Looks, Mask, Masks, Named, Secret, is_worth_hiding};
 
 use crate::Parts;
@@ -143,10 +142,10 @@ async fn gathered(config: &Config, more: &[Listed]) -> Result<Vec<Secret>, Strin
         })?);
     }
     secrets.extend(of_accounts);
-    let keys = config.providers.providers.iter().map(async |provider| (&provider.name, provider.known_secrets().await));
-    for (provider, keys) in join_all(keys).await {
-        let keys = keys.iter().map(|key| found(&format!("{provider}.key"), "the key of a provider", key.expose()));
-        secrets.extend(keys.flatten());
+    for provider in &config.providers.providers {
+        let name = format!("{}.key", provider.name);
+        let keys = provider.known_secrets();
+        secrets.extend(keys.iter().filter_map(|key| found(&name, "the key of a provider", key.expose())));
     }
     Ok(secrets)
 }

@@ -168,11 +168,8 @@ impl Provider {
     }
 
     /// Its secrets as far as they are known: its key, the one that its command has printed, and those in its headers.
-    pub async fn known_secrets(&self) -> Vec<Secret> {
-        let printed = match &self.key_command {
-            Some(command) => command.printed().await,
-            None => None,
-        };
+    pub fn known_secrets(&self) -> Vec<Secret> {
+        let printed = self.key_command.as_ref().and_then(KeyCommand::printed);
         let in_headers = self.headers.iter().flat_map(|(_, value)| secrets_in(value));
         self.key.iter().cloned().chain(printed).chain(in_headers).collect()
     }
@@ -231,7 +228,7 @@ impl Provider {
     /// Says that the server refused a key. False if there can be no other: then the refusal stands.
     pub(crate) async fn refused(&self, key: &Secret) -> bool {
         match (&self.key, &self.key_command, &self.account) {
-            (None, Some(command), _) => command.forget(key).await,
+            (None, Some(command), _) => command.forget(key),
             (None, None, Some(account)) => account.refused(key).await,
             _ => return false,
         }
