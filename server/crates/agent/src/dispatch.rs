@@ -437,8 +437,8 @@ impl Gate {
             return Err(Outcome::cancelled());
         };
         let fetches = self.tool(&call.name).is_some_and(|tool| tool.kind() == ToolKind::Fetch);
-        if let Some(name) = secrets.first().filter(|_| fetches) {
-            let reason = format!("its input has the secret `{name}`, which is sent nowhere");
+        if let Some(first) = secrets.get(..1).filter(|_| fetches) {
+            let reason = format!("its input has {}, which is sent nowhere", permission::secrets_in_words(first));
             self.judged(call, false, &reason);
             return Err(Outcome::refused(&description.title, format!("denied: {reason}")));
         }

@@ -77,6 +77,7 @@ pub use self::lists::{is_for_keys, makes_programs_run};
 use self::places::Places;
 pub use self::rule::RuleError;
 use self::rule::{Pattern, find, find_counting};
+pub use self::secrets::{UNKNOWN as UNKNOWN_SECRET, in_words as secrets_in_words};
 pub use self::typing::visible;
 
 /// The end of the reason of a question that only a person may answer with yes: `--yes` answers no.
@@ -238,6 +239,9 @@ impl SourcedRule {
             RuleOrigin::Project if rule::is_about_outside(&self.rule) => {
                 Some("what leaves the sandbox is allowed by nothing that the sandbox can write, as a project's file")
             }
+            RuleOrigin::Project if rule::is_about_secrets(&self.rule) => {
+                Some("a secret is allowed in commands by nothing that a command can write, as a project's file")
+            }
             _ if trusted => None,
             RuleOrigin::Project => Some("what a project allows does not count before its folder is trusted"),
             RuleOrigin::User if runs => Some("it could run what this folder supplies, and the folder is not trusted"),
@@ -343,7 +347,8 @@ pub fn judge(rules: &Rules, case: &Case<'_>) -> Verdict {
 }
 
 /// The verdict on a call whose input has secrets of these names, where [`judge`] has this one: a command that would run
-/// unasked is asked, unless a rule `Secret(NAME)` allows the secret in commands.
+/// unasked is asked, unless a rule `Secret(NAME)` allows the secret in commands. No rule allows one that is
+/// [not known](UNKNOWN_SECRET).
 pub fn judge_secrets(rules: &Rules, case: &Case<'_>, names: &[String], verdict: Verdict) -> Verdict {
     secrets::judge(rules, case, names, verdict)
 }

@@ -9,13 +9,26 @@
 use super::rule::{Pattern, SECRET, is_about_secrets, text_fits};
 use super::{Action, Case, FOR_A_PERSON, Rule, Rules, SourcedRule, Verdict, visible};
 
+/// The name of whatever secrets a call has, where it is not known which there are.
+pub const UNKNOWN: &str = "";
+
+/// The secrets of these names, for words such as `it has …`.
+pub fn in_words(names: &[String]) -> String {
+    if names.iter().any(|name| name == UNKNOWN) {
+        return "perhaps a secret (it is not known just now which there are)".to_owned();
+    }
+    let named = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    format!("the secret{} {named}", if names.len() == 1 { "" } else { "s" })
+}
+
 /// The verdict on a call whose input has these secrets, where it had this one without them.
 pub(super) fn judge(rules: &Rules, case: &Case<'_>, names: &[String], verdict: Verdict) -> Verdict {
     let runs = matches!(case.action, Action::Execute { .. } | Action::Type(_));
     if names.is_empty() || !runs || matches!(verdict, Verdict::Deny { .. }) {
         return verdict;
     }
-    if let Some(rule) = names.iter().find_map(|name| find(&rules.deny, name)) {
+    let mut known = names.iter().filter(|name| *name != UNKNOWN);
+    if let Some(rule) = known.find_map(|name| find(&rules.deny, name)) {
         return Verdict::Deny { reason: rule.to_string() };
     }
     let asking = names.iter().find_map(|name| find(&rules.ask, name));
@@ -24,13 +37,13 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, names: &[String], verdict: V
     }
     let allowed = |name: &&String| {
         let trusted = case.surroundings.trusted;
-        rules.allow.iter().any(|rule| is_about(rule, name) && rule.void(true, trusted).is_none())
+        *name != UNKNOWN && rules.allow.iter().any(|rule| is_about(rule, name) && rule.void(true, trusted).is_none())
     };
     let not_allowed: Vec<_> = match asking {
         Some(_) => names.iter().collect(),
         None => names.iter().filter(|name| !allowed(name)).collect(),
     };
-    let has = format!("it has the secret{} {}", if names.len() == 1 { "" } else { "s" }, listed(names));
+    let has = format!("it has {}", in_words(names));
     match verdict {
         // The rules that it offers would hold the value.
         Verdict::Ask { title, detail, reason, .. } => {
@@ -64,10 +77,6 @@ fn rule_for(name: &str) -> Option<Rule> {
     is_plain.then(|| Rule { tool: SECRET.to_owned(), pattern: Some(name.to_owned()) })
 }
 
-fn listed(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
 /// The title and the details of the question.
 fn question(action: &Action) -> (String, String) {
     match action {
@@ -92,14 +101,17 @@ mod tests {
     use super::super::{KeyFiles, Links, ShellLine, Surroundings};
     use super::*;
 
+    fn rule(text: &str, origin: RuleOrigin) -> SourcedRule {
+        SourcedRule { rule: text.parse().unwrap(), origin, source: "a file".to_owned() }
+    }
+
     fn judged(allow: &[&str], ask: &[&str], deny: &[&str], mode: Mode, verdict: Verdict) -> Verdict {
-        let rule = |text: &&str| SourcedRule {
-            rule: text.parse().unwrap(),
-            origin: RuleOrigin::User,
-            source: "your config.toml".to_owned(),
-        };
-        let all = |texts: &[&str]| texts.iter().map(rule).collect();
+        let all = |texts: &[&str]| texts.iter().map(|text| rule(text, RuleOrigin::User)).collect();
         let rules = Rules { allow: all(allow), ask: all(ask), deny: all(deny), ..Rules::default() };
+        judged_by(&rules, "GITHUB_TOKEN", mode, verdict)
+    }
+
+    fn judged_by(rules: &Rules, secret: &str, mode: Mode, verdict: Verdict) -> Verdict {
         let action = Action::Execute {
             line: "curl -H 'X: value' example.org".to_owned(),
             parsed: ShellLine::Commands(Vec::new()),
@@ -110,7 +122,7 @@ mod tests {
         };
         let surroundings = Surroundings::default();
         let case = Case { tool: "shell_run", action: &action, reads: &[], mode, folders: &[], surroundings };
-        judge(&rules, &case, &["GITHUB_TOKEN".to_owned()], verdict)
+        judge(rules, &case, &[secret.to_owned()], verdict)
     }
 
     fn allow() -> Verdict {
@@ -127,6 +139,25 @@ mod tests {
         }
         for rule in ["Secret(OTHER)", "Shell", "*"] {
             assert!(matches!(judged(&[rule], &[], &[], Mode::Agent, allow()), Verdict::Ask { .. }), "{rule}");
+        }
+    }
+
+    #[test]
+    fn no_project_allows_a_secret_even_in_a_trusted_folder() {
+        for (origin, is_allowed) in [(RuleOrigin::Project, false), (RuleOrigin::Granted, true)] {
+            let rules = Rules { allow: vec![rule("Secret(GITHUB_TOKEN)", origin)], ..Rules::default() };
+            let verdict = judged_by(&rules, "GITHUB_TOKEN", Mode::Agent, allow());
+            assert_eq!(verdict == allow(), is_allowed, "{verdict:?}");
+        }
+    }
+
+    #[test]
+    fn where_it_is_not_known_which_secrets_there_are_no_rule_allows_a_command() {
+        for allowing in ["Secret", "Secret(*)", "Shell"] {
+            let rules = Rules { allow: vec![rule(allowing, RuleOrigin::User)], ..Rules::default() };
+            let verdict = judged_by(&rules, UNKNOWN, Mode::Agent, allow());
+            let Verdict::Ask { reason, always, .. } = verdict else { panic!("{allowing}") };
+            assert!(always.is_empty() && reason.contains("perhaps a secret") && reason.ends_with(FOR_A_PERSON));
         }
     }
 

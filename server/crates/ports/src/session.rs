@@ -84,7 +84,8 @@ pub trait Session: Send + Sync {
     /// loses nothing.
     async fn interjections(&self) -> Vec<Interjection>;
 
-    /// The names of the secrets in a call's input, whose values it has; by default none.
+    /// The names of the secrets in a call's input, whose values it has; an empty name if it is not known which there
+    /// are. By default none.
     async fn secrets_in(&self, _input: &Value) -> Vec<String> {
         Vec::new()
     }

@@ -192,8 +192,11 @@ impl ports::session::Session for Port {
     }
 
     async fn secrets_in(&self, input: &Value) -> Vec<String> {
-        // Without a mask no model was asked, so that none of its calls has a secret.
-        self.secrets.mask().await.map(|mask| mask.names_in(input).into_iter().collect()).unwrap_or_default()
+        match self.secrets.mask().await {
+            Ok(mask) => mask.names_in(input).into_iter().collect(),
+            // The call is of an answer that came while there was a mask, so it may have any secret.
+            Err(_) => vec![permission::UNKNOWN_SECRET.to_owned()],
+        }
     }
 
     fn children(&self) -> Children {
