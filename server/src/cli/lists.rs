@@ -80,9 +80,11 @@ pub(super) async fn sessions(command: Sessions, log: Option<String>) -> Result<E
             writeln!(out, "session {session} is deleted").map_err(Failure::new)?;
         }
         Sessions::Export { id } => {
-            let mut exported = Vec::new();
-            store.export(&SessionId::new(id), &mut exported).map_err(Failure::new)?;
-            let mask = setup.mask().await?;
+            let (session, mut exported) = (SessionId::new(id), Vec::new());
+            store.export(&session, &mut exported).map_err(Failure::new)?;
+            let folders = store.info(&session).map_err(Failure::new)?.folders;
+            let folders: Vec<_> = folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect();
+            let mask = setup.mask(&folders).await?;
             let is_terminal = io::stdout().is_terminal();
             for line in String::from_utf8_lossy(&exported).lines() {
                 let line = mask.hide_in_line(line);

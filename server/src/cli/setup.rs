@@ -38,13 +38,14 @@ impl Setup {
         Ok(Self { data_folder, config, store })
     }
 
-    /// The secrets that leave this machine neither for a model nor in an export.
+    /// The secrets that leave this machine neither for a model nor in an export, with those that the projects in these
+    /// folders list.
     ///
     /// # Errors
     /// One of them is not known; in words.
-    pub(super) async fn mask(&self) -> Result<Arc<mask::Mask>, Failure> {
+    pub(super) async fn mask(&self, folders: &[PathBuf]) -> Result<Arc<mask::Mask>, Failure> {
         let sockets = Sockets::new(dirs::runtime_folder(&environment), &self.data_folder);
-        hub::secrets::mask(&sockets, Arc::new(self.config.clone())).await.map_err(Failure::Said)
+        hub::secrets::mask(&sockets, Arc::new(self.config.with_projects(folders))).await.map_err(Failure::Said)
     }
 
     /// The parts of a hub.
