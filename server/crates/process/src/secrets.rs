@@ -9,7 +9,10 @@ use std::sync::{PoisonError, RwLock};
 
 use self::tokens::has_token;
 
+mod models;
 mod tokens;
+
+pub use self::models::{is_for_no_model, may_be_one, password_in};
 
 /// The variables that configurations read keys of models from. The environment is the process's, and so are they: what
 /// one session's configuration names is no other session's either.
@@ -27,22 +30,6 @@ const SHORTEST_WITHIN: usize = 16;
 /// under another name.
 pub fn holds_a_key(name: &str) {
     KEYS.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
-}
-
-/// True if the value of a variable is none for a model to see: a key of the configuration, or a secret as its name or
-/// known beginnings of the value tell. A switch, a short number or a path is none, whatever its name, and neither is a
-/// word that only looks random.
-pub fn is_for_no_model(name: &str, value: &str) -> bool {
-    let is_key = || KEYS.read().unwrap_or_else(PoisonError::into_inner).contains(name);
-    let is_secret = || !NEVER.contains(&name) && (is_named_so(name) || holds_secret(value));
-    !is_harmless(value) && (is_key() || is_secret())
-}
-
-/// The password in an address such as `postgres://ada:password@db.example`; none if there is none.
-pub fn password_in(value: &str) -> Option<&str> {
-    let authority = value.split_once("://")?.1.split(['/', '?', '#']).next()?;
-    let password = authority.rsplit_once('@')?.0.split_once(':')?.1;
-    (!password.is_empty() && !password.starts_with("${")).then_some(password)
 }
 
 /// The secrets that are taken out of an environment.
