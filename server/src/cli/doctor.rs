@@ -142,6 +142,9 @@ async fn hidden_secrets(report: &mut Report, config: &Config) -> Result<(), Fail
     if !config.hide_secrets {
         return report.note("kept back", "models see secrets: `hide_secrets` is `false`");
     }
+    for passed_over in hub::secrets::passed_over(&config.secrets) {
+        report.note("kept back", &passed_over)?;
+    }
     match hub::secrets::list(Arc::new(config.clone())).await {
         Ok(named) if named.is_empty() => report.note("kept back", "nothing is known to keep from models"),
         Ok(named) => {

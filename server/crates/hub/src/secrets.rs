@@ -16,6 +16,8 @@ use crate::feed::blocking;
 use crate::log;
 use crate::sockets::{Sockets, random};
 
+/// The most values that go on being hidden after they are no secret's any more.
+const MOST_FORMER: usize = 256;
 /// The longest file that may be a secret, in bytes. A key is shorter.
 const LONGEST_FILE: u64 = 64 * 1024;
 
@@ -35,6 +37,17 @@ pub async fn list(config: Arc<Config>) -> Result<Vec<Named>, String> {
     Ok(Secrets::with_key(Vec::new(), config).mask().await?.named().to_vec())
 }
 
+/// The listed secrets that are not hidden since their variables have nothing to hide, and why.
+pub fn passed_over<'l>(listed: impl IntoIterator<Item = &'l Listed>) -> Vec<String> {
+    let why = |listed: &Listed| match &listed.known {
+        Known::PassedOver { variable, why } => {
+            Some(format!("`{}`: not hidden, since the variable {variable} {why}", listed.name))
+        }
+        Known::Value(_) | Known::Pattern(_) | Known::File(_) | Known::Command(_) | Known::Faulty => None,
+    };
+    listed.into_iter().filter_map(why).collect()
+}
+
 /// The secrets of a process, for all of its sessions: what one project lists is hidden in every one.
 pub(crate) struct Secrets {
     key: Vec<u8>,
@@ -45,6 +58,9 @@ struct State {
     config: Arc<Config>,
     /// The secrets that projects list and the configuration of the process does not.
     more: Vec<Listed>,
+    /// The secrets that were hidden last, and behind them those that were before: a token that is renewed, and a key
+    /// that is replaced, still stand in conversations.
+    hidden: Vec<Secret>,
     /// The last mask, and what it was made of.
     mask: Option<(Vec<Secret>, Arc<Mask>)>,
     counts: Counts,
@@ -67,7 +83,7 @@ impl Secrets {
     }
 
     fn with_key(key: Vec<u8>, config: Arc<Config>) -> Arc<Self> {
-        let state = State { config, more: Vec::new(), mask: None, counts: Counts::default() };
+        let state = State { config, more: Vec::new(), hidden: Vec::new(), mask: None, counts: Counts::default() };
         Arc::new(Self { key, state: Mutex::new(state) })
     }
 
@@ -89,18 +105,25 @@ impl Secrets {
         });
     }
 
-    /// The secrets that are listed by a variable that is not set: name and variable.
-    pub(crate) fn unset(&self) -> Vec<(String, String)> {
-        let unset = |listed: &Listed| match &listed.known {
-            Known::Unset(variable) => Some((listed.name.clone(), variable.clone())),
-            Known::Value(_) | Known::Pattern(_) | Known::File(_) | Known::Command(_) | Known::Faulty => None,
-        };
-        self.with(|state| state.config.secrets.iter().chain(&state.more).filter_map(unset).collect())
+    /// The listed secrets that are not hidden since their variables have nothing to hide, and why.
+    pub(crate) fn passed_over(&self) -> Vec<String> {
+        self.with(|state| passed_over(state.config.secrets.iter().chain(&state.more)))
     }
 
     /// True if secrets are hidden.
     pub(crate) fn are_hidden(&self) -> bool {
         self.with(|state| state.config.hide_secrets)
+    }
+
+    /// These secrets, and behind them the values that were hidden before.
+    fn with_former(&self, now: Vec<Secret>) -> Vec<Secret> {
+        let is_kept = |secret: &&Secret| matches!(&secret.looks, Looks::Value(value) if value.len() >= mask::SHORTEST);
+        self.with(|state| {
+            let former = state.hidden.iter().filter(|former| now.iter().all(|secret| secret.looks != former.looks));
+            let former: Vec<_> = former.take(MOST_FORMER).cloned().collect();
+            state.hidden = now.iter().filter(is_kept).chain(&former).cloned().collect();
+            now.into_iter().chain(former).collect()
+        })
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
@@ -112,7 +135,10 @@ impl Secrets {
 impl Masks for Secrets {
     async fn mask(&self) -> Result<Arc<Mask>, String> {
         let (config, more) = self.with(|state| (Arc::clone(&state.config), state.more.clone()));
-        let secrets = if config.hide_secrets { gathered(&config, &more).await? } else { Vec::new() };
+        let secrets = match config.hide_secrets {
+            true => self.with_former(gathered(&config, &more).await?),
+            false => Vec::new(),
+        };
         let known = self.with(|state| state.mask.clone().filter(|(of, _)| *of == secrets));
         if let Some((_, mask)) = known {
             return Ok(mask);
@@ -153,7 +179,7 @@ async fn gathered(config: &Config, more: &[Listed]) -> Result<Vec<Secret>, Strin
 fn file_of(listed: &Listed) -> Option<PathBuf> {
     match &listed.known {
         Known::File(file) => Some(file.clone()),
-        Known::Value(_) | Known::Pattern(_) | Known::Command(_) | Known::Unset(_) | Known::Faulty => None,
+        Known::Value(_) | Known::Pattern(_) | Known::Command(_) | Known::PassedOver { .. } | Known::Faulty => None,
     }
 }
 
@@ -168,7 +194,7 @@ async fn value_of(listed: &Listed, files: &Files) -> Result<Option<Secret>, Stri
             let value = command.key().await.map_err(|problem| format!("`{}`: {problem}", command.program()))?;
             Looks::Value(value.expose().to_owned())
         }
-        Known::Unset(_) => return Ok(None),
+        Known::PassedOver { .. } => return Ok(None),
         Known::Faulty => return Err("there is a mistake in its settings".to_owned()),
     };
     let Listed { name, source, replace_with, .. } = listed.clone();
@@ -209,4 +235,54 @@ fn read(files: Vec<PathBuf>) -> Files {
         if text.is_empty() { Err(format!("{} is empty", file.display())) } else { Ok(text) }
     };
     files.into_iter().map(|file| (file.clone(), read(&file))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A configuration that lists one secret of this value.
+    fn lists(value: &str) -> Arc<Config> {
+        let listed = Listed {
+            name: "token".to_owned(),
+            source: "a test".to_owned(),
+            known: Known::Value(providers::Secret::new(value)),
+            replace_with: None,
+        };
+        Arc::new(Config { secrets: vec![listed], ..Config::default() })
+    }
+
+    #[tokio::test]
+    async fn a_value_that_was_hidden_is_hidden_and_known_to_the_gate_until_the_process_ends() {
+        let secrets = Secrets::with_key(b"a key".to_vec(), lists("the-first-1"));
+        let hidden = secrets.mask().await.unwrap().hide("the-first-1").into_owned();
+        secrets.configure(lists("the-second-2"));
+        let mask = secrets.mask().await.unwrap();
+        assert_eq!(mask.hide("the-first-1"), hidden, "the same placeholder, for the vendor's cache");
+        assert!(!mask.hide("the-second-2").contains("second"));
+        assert_eq!(mask.names_in(&json!({ "command": "curl -d the-first-1" })).len(), 1);
+        assert!(Arc::ptr_eq(&mask, &secrets.mask().await.unwrap()), "nothing has changed");
+    }
+
+    #[test]
+    fn so_many_former_values_are_kept_and_the_oldest_go_first() {
+        let secrets = Secrets::with_key(Vec::new(), Arc::new(Config::default()));
+        let secret = |at: usize| found("token", "a test", &format!("another-{at}-0")).unwrap();
+        let mut last = Vec::new();
+        for at in 0..MOST_FORMER + 9 {
+            last = secrets.with_former(vec![secret(at)]);
+        }
+        assert_eq!(last.len(), 1 + MOST_FORMER);
+        assert_eq!((last.first(), last.last()), (Some(&secret(MOST_FORMER + 8)), Some(&secret(8))));
+    }
+
+    #[tokio::test]
+    async fn a_value_that_is_too_short_is_an_error_only_while_it_is_listed() {
+        let secrets = Secrets::with_key(b"a key".to_vec(), lists("123"));
+        assert!(secrets.mask().await.unwrap_err().contains("`token`"));
+        secrets.configure(lists("the-first-1"));
+        assert!(secrets.mask().await.is_ok());
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use protocol::settings::{May, SETTINGS};
 use providers::{KeyCommand, Secret};
 use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
@@ -12,12 +13,10 @@ use super::lines::Way;
 
 /// The beginning of the settings of a secret in the table.
 const TABLE: &str = "secrets.NAME.";
-/// The largest pattern when it is compiled, in bytes: a project may bring one along.
+/// The largest pattern when it is compiled, in bytes.
 const LARGEST_PATTERN: usize = 1 << 20;
 /// The settings that say what the secret is; a secret has one of them.
 const WAYS: [&str; 5] = ["env", "file", "command", "value", "pattern"];
-/// Those of them that a project's file may not say, since they read or run something.
-const OF_USER: [&str; 2] = ["file", "command"];
 
 /// A secret that models do not see.
 #[derive(Clone, Debug)]
@@ -43,8 +42,13 @@ pub enum Known {
     File(PathBuf),
     /// A command prints it.
     Command(KeyCommand),
-    /// It is in a variable that is not set.
-    Unset(String),
+    /// It would be in a variable that has nothing to hide.
+    PassedOver {
+        /// The variable.
+        variable: String,
+        /// What is wrong with it, as `is not set`.
+        why: &'static str,
+    },
     /// There is a mistake in what the user says of it.
     Faulty,
 }
@@ -53,7 +57,7 @@ pub enum Known {
 pub(super) struct Layer<'a> {
     /// Its file, or the editor's settings.
     pub(super) source: &'a str,
-    /// True if it is a project's, which may have nothing read or run.
+    /// True if it is a project's, which may only name variables.
     pub(super) is_project: bool,
     /// The environment.
     pub(super) environment: &'a dyn Fn(&str) -> Option<String>,
@@ -71,7 +75,16 @@ pub(super) fn take(name: &str, said: &Value, layer: &Layer<'_>) -> (Option<Liste
     let mut found = Found::default();
     let way = Way::default().field("secrets").field(name);
     let Some(fields) = table(Some(said), &way, &mut found) else { return (None, found) };
-    let fields = checked(TABLE, "", fields, &way, &mut found);
+    let mut fields = checked(TABLE, "", fields, &way, &mut found);
+    if layer.is_project {
+        for name in fields.keys().filter(|name| !is_for_projects(name)) {
+            found.fault(way.field(name), "a project's file can only list `env`; put it in your own");
+        }
+        fields.retain(|name, _| is_for_projects(name));
+        if fields.is_empty() && !found.faults.is_empty() {
+            return (None, found);
+        }
+    }
     let said: Vec<_> = WAYS.into_iter().filter(|way| fields.contains_key(*way)).collect();
     let [one] = said.as_slice() else {
         let problem =
@@ -79,24 +92,22 @@ pub(super) fn take(name: &str, said: &Value, layer: &Layer<'_>) -> (Option<Liste
         found.fault(way, problem);
         return (None, found);
     };
-    if layer.is_project && OF_USER.contains(one) {
-        found.fault(way.field(one), "a project's file can list `env`, `value` and `pattern`; put it in your own");
-        return (None, found);
-    }
     let known = known(one, &fields, layer, &way.field(one), &mut found);
     let replace_with = fields.get("replace_with").and_then(Value::as_str).map(str::to_owned);
     let listed = |known| Listed { name: name.to_owned(), source: layer.source.to_owned(), known, replace_with };
     (known.map(listed), found)
 }
 
+/// True if a project's file may set this. Texts of its own could rewrite what every session sends.
+fn is_for_projects(name: &str) -> bool {
+    SETTINGS.iter().any(|setting| setting.name.strip_prefix(TABLE) == Some(name) && setting.who.project == May::Set)
+}
+
 fn known(one: &str, fields: &Map<String, Value>, layer: &Layer<'_>, way: &Way, found: &mut Found) -> Option<Known> {
     let value = fields.get(one)?;
     let text = value.as_str().unwrap_or_default();
     match one {
-        "env" => Some(match (layer.environment)(text) {
-            Some(value) => Known::Value(Secret::new(&value)),
-            None => Known::Unset(text.to_owned()),
-        }),
+        "env" => Some(in_variable(text, layer)),
         "command" => Some(Known::Command(KEY_COMMANDS.command(words(value, way, found)?))),
         "file" => {
             let below_home = text.strip_prefix("~/").zip(dirs::home(layer.environment));
@@ -128,16 +139,32 @@ fn known(one: &str, fields: &Map<String, Value>, layer: &Layer<'_>, way: &Way, f
     }
 }
 
+/// The secret in a variable. A project's file can name any variable, so its value must be one that could be hidden
+/// though nobody listed it: else every session would send another text than `main` or the path of the project.
+fn in_variable(name: &str, layer: &Layer<'_>) -> Known {
+    let passed_over = |why| Known::PassedOver { variable: name.to_owned(), why };
+    let Some(value) = (layer.environment)(name) else { return passed_over("is not set") };
+    let value = value.trim();
+    if value.len() < mask::SHORTEST {
+        return passed_over("is too short to hide");
+    }
+    if layer.is_project && !(process::secrets::may_be_one(name, value) && mask::is_worth_hiding(value)) {
+        return passed_over("could hold an ordinary word or a path");
+    }
+    Known::Value(Secret::new(value))
+}
+
 /// The variables of this process that look like secrets, but for those that models may see.
 pub(super) fn of_environment(environment: &dyn Fn(&str) -> Option<String>, shown: &[String]) -> Vec<Listed> {
     let is_secret =
-        |name: &str, value: &str| process::secrets::is_for_no_model(name, value) && mask::is_worth_hiding(value.trim());
+        |name: &str, value: &str| process::secrets::is_for_no_model(name, value) && mask::is_worth_hiding(value);
     // The process has the names, and the values as far as they are not for a test to say.
     let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
-    let secret = variables.filter(|(name, value)| !shown.contains(name) && is_secret(name, &value.to_string_lossy()));
+    let is_hidden = |name: &str, value: &str| is_secret(name, value.trim());
+    let secret = variables.filter(|(name, value)| !shown.contains(name) && is_hidden(name, &value.to_string_lossy()));
     let hidden = secret.filter_map(|(name, _)| {
-        let value = environment(&name).filter(|value| is_secret(&name, value))?;
-        Some((name, value))
+        let value = environment(&name).filter(|value| is_hidden(&name, value))?;
+        Some((name, value.trim().to_owned()))
     });
     let listed = |name: &str, value: &str| Listed {
         name: name.to_owned(),
@@ -164,7 +191,11 @@ mod tests {
 
     fn taken(said: Value, is_project: bool) -> (Option<Listed>, Vec<String>) {
         let environment = |name: &str| match name {
-            "TOKEN" => Some("of-the-environment".to_owned()),
+            "TOKEN" => Some(" of-the-environment-2\n".to_owned()),
+            "PIN" => Some(" 123 ".to_owned()),
+            "EMPTY" => Some(String::new()),
+            "BRANCH" => Some("main".to_owned()),
+            "PWD" => Some("/home/ada/projects/shop2024".to_owned()),
             "HOME" => Some("/home/ada".to_owned()),
             _ => None,
         };
@@ -177,8 +208,11 @@ mod tests {
     fn a_secret_is_listed_by_its_value_or_by_where_it_stands() {
         let of = |said| taken(said, false).0.unwrap().known;
         assert!(matches!(of(json!({ "value": "hunter2" })), Known::Value(value) if value.expose() == "hunter2"));
-        assert!(matches!(of(json!({ "env": "TOKEN" })), Known::Value(value) if value.expose() == "of-the-environment"));
-        assert!(matches!(of(json!({ "env": "NONE" })), Known::Unset(name) if name == "NONE"));
+        assert!(matches!(of(json!({ "env": "TOKEN" })), Known::Value(value) if value.expose() == "of-the-environment-2"));
+        assert!(matches!(of(json!({ "env": "BRANCH" })), Known::Value(value) if value.expose() == "main"));
+        for (variable, words) in [("NONE", "not set"), ("PIN", "too short"), ("EMPTY", "too short")] {
+            assert!(matches!(of(json!({ "env": variable })), Known::PassedOver { why, .. } if why.contains(words)));
+        }
         assert!(matches!(of(json!({ "file": "~/t" })), Known::File(file) if file.ends_with("ada/t")));
         assert!(matches!(of(json!({ "pattern": "corp-[0-9]+" })), Known::Pattern(_)));
         assert!(matches!(of(json!({ "command": ["op", "read"] })), Known::Command(_)));
@@ -202,11 +236,23 @@ mod tests {
     }
 
     #[test]
-    fn a_project_hides_more_but_has_nothing_read_or_run() {
-        for said in [json!({ "file": "/etc/passwd" }), json!({ "command": ["evil"] })] {
+    fn a_project_names_variables_and_nothing_else() {
+        let texts = [json!({ "value": "the" }), json!({ "pattern": "." }), json!({ "pattern": "(" })];
+        for said in texts.into_iter().chain([json!({ "file": "/etc/passwd" }), json!({ "command": ["evil"] })]) {
             let (listed, faults) = taken(said, true);
             assert!(listed.is_none() && faults.concat().contains("put it in your own"), "{faults:?}");
         }
-        assert!(taken(json!({ "env": "TOKEN" }), true).0.is_some());
+        let (listed, faults) = taken(json!({ "env": "TOKEN", "replace_with": "the" }), true);
+        let listed = listed.unwrap();
+        assert!(listed.replace_with.is_none() && faults.concat().contains("put it in your own"), "{faults:?}");
+        assert!(matches!(listed.known, Known::Value(value) if value.expose() == "of-the-environment-2"));
+    }
+
+    #[test]
+    fn a_variable_that_a_project_names_is_no_error_and_hides_no_ordinary_text() {
+        for variable in ["NONE", "PIN", "EMPTY", "BRANCH", "PWD"] {
+            let (listed, faults) = taken(json!({ "env": variable }), true);
+            assert!(matches!(listed.unwrap().known, Known::PassedOver { .. }) && faults.is_empty(), "{variable}");
+        }
     }
 }

@@ -33,8 +33,8 @@ pub(super) async fn hidden_secrets(secrets: &Secrets) -> Result<String, String> 
         let for_good = if secret.is_reversible { "" } else { "; replaced for good" };
         let _ = write!(text, "\n- `{}`, from {}: {times}{for_good}", secret.name, secret.source);
     }
-    for (name, variable) in secrets.unset() {
-        let _ = write!(text, "\n- `{name}`: not hidden, since the variable {variable} is not set");
+    for passed_over in secrets.passed_over() {
+        let _ = write!(text, "\n- {passed_over}");
     }
     Ok(text)
 }

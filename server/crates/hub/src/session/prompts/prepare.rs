@@ -10,7 +10,6 @@ use std::time::Instant;
 use agent::commands::Invocation;
 use agent::prompt::{Environment, PromptParts, Section};
 use agent::toolset::ToolSet;
-use mask::Masks;
 use permission::{Rules, denied_reading};
 use ports::edit::EditForm;
 use ports::hooks::{Hooks, PromptPoint};
@@ -155,9 +154,8 @@ async fn new_turn(
     };
     let file_blocks = file_mark.as_deref();
     let in_place = (info.purpose == Purpose::Instruct).then(Section::of_instructions);
-    // A fault in the secrets is told where the model is asked.
-    let hides = shared.secrets.mask().await.is_ok_and(|mask| !mask.is_empty());
-    let hidden = hides.then(|| Section::of_placeholders(mask::EXAMPLE));
+    // Also while no secret is known: one may be at any time, and the prompt's bytes must not change then.
+    let hidden = shared.secrets.are_hidden().then(|| Section::of_placeholders(mask::EXAMPLE));
     let sections: Vec<_> = std::iter::once(Section::of_rules(text)).chain(hidden).chain(in_place).collect();
     let parts = PromptParts { tools: &offered, mode, environment: &environment, file_blocks, sections: &sections };
     let system = agent::prompt::system(&parts);
