@@ -179,22 +179,37 @@ async fn a_command_has_the_value_once_the_user_allows_it_and_no_log_export_or_li
 }
 
 #[tokio::test]
-async fn a_project_hides_more_even_if_it_is_not_trusted_and_nothing_is_sent_if_a_secret_cannot_be_hidden() {
+async fn a_project_names_variables_to_hide_even_if_it_is_not_trusted_and_an_export_hides_them_too() {
     let model = ModelServer::start([Answer::says("Hello.")]).await;
     let setup = Setup::empty();
-    let configuration = Setup::configuration(&model, Wire::Chat);
-    setup.configure(&configuration);
+    setup.configure(&Setup::configuration(&model, Wire::Chat));
     let project = Project::new([("a.txt", "one\n")]);
-    project.write(".azimuth/config.toml", "[secrets.code]\npattern = \"corp-[0-9]{4}\"\nreplace_with = \"corp-…\"\n");
+    // The second is empty, which is nobody's mistake.
+    project.write(".azimuth/config.toml", "[secrets.code]\nenv = \"SHOP_CODE\"\n[secrets.none]\nenv = \"SHOP_NONE\"\n");
+    let variables = [("SHOP_CODE", "shop-9f8e7d6c"), ("SHOP_NONE", "")];
     let restricted = Profile { trust: Some("restricted"), ..Profile::panel() };
-    let client = Client::start(&setup, &project, restricted).await;
-    let session = client.new_session().await;
-    client.prompt(&session, "Is corp-1234 right?").await;
-    client.until_end(&session, StopReason::EndTurn).await;
-    assert!(model.asked()[0].user_text().contains("Is corp-… right?"), "{:?}", model.asked());
-    client.waive("azimuth/event");
-    assert_eq!(client.finish().await, 0);
+    let mut command = Command::new(binary());
+    command.envs(variables).current_dir(project.folder());
+    let window = Window::launch(command, &setup, &project, restricted).await;
+    let session = window.new_session().await;
+    window.prompt(&session, "Is shop-9f8e7d6c right?").await;
+    window.until_end(&session, StopReason::EndTurn).await;
+    let asked = model.asked()[0].user_text();
+    assert!(asked.contains("Is <<secret:code:") && !asked.contains("9f8e7d6c"), "{asked}");
+    window.close().await;
+    let mut export = std::process::Command::new(binary());
+    export.args(["sessions", "export", session.as_str()]).envs(variables).current_dir(setup.home());
+    export.env("AZIMUTH_DATA_DIR", setup.data_folder()).env("AZIMUTH_CONFIG", setup.config_file());
+    let exported = String::from_utf8(export.output().unwrap().stdout).unwrap();
+    assert!(exported.contains("Is <<secret:code:") && !exported.contains("9f8e7d6c"), "{exported}");
+}
 
+#[tokio::test]
+async fn nothing_is_sent_if_a_secret_cannot_be_hidden() {
+    let model = ModelServer::start([]).await;
+    let setup = Setup::empty();
+    let configuration = Setup::configuration(&model, Wire::Chat);
+    let project = Project::new([("a.txt", "one\n")]);
     setup.configure(&format!("{configuration}[secrets.vault]\ncommand = [\"/bin/false\"]\n"));
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
@@ -205,6 +220,6 @@ async fn a_project_hides_more_even_if_it_is_not_trusted_and_nothing_is_sent_if_a
         _ => None,
     });
     assert!(error.is_some_and(|error| error.contains("`vault`") && error.contains("/bin/false")), "{events:?}");
-    assert_eq!(model.asked().len(), 1);
+    assert!(model.asked().is_empty(), "{:?}", model.asked());
     assert_eq!(client.finish().await, 0);
 }
