@@ -296,7 +296,8 @@ fn other() -> i32 {
         let body = edited(9, "    sum + 1\n", "    sum\n");
         assert_eq!(declared(std::slice::from_ref(&total)), Some("total"));
         assert_eq!(declared(&[total.clone(), body.clone()]), Some("total"), "the body was mended after it");
-        assert_eq!(declared(&[total, edited(1, "    x: i64,\n", "    x: i32,\n")]), Some("x"));
+        let other = edited(12, "fn other() -> i64 {\n", "fn other() -> i32 {\n");
+        assert_eq!(declared(&[total, other]), Some("other"));
         let broken = "fn area(\n    width: u32,\n    height: u32,\n) -> u32 {\n    width\n}\n";
         let of_broken = |line, after| super::declared(Path::new("a.rs"), broken, &[edited(line, "", after)]);
         assert_eq!(of_broken(2, "    height: u32,\n"), Some(3), "its parameters have a line each");

@@ -208,7 +208,9 @@ mod tests {
     fn a_secret_is_listed_by_its_value_or_by_where_it_stands() {
         let of = |said| taken(said, false).0.unwrap().known;
         assert!(matches!(of(json!({ "value": "hunter2" })), Known::Value(value) if value.expose() == "hunter2"));
-        assert!(matches!(of(json!({ "env": "TOKEN" })), Known::Value(value) if value.expose() == "of-the-environment-2"));
+        assert!(
+            matches!(of(json!({ "env": "TOKEN" })), Known::Value(value) if value.expose() == "of-the-environment-2")
+        );
         assert!(matches!(of(json!({ "env": "BRANCH" })), Known::Value(value) if value.expose() == "main"));
         for (variable, words) in [("NONE", "not set"), ("PIN", "too short"), ("EMPTY", "too short")] {
             assert!(matches!(of(json!({ "env": variable })), Known::PassedOver { why, .. } if why.contains(words)));
