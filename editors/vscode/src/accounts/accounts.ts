@@ -54,17 +54,10 @@ export async function signIn(parts: Parts, known?: AuthListResult, account?: Acc
   const label = account?.label ?? (await labelFor(provider, list.accounts));
   if (label === undefined) return;
   const login = await parts.request('azimuth/auth/login', { provider, way: picked.way, label });
-  const done = parts.request('azimuth/auth/wait', { loginId: login.loginId }).then(
-    ({ account: kept }) => ({ kept }),
-    (error: unknown) => ({ error: messageOf(error) }),
-  );
-  await openPage(login.url);
-  const isOver = await (login.userCode === undefined ? untilPasted(parts, title, login, done) : untilTyped(title, login, login.userCode, done));
-  if (!isOver) {
-    await parts.request('azimuth/auth/cancel', { loginId: login.loginId });
+  const result = await outcome(parts, title, login);
+  if (result === undefined) {
     return void vscode.window.showInformationMessage(unlinked(`Azimuth: the sign-in to ${title} was cancelled. Nothing was kept.`));
   }
-  const result = await done;
   if ('kept' in result) {
     await parts.refresh();
     const name = result.kept.name === undefined ? '' : ` as ${result.kept.name}`;
@@ -74,6 +67,24 @@ export async function signIn(parts: Parts, known?: AuthListResult, account?: Acc
   const chosen = await vscode.window.showErrorMessage(unlinked(`Azimuth: ${result.error}`), again, key);
   if (chosen === again) await signIn(parts, undefined, account);
   if (chosen === key) await addKey(parts);
+}
+
+/** The end of a sign-in that has begun; none if the user cancels. It is cancelled too if it cannot be shown. */
+async function outcome(parts: Parts, title: string, login: AuthLoginResult): Promise<{ kept: Account } | { error: string } | undefined> {
+  let isOver = false;
+  try {
+    const done = parts.request('azimuth/auth/wait', { loginId: login.loginId }).then(
+      ({ account: kept }) => ({ kept }),
+      (error: unknown) => ({ error: messageOf(error) }),
+    );
+    // The box is there before the page, which may take its time to open or never do.
+    const shown = login.userCode === undefined ? untilPasted(parts, title, login, done) : untilTyped(title, login, login.userCode, done);
+    void openPage(login.url);
+    isOver = await shown;
+    return isOver ? await done : undefined;
+  } finally {
+    if (!isOver) await parts.request('azimuth/auth/cancel', { loginId: login.loginId });
+  }
 }
 
 /** Asks for a key, and starts the server again with it. */
@@ -130,7 +141,7 @@ async function labelFor(provider: string, accounts: Account[]): Promise<string |
 async function untilPasted({ request }: Parts, title: string, { loginId, url, redirect }: AuthLoginResult, done: Promise<unknown>): Promise<boolean> {
   const box = vscode.window.createInputBox();
   box.title = visible(`Azimuth: sign in to ${title}`);
-  box.prompt = visible(`Waiting for the browser. If it ends at a page that it cannot show, paste the address of that page here. Escape cancels.`);
+  box.prompt = visible(`Waiting for the browser. If it ends at a page that it cannot show, paste the address of that page here. Press Escape to cancel.`);
   box.placeholder = visible(redirect === undefined ? 'The address that the browser ends at' : `${redirect}?…`);
   box.ignoreFocusOut = true;
   box.busy = true;
@@ -149,14 +160,14 @@ async function untilPasted({ request }: Parts, title: string, { loginId, url, re
       box.enabled = true;
     }
   });
-  return untilHidden(box, done);
+  return untilGivenUp(title, box, done);
 }
 
 /** Shows the code until the sign-in is over. False if the user cancels. */
 async function untilTyped(title: string, { url }: AuthLoginResult, code: string, done: Promise<unknown>): Promise<boolean> {
   const pick = vscode.window.createQuickPick<Choice>();
   pick.title = visible(`Azimuth: sign in to ${title}`);
-  pick.placeholder = visible(`Enter the code ${code} at ${url}. Escape cancels.`);
+  pick.placeholder = visible(`Enter the code ${code} at ${url}. Press Escape to cancel.`);
   pick.ignoreFocusOut = true;
   pick.busy = true;
   pick.items = [
@@ -165,21 +176,38 @@ async function untilTyped(title: string, { url }: AuthLoginResult, code: string,
     { label: '$(link) Copy the address of the page', run: async () => vscode.env.clipboard.writeText(url) },
   ];
   pick.onDidAccept(() => void pick.activeItems[0]?.run?.());
-  return untilHidden(pick, done);
+  return untilGivenUp(title, pick, done);
 }
 
-async function untilHidden(input: vscode.QuickInput, done: Promise<unknown>): Promise<boolean> {
+/**
+ * Shows an input until the sign-in is over. False if the user cancels. VS Code hides an input on Escape and for another
+ * one alike, so the user is asked which was meant.
+ */
+async function untilGivenUp(title: string, input: vscode.QuickInput, done: Promise<unknown>): Promise<boolean> {
+  const over = done.then(() => true);
+  const [goOn, cancel] = ['Continue', 'Cancel'];
+  let chosen: string | undefined | boolean = goOn;
   try {
-    const hidden = new Promise<boolean>((resolve) => input.onDidHide(() => resolve(false)));
-    input.show();
-    return await Promise.race([done.then(() => true), hidden]);
+    while (chosen === goOn) {
+      const hidden = new Promise<boolean>((resolve) => input.onDidHide(() => resolve(false)));
+      input.show();
+      if (await Promise.race([over, hidden])) return true;
+      const question = unlinked(`Azimuth: the sign-in to ${title} is not done yet.`);
+      chosen = await Promise.race([over, vscode.window.showInformationMessage(question, goOn, cancel)]);
+    }
+    return chosen === true;
   } finally {
     input.dispose();
   }
 }
 
-/** Only web pages are opened, whoever names them. */
+/** Opens a page, or shows its address if that fails. Only web pages are opened, whoever names them. */
 async function openPage(address: string): Promise<void> {
   const uri = vscode.Uri.parse(address);
-  if (uri.scheme === 'https' || uri.scheme === 'http') await vscode.env.openExternal(uri);
+  if (uri.scheme !== 'https' && uri.scheme !== 'http') return;
+  const isOpen = await vscode.env.openExternal(uri).then((opened) => opened, () => false);
+  if (isOpen) return;
+  const copy = 'Copy the Address';
+  const chosen = await vscode.window.showWarningMessage(unlinked(`Azimuth: the page was not opened. Open it yourself: ${address}`), copy);
+  if (chosen === copy) await vscode.env.clipboard.writeText(address);
 }
