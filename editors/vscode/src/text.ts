@@ -23,9 +23,10 @@ export function iconless(text: string): string {
   return visible(text).replaceAll('$(', '$ (');
 }
 
-/** A text of others that Markdown shows as it is. */
+/** A text of others that Markdown shows as it is. A space without width is in what would be made a link. */
 export function escaped(text: string): string {
-  return visible(text).replaceAll(/[\\`*_{}[\]()<>#|~!&]/g, (mark) => `\\${mark}`).replaceAll(/\s+/g, ' ');
+  const plain = visible(text).replaceAll(/[\\`*_{}[\]()<>#|~!&]/g, (mark) => `\\${mark}`).replaceAll(/\s+/g, ' ');
+  return plain.replaceAll(/\/(?=\/)|www(?=\.)/gi, (start) => `${start}&#8203;`);
 }
 
 /** A cost as the command line writes it. */

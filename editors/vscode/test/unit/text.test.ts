@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { iconless, unlinked, visible } from '../../src/text';
+import { escaped, iconless, unlinked, visible } from '../../src/text';
 
 test('what cannot be seen, or turns text round, is shown as what it is', () => {
   assert.equal(visible('user\u202egnp.exe'), 'user\\u202egnp.exe');
@@ -17,6 +17,13 @@ test('letters of every script, joined emoji, tabs and new lines stay', () => {
 
 test('a message holds no link that runs a command', () => {
   assert.equal(unlinked('[free](command:workbench.action.quit)'), '[free] (command:workbench.action.quit)');
+});
+
+test('in Markdown the text of others has no marks and no links', () => {
+  assert.equal(escaped('a*b*  [c](d)'), 'a\\*b\\* \\[c\\]\\(d\\)');
+  assert.equal(escaped('https://a.example/b'), 'https:/&#8203;/a.example/b');
+  assert.equal(escaped('WWW.a.example ///a'), 'WWW&#8203;.a.example /&#8203;/&#8203;/a');
+  assert.equal(escaped('openrouter/z-ai/glm-5.2'), 'openrouter/z-ai/glm-5.2');
 });
 
 test('a label shows what is run, and no icon instead of it', () => {
