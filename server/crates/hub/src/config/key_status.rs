@@ -7,9 +7,11 @@ use providers::Provider;
 use super::Config;
 
 impl Config {
-    /// The source of the key of each provider that has one. `kept` are the accounts.
+    /// The source of the key of each provider that has one, but for those of which nobody spoke. `kept` are the
+    /// accounts.
     pub fn key_statuses(&self, kept: &[Listed], environment: &dyn Fn(&str) -> Option<String>) -> Vec<KeyStatus> {
-        self.providers.providers.iter().filter_map(|provider| key_status(provider, kept, environment)).collect()
+        let asked = self.providers.providers.iter().filter(|provider| !provider.is_unasked());
+        asked.filter_map(|provider| key_status(provider, kept, environment)).collect()
     }
 }
 
@@ -25,6 +27,11 @@ pub fn key_status(
         variable: variable.map(str::to_owned),
         label,
     };
+    if let Some(credentials) = provider.signed_by() {
+        let unless =
+            if provider.is_unasked() { ", found and not used unless you choose one of its models" } else { "" };
+        return Some(status(format!("{credentials}{unless}"), None, None));
+    }
     if provider.key.is_some() || (provider.has_key() && !provider.has_account()) {
         let variable = provider.key_source.split(" (").next().filter(|name| environment(name).is_some());
         return Some(match variable {

@@ -71,6 +71,16 @@ impl Provider {
         self.aws_profile.is_some() || self.aws_region.is_some()
     }
 
+    /// The name of the credentials that its requests are signed with, for words; none if they are not signed.
+    pub fn signed_by(&self) -> Option<&str> {
+        self.signer.is_some().then_some(self.key_source.as_str())
+    }
+
+    /// True if it is there only because of credentials that were found, and is never used unless it is chosen.
+    pub fn is_unasked(&self) -> bool {
+        self.is_unasked
+    }
+
     /// The signer of its requests; none if they carry a key, or need nothing.
     pub(crate) fn signer(&self) -> Option<&Arc<Signer>> {
         self.signer.as_ref()

@@ -788,6 +788,9 @@ fn a_profile_of_aws_takes_the_place_of_a_key_and_a_region_is_checked() {
     let bedrock = config.providers.providers.iter().find(|it| it.name == "bedrock").unwrap();
     assert_eq!(bedrock.base_url, "https://bedrock-runtime.us-west-2.amazonaws.com");
     assert!(bedrock.has_key() && bedrock.key_source.contains("profile `work`"), "{}", bedrock.key_source);
+    let status = config.key_statuses(&[], &|_| None);
+    let source = status.iter().find(|status| status.provider == "bedrock").map(|status| status.source.as_str());
+    assert_eq!(source, Some("the AWS credentials of the profile `work`"));
     let wrong = keys().user("[providers.bedrock]\naws_profile = 7\naws_region = 'evil.example/'\n").load();
     let errors = format!("{:?}", wrong.errors);
     assert!(errors.contains("line 2: providers.bedrock.aws_profile") && errors.contains("line 3: "), "{errors}");
