@@ -352,6 +352,10 @@ impl providers::Account for OfProvider {
         self.accounts.store.read().map_or(self.needs_key, |contents| self.chosen(&contents).is_some())
     }
 
+    fn label(&self) -> Option<String> {
+        self.accounts.store.read().ok().and_then(|contents| Some(self.chosen(&contents)?.label))
+    }
+
     async fn key(&self) -> Result<Option<Secret>, String> {
         let contents = match self.accounts.store.read() {
             Ok(contents) => contents,

@@ -10,6 +10,11 @@ pub trait Account: Send + Sync {
     /// True if there is one. Costs no more than the reading of a small file.
     fn is_there(&self) -> bool;
 
+    /// The name of the one that counts, by which the user tells it from others. Costs as little.
+    fn label(&self) -> Option<String> {
+        None
+    }
+
     /// The key or access token to send; none if there is no account. A sign-in that is about to expire is renewed.
     ///
     /// # Errors

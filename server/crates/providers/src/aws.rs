@@ -15,6 +15,7 @@ mod sign;
 mod signer;
 mod signers;
 
+pub(crate) use hmac::hmac;
 pub use process::RunProgram;
 pub(crate) use sign::Unsigned;
 pub(crate) use signer::{Signed, Signer};

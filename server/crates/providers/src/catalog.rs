@@ -25,13 +25,13 @@ use tokio::sync::watch;
 use self::entry::Entry;
 pub use self::listed::KeepLists;
 use self::listing::Listing;
-use self::source::Source;
+use self::source::{Doubt, Source};
 use crate::data::registry;
 use crate::keys;
 use crate::quota::Quotas;
 use crate::scripted::{Recorder, Scripted};
 use crate::settings::{Settings, key_variable};
-use crate::vendors::Vendor;
+use crate::vendors::{self, Vendor};
 
 /// The models of all providers.
 ///
@@ -123,6 +123,14 @@ pub enum CatalogError {
          model server on this machine (Ollama, LM Studio, llama.cpp, vLLM), or run `azimuth demo` for the scripted tour, which needs neither"
     )]
     NothingUsable,
+    /// Providers can be used, but which models they have is not known.
+    #[error(
+        "no model is chosen. {problem}. Name one of the models that `azimuth models` lists, or set another vendor's key"
+    )]
+    NoneSure {
+        /// What is wrong with the first of them.
+        problem: String,
+    },
     /// The only provider that can be used is one of which nobody spoke.
     #[error(
         "no model is chosen. {vendor} can be used with the AWS credentials that are there, but only if you choose it: \
@@ -280,8 +288,9 @@ impl Catalog {
     }
 
     /// The model with this id, this name without its provider, or this alias; behind it possibly a colon and the level
-    /// at which it is to think, or `default`. It need not be usable: its [`info`](Model::info) says so, and asking it
-    /// says what to do. Of several with commas between them, it is the first that is usable, else the first.
+    /// at which it is to think, or `default`. A name with that of a provider or vendor before it is never another's
+    /// model. It need not be usable: its [`info`](Model::info) says so, and asking it says what to do. Of several with
+    /// commas between them, it is the first that is usable, else the first.
     ///
     /// # Errors
     /// There is no such model, its provider does not tell, or it has no such level.
@@ -309,16 +318,31 @@ impl Catalog {
         first.unwrap_or_else(|| Err(CatalogError::Unknown { name: String::new(), near: Vec::new() }))
     }
 
-    /// The model that a user means by a name that need not be exact: what [`resolve`](Self::resolve) gives, else the only
-    /// usable model, or the clearly best one, whose name has all of its words. Whoever asks tells the user which it is.
+    /// The model that a user means by a name that need not be exact: what [`resolve`](Self::resolve) gives, else the
+    /// usable model of this name in another spelling, else the only one whose name has all of its words. Where several
+    /// providers have it, it is its maker's. One of a provider of which nobody spoke is meant only if no other is.
+    /// Whoever asks tells the user which it is.
     ///
     /// # Errors
     /// As [`resolve`](Self::resolve), or several models are meant equally.
     pub async fn choose(&self, name: &str) -> Result<Arc<dyn Model>, CatalogError> {
         match self.resolve(name).await {
             Err(CatalogError::Unknown { name: unknown, near }) if name.len() <= LONGEST_NAME => {
-                let models = self.list_soon().await.models;
-                match choice::meant(name, &models) {
+                let state = self.state();
+                let mut models = self.list_soon().await.models;
+                if let Some(named) = state.named(name.trim()) {
+                    models.retain(|model| model.provider == named);
+                }
+                let is_unasked = |model: &ModelInfo| {
+                    let mut providers = state.settings.providers.iter();
+                    providers.any(|provider| provider.is_unasked && provider.name == model.provider)
+                };
+                let (unasked, asked): (Vec<_>, Vec<_>) = models.into_iter().partition(is_unasked);
+                let meant = match choice::meant(name, &asked) {
+                    choice::Meant::None => choice::meant(name, &unasked),
+                    meant => meant,
+                };
+                match meant {
                     choice::Meant::One(id) => self.resolve(&id).await,
                     choice::Meant::Several(near) => Err(CatalogError::Ambiguous { name: unknown, near }),
                     choice::Meant::None => Err(CatalogError::Unknown { name: unknown, near }),
@@ -340,22 +364,24 @@ impl Catalog {
             return Ok(Arc::clone(model));
         }
         let readings = readings(name);
+        // A name with a provider's name before it is that provider's, also where it cannot be used.
+        let named = state.named(name);
+        let sources: Vec<_> =
+            state.sources().filter(|source| named.is_none_or(|named| named == source.provider().name)).collect();
+        if let Some((vendor, source)) =
+            named.filter(|_| sources.is_empty()).and_then(|it| Some((it, key_variable(it)?)))
+        {
+            let problem = format!("there is no key for {vendor}; set {source}");
+            return Err(CatalogError::Unlisted { name: keys::left_out(name).into_owned(), problem });
+        }
         // Models that are known without asking anybody come first, so that a start with a known model is instant.
         let known: Vec<_> =
-            join_all(state.sources().map(|source| async move { (source, source.at_hand().await) })).await;
+            join_all(sources.iter().map(|source| async move { (*source, source.at_hand().await) })).await;
         if let Some(found) = best(&known, &readings) {
+            self.renew(&sources, found.as_ref().ok()).await;
             return found;
         }
-        // A name with a provider's name before it is that provider's.
-        let is_named = |source: &Source<'_>| {
-            name.strip_prefix(source.provider().name.as_str()).is_some_and(|rest| rest.starts_with('/'))
-        };
-        let named = state.sources().find(is_named);
-        let asked: Vec<_> = state
-            .sources()
-            .filter(|source| named.is_none_or(|named| named.provider().name == source.provider().name))
-            .filter(|source| source.known().is_none())
-            .collect();
+        let asked: Vec<_> = sources.into_iter().filter(|source| source.known().is_none()).collect();
         let answers = join_all(asked.iter().map(|source| source.all())).await;
         let problem = answers.iter().find_map(|answer| answer.as_ref().err()).filter(|_| named.is_some()).cloned();
         let found: Vec<_> = asked
@@ -372,19 +398,22 @@ impl Catalog {
         if let Some(problem) = problem {
             return Err(CatalogError::Unlisted { name: keys::left_out(name).into_owned(), problem });
         }
-        let vendor = name.split_once('/').map(|(vendor, _)| vendor).filter(|_| named.is_none());
-        if let Some((vendor, source)) = vendor.and_then(|vendor| Some((vendor, key_variable(vendor)?))) {
-            let problem = format!("there is no key for {vendor}; set {source}");
-            return Err(CatalogError::Unlisted { name: keys::left_out(name).into_owned(), problem });
-        }
         let entries = known.iter().chain(&found).flat_map(|(_, entries)| entries);
         let ids = entries.map(|entry| (entry.info.id.as_str(), entry.aliases.as_slice()));
         Err(CatalogError::Unknown { name: keys::left_out(name).into_owned(), near: near::near(name, ids) })
     }
 
+    /// Has the list from which a model was given asked for again behind it, if that is old.
+    async fn renew(&self, sources: &[Source<'_>], given: Option<&Arc<dyn Model>>) {
+        let Some(given) = given else { return };
+        if let Some(source) = sources.iter().find(|source| source.provider().name == given.info().provider) {
+            source.renew(&self.changed).await;
+        }
+    }
+
     /// The model of new sessions: the configured one, else the first of the first provider that can be used, servers on
-    /// this machine after the vendors, and last those vendors that the data file has after them. A scripted model is
-    /// never chosen unasked, nor is one of a provider of which nobody spoke.
+    /// this machine after the vendors, then those vendors that the data file has after them, and last those whose own
+    /// list could not be had. A scripted model is never chosen unasked, nor is one of a provider of which nobody spoke.
     ///
     /// # Errors
     /// The configured model cannot be given, or no model can be used.
@@ -399,7 +428,8 @@ impl Catalog {
         let (unasked, asked): (Vec<_>, Vec<_>) = state.sources().partition(|source| source.provider().is_unasked);
         let (local, remote): (Vec<_>, Vec<_>) = asked.into_iter().partition(|source| source.provider().is_local);
         let (late, early): (Vec<_>, Vec<_>) = remote.into_iter().partition(|source| source.provider().is_after_local);
-        if let Some(model) = first_of(&early).await {
+        let mut doubt = Doubt::default();
+        if let Some(model) = doubt.first_of(&early).await {
             return Ok(self.give(model));
         }
         let answers = join_all(local.iter().map(|source| source.all())).await;
@@ -408,11 +438,14 @@ impl Catalog {
                 return Ok(self.give(source.model(entry)));
             }
         }
-        let none = || match unasked.iter().find(|source| source.is_usable()) {
-            Some(source) => CatalogError::Unasked { vendor: source.provider().title() },
-            None => CatalogError::NothingUsable,
+        let found = doubt.first_of(&late).await;
+        let Doubt { model, problem } = doubt;
+        let none = || match (problem, unasked.iter().find(|source| source.is_usable())) {
+            (Some(problem), _) => CatalogError::NoneSure { problem },
+            (None, Some(source)) => CatalogError::Unasked { vendor: source.provider().title() },
+            (None, None) => CatalogError::NothingUsable,
         };
-        first_of(&late).await.map(|model| self.give(model)).ok_or_else(none)
+        found.or(model).map(|model| self.give(model)).ok_or_else(none)
     }
 
     /// The model that fills in text and was added with this id.
@@ -473,18 +506,14 @@ impl State {
         let providers = self.settings.providers.iter().zip(&self.listings).enumerate();
         providers.map(|(at, (provider, listing))| Source::new(provider, listing, self, at))
     }
-}
 
-/// The first model of the first of these that can be used.
-async fn first_of(sources: &[Source<'_>]) -> Option<Arc<dyn Model>> {
-    for source in sources.iter().filter(|source| source.is_usable()) {
-        if let Ok(found) = source.all().await
-            && let Some(entry) = found.first()
-        {
-            return Some(source.model(entry));
-        }
+    /// The provider or vendor whose name stands before that of a model. It need not be among the providers.
+    fn named(&self, name: &str) -> Option<&str> {
+        let (before, _) = name.split_once('/')?;
+        let providers = self.settings.providers.iter().map(|provider| provider.name.as_str());
+        let mut all = providers.chain(vendors::all().iter().map(|vendor| vendor.name.as_str()));
+        all.find(|known| known.eq_ignore_ascii_case(before))
     }
-    None
 }
 
 /// The ways to read a name: as that of a model, and if it ends like one with a level, as that of a model at this level.

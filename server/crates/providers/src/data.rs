@@ -120,7 +120,6 @@ pub(crate) fn models() -> &'static [Model] {
 /// with the same id, and what was checked by hand before the registry. Another version or size of a known model is *not*
 /// known: it has another price. `home` is the provider's name, if it is at its vendor's own address.
 pub(crate) fn find(home: Option<&str>, id: &str) -> Option<Cow<'static, Model>> {
-    let id = id.strip_suffix("-thinking").unwrap_or(id);
     let by_hand = by_hand(id).map(Cow::Borrowed);
     let is_own = |model: &Cow<'_, Model>| Some(model.provider.as_str()) == home;
     let distilled = || registry::find(home?, id).map(Cow::Owned);
@@ -134,6 +133,17 @@ pub(crate) fn elsewhere(id: &str) -> Option<Cow<'static, Model>> {
     let by_hand = models().iter().find(|model| registry::canonical(&model.id) == wanted).cloned();
     let model = by_hand.or_else(|| registry::made_as(&wanted))?;
     Some(Cow::Owned(Model { price: None, long: None, ..model }))
+}
+
+/// True if this model of a provider was checked by hand.
+pub(crate) fn is_by_hand(provider: &str, id: &str) -> bool {
+    models().iter().any(|model| model.provider == provider && model.id == id)
+}
+
+/// The provider whose own model has this canonical name.
+pub(crate) fn maker(name: &str) -> Option<String> {
+    let by_hand = models().iter().find(|model| registry::canonical(&model.id) == name);
+    by_hand.map(|model| model.provider.clone()).or_else(|| Some(registry::made_as(name)?.provider))
 }
 
 /// The model of the file by hand. The longest id counts if several fit.
@@ -204,7 +214,7 @@ mod tests {
     fn a_dated_id_has_the_price_of_its_model_and_the_longest_id_counts() {
         let price = |id: &str| find(None, id)?.price().map(|price| (price.input, price.output));
         assert_eq!(price("claude-opus-4-5-20251101"), Some((5.0, 25.0)));
-        assert_eq!(price("claude-sonnet-4-6-20991231-thinking"), Some((3.0, 15.0)));
+        assert_eq!(price("claude-sonnet-4-6-20991231"), Some((3.0, 15.0)));
         assert_eq!(price("gpt-6.1-sol-2026-01-02"), Some((2.0, 10.0)));
         assert_eq!(price("claude-opus-5@20260724"), Some((5.0, 25.0)));
     }

@@ -135,6 +135,11 @@ impl KeyCommand {
         work(&mut self.commands.0.states.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// The program and its arguments, which may be secret.
+    pub(crate) fn words(&self) -> &[String] {
+        &self.words
+    }
+
     /// The program, for words.
     pub fn program(&self) -> &str {
         self.words.first().map(String::as_str).unwrap_or_default()

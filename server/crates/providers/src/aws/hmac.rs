@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 const BLOCK: usize = 64;
 
 /// The code of a message under a key.
-pub(super) fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
+pub(crate) fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
     let mut block = [0; BLOCK];
     let hashed;
     let key = if key.len() > BLOCK {

@@ -3,7 +3,8 @@
 use protocol::model::ModelInfo;
 
 use super::{bare, readings};
-use crate::data::registry;
+use crate::data::{self, registry};
+use crate::settings::Settings;
 
 /// The number of models that are told if several are meant.
 const MOST: usize = 8;
@@ -30,6 +31,17 @@ impl Rules<'_> {
         let is_enabled = |pattern: &String| fits(pattern, id) || fits(pattern, plain);
         let is_ruled_out = !self.enabled.is_empty() && !self.enabled.iter().any(is_enabled);
         is_ruled_out.then(|| "no pattern of the setting enabled_models fits it".to_owned())
+    }
+}
+
+impl Settings {
+    /// Why these settings rule a model out, if they do.
+    pub fn rules_out(&self, model: &ModelInfo) -> Option<String> {
+        self.rules().provider(&model.provider).or_else(|| self.rules().model(&model.id))
+    }
+
+    pub(super) fn rules(&self) -> Rules<'_> {
+        Rules { enabled: &self.enabled_models, disabled: &self.disabled_providers }
     }
 }
 
@@ -76,8 +88,9 @@ pub(super) enum Meant {
     None,
 }
 
-/// The usable model that a name means: one with the same name in another spelling, else the only one with all of its
-/// words, whole ones first. A slip is never mended: it could be another vendor's model.
+/// The usable model that a name means: the one with the same name in another spelling, else the only one with all of its
+/// words, whole ones first. Of one model at several hosts it is its maker's, and none is meant where that is not among
+/// them: each has its own price and terms. A slip is never mended: it could be another vendor's model.
 pub(super) fn meant(name: &str, models: &[ModelInfo]) -> Meant {
     let usable: Vec<&ModelInfo> = models.iter().filter(|model| model.available && !model.scripted).collect();
     for (name, level) in readings(name.trim()) {
@@ -86,26 +99,42 @@ pub(super) fn meant(name: &str, models: &[ModelInfo]) -> Meant {
         if wanted.is_empty() {
             continue;
         }
-        let mut same = usable.iter().filter(|model| registry::canonical(&model.id) == wanted);
-        // They are one model at several hosts, of which the first is the one that is usual.
-        if let Some(model) = same.next().filter(|_| !name.contains('/')) {
-            return Meant::One(format!("{}{level}", model.id));
-        }
+        let is_same = |model: &&&ModelInfo| !name.contains('/') && registry::canonical(&model.id) == wanted;
         let words = words(name);
         let whole = |model: &&&ModelInfo| has(model, &words, |own, word| own == word);
         let partly = |model: &&&ModelInfo| has(model, &words, |own, word| own.contains(word));
-        let found = |ids: Vec<&str>| match ids.as_slice() {
+        let found = |ids: Vec<&str>| match distinct(&ids).as_slice() {
             [] => None,
             [id] => Some(Meant::One(format!("{id}{level}"))),
             ids => Some(Meant::Several(ids.iter().take(MOST).map(|id| (*id).to_owned()).collect())),
         };
-        let whole: Vec<&str> = usable.iter().filter(whole).map(|model| model.id.as_str()).collect();
+        let same = usable.iter().filter(is_same).map(|model| model.id.as_str()).collect();
+        let whole = || usable.iter().filter(whole).map(|model| model.id.as_str()).collect();
         let partly = || usable.iter().filter(partly).map(|model| model.id.as_str()).collect();
-        if let Some(meant) = found(whole).or_else(|| found(partly())) {
+        if let Some(meant) = found(same).or_else(|| found(whole())).or_else(|| found(partly())) {
             return meant;
         }
     }
     Meant::None
+}
+
+/// These ids without those that only repeat another of them: the twin that thinks beside its plain model, which lacks the
+/// word, and a model at other hosts beside its maker's own.
+fn distinct<'a>(ids: &[&'a str]) -> Vec<&'a str> {
+    let is_twin = |id: &str| id.strip_suffix("-thinking").is_some_and(|plain| ids.contains(&plain));
+    let plain: Vec<(&str, String)> =
+        ids.iter().filter(|id| !is_twin(id)).map(|id| (*id, registry::canonical(id))).collect();
+    let is_others = |(id, name): &&(&'a str, String)| {
+        let hosts = || plain.iter().filter(|(_, other)| other == name).map(|(id, _)| provider(id));
+        let maker = if hosts().count() > 1 { data::maker(name) } else { None };
+        maker.is_some_and(|maker| provider(id) != maker && hosts().any(|host| host == maker))
+    };
+    plain.iter().filter(|model| !is_others(model)).map(|(id, _)| *id).collect()
+}
+
+/// The provider in an id.
+fn provider(id: &str) -> &str {
+    id.split_once('/').map_or(id, |(provider, _)| provider)
 }
 
 /// True if each word is like one of the model's.
@@ -173,5 +202,22 @@ mod tests {
         for slip in ["opsu", "gpt-51", "", "  ", ":", "/", "claude-haiku"] {
             assert_eq!(meant(slip, &all), Meant::None, "{slip:?}");
         }
+    }
+
+    #[test]
+    fn of_one_model_at_several_hosts_its_makers_is_meant_else_none_and_a_twin_only_if_it_is_said() {
+        let one = |id: &str| Meant::One(id.to_owned());
+        let several = |ids: &[&str]| Meant::Several(ids.iter().map(|id| (*id).to_owned()).collect());
+        let hosts = ["together/zai-org/GLM-5.2", "openrouter/z-ai/glm-5.2"];
+        for name in ["GLM 5.2", "glm-5-2"] {
+            assert_eq!(meant(name, &models(&hosts)), several(&hosts), "{name}: each has its own price");
+            let with_maker = models(&[hosts[0], "zai/glm-5.2", hosts[1]]);
+            assert_eq!(meant(name, &with_maker), one("zai/glm-5.2"), "{name}");
+        }
+        let more = models(&[hosts[1], "zai/glm-5.2", "zai/glm-4.7"]);
+        assert_eq!(meant("glm", &more), several(&["zai/glm-5.2", "zai/glm-4.7"]));
+        let twins = models(&["anthropic/claude-opus-4-8", "anthropic/claude-opus-4-8-thinking"]);
+        assert_eq!(meant("opus", &twins), one("anthropic/claude-opus-4-8"));
+        assert_eq!(meant("opus thinking", &twins), one("anthropic/claude-opus-4-8-thinking"));
     }
 }

@@ -168,14 +168,17 @@ fn with_variant(provider: &Provider, id: &str, listed: Option<&Listed>) -> impl 
 /// All that is known of a model, the nearest source first: the user, the provider, then the data files, then what is
 /// usual.
 fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
-    let (known, factor) = known_of(provider, id);
+    let Known { model: known, factor, is_of_stem } = known_of(provider, id);
     let known = known.as_deref();
     let own_of = |id: &str| provider.defined.iter().find(|own| own.id == id);
     let stem = id.strip_suffix(THINKING).unwrap_or(id);
     let own = own_of(id).or_else(|| own_of(stem));
     let told = own.and_then(|own| own.thinking).or(known.map(|model| model.thinking));
-    let is_variant = id.ends_with(THINKING) && own_of(id).is_none() && told.is_some_and(Thinking::is_asked_for);
+    // A server's own model may end so too.
+    let is_twin = id.ends_with(THINKING) && own_of(id).is_none() && listed.is_none_or(|listed| listed.id != id);
+    let is_variant = is_twin && (known.is_none() || is_of_stem) && told.is_some_and(Thinking::is_asked_for);
     let plain_id = if is_variant { stem } else { id };
+    let named = known.filter(|_| is_variant || !is_of_stem);
     let own = own.filter(|own| own.id == plain_id);
     let said = |of_own: fn(&Defined) -> Option<u64>, of_list: Option<u64>, of_data: fn(&Model) -> u64, usual: u64| {
         own.and_then(of_own).or(of_list).or(known.map(of_data)).unwrap_or(usual)
@@ -184,11 +187,15 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     let context = said(|own| own.context, listed.and_then(|l| l.context), |model| model.context, usual_context);
     let longest =
         said(|own| own.max_output, listed.and_then(|l| l.max_output), |model| model.max_output, LONGEST_ANSWER);
-    let price =
-        if provider.is_local || provider.is_plan() { Some(Price::default()) } else { listed.and_then(|l| l.price) };
+    let known_price = known.and_then(Model::price).map(|price| times(price, factor));
+    let price = if provider.is_local || provider.is_plan() {
+        Some(Price::default())
+    } else {
+        listed.and_then(|l| l.price).map(|price| completed(price, known_price))
+    };
     let wire = provider.wire_of(plain_id);
     let thinking = told.unwrap_or_else(|| guess(wire, plain_id, listed.and_then(|l| l.thinking)));
-    let name = own.and_then(|own| own.name.as_deref()).or(known.map(|model| model.name.as_str())).unwrap_or(id);
+    let name = own.and_then(|own| own.name.as_deref()).or(named.map(|model| model.name.as_str())).unwrap_or(id);
     // The facts about a model at its vendor's server stand below those about the server.
     let of_model = known.filter(|_| provider.is_home()).map(|model| &model.compat);
     let compat = of_model.map_or_else(|| provider.compat(), |under| provider.compat().over(under));
@@ -207,10 +214,7 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             provider: provider.name.clone(),
             context_tokens: context,
             max_output_tokens: longest.min(context / 2).max(1),
-            price: own
-                .and_then(Defined::price)
-                .or(price)
-                .or(known.and_then(Model::price).map(|price| times(price, factor))),
+            price: own.and_then(Defined::price).or(price).or(known_price),
             available: missing.is_none(),
             unavailable_because: missing,
             ruled_out: false,
@@ -248,18 +252,49 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     }
 }
 
-/// The facts of the data files about a model, and what its price is multiplied by.
-fn known_of(provider: &Provider, id: &str) -> (Option<Cow<'static, Model>>, f64) {
+/// The facts of the data files about a model.
+struct Known {
+    model: Option<Cow<'static, Model>>,
+    /// The factor of its price.
+    factor: f64,
+    /// True if they are those of the model without the end of its id.
+    is_of_stem: bool,
+}
+
+/// The facts of the data files about a model, else those about the one whose twin it is.
+fn known_of(provider: &Provider, id: &str) -> Known {
+    let (model, factor) = known_as(provider, id);
+    match id.strip_suffix(THINKING).filter(|_| model.is_none()) {
+        Some(stem) => {
+            let (model, factor) = known_as(provider, stem);
+            Known { model, factor, is_of_stem: true }
+        }
+        None => Known { model, factor, is_of_stem: false },
+    }
+}
+
+/// The facts of the data files about the model with this very id, and the factor of its price.
+fn known_as(provider: &Provider, id: &str) -> (Option<Cow<'static, Model>>, f64) {
     let vendor = provider.vendor();
     // A vendor without an address of its own is at home wherever its user has it.
     let is_home = provider.is_home() || vendor.is_some_and(|vendor| vendor.base_url.is_empty());
     let home = is_home.then_some(provider.name.as_str());
-    match vendor.and_then(|vendor| vendor.usual_id(id.strip_suffix(THINKING).unwrap_or(id))) {
+    match vendor.and_then(|vendor| vendor.usual_id(id)) {
         Some((usual, factor)) => (data::find(None, usual), factor),
         // On this machine a model has the window that its memory allows, and not that of its maker.
         None if provider.is_local => (data::find(home, id), 1.0),
         None => (data::find(home, id).or_else(|| data::elsewhere(id)), 1.0),
     }
+}
+
+/// A listed price with what lists do not tell: the price of long prompts, and that of writing to the cache, which is
+/// that of input where it is not told. Both are in proportion to the known price; 0 is none that is known.
+fn completed(listed: Price, known: Option<Price>) -> Price {
+    let Some(known) = known.filter(|known| known.input > 0.0) else { return listed };
+    let factor = listed.input / known.input;
+    let Price { cache_write, long, .. } = times(known, factor);
+    let is_told = (listed.cache_write - listed.input).abs() > f64::EPSILON || cache_write <= 0.0;
+    Price { cache_write: if is_told { listed.cache_write } else { cache_write }, long: listed.long.or(long), ..listed }
 }
 
 /// A price as a multiple of another.

@@ -1,13 +1,14 @@
 //! The models that a provider tells of, and its last list, kept beyond this process.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ports::date;
 use protocol::model::Price;
 use serde::{Deserialize, Serialize};
 
-use crate::hash::fnv1a;
+use crate::aws::hmac;
+use crate::secret::Secret;
 use crate::settings::Provider;
 
 /// A model that a provider tells of.
@@ -36,7 +37,7 @@ pub trait KeepLists: Send + Sync {
 pub(super) struct Kept {
     /// When it was given, in seconds since 1970.
     at: u64,
-    /// A hash of the address: the same name may stand for another server tomorrow. The address may hold a password.
+    /// A hash of the address and the account: the same name may stand for another tomorrow.
     of: u64,
     pub(super) models: Vec<Listed>,
 }
@@ -44,8 +45,12 @@ pub(super) struct Kept {
 impl Kept {
     /// A list that was given just now.
     pub(super) fn now(provider: &Provider, models: Vec<Listed>) -> Self {
-        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        Self { at, of: address(provider), models }
+        Self { at: now(), of: whose(provider), models }
+    }
+
+    /// How long ago it was given.
+    pub(super) fn age(&self) -> Duration {
+        Duration::from_secs(now().saturating_sub(self.at))
     }
 
     /// The day on which it was given, as `2026-11-28`.
@@ -54,12 +59,12 @@ impl Kept {
         format!("{year:04}-{month:02}-{day:02}")
     }
 
-    /// Reads the last list of a provider. What cannot be read, or is another server's, is none.
+    /// Reads the last list of a provider. What cannot be read, or is another server's or account's, is none.
     pub(super) async fn read(provider: &Provider, keeper: Arc<dyn KeepLists>) -> Option<Self> {
         let name = name(provider);
         let text = tokio::task::spawn_blocking(move || keeper.kept(&name)).await.ok()??;
         let kept: Self = serde_json::from_str(&text).ok()?;
-        (kept.of == address(provider) && !kept.models.is_empty()).then_some(kept)
+        (kept.of == whose(provider) && !kept.models.is_empty()).then_some(kept)
     }
 
     /// Writes it.
@@ -73,6 +78,15 @@ fn name(provider: &Provider) -> String {
     format!("models_of {}", provider.name)
 }
 
-fn address(provider: &Provider) -> u64 {
-    fnv1a(provider.base_url.as_bytes())
+/// A hash of the address, which may hold a password, and of the account, which may be the key itself.
+fn whose(provider: &Provider) -> u64 {
+    let account = provider.asked_as();
+    let parts = [provider.base_url.as_str(), account.as_ref().map(Secret::expose).unwrap_or_default()];
+    let code = hmac(b"a list of models", parts.join("\0").as_bytes());
+    code.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}
+
+/// The seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }

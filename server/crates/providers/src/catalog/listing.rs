@@ -26,6 +26,8 @@ const LOCAL_FRESH: Duration = Duration::from_secs(5);
 const FRESH: Duration = Duration::from_secs(600);
 /// How long a failure counts.
 const FAILED: Duration = Duration::from_secs(20);
+/// How long a list stands in for one that is not given.
+const KEPT: Duration = Duration::from_secs(30 * 86_400);
 /// The most bytes of a list.
 const BYTES: usize = 8 * 1024 * 1024;
 /// Where Ollama's own list is.
@@ -46,12 +48,34 @@ pub(super) struct Listing {
     looked: OnceCell<()>,
 }
 
-/// Why a server does not list its models.
-enum Unlisted {
-    /// It refuses the key.
+/// Why a server does not list its models, in words.
+#[derive(Clone, Debug)]
+pub(super) enum Unlisted {
+    /// It does not know the key, which may have been renewed meanwhile.
     Refused(String),
-    /// Something else, in words.
+    /// It knows the key, and takes it for nothing here.
+    Forbidden(String),
+    /// Something else.
     Other(String),
+}
+
+impl Unlisted {
+    /// True if it takes no request with this key.
+    pub(super) fn is_refusal(&self) -> bool {
+        match self {
+            Self::Refused(_) | Self::Forbidden(_) => true,
+            Self::Other(_) => false,
+        }
+    }
+
+    /// The same in other words.
+    fn told(self, words: impl FnOnce(String) -> String) -> Self {
+        match self {
+            Self::Refused(problem) => Self::Refused(words(problem)),
+            Self::Forbidden(problem) => Self::Forbidden(words(problem)),
+            Self::Other(problem) => Self::Other(words(problem)),
+        }
+    }
 }
 
 impl From<String> for Unlisted {
@@ -63,36 +87,39 @@ impl From<String> for Unlisted {
 impl From<Unlisted> for String {
     fn from(unlisted: Unlisted) -> Self {
         match unlisted {
-            Unlisted::Refused(problem) | Unlisted::Other(problem) => problem,
+            Unlisted::Refused(problem) | Unlisted::Forbidden(problem) | Unlisted::Other(problem) => problem,
         }
     }
 }
 
 /// The models, or why they are not known.
-pub(super) type Answer = Result<Vec<Listed>, String>;
+pub(super) type Answer = Result<Vec<Listed>, Unlisted>;
+
+/// True if a list is older than an answer that counts.
+pub(super) fn is_old(kept: &Kept) -> bool {
+    kept.age() > FRESH
+}
 
 impl Listing {
     /// The provider's models, or why they are not known and what to do. A list is kept.
     pub(super) async fn get(&self, provider: &Provider, http: &Clients, keeper: Option<&Arc<dyn KeepLists>>) -> Answer {
         let mut last = self.last.lock().await;
-        if let Some((asked, answer)) = &*last {
-            let fresh = match answer {
-                _ if provider.is_local => LOCAL_FRESH,
-                Ok(_) => FRESH,
-                Err(_) => FAILED,
-            };
-            if asked.elapsed() < fresh {
-                return answer.clone();
-            }
+        if let Some((asked, answer)) = &*last
+            && asked.elapsed() < counts(provider, answer)
+        {
+            return answer.clone();
         }
         let patience = if provider.is_guess() { GUESS_PATIENCE } else { PATIENCE };
-        let answer = ask(provider, http, patience).await.map_err(|problem| {
+        let answer = ask(provider, http, patience).await.map_err(|unlisted| {
             let (name, host) = (&provider.name, host(&provider.base_url));
             let advice = match provider.is_local {
                 true => format!("Is {name} running?"),
+                false if unlisted.is_refusal() => {
+                    format!("Check {}, or name its models in providers.{name}.models", provider.whose("").key_source)
+                }
                 false => format!("Name them in providers.{name}.models"),
             };
-            format!("{name} at {host} does not list its models: {problem}. {advice}")
+            unlisted.told(|problem| format!("{name} at {host} does not list its models: {problem}. {advice}"))
         });
         *last = Some((Instant::now(), answer.clone()));
         drop(last);
@@ -109,6 +136,12 @@ impl Listing {
         answer
     }
 
+    /// True if it is not being asked, and its last answer counts no longer.
+    pub(super) fn is_due(&self, provider: &Provider) -> bool {
+        let Ok(last) = self.last.try_lock() else { return false };
+        last.as_ref().is_none_or(|(asked, answer)| asked.elapsed() >= counts(provider, answer))
+    }
+
     /// The last list that the provider gave, in this process or an earlier one. What a server on this machine has is
     /// not what it had.
     pub(super) async fn kept(&self, provider: &Provider, keeper: Option<&Arc<dyn KeepLists>>) -> Option<Arc<Kept>> {
@@ -123,7 +156,17 @@ impl Listing {
             *known = known.take().or(kept);
         };
         self.looked.get_or_init(look).await;
-        self.kept.read().unwrap_or_else(PoisonError::into_inner).clone()
+        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner).clone();
+        kept.filter(|kept| kept.age() <= KEPT)
+    }
+}
+
+/// How long an answer counts.
+fn counts(provider: &Provider, answer: &Answer) -> Duration {
+    match answer {
+        _ if provider.is_local => LOCAL_FRESH,
+        Ok(_) => FRESH,
+        Err(_) => FAILED,
     }
 }
 
@@ -145,7 +188,7 @@ async fn ask(provider: &Provider, http: &Clients, patience: Duration) -> Answer 
             let again = provider.secret().await?;
             // The same key would be refused again.
             if again.as_ref() == Some(refused) {
-                return Err(problem);
+                return Err(Unlisted::Refused(problem));
             }
             in_time(patience, ask_at(url, provider, again.as_ref(), http)).await?
         }
@@ -162,19 +205,16 @@ async fn ask(provider: &Provider, http: &Clients, patience: Duration) -> Answer 
 }
 
 /// Each list has a time of its own, so that one that is not needed takes none from one that is.
-async fn in_time<E: From<String>>(
-    patience: Duration,
-    asking: impl Future<Output = Result<Vec<Listed>, E>>,
-) -> Result<Vec<Listed>, E> {
+async fn in_time(patience: Duration, asking: impl Future<Output = Answer>) -> Answer {
     let answer = tokio::time::timeout(patience, asking).await;
     answer.unwrap_or_else(|_| Err(format!("no answer within {} seconds", patience.as_secs_f64()).into()))
 }
 
 /// Asks LM Studio for its models in a list of its own.
 async fn ask_lm_studio(provider: &Provider, key: Option<&Secret>, http: &Clients) -> Answer {
-    let mut told = Err("it has no list of its own".to_owned());
+    let mut told = Err(Unlisted::Other("it has no list of its own".to_owned()));
     for place in LM_STUDIO_LISTS {
-        told = ask_at(beside(&provider.base_url, place)?, provider, key, http).await.map_err(String::from);
+        told = ask_at(beside(&provider.base_url, place)?, provider, key, http).await;
         if told.is_ok() {
             break;
         }
@@ -190,7 +230,7 @@ fn complete(model: &mut Listed, told: &[Listed]) {
     }
 }
 
-async fn ask_at(url: Url, provider: &Provider, key: Option<&Secret>, http: &Clients) -> Result<Vec<Listed>, Unlisted> {
+async fn ask_at(url: Url, provider: &Provider, key: Option<&Secret>, http: &Clients) -> Answer {
     let mut get = http.client(&url).await.map_err(|error| error.to_string())?.get(url);
     for (name, value) in provider.headers_with(provider.wire, key)? {
         get = get.header(name, value);
@@ -204,7 +244,11 @@ async fn ask_at(url: Url, provider: &Provider, key: Option<&Secret>, http: &Clie
     if !status.is_success() {
         let said = quote(&words(&body).message, key.into_iter().chain(provider.headers.iter().map(|(_, value)| value)));
         let problem = format!("status {}: {said}", status.as_u16());
-        return Err(if status.as_u16() == 401 { Unlisted::Refused(problem) } else { problem.into() });
+        return Err(match status.as_u16() {
+            401 => Unlisted::Refused(problem),
+            403 => Unlisted::Forbidden(problem),
+            _ => Unlisted::Other(problem),
+        });
     }
     parse(&body, in_folders(provider)).ok_or_else(|| "the answer is no list of models".to_owned().into())
 }

@@ -6,12 +6,14 @@ use std::time::Duration;
 use ports::model::Model;
 use protocol::model::ModelInfo;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::choice::Rules;
 use super::entry::{self, Entry};
 use super::listing::Listing;
-use super::{State, listing};
+use super::{State, bare, listing};
+use crate::data;
 use crate::settings::Provider;
 
 /// The time for which a list is waited for if other models of the provider are at hand.
@@ -33,15 +35,56 @@ pub(super) struct Found {
     pub(super) entries: Vec<Entry>,
     /// Why these are not those of its own list, if they are not.
     pub(super) note: Option<String>,
+    /// True if they are in the order of their ids, which says nothing of the best; but for those checked by hand.
+    is_by_id: bool,
 }
 
 /// The models, or why they are not known.
 pub(super) type Answer = Result<Found, String>;
 
 impl Found {
-    /// The first that can be used.
+    /// The models of a provider that need not be asked, or has answered.
+    fn sure(entries: Vec<Entry>) -> Self {
+        Self { entries, note: None, is_by_id: false }
+    }
+
+    /// The first that can be used, and may be used unasked.
     pub(super) fn first(&self) -> Option<&Entry> {
-        self.entries.iter().find(|entry| entry.info.available)
+        let is_first = |entry: &&Entry| !self.is_by_id || data::is_by_hand(&entry.info.provider, bare(&entry.info.id));
+        self.entries.iter().filter(|entry| entry.info.available).find(is_first)
+    }
+}
+
+/// The answers of providers whose own list could not be had, on the way to one that has it.
+#[derive(Default)]
+pub(super) struct Doubt {
+    /// The first model of the first of them that has any.
+    pub(super) model: Option<Arc<dyn Model>>,
+    /// The problem of the first of them.
+    pub(super) problem: Option<String>,
+}
+
+impl Doubt {
+    /// The first model of the first of these that can be used. Those whose own list could not be had are put by.
+    pub(super) async fn first_of(&mut self, sources: &[Source<'_>]) -> Option<Arc<dyn Model>> {
+        for source in sources.iter().filter(|source| source.is_usable()) {
+            let problem = match source.all().await {
+                Err(problem) => problem,
+                Ok(found) => {
+                    let model = found.first().map(|entry| source.model(entry));
+                    match found.note {
+                        Some(problem) => {
+                            self.model = self.model.take().or(model);
+                            problem
+                        }
+                        None if model.is_some() => return model,
+                        None => continue,
+                    }
+                }
+            };
+            self.problem.get_or_insert(problem);
+        }
+        None
     }
 }
 
@@ -77,6 +120,19 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Asks for its list behind whatever goes on, if its last one stands in for it and is old. `changed` hears when the
+    /// new one has come.
+    pub(super) async fn renew(self, changed: &watch::Sender<()>) {
+        if self.known().is_some() || !self.is_usable() {
+            return;
+        }
+        let kept = self.listing.kept(self.provider, self.state.keeper.as_ref()).await;
+        if kept.is_some_and(|kept| listing::is_old(&kept)) && self.listing.is_due(self.provider) {
+            let asking = self.spawn_ask();
+            hear_of(asking, changed);
+        }
+    }
+
     /// Its models, or why they are not known.
     pub(super) async fn all(self) -> Answer {
         match self.unasked() {
@@ -91,32 +147,20 @@ impl<'a> Source<'a> {
             return answer;
         }
         let at_hand = self.at_hand().await;
-        let (state, at) = (Arc::clone(self.state), self.at);
-        let mut asking = tokio::spawn(async move {
-            match state.sources().nth(at) {
-                Some(source) => source.ask().await,
-                None => Err("it is not there any more".to_owned()),
-            }
-        });
+        let mut asking = self.spawn_ask();
         let patience = if at_hand.is_empty() { NOTHING } else { OTHERS };
         match timeout(patience, &mut asking).await {
             Ok(Ok(answer)) => return self.understood(answer).await,
             // The process ends.
             Ok(Err(_)) => {}
-            Err(_) => {
-                let changed = changed.clone();
-                tokio::spawn(async move {
-                    let _ = asking.await;
-                    changed.send_replace(());
-                });
-            }
+            Err(_) => hear_of(asking, changed),
         }
         let name = &self.provider.name;
         if at_hand.is_empty() {
             return Err(format!("{name} has not answered yet; its models are listed once it does"));
         }
         let note = format!("{name} has not answered yet; the models of its last list, or those known of it, are shown");
-        Ok(Found { entries: at_hand, note: Some(note) })
+        Ok(Found { entries: at_hand, note: Some(note), is_by_id: true })
     }
 
     pub(super) fn model(&self, entry: &Entry) -> Arc<dyn Model> {
@@ -146,11 +190,22 @@ impl<'a> Source<'a> {
     /// The answer for which it need not, or cannot, be asked.
     fn unasked(&self) -> Option<Answer> {
         if let Some(entries) = self.known() {
-            return Some(Ok(Found { entries, note: None }));
+            return Some(Ok(Found::sure(entries)));
         }
         let problem = self.missing()?;
         let entries = self.ruled(entry::defined(self.provider));
-        Some(if entries.is_empty() { Err(problem) } else { Ok(Found { entries, note: None }) })
+        Some(if entries.is_empty() { Err(problem) } else { Ok(Found::sure(entries)) })
+    }
+
+    /// Asks it whatever becomes of whoever wants to know.
+    fn spawn_ask(&self) -> JoinHandle<listing::Answer> {
+        let (state, at) = (Arc::clone(self.state), self.at);
+        tokio::spawn(async move {
+            match state.sources().nth(at) {
+                Some(source) => source.ask().await,
+                None => Err("it is not there any more".to_owned().into()),
+            }
+        })
     }
 
     async fn ask(&self) -> listing::Answer {
@@ -159,22 +214,31 @@ impl<'a> Source<'a> {
 
     /// The models of its answer, and if it gave none, those that stand in.
     async fn understood(self, answer: listing::Answer) -> Answer {
-        let problem = match answer {
-            Ok(listed) => {
-                return Ok(Found { entries: self.ruled(entry::listed(self.provider, &listed)), note: None });
-            }
-            Err(problem) => problem,
+        let unlisted = match answer {
+            Ok(listed) => return Ok(Found::sure(self.ruled(entry::listed(self.provider, &listed)))),
+            Err(unlisted) => unlisted,
         };
-        if let Some((entries, day)) = self.kept().await {
-            let note = Some(format!("{problem}. Its list of {day} is shown"));
-            return Ok(Found { entries, note });
-        }
+        let is_refused = unlisted.is_refusal();
+        let problem = String::from(unlisted);
+        let kept = self.kept().await;
+        let day = kept.as_ref().map(|(_, day)| day.clone());
         // A server in a vendor's stead that does not list is most likely a gateway to the vendor's models.
-        let entries = self.ruled(self.known_of_it());
+        let is_by_id = day.is_none() && self.provider.defined.is_empty();
+        let mut entries = kept.map_or_else(|| self.ruled(self.known_of_it()), |(entries, _)| entries);
         if entries.is_empty() {
             return Err(problem);
         }
-        Ok(Found { entries, note: Some(format!("{problem}. The models that are known of it are shown")) })
+        if is_refused {
+            for info in entries.iter_mut().map(|entry| &mut entry.info).filter(|info| info.available) {
+                (info.available, info.unavailable_because) = (false, Some(problem.clone()));
+            }
+        }
+        let note = match day {
+            _ if is_refused => problem,
+            Some(day) => format!("{problem}. Its list of {day} is shown"),
+            None => format!("{problem}. The models that are known of it are shown"),
+        };
+        Ok(Found { entries, note: Some(note), is_by_id })
     }
 
     /// The models that the user describes, else those of the data files.
@@ -206,7 +270,35 @@ impl<'a> Source<'a> {
     }
 
     fn rules(&self) -> Rules<'a> {
-        let settings = &self.state.settings;
-        Rules { enabled: &settings.enabled_models, disabled: &settings.disabled_providers }
+        self.state.settings.rules()
+    }
+}
+
+/// Tells `changed` when an answer has come.
+fn hear_of(asking: JoinHandle<listing::Answer>, changed: &watch::Sender<()>) {
+    let changed = changed.clone();
+    tokio::spawn(async move {
+        let _ = asking.await;
+        changed.send_replace(());
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Settings;
+
+    #[test]
+    fn of_models_in_the_order_of_their_ids_only_one_that_was_checked_by_hand_is_the_first() {
+        let keys = ["GROQ_API_KEY", "DEEPSEEK_API_KEY"];
+        let settings = Settings::from_env(|name| keys.contains(&name).then(|| "k".to_owned()));
+        let first = |name: &str| {
+            let provider = settings.providers.iter().find(|provider| provider.name == name).unwrap();
+            let found = Found { entries: entry::of_vendor(provider), note: None, is_by_id: true };
+            assert!(!found.entries.is_empty(), "{name}");
+            found.first().map(|entry| entry.info.id.clone())
+        };
+        assert_eq!(first("groq"), None);
+        assert_eq!(first("deepseek").as_deref(), Some("deepseek/deepseek-v4-pro"));
     }
 }

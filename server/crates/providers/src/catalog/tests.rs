@@ -93,7 +93,7 @@ async fn every_model_that_thinks_only_when_asked_has_a_variant_that_does() {
 
 #[tokio::test]
 async fn hundreds_of_models_are_known_and_what_was_checked_by_hand_counts_more() {
-    let keys = crate::vendors::all().iter().filter_map(|vendor| Some((vendor.keys.first()?.as_str(), "k")));
+    let keys = vendors::all().iter().filter_map(|vendor| Some((vendor.keys.first()?.as_str(), "k")));
     let catalog = catalog(&keys.collect::<Vec<_>>());
     let state = catalog.state();
     let known: Vec<_> = state.sources().flat_map(|source| entry::of_vendor(source.provider())).collect();
@@ -128,6 +128,73 @@ async fn a_model_at_another_host_has_its_window_but_not_its_price() {
     assert_eq!(of("groq/openai/gpt-oss-120b").await, (131_072, Some(0.15), 3));
     assert_eq!(of("mine/openai/gpt-oss-120b").await, (128_000, None, 0), "no maker hosts it");
     assert_eq!(of("mine/no-such").await, (128_000, None, 0));
+}
+
+#[tokio::test]
+async fn a_name_with_a_providers_name_before_it_is_never_another_hosts() {
+    let router = ("OPENROUTER_API_KEY", "k");
+    let both = catalog(&[router, ("DEEPSEEK_API_KEY", "k")]);
+    assert_eq!(id(&both, "deepseek/deepseek-v4-pro").await, "deepseek/deepseek-v4-pro");
+    assert_eq!(id(&both, "openrouter/openai/gpt-5.1").await, "openrouter/openai/gpt-5.1");
+    assert_eq!(id(&both, "z-ai/glm-5.2").await, "openrouter/z-ai/glm-5.2", "no provider is called so");
+    let alone = catalog(&[router]);
+    let lacking = alone.resolve("openai/gpt-5.1").await.unwrap().info().clone();
+    assert_eq!((lacking.id.as_str(), lacking.available), ("openai/gpt-5.1", false));
+    assert!(lacking.unavailable_because.unwrap().contains("no key: set OPENAI_API_KEY"));
+    for name in ["deepseek/deepseek-v4-pro", "DeepSeek/deepseek-v4-pro:high", "deepseek/deepseek-v4-pro-20260101"] {
+        let Err(error) = alone.resolve(name).await else { panic!("{name}: there is no key") };
+        assert!(error.to_string().contains("there is no key for deepseek; set DEEPSEEK_API_KEY"), "{error}");
+    }
+    let mut disabled = settings(&[router, ("DEEPSEEK_API_KEY", "k")]);
+    disabled.disabled_providers = vec!["deepseek".into()];
+    let Err(error) = Catalog::new(disabled).resolve("deepseek/deepseek-v4-pro").await else { panic!("it is disabled") };
+    assert!(error.to_string().contains("disabled_providers"), "{error}");
+}
+
+#[tokio::test]
+async fn a_described_model_at_a_gateway_has_a_twin_of_the_same_id() {
+    let mut settings = settings(&[]);
+    settings.set_provider("mine", Some("http://127.0.0.1:9".into()), None, Some("anthropic"), vec![]).unwrap();
+    let defined = ["anthropic/claude-opus-4.5", "moonshotai/kimi-k2-thinking"]
+        .map(|id| crate::Defined::read(serde_json::json!({ "id": id }).as_object().unwrap().clone()).unwrap());
+    settings.provider_mut("mine").unwrap().define(defined.to_vec());
+    let catalog = Catalog::new(settings);
+    let state = catalog.state();
+    let source = state.sources().find(|source| source.provider().name == "mine").unwrap();
+    let defined = entry::defined(source.provider());
+    let of = |entry: &Entry| (entry.info.id.clone(), entry.info.name.clone(), entry.info.context_tokens);
+    let [plain, twin, other] = defined.as_slice() else { panic!("{defined:?}") };
+    assert_eq!(of(plain).0, "mine/anthropic/claude-opus-4.5");
+    let (id, name, context) = of(twin);
+    assert_eq!((id.as_str(), context), ("mine/anthropic/claude-opus-4.5-thinking", of(plain).2));
+    assert_eq!(name, format!("{} (thinking)", of(plain).1));
+    assert!(!twin.is_called("anthropic/claude-opus-4.5") && plain.is_called("anthropic/claude-opus-4.5"));
+    assert_eq!(of(other).0, "mine/moonshotai/kimi-k2-thinking", "it is called so, and always thinks");
+}
+
+#[test]
+fn a_listed_price_has_the_known_ones_price_of_long_prompts_and_of_writing_to_the_cache_in_proportion() {
+    let settings = settings(&[("GEMINI_API_KEY", "k"), ("DEEPSEEK_API_KEY", "k")]);
+    let price = |provider: &str, id: &str, listed: Option<f64>| {
+        let provider = settings.providers.iter().find(|known| known.name == provider).unwrap();
+        let price = listed.map(|input| protocol::model::Price {
+            input,
+            output: 20.0,
+            cache_read: 0.5,
+            cache_write: input,
+            long: None,
+        });
+        let told = listed::Listed { id: id.into(), price, ..listed::Listed::default() };
+        entry::listed(provider, &[told]).remove(0).info.price.unwrap()
+    };
+    let known = price("gemini", "gemini-2.5-pro", None);
+    let double = price("gemini", "gemini-2.5-pro", Some(known.input * 2.0));
+    let (of_known, of_double) = (known.long.unwrap(), double.long.unwrap());
+    assert_eq!((double.output, double.cache_read, of_double.above), (20.0, 0.5, of_known.above));
+    assert!((of_double.input - of_known.input * 2.0).abs() < 1e-9);
+    let (known, half) = (price("anthropic", "claude-opus-4-8", None), price("anthropic", "claude-opus-4-8", Some(2.5)));
+    assert!((known.input, known.cache_write) == (5.0, 6.25) && (half.cache_write - 3.125).abs() < 1e-9, "{half:?}");
+    assert_eq!(price("gemini", "gemini-9-neon", Some(1.0)).long, None, "nothing is known of it");
 }
 
 #[tokio::test]
@@ -208,6 +275,9 @@ async fn an_account_at_aws_is_used_only_if_the_user_spoke_of_bedrock_or_chooses_
     }
     let other = of_aws(&[("ANTHROPIC_API_KEY", "k")], |_| {});
     assert_eq!(other.default_model().await.unwrap().info().provider, "anthropic");
+    let meant = async |catalog: &Catalog| catalog.choose("opus 4 8").await.unwrap().info().id.clone();
+    assert_eq!(meant(&other).await, "anthropic/claude-opus-4-8");
+    assert_eq!(meant(&catalog).await, "bedrock/global.anthropic.claude-opus-4-8", "no other is called so");
     let with_key = of_aws(&[("AWS_BEARER_TOKEN_BEDROCK", "k")], |_| {});
     let spoken = of_aws(&[], |settings| settings.set_provider("bedrock", None, None, None, vec![]).unwrap());
     for catalog in [with_key, spoken] {

@@ -225,6 +225,17 @@ impl Provider {
         }
     }
 
+    /// The account that its server is asked for, as far as it is known without asking: the key, the command that prints
+    /// one, or the label of an account. It may be secret.
+    pub(crate) fn asked_as(&self) -> Option<Secret> {
+        let text = match (&self.key, &self.key_command, &self.account) {
+            (Some(key), _, _) => return Some(key.clone()),
+            (None, Some(command), _) => command.words().join("\0"),
+            (None, None, account) => account.as_ref()?.label()?,
+        };
+        Some(Secret::new(&text))
+    }
+
     /// Says that the server refused a key. False if there can be no other: then the refusal stands.
     pub(crate) async fn refused(&self, key: &Secret) -> bool {
         match (&self.key, &self.key_command, &self.account) {
