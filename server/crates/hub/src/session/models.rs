@@ -219,6 +219,11 @@ pub(crate) fn usable(model: Arc<dyn Model>, config: &Config) -> Result<Arc<dyn M
         );
         return Err(Error::new(ErrorCode::OperationFailed, text));
     }
+    // The models are listed by the rules of the window's folders, and the session may be in another.
+    if let Some(problem) = config.providers.rules_out(info).filter(|_| !info.scripted) {
+        let error = CatalogError::RuledOut { model: info.id.clone(), problem };
+        return Err(Error::new(ErrorCode::NotFound, error.to_string()));
+    }
     if info.available {
         return Ok(model);
     }
