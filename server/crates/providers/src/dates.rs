@@ -7,6 +7,57 @@ use ports::date;
 /// Days from 0000-03-01, where the count begins, to 1970-01-01.
 const EPOCH: u64 = 719_468;
 const DAY: u64 = 86_400;
+/// The longest that a vendor has anybody wait: a month. A span that is longer, or a time that has passed, is none that
+/// is meant.
+const LONGEST: f64 = 31.0 * 86_400.0;
+
+/// The time from now on until one that is written in one of the vendors' ways: as a date, as a span such as `6m0s`, or
+/// as a number, which is of units of a second from now on, or of seconds or milliseconds since 1970.
+pub(crate) fn until(text: &str, unit: f64, now: SystemTime) -> Option<Duration> {
+    if let Ok(number) = text.parse::<f64>() {
+        return until_number(number, unit, now);
+    }
+    span(text).or_else(|| until_time(rfc3339(text)?, now))
+}
+
+/// The time until one that is such a number. Since a span is never long, none of these can be taken for another.
+pub(crate) fn until_number(number: f64, unit: f64, now: SystemTime) -> Option<Duration> {
+    let now = now.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs_f64();
+    [number / unit, number - now, number / 1_000.0 - now].into_iter().find_map(wait)
+}
+
+/// The time until this one.
+pub(crate) fn until_time(at: SystemTime, now: SystemTime) -> Option<Duration> {
+    wait(at.duration_since(now).ok()?.as_secs_f64())
+}
+
+/// A span of so many seconds.
+pub(crate) fn wait(seconds: f64) -> Option<Duration> {
+    (0.0..=LONGEST).contains(&seconds).then(|| Duration::try_from_secs_f64(seconds).ok())?
+}
+
+/// A span of time as Go writes it: `6m0s`, `1.5s`, `20ms` (pkg.go.dev/time, `ParseDuration`), and with days.
+pub(crate) fn span(text: &str) -> Option<Duration> {
+    let mut rest = text;
+    let mut sum = 0.0;
+    while !rest.is_empty() {
+        let (number, tail) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit() && c != '.')?);
+        let (unit, tail) = tail.split_at(tail.find(|c: char| !c.is_alphabetic()).unwrap_or(tail.len()));
+        let unit = match unit {
+            "d" => 86_400.0,
+            "h" => 3_600.0,
+            "m" => 60.0,
+            "s" => 1.0,
+            "ms" => 1e-3,
+            "us" | "\u{b5}s" | "\u{3bc}s" => 1e-6,
+            "ns" => 1e-9,
+            _ => return None,
+        };
+        sum += number.parse::<f64>().ok()? * unit;
+        rest = tail;
+    }
+    if text.is_empty() { None } else { wait(sum) }
+}
 
 /// A date such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7; the two older forms are not sent today).
 pub(crate) fn http_date(text: &str) -> Option<SystemTime> {
@@ -120,7 +171,28 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_time_that_has_passed_or_is_more_than_a_month_away_is_none() {
+        let now = at(1_795_953_600);
+        for (text, seconds) in [("0", 0.0), ("2678400", 2_678_400.0), ("1795953612", 12.0), ("1795953612500", 12.5)] {
+            assert_eq!(until(text, 1.0, now).map(|it| it.as_secs_f64()), Some(seconds), "{text}");
+        }
+        assert_eq!(until("2678400000", 1_000.0, now), Some(Duration::from_secs(2_678_400)), "a month is no date");
+        assert_eq!(until("2026-11-29T12:00:09Z", 1.0, now), Some(Duration::from_secs(9)));
+        for text in
+            ["2678401", "745h", "1795953599", "1800000000", "1e300", "2026-11-29T11:59:59Z", "9999-01-01T00:00:00Z"]
+        {
+            assert_eq!(until(text, 1.0, now), None, "{text}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn a_span_is_read_as_it_is_written(hours in 0u64..100, minutes in 0u64..60, seconds in 0u64..60) {
+            let read = span(&format!("{hours}h{minutes}m{seconds}s"));
+            prop_assert_eq!(read, Some(Duration::from_secs(hours * 3_600 + minutes * 60 + seconds)));
+        }
+
         #[test]
         fn a_time_that_is_written_is_read_again(seconds in 0_u64..253_402_300_800) {
             let text = basic(at(seconds));

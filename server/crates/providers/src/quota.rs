@@ -5,18 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use net::header::HeaderMap;
 use protocol::costs::{Quota, QuotaWindow};
 
-use crate::dates::rfc3339;
+use crate::dates::until;
 
-/// A number from here on is a time in milliseconds since the Unix epoch, and from [`EPOCH_SECONDS`] on one in seconds.
-const EPOCH_MILLIS: f64 = 1e11;
-const EPOCH_SECONDS: f64 = 1e8;
-/// No limit lasts longer than a year, so what says so is no time.
-const LONGEST: f64 = 366.0 * 86_400.0;
 /// The most limits that are kept of an answer, and the most characters of the name of one.
 const MOST: usize = 12;
 const NAME: usize = 40;
@@ -120,47 +115,9 @@ fn span(minutes: f64) -> String {
     format!("{number:.0} {unit}")
 }
 
-/// The time of a reset in milliseconds since the Unix epoch: a date, a span such as `6m0s`, or a number, which is of
-/// seconds from now or since the epoch, or of milliseconds since then.
+/// The time of a reset in milliseconds since the Unix epoch.
 fn time(text: &str, now: SystemTime) -> Option<u64> {
-    let text = text.trim();
-    if let Some(at) = rfc3339(text) {
-        return Some(millis(at));
-    }
-    let from_now = |seconds: f64| {
-        let span = Duration::try_from_secs_f64(seconds).ok().filter(|_| seconds <= LONGEST)?;
-        now.checked_add(span).map(millis)
-    };
-    match number(text) {
-        Some(at) if at >= EPOCH_MILLIS => from_now(at / 1_000.0 - seconds(now)),
-        Some(at) if at >= EPOCH_SECONDS => from_now(at - seconds(now)),
-        Some(after) => from_now(after),
-        None => from_now(go_duration(text)?),
-    }
-}
-
-/// The seconds of a span as Go writes it: `1h2m3.5s`, `120ms`.
-fn go_duration(text: &str) -> Option<f64> {
-    let (mut rest, mut sum) = (text, 0.0);
-    while !rest.is_empty() {
-        let (count, behind) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit() && c != '.')?);
-        let (unit, next) = behind.split_at(behind.find(|c: char| c.is_ascii_digit()).unwrap_or(behind.len()));
-        let factor = match unit {
-            "d" => 86_400.0,
-            "h" => 3_600.0,
-            "m" => 60.0,
-            "s" => 1.0,
-            "ms" => 0.001,
-            _ => return None,
-        };
-        sum += number(count)? * factor;
-        rest = next;
-    }
-    (!text.is_empty()).then_some(sum)
-}
-
-fn seconds(at: SystemTime) -> f64 {
-    at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+    now.checked_add(until(text.trim(), 1.0, now)?).map(millis)
 }
 
 fn millis(at: SystemTime) -> u64 {
@@ -169,6 +126,8 @@ fn millis(at: SystemTime) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use net::header::{HeaderName, HeaderValue};
     use proptest::prelude::*;
 

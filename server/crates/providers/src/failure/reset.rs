@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use net::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
-use crate::dates::{http_date, rfc3339};
+use crate::dates::{http_date, span, until, until_number, until_time, wait};
 
 /// The headers of the vendors' limits: what is left of one, and when all of it is there again. Anthropic's
 /// (docs.claude.com, rate limits), OpenAI's, which Groq and others have too (platform.openai.com, rate limits), those
@@ -21,21 +21,17 @@ const LIMITS: &[(&str, &str)] = &[
     ("x-ratelimit-remaining", "x-ratelimit-reset-ms"),
     ("ratelimit-remaining", "ratelimit-reset"),
 ];
-/// A number from here on is no span of time but a time since 1970, in seconds: that of 2001.
-const TIMES: f64 = 1e9;
-/// The same in milliseconds.
-const TIMES_IN_MS: f64 = 1e12;
 /// The words of OpenAI, Groq and Google after which a message names a span of time.
 const AGAIN_IN: &[&str] = &["try again in ", "retry in ", "retry after "];
 
 /// How long the vendor asks to wait.
 pub(super) fn asked_delay(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let millis = text(headers, "retry-after-ms").and_then(|text| text.parse::<f64>().ok());
-    millis.and_then(|millis| seconds(millis / 1_000.0)).or_else(|| {
+    millis.and_then(|millis| wait(millis / 1_000.0)).or_else(|| {
         let text = text(headers, "retry-after")?;
         match text.parse::<f64>() {
-            Ok(number) => seconds(number),
-            Err(_) => Some(http_date(text)?.duration_since(now).unwrap_or_default()),
+            Ok(number) => until_number(number, 1.0, now),
+            Err(_) => until_time(http_date(text)?, now),
         }
     })
 }
@@ -57,8 +53,8 @@ pub(super) fn reset_delay(headers: &HeaderMap, now: SystemTime) -> Option<Durati
 /// vendor that OpenRouter passes on, or in a message for people.
 pub(super) fn in_error(error: &Value, message: &str, now: SystemTime) -> Option<Duration> {
     let number = |name: &str| error.get(name).and_then(Value::as_f64);
-    let fields = number("resets_in_seconds").and_then(seconds);
-    let fields = fields.or_else(|| number("resets_at").and_then(|at| from_number(at, 1.0, now)));
+    let fields = number("resets_in_seconds").and_then(wait);
+    let fields = fields.or_else(|| number("resets_at").and_then(|at| until_number(at, 1.0, now)));
     fields.or_else(|| reset_delay(&passed_on(error)?, now)).or_else(|| in_words(message))
 }
 
@@ -76,51 +72,6 @@ fn in_words(message: &str) -> Option<Duration> {
     let (_, rest) = AGAIN_IN.iter().find_map(|words| message.split_once(words))?;
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(rest.len());
     span(rest.get(..end)?.trim_end_matches('.'))
-}
-
-/// How long it is until a time that is written in one of the vendors' ways.
-fn until(text: &str, unit: f64, now: SystemTime) -> Option<Duration> {
-    if let Ok(number) = text.parse::<f64>() {
-        return from_number(number, unit, now);
-    }
-    span(text).or_else(|| Some(rfc3339(text)?.duration_since(now).unwrap_or_default()))
-}
-
-/// How long it is until a time that is a number: of units of a second from now on, or since 1970.
-fn from_number(number: f64, unit: f64, now: SystemTime) -> Option<Duration> {
-    if number < TIMES {
-        return seconds(number / unit);
-    }
-    let since = seconds(if number < TIMES_IN_MS { number } else { number / 1_000.0 })?;
-    let at = SystemTime::UNIX_EPOCH.checked_add(since)?;
-    Some(at.duration_since(now).unwrap_or_default())
-}
-
-/// A span of time as Go writes it: `6m0s`, `1.5s`, `20ms` (pkg.go.dev/time, `ParseDuration`).
-fn span(text: &str) -> Option<Duration> {
-    let mut rest = text;
-    let mut sum = 0.0;
-    while !rest.is_empty() {
-        let (number, tail) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit() && c != '.')?);
-        let (unit, tail) = tail.split_at(tail.find(|c: char| !c.is_alphabetic()).unwrap_or(tail.len()));
-        let unit = match unit {
-            "d" => 86_400.0,
-            "h" => 3_600.0,
-            "m" => 60.0,
-            "s" => 1.0,
-            "ms" => 1e-3,
-            "us" | "\u{b5}s" | "\u{3bc}s" => 1e-6,
-            "ns" => 1e-9,
-            _ => return None,
-        };
-        sum += number.parse::<f64>().ok()? * unit;
-        rest = tail;
-    }
-    if text.is_empty() { None } else { seconds(sum) }
-}
-
-fn seconds(seconds: f64) -> Option<Duration> {
-    Duration::try_from_secs_f64(seconds).ok()
 }
 
 fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
@@ -164,7 +115,7 @@ mod tests {
         }
         assert_eq!(reset(&[("x-ratelimit-reset-ms", "1500")]), Some(1.5));
         assert_eq!(reset(&[("ratelimit-remaining", "0"), ("ratelimit-reset", "9")]), Some(9.0));
-        assert_eq!(reset(&[("x-ratelimit-reset", "1000000001")]), Some(0.0), "a time that has passed");
+        assert_eq!(reset(&[("x-ratelimit-reset", "1000000001")]), None, "a time that has passed");
     }
 
     #[test]
@@ -201,12 +152,6 @@ mod tests {
         fn no_text_of_a_vendor_is_too_much(text in "\\PC{0,40}", unit in prop::sample::select(vec![1.0, 1_000.0])) {
             let _ = until(&text, unit, now());
             let _ = in_words(&format!("try again in {text}"));
-        }
-
-        #[test]
-        fn a_span_is_read_as_it_is_written(hours in 0u64..100, minutes in 0u64..60, seconds in 0u64..60) {
-            let read = span(&format!("{hours}h{minutes}m{seconds}s"));
-            prop_assert_eq!(read, Some(Duration::from_secs(hours * 3_600 + minutes * 60 + seconds)));
         }
     }
 }
