@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ports::spent::{Spent, Sums};
-use ports::store::StoreError;
+use ports::store::{Store, StoreError};
 use protocol::PermissionId;
 use protocol::SessionId;
 use protocol::costs::{BudgetScope, BudgetStatus};
@@ -17,10 +17,11 @@ use providers::cost::format_cost;
 use crate::bill::{requests_in_words, sum};
 use crate::clock::{Clock, day_of};
 use crate::config::Settings;
+use crate::feed::blocking;
 
 /// The part of a budget that may be left when the user is warned.
 const LEFT: f64 = 0.2;
-/// The beginning of the id of the answer that allows more; the scope and the new limit follow.
+/// The beginning of the id of the answer that allows more; the scope, the new limit and how much more that is follow.
 const MORE: &str = "spend_more";
 const STOP: &str = "stop";
 
@@ -32,6 +33,8 @@ pub(crate) struct Budgets(Mutex<State>);
 struct State {
     /// The limits that answers raised.
     raised: HashMap<Key, f64>,
+    /// The amounts that were spent when somebody last looked.
+    spent: HashMap<Key, f64>,
     told: HashSet<(Key, Word)>,
 }
 
@@ -83,6 +86,16 @@ impl Budget {
         self.of_session.is_none() && self.of_day.is_none()
     }
 
+    /// The budgets that are set, by what the store has.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) async fn read(&self, store: Arc<dyn Store>) -> Result<Vec<Found>, StoreError> {
+        let budget = self.clone();
+        let look = move || budget.look(|session| Ok(store.info(session)?.created_at), |day| store.spent(day));
+        blocking(look).await
+    }
+
     /// The budgets that are set. `since` gives the requests from a day on, `began` the time of the session's creation.
     ///
     /// # Errors
@@ -101,9 +114,10 @@ impl Budget {
             .map(|budget| (Key::Session(self.session.clone()), budget, sum(spent.iter().filter(is_own))));
         let of_day =
             self.of_day.map(|budget| (Key::Day(today), budget, sum(spent.iter().filter(|row| row.day == today))));
-        let state = self.budgets.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.budgets.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = of_session.into_iter().chain(of_day).map(|(key, budget, sums)| {
             let limit = state.raised.get(&key).map_or(budget, |raised| raised.max(budget));
+            state.spent.insert(key.clone(), sums.cost);
             Found { key, budget, limit, sums }
         });
         Ok(found.collect())
@@ -128,13 +142,16 @@ impl Budget {
 
     /// Takes an answer to a question about a budget. True if more may be spent.
     pub(crate) fn answered(&self, option_id: &str) -> bool {
-        let Some((key, limit)) = self.allowed(option_id) else { return false };
-        self.budgets.0.lock().unwrap_or_else(PoisonError::into_inner).raised.insert(key, limit);
+        let Some((key, limit, more)) = self.allowed(option_id) else { return false };
+        let mut state = self.budgets.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Other conversations may have spent, or been allowed, more since the question was asked.
+        let limit = state.spent.get(&key).map_or(limit, |spent| limit.max(spent + more));
+        state.raised.entry(key).and_modify(|raised| *raised = raised.max(limit)).or_insert(limit);
         true
     }
 
-    /// The limit that an answer allows.
-    fn allowed(&self, option_id: &str) -> Option<(Key, f64)> {
+    /// The limit that an answer allows, and how much more that is than was spent.
+    fn allowed(&self, option_id: &str) -> Option<(Key, f64, f64)> {
         let mut words = option_id.split(':');
         let key = match (words.next()?, words.next()?) {
             (MORE, "session") => Key::Session(self.session.clone()),
@@ -142,8 +159,8 @@ impl Budget {
             (MORE, day) => Key::Day(day.parse().ok()?),
             _ => return None,
         };
-        let limit = words.next()?.parse().ok().filter(|limit: &f64| limit.is_finite())?;
-        Some((key, limit))
+        let mut amount = || words.next()?.parse().ok().filter(|amount: &f64| amount.is_finite());
+        Some((key, amount()?, amount()?))
     }
 }
 
@@ -171,7 +188,7 @@ impl Found {
             reason: format!("the setting `{}` says so", self.setting()),
             options: vec![
                 option(
-                    format!("{MORE}:{key}:{limit}"),
+                    format!("{MORE}:{key}:{limit}:{more}"),
                     format!("Go on with another {}", format_cost(more)),
                     PermissionOptionKind::AllowOnce,
                 ),
@@ -305,6 +322,24 @@ mod tests {
         let found = look(&budget, &rows());
         assert!(found.iter().all(Found::is_reached));
         assert_eq!(found[0].question("q".into()).options[0].name, "Go on with another $1.00");
+    }
+
+    #[test]
+    fn an_old_answer_takes_nothing_back_and_counts_from_what_is_spent_by_then() {
+        let budget = budget(None, Some(1.0));
+        let mut rows = rows();
+        let old = look(&budget, &rows).remove(0).question("q".into());
+        rows.push(spent(9, "two", None, Some(4.0)));
+        let new = look(&budget, &rows).remove(0).question("p".into());
+        let limit = |rows: &[Spent]| look(&budget, rows)[0].status().limit;
+        assert!(budget.answered(&old.options[0].option_id));
+        assert_eq!(limit(&rows), 6.75);
+        rows.push(spent(9, "two", None, Some(1.0)));
+        assert_eq!(limit(&rows), 6.75);
+        assert!(budget.answered(&new.options[0].option_id));
+        assert_eq!(limit(&rows), 7.75);
+        assert!(budget.answered("spend_more:9:2:0.5"));
+        assert_eq!(limit(&rows), 7.75, "what was allowed stays allowed");
     }
 
     #[test]

@@ -19,7 +19,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use super::Message;
-use crate::budget::Budget;
+use crate::budget::{Budget, Found};
 use crate::feed::blocking;
 use crate::secrets::Secrets;
 use crate::session::gate::InForce;
@@ -54,6 +54,11 @@ impl Port {
         let (reply, answer) = oneshot::channel();
         self.own.send(message(reply)).ok()?;
         answer.await.ok()
+    }
+
+    async fn budgets(&self) -> Result<Vec<Found>, String> {
+        let found = self.budget.read(Arc::clone(&self.store)).await;
+        found.map_err(|error| format!("the costs cannot be read, so the budget is not known: {error}"))
     }
 }
 
@@ -97,24 +102,20 @@ impl ports::session::Session for Port {
         }
         // The cost of the last request is to be in the sums.
         self.stored().await;
-        let (budget, store) = (self.budget.clone(), Arc::clone(&self.store));
-        let began = |store: &dyn Store, session: &SessionId| store.info(session).map(|info| info.created_at);
-        let look = move || budget.look(|session| began(&*store, session), |day| store.spent(day));
-        let found = blocking(look).await;
-        let found = found.map_err(|error| format!("the costs cannot be read, so the budget is not known: {error}"))?;
-        for found in found {
-            for text in self.budget.due(&found) {
+        // Each time, since other conversations spend and raise the same budget while this one asks.
+        loop {
+            let found = self.budgets().await?;
+            for text in found.iter().flat_map(|found| self.budget.due(found)) {
                 self.record(Event::Notice { severity: Severity::Warning, text });
             }
-            if !found.is_reached() {
-                continue;
-            }
-            match self.ask(found.question(self.permission_id())).await {
-                Answer::Selected { option_id, .. } if self.budget.answered(&option_id) => {}
-                _ => return Err(found.stopped()),
+            let Some(reached) = found.iter().find(|found| found.is_reached()) else { return Ok(()) };
+            let answer = self.ask(reached.question(self.permission_id())).await;
+            let Answer::Selected { option_id, .. } = answer else { return Err(reached.stopped()) };
+            self.budgets().await?;
+            if !self.budget.answered(&option_id) {
+                return Err(reached.stopped());
             }
         }
-        Ok(())
     }
 
     async fn propose(&self, call: &ToolCallId, plan: EditPlan) -> Result<Proposed, EditRefused> {

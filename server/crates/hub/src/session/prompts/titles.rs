@@ -12,6 +12,7 @@ use protocol::{Event, PromptBlock};
 use tokio_util::sync::CancellationToken;
 
 use super::Message;
+use crate::budget::Found;
 use crate::session::{Own, Session, usable};
 
 /// The longest title of a model that is taken, in characters; what is longer is no title.
@@ -52,6 +53,7 @@ impl Session {
             return;
         }
         let (shared, config, own) = (self.shared.clone(), Arc::clone(&self.config), self.work.own.clone());
+        let (budget, store) = (self.budget(), Arc::clone(&self.shared.parts.store));
         let (had, is_scripted, cancel) = (self.state.title.clone(), of_turn.scripted, CancellationToken::new());
         self.prompts.titling = Some(cancel.clone());
         self.work.begin();
@@ -62,6 +64,10 @@ impl Session {
             let model =
                 model.inspect_err(|error| tracing::warn!(error, "the model for titles cannot be asked")).ok()?;
             if is_scripted && !model.info().scripted {
+                return None;
+            }
+            // The turn asks the user whether more may be spent; a title is not worth a question.
+            if !budget.is_unset() && budget.read(store).await.ok()?.iter().any(Found::is_reached) {
                 return None;
             }
             let request = SideRequest {

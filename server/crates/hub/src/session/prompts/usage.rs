@@ -8,7 +8,6 @@ use providers::cost::format_cost;
 
 use super::preparation::Preparation;
 use crate::budget::{Budget, Found};
-use crate::feed::blocking;
 
 /// Tells the limits, in Markdown.
 ///
@@ -19,9 +18,7 @@ pub(super) async fn usage(preparation: &Preparation) -> Result<String, String> {
     let payer = info.parent.as_ref().unwrap_or(&info.session_id).clone();
     let budgets = Arc::clone(&preparation.shared.budgets);
     let budget = Budget::new(budgets, parts.clock.clone(), payer, &preparation.config.settings);
-    let store = Arc::clone(&parts.store);
-    let look = move || budget.look(|session| Ok(store.info(session)?.created_at), |day| store.spent(day));
-    let found = blocking(look).await.map_err(|error| error.to_string())?;
+    let found = budget.read(Arc::clone(&parts.store)).await.map_err(|error| error.to_string())?;
     let budgets: Vec<_> = found.iter().map(Found::status).collect();
     Ok(in_words(&parts.catalog.quotas(), &budgets, parts.clock.now()))
 }
