@@ -387,10 +387,16 @@ impl Chat {
 
     fn heard(&mut self, event: &Event) {
         self.transcript.event(event);
-        self.waits = matches!(event, Event::Retrying { delay_ms: 1.., .. });
         match event {
-            Event::TurnStarted { turn_id, .. } => self.turn = Some(turn_id.clone()),
-            Event::TurnEnded { .. } => self.turn = None,
+            Event::Retrying { delay_ms, .. } => self.waits = *delay_ms > 0,
+            Event::MessageDelta { .. }
+            | Event::ThinkingDelta { .. }
+            | Event::EditDelta { .. }
+            | Event::MessageCompleted { .. }
+            | Event::ToolCallStarted { .. }
+            | Event::TurnModelChanged { .. } => self.waits = false,
+            Event::TurnStarted { turn_id, .. } => (self.turn, self.waits) = (Some(turn_id.clone()), false),
+            Event::TurnEnded { .. } => (self.turn, self.waits) = (None, false),
             Event::UserCommandStarted { .. } => self.runs_command = true,
             Event::UserCommandEnded { .. } => self.runs_command = false,
             _ => {}

@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 
 use crate::front::words;
 
+/// The activity of a turn whose model answers.
+const THINKING: &str = "Thinking";
+
 /// The turns that the client shows.
 #[derive(Default)]
 pub(super) struct Progress {
@@ -19,6 +22,8 @@ struct Shown {
     turn: TurnId,
     /// True if the client has taken the token.
     begun: bool,
+    /// True since the last request failed, until something comes of the next.
+    waits: bool,
     /// The current activity of the turn.
     message: String,
 }
@@ -37,7 +42,7 @@ impl Progress {
     pub(super) fn event(&mut self, session: &SessionId, event: &Event) -> Option<Step> {
         match event {
             Event::TurnStarted { turn_id, .. } => {
-                let shown = Shown { turn: turn_id.clone(), begun: false, message: "Thinking".into() };
+                let shown = Shown { turn: turn_id.clone(), begun: false, waits: false, message: THINKING.into() };
                 self.shown.insert(session.clone(), shown);
                 Some(Step::Create(json!({ "token": token(session, turn_id) })))
             }
@@ -46,9 +51,16 @@ impl Progress {
                 self.report(session, &format!("Waiting for you: {}", request.title))
             }
             Event::Retrying { attempt, of, delay_ms, reason, .. } => {
+                self.waits(session);
                 self.report(session, &words::of_retry(*attempt, *of, Duration::from_millis(*delay_ms), reason))
             }
+            // A retry was heard.
+            Event::MessageDelta { .. } | Event::ThinkingDelta { .. } | Event::EditDelta { .. } => {
+                let waited = self.shown.get_mut(session).is_some_and(|shown| std::mem::take(&mut shown.waits));
+                waited.then(|| self.report(session, THINKING)).flatten()
+            }
             Event::TurnModelChanged { model, instead_of, reason, until, error, .. } => {
+                self.waits(session);
                 let (reason, until, error) = (*reason, *until, error.as_deref());
                 let switch = words::Switch { model, instead_of, reason, until, error };
                 self.report(session, &words::of_switch(&switch, now()))
@@ -68,6 +80,13 @@ impl Progress {
         shown.begun = true;
         let begin = json!({ "kind": "begin", "title": "Azimuth", "message": shown.message, "cancellable": true });
         Some(Step::Report(value(&session, &turn, begin)))
+    }
+
+    /// A request has failed, and the answer to another is waited for.
+    fn waits(&mut self, session: &SessionId) {
+        if let Some(shown) = self.shown.get_mut(session) {
+            shown.waits = true;
+        }
     }
 
     fn report(&mut self, session: &SessionId, message: &str) -> Option<Step> {
@@ -152,6 +171,10 @@ mod tests {
         let Some(Step::Report(report)) = progress.event(&session, &waits) else { panic!("nothing is reported") };
         assert_eq!(report["value"]["message"], "x is overloaded; retry 1 of 3 in 17 s");
         assert_eq!(report["value"]["cancellable"], true);
+        let piece = || Event::MessageDelta { message_id: "m".into(), text: "It".into() };
+        let Some(Step::Report(report)) = progress.event(&session, &piece()) else { panic!("nothing is reported") };
+        assert_eq!(report["value"]["message"], THINKING, "the retry was heard");
+        assert_eq!(progress.event(&session, &piece()), None, "that is said once");
     }
 
     #[test]
