@@ -136,10 +136,7 @@ async fn a_model_that_was_named_alone_is_never_exchanged_and_a_chain_that_was_na
 
 #[tokio::test]
 async fn a_conversation_that_no_longer_fits_goes_on_with_a_larger_model_if_the_user_wants_that() {
-    let body =
-        json!({ "type": "error", "error": { "type": "invalid_request_error", "message": "prompt is too long" } });
-    let too_long = Answer::Refused { status: 400, headers: Vec::new(), body: body.to_string() };
-    let model = ModelServer::start([too_long, Answer::says("It fits."), Answer::says("And goes on.")]).await;
+    let model = ModelServer::start([too_long(), Answer::says("It fits."), Answer::says("And goes on.")]).await;
     let lines = "context_promotion = true\n";
     let setup = configured(&model, Wire::Anthropic, "test/model-1", lines);
     let text = std::fs::read_to_string(setup.config_file()).unwrap();
@@ -155,6 +152,81 @@ async fn a_conversation_that_no_longer_fits_goes_on_with_a_larger_model_if_the_u
     assert_eq!(models(&model), ["model-1", "model-2", "model-2"]);
     let opened = client.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
     assert_eq!(opened.session.model.as_deref(), Some("test/model-1"), "which keeps its own model");
+    assert_eq!(client.finish().await, 0);
+}
+
+/// A user with three models, each larger than the one before, who wants larger ones.
+fn growing(model: &ModelServer, chain: &str) -> Setup {
+    let setup = configured(model, Wire::Anthropic, chain, "context_promotion = true\n");
+    let text = std::fs::read_to_string(setup.config_file()).unwrap();
+    let text = text.replace("[\"model-1\", \"model-2\"]", "[\"model-1\", \"model-2\", \"model-3\"]");
+    let sized = |n: u64| format!("[[providers.test.model]]\nid = \"model-{n}\"\ncontext = {}\n", 200_000 * n);
+    setup.configure(&format!("{text}{}", [1, 2, 3].map(sized).concat()));
+    setup
+}
+
+fn too_long() -> Answer {
+    let body =
+        json!({ "type": "error", "error": { "type": "invalid_request_error", "message": "prompt is too long" } });
+    Answer::Refused { status: 400, headers: Vec::new(), body: body.to_string() }
+}
+
+#[tokio::test]
+async fn a_larger_model_that_fails_makes_way_for_the_chain_and_one_that_rests_is_not_taken() {
+    let limited = || Answer::refused(429).header("retry-after", "3600");
+    let model =
+        ModelServer::start([too_long(), limited(), Answer::says("By the third."), too_long(), too_long()]).await;
+    let (setup, project) = (growing(&model, "test/model-1, test/model-3"), project());
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    let events = turn(&client, &session, "Read it all.", StopReason::EndTurn).await;
+    let (full, limit) = (SwitchReason::ContextFull, SwitchReason::RateLimited);
+    let went_on = [("test/model-2", "test/model-1", full), ("test/model-3", "test/model-2", limit)];
+    assert_eq!(switches(&events), went_on, "the larger one stands for the first of the chain");
+
+    let other = client.new_session().await;
+    let events = turn(&client, &other, "And this?", StopReason::Error).await;
+    assert_eq!(switches(&events), [("test/model-3", "test/model-1", full)], "the second one rests");
+    assert!(error(&events).contains("no longer fits"), "{events:?}");
+    assert_eq!(models(&model), ["model-1", "model-2", "model-3", "model-1", "model-3"]);
+    client.waive("azimuth/event");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_chain_does_not_go_back_to_a_larger_model_that_failed_in_the_turn() {
+    let model = ModelServer::start([Answer::refused(402), too_long()]).await;
+    let (setup, project) = (growing(&model, "test/model-3, test/model-2"), project());
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    let events = turn(&client, &session, "Read it all.", StopReason::Error).await;
+    assert_eq!(switches(&events), [("test/model-2", "test/model-3", SwitchReason::QuotaUsedUp)]);
+    assert_eq!(models(&model), ["model-3", "model-2"]);
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn another_level_keeps_the_chain_and_a_chain_with_a_name_of_nothing_is_refused() {
+    let (broke, says) = (|| Answer::refused(402), Answer::says);
+    let model =
+        ModelServer::start([says("One."), broke(), says("By the second."), broke(), says("By the second.")]).await;
+    let setup = configured(&model, Wire::Responses, "test/model-1", "model_cooldown = 0");
+    let text = std::fs::read_to_string(setup.config_file()).unwrap();
+    setup.configure(&format!("{text}[[providers.test.model]]\nid = \"model-1\"\nthinking = \"effort\"\n"));
+    let project = project();
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    turn(&client, &session, "/model test/model-1,test/model-2\nHello.", StopReason::EndTurn).await;
+    let went_on = [("test/model-2", "test/model-1", SwitchReason::QuotaUsedUp)];
+    let events = turn(&client, &session, "/thinking low\nAnd now?", StopReason::EndTurn).await;
+    assert_eq!(switches(&events), went_on);
+    client.call::<methods::ModelSelect>(json!({ "sessionId": session, "model": "test/model-1:high" })).await;
+    let events = turn(&client, &session, "And now?", StopReason::EndTurn).await;
+    assert_eq!(switches(&events), went_on);
+
+    let wrong = json!({ "sessionId": session, "model": "test/model-1, nobody/nothing" });
+    let wrong = client.request("azimuth/model/select", wrong).await.unwrap_err();
+    assert!(wrong.message.contains("`nobody/nothing`"), "{}", wrong.message);
     assert_eq!(client.finish().await, 0);
 }
 

@@ -106,6 +106,8 @@ pub(crate) struct Fold {
     is_broken_off: bool,
     /// True if it was said that the model's price is not known.
     told_unpriced: bool,
+    /// True if the turn has asked a model whose price is not known.
+    asked_unpriced: bool,
 }
 
 impl Fold {
@@ -143,7 +145,7 @@ impl Fold {
             }
             Event::CommandExecuted { message, is_error, .. } => Entry::Command { message, is_error: *is_error },
             Event::TurnStarted { prompt, .. } => {
-                (self.is_in_turn, self.is_broken_off) = (true, false);
+                (self.is_in_turn, self.is_broken_off, self.asked_unpriced) = (true, false, false);
                 Entry::TurnStarted { prompt }
             }
             Event::Steered { prompt, .. } => Entry::Steered { prompt },
@@ -151,7 +153,14 @@ impl Fold {
                 self.streamed = Some(message_id.clone());
                 Entry::Said { message: message_id, text }
             }
-            Event::MessageCompleted { message_id, content, .. } => self.completed(message_id, content),
+            Event::MessageCompleted { message_id, content, usage, cost, .. } => {
+                self.asked_unpriced |= cost.is_none() && *usage != Usage::default();
+                self.completed(message_id, content)
+            }
+            Event::RequestPaid { cost, .. } => {
+                self.asked_unpriced |= cost.is_none();
+                return None;
+            }
             Event::MessageDiscarded { .. } => {
                 self.streamed = None;
                 Entry::CutOff
@@ -288,7 +297,8 @@ impl Fold {
             self.questions.clear();
         }
         let tokens = usage.input + usage.cache_read + usage.cache_write + usage.output;
-        let is_unpriced = cost.is_none() && tokens > 0 && !std::mem::replace(&mut self.told_unpriced, true);
+        let is_unpriced = cost.is_none() || std::mem::take(&mut self.asked_unpriced);
+        let is_unpriced = is_unpriced && tokens > 0 && !std::mem::replace(&mut self.told_unpriced, true);
         Entry::TurnEnded { reason, error, usage, cost, is_unpriced }
     }
 }

@@ -11,6 +11,7 @@ mod making;
 mod mending;
 mod request;
 mod retry;
+mod spending;
 mod switching;
 #[cfg(test)]
 mod tests;
@@ -20,8 +21,9 @@ use std::sync::Arc;
 
 use ports::file_block;
 use ports::hooks::{Chain, Hooks, TurnPoint};
-use ports::model::{Fallbacks, Model, Response, Stop, ToolSpec, cost};
+use ports::model::{Fallbacks, Model, Response, Stop, ToolSpec};
 use ports::session::{Interjection, NewErrors, Session};
+use ports::spent::Sums;
 use ports::tool::INTERRUPTED;
 use protocol::content::Usage;
 use protocol::event::Severity;
@@ -49,8 +51,11 @@ use crate::wait::{at_any_rate, until_cancelled};
 const MOST_REMINDED: u32 = 2;
 /// Has a model go on whose vendor paused its answer.
 const PAUSED: &str = "Your answer was paused by its server, and stands as it is. Go on from there.";
-/// The advice where a budget is spent.
-const BUDGET_IS_SET: &str = "It was set when the session was started: start another one for what is left to do";
+/// The failure where it does so again and again.
+const PAUSED_TOO_OFTEN: &str = "The model's server paused its answer again and again. Say \"go on\" for the rest, or choose \
+                                another model with /model.";
+/// How often in a row it may do so.
+const MOST_PAUSES: u32 = 3;
 
 /// All that a turn works with. It stays the same while the turn runs.
 pub struct TurnContext {
@@ -144,7 +149,7 @@ pub struct TurnOutcome {
     pub error: Option<String>,
     /// The usage of all requests.
     pub usage: Usage,
-    /// Their cost in US dollars; none if a price is unknown.
+    /// Their cost in US dollars, as far as it is known; none if no price is.
     pub cost: Option<f64>,
     /// The things that were not done because they were denied or rejected, in words; `exec` ends with code 3 if there
     /// are any.
@@ -188,7 +193,7 @@ pub async fn run(context: TurnContext) -> TurnOutcome {
         turn.record(left_broken(errors));
     }
     let refused = std::mem::take(&mut turn.refused);
-    let outcome = TurnOutcome { stop, error, usage: turn.usage, cost: turn.cost, refused };
+    let outcome = TurnOutcome { stop, error, usage: turn.sums.usage, cost: turn.cost(), refused };
     turn.gate.session.record(Event::TurnEnded {
         turn_id: turn.gate.turn_id.clone(),
         stop_reason: outcome.stop,
@@ -231,8 +236,8 @@ struct Turn {
     new_errors: Option<NewErrors>,
     /// True if the vendor is told of calls in words, since it found fault with them.
     tells_calls: bool,
-    usage: Usage,
-    cost: Option<f64>,
+    /// The usage and cost of its requests so far.
+    sums: Sums,
     refused: Vec<String>,
 }
 
@@ -257,7 +262,6 @@ impl Turn {
         limits.result_bytes = limits.result_bytes.min(budget::longest_result(info));
         Self {
             session_id: context.session_id,
-            cost: info.price.map(|_| 0.0),
             model: context.model,
             fallbacks: context.fallbacks,
             system: context.system,
@@ -289,7 +293,7 @@ impl Turn {
             may_mend: context.mend_errors,
             new_errors: None,
             tells_calls: false,
-            usage: Usage::default(),
+            sums: Sums::default(),
             refused: Vec::new(),
         }
     }
@@ -299,13 +303,13 @@ impl Turn {
             self.tell_of_images();
         }
         self.take_up(answered).await;
-        let mut rounds = 0;
+        let (mut rounds, mut pauses) = (0, 0);
         loop {
             self.catch_up().await;
             if self.gate.cancel.is_cancelled() {
                 return StopReason::Cancelled.into();
             }
-            if let Some(end) = self.spent_up().await {
+            if let Err(end) = self.may_spend().await {
                 return end;
             }
             let mut response = match self.request().await {
@@ -315,7 +319,8 @@ impl Turn {
             let why = response.why.take();
             let (stop, calls) = self.answered(response);
             let mut circling = None;
-            if calls.is_empty() && stop == Stop::Pause {
+            pauses = if stop == Stop::Pause { pauses + 1 } else { 0 };
+            if calls.is_empty() && (1..=MOST_PAUSES).contains(&pauses) {
                 self.note(PAUSED.to_owned());
             } else if calls.is_empty() || stop == Stop::Refusal {
                 self.close(&calls, "not run: the answer was broken off");
@@ -323,7 +328,8 @@ impl Turn {
                     continue;
                 }
                 return match stop {
-                    Stop::EndTurn | Stop::ToolUse | Stop::Pause => StopReason::EndTurn.into(),
+                    Stop::EndTurn | Stop::ToolUse => StopReason::EndTurn.into(),
+                    Stop::Pause => End { stop: StopReason::Error, error: Some(PAUSED_TOO_OFTEN.to_owned()) },
                     Stop::MaxTokens => End { stop: StopReason::MaxTokens, error: Some(self.too_long(why)) },
                     Stop::Refusal => End { stop: StopReason::Refusal, error: Some(refused(why)) },
                 };
@@ -450,14 +456,6 @@ impl Turn {
         (stop, calls)
     }
 
-    /// Adds what a request used to what the turn did, and gives its cost.
-    fn pay(&mut self, usage: Usage) -> Option<f64> {
-        let cost = self.model.info().price.map(|price| cost(&price, &usage));
-        self.usage += usage;
-        self.cost = self.cost.zip(cost).map(|(sum, cost)| sum + cost);
-        cost
-    }
-
     /// Makes an answer's calls fit the log: every call of a session has an id of its own, and its input is an object.
     fn tidy(&self, content: Vec<AssistantBlock>, stop: Stop) -> (Vec<AssistantBlock>, Vec<Asked>) {
         let mut calls: Vec<Asked> = Vec::new();
@@ -540,31 +538,6 @@ impl Turn {
     fn too_long(&self, why: Option<String>) -> String {
         let why = why.unwrap_or_else(|| format!("it reached its maximum length, {} tokens", self.budget.answer));
         format!("The answer is not whole: {why}. Say \"go on\" for the rest, or ask for less at once.")
-    }
-
-    /// The end, if the turn's own budget is spent, or the user's and they do not want to spend more.
-    async fn spent_up(&self) -> Option<End> {
-        let session = Arc::clone(&self.gate.session);
-        let error = match self.spent() {
-            Some(spent) => spent,
-            None => match until_cancelled(&self.gate.cancel, session.within_budget()).await {
-                None => return Some(StopReason::Cancelled.into()),
-                Some(Ok(())) => return None,
-                Some(Err(spent)) => spent,
-            },
-        };
-        Some(End { stop: StopReason::Error, error: Some(error) })
-    }
-
-    /// The reason to stop, if the budget is spent.
-    fn spent(&self) -> Option<String> {
-        let Limits { tokens, cost, .. } = self.gate.limits;
-        let used = self.usage.total();
-        if tokens.filter(|most| used >= *most).is_some() {
-            return Some(format!("the session's budget of tokens is spent; this turn used {used}. {BUDGET_IS_SET}"));
-        }
-        let (_, cost) = cost.zip(self.cost).filter(|(most, cost)| cost >= most)?;
-        Some(format!("the session's budget of money is spent; this turn cost ${cost:.4}. {BUDGET_IS_SET}"))
     }
 
     fn stop_with_a_question(&mut self, text: String) -> End {

@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use protocol::model::SwitchReason;
 
+/// The longest rest. Nobody waits for longer, and a time much later is no date for the editors' panels.
+const LONGEST: Duration = Duration::from_secs(31 * 86_400);
+
 /// The models that rest, by their ids.
 #[derive(Clone, Default)]
 pub(super) struct Cooldowns(Arc<Mutex<HashMap<String, Cooldown>>>);
@@ -31,7 +34,7 @@ impl Cooldowns {
         now: u64,
         (reason, error): (SwitchReason, String),
     ) -> u64 {
-        let lasting = u64::try_from(lasting.as_millis()).unwrap_or(u64::MAX);
+        let lasting = u64::try_from(lasting.min(LONGEST).as_millis()).unwrap_or(u64::MAX);
         let until = now.saturating_add(lasting);
         self.all().insert(model.to_owned(), Cooldown { until, reason, error });
         until
@@ -42,6 +45,11 @@ impl Cooldowns {
         let mut all = self.all();
         all.retain(|_, cooldown| cooldown.until > now);
         all.get(model).cloned()
+    }
+
+    /// Lets a model be asked again: it has answered.
+    pub(super) fn end(&self, model: &str) {
+        self.all().remove(model);
     }
 
     /// Lets every model be asked again: keys, accounts or addresses have changed.
@@ -66,6 +74,9 @@ mod tests {
         let of_another_session = cooldowns.clone();
         assert!(of_another_session.of("a", 2_999).is_some_and(|it| it.reason == SwitchReason::RateLimited));
         assert_eq!((of_another_session.of("a", 3_000), of_another_session.of("b", 1_000)), (None, None));
+        assert_eq!(cooldowns.begin("a", Duration::MAX, 1, why()), 31 * 86_400_000 + 1, "no rest is without an end");
+        cooldowns.end("a");
+        assert_eq!(of_another_session.of("a", 2), None, "it has answered");
         cooldowns.begin("a", Duration::MAX, 1, why());
         of_another_session.clear();
         assert_eq!(cooldowns.of("a", 2), None);

@@ -58,8 +58,8 @@ use self::gate::Gate;
 use self::hosting::{Inbox, Open, begin};
 use self::ids::Ids;
 pub(super) use self::models::{
-    Chosen, ModelChain, Switched, choose_model, default_model, is_other_level, meant_model, model_changed, named_model,
-    note_levels, recent_models, resolve_model, usable,
+    Chosen, ModelChain, Switched, choose_model, default_model, is_other_level, kept_chain, meant_model, model_changed,
+    named_model, note_levels, recent_models, resolve_model, usable,
 };
 use self::prompts::Prompts;
 use self::reading::Reading;
@@ -523,12 +523,15 @@ impl Session {
         let (config, known) = (Arc::clone(&self.config), self.state.chosen());
         self.work.begin();
         tokio::spawn(async move {
-            let model = choose_model(&shared, &params.model).await;
-            let by_default = match &model {
-                Ok(model) => is_other_level(&shared, &config, &params.model, model.info(), known).await,
-                Err(_) => false,
+            let (model, name, by_default) = match choose_model(&shared, &params.model).await {
+                Ok((model, mut name)) => {
+                    name = kept_chain(&name, model.info(), known.as_ref()).unwrap_or(name);
+                    let by_default = is_other_level(&shared, &config, &params.model, model.info(), known).await;
+                    (Ok(model), name, by_default)
+                }
+                Err(error) => (Err(error), params.model, false),
             };
-            let _ = own.send(Own::ModelSelected(model, (params.model, by_default), reply));
+            let _ = own.send(Own::ModelSelected(model, (name, by_default), reply));
         });
     }
 

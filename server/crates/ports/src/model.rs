@@ -44,6 +44,9 @@ pub trait Fallbacks: Send + Sync {
     /// user does not want that.
     async fn larger(&self, than: &ModelInfo) -> Option<Successor>;
 
+    /// A model has answered: whoever let it rest need not do so any longer.
+    fn answered(&self, _: &ModelInfo) {}
+
     /// The names of a few models that can be asked now, which the user may choose instead of one that failed.
     async fn others(&self, than: &ModelInfo) -> Vec<String>;
 }

@@ -205,6 +205,17 @@ pub enum Event {
         /// The message.
         message_id: MessageId,
     },
+    /// A request to the model used tokens although no message came of it: it failed, was stopped, or its answer was
+    /// empty. It is part of what the end of the turn says.
+    RequestPaid {
+        /// The turn.
+        turn_id: TurnId,
+        /// The tokens of the request.
+        usage: Usage,
+        /// The cost of the request in US dollars; absent if the price is unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+    },
     /// A request to the model failed temporarily and is tried again. If the user ends the delay, it comes once more,
     /// with a delay of 0.
     Retrying {
@@ -507,7 +518,8 @@ pub enum Event {
         error: Option<String>,
         /// The tokens of the turn.
         usage: Usage,
-        /// The cost of the turn in US dollars; absent if a price is unknown.
+        /// The cost of the turn in US dollars, as far as it is known; absent if no price is. Of requests with an unknown
+        /// price, the events of the requests say so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
         /// The number of errors that its edits caused and that language servers still report. Absent if there are none,

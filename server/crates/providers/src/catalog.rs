@@ -318,15 +318,23 @@ impl Catalog {
         first.unwrap_or_else(|| Err(CatalogError::Unknown { name: String::new(), near: Vec::new() }))
     }
 
-    /// The model that a user means by a name that need not be exact: what [`resolve`](Self::resolve) gives, else the
-    /// usable model of this name in another spelling, else the only one whose name has all of its words. Where several
-    /// providers have it, it is its maker's. One of a provider of which nobody spoke is meant only if no other is.
-    /// Whoever asks tells the user which it is.
+    /// The exact name of the model that a user means by one that need not be exact: as it is, if there is such a model,
+    /// else that of the usable model of this name in another spelling, else of the only one whose name has all of its
+    /// words. If several providers have it, it is its maker's. One of a provider of which nobody spoke is meant only if
+    /// no other is. Of several names with commas between them each is looked at by itself.
     ///
     /// # Errors
-    /// As [`resolve`](Self::resolve), or several models are meant equally.
-    pub async fn choose(&self, name: &str) -> Result<Arc<dyn Model>, CatalogError> {
-        match self.resolve(name).await {
+    /// By one of the names nothing is meant, or several models equally, or the model has no such level.
+    pub async fn meant(&self, list: &str) -> Result<String, CatalogError> {
+        let mut exact = Vec::new();
+        for name in names(list) {
+            exact.push(self.meant_by_one(name).await?);
+        }
+        Ok(exact.join(", "))
+    }
+
+    async fn meant_by_one(&self, name: &str) -> Result<String, CatalogError> {
+        match self.resolve_one(name).await {
             Err(CatalogError::Unknown { name: unknown, near }) if name.len() <= LONGEST_NAME => {
                 let state = self.state();
                 let mut models = self.list_soon().await.models;
@@ -343,12 +351,14 @@ impl Catalog {
                     meant => meant,
                 };
                 match meant {
-                    choice::Meant::One(id) => self.resolve(&id).await,
+                    choice::Meant::One(id) => Ok(id),
                     choice::Meant::Several(near) => Err(CatalogError::Ambiguous { name: unknown, near }),
                     choice::Meant::None => Err(CatalogError::Unknown { name: unknown, near }),
                 }
             }
-            resolved => resolved,
+            Err(error @ (CatalogError::Unknown { .. } | CatalogError::NoLevel { .. })) => Err(error),
+            // One that cannot be used now may be later, and another of the chain can be.
+            Ok(_) | Err(_) => Ok(name.to_owned()),
         }
     }
 

@@ -40,7 +40,7 @@ pub(crate) fn take_in(connection: &Connection, session: &SessionId) -> Result<bo
     let sql = r#"SELECT at, json FROM events WHERE session = ?1 AND seq > ?2 AND seq <= ?3
                  AND (json LIKE '{"type":"turnStarted"%' OR json LIKE '{"type":"messageCompleted"%'
                       OR json LIKE '{"type":"sideAsked"%' OR json LIKE '{"type":"turnEnded"%'
-                      OR json LIKE '{"type":"turnModelChanged"%') ORDER BY seq"#;
+                      OR json LIKE '{"type":"turnModelChanged"%' OR json LIKE '{"type":"requestPaid"%') ORDER BY seq"#;
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params![session.as_str(), to_sql(done), to_sql(to)])?;
     let taking = Taking { connection, session, parent: parent.map(SessionId::new) };
@@ -144,6 +144,7 @@ enum Asking {
     TurnStarted { turn_id: TurnId, model: String },
     TurnModelChanged { turn_id: TurnId, model: String },
     MessageCompleted { turn_id: TurnId, usage: Usage, cost: Option<f64> },
+    RequestPaid { turn_id: TurnId, usage: Usage, cost: Option<f64> },
     SideAsked { role: String, model: String, usage: Usage, cost: Option<f64> },
     TurnEnded { turn_id: TurnId, usage: Usage, cost: Option<f64> },
 }
@@ -164,7 +165,7 @@ impl Taking<'_> {
             Asking::TurnModelChanged { turn_id, model } => self.add(day, Some(turn_id), None, model, Sums::default()),
             // A message of ours in the model's name is no request, and uses nothing.
             Asking::MessageCompleted { usage, .. } if usage == Usage::default() => Ok(()),
-            Asking::MessageCompleted { turn_id, usage, cost } => {
+            Asking::MessageCompleted { turn_id, usage, cost } | Asking::RequestPaid { turn_id, usage, cost } => {
                 let (model, _) = self.turn(&turn_id)?;
                 self.add(day, Some(turn_id), None, model, Sums::one(usage, cost))
             }
@@ -172,7 +173,7 @@ impl Taking<'_> {
             Asking::SideAsked { role, model, usage, cost } => {
                 self.add(day, None, Some(role), model, Sums::one(usage, cost))
             }
-            // Requests that became no message are in the sums of the turn only.
+            // In older logs, requests that became no message are in the sums of the turn only.
             Asking::TurnEnded { turn_id, usage, cost } => {
                 if self.is_passed_over(&turn_id)? {
                     return Ok(());

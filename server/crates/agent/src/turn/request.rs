@@ -12,7 +12,7 @@ use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event};
 
 use super::live::{Doomed, LiveCalls, LiveText};
-use super::retry::Next;
+use super::retry::{MOST_TOLD, Next};
 use super::{End, Turn};
 use crate::file_blocks;
 use crate::wait::until_cancelled;
@@ -67,7 +67,7 @@ impl Turn {
         let untold = self.untold.take();
         untold.into_iter().for_each(|text| self.note(text));
         let goes_on = match self.broken_off.take() {
-            Some(BrokenOff::GoesOn { wait, error }) => self.wait(wait, self.failures.retries, error).await,
+            Some(BrokenOff::GoesOn { wait, error }) => self.wait(wait, self.retry_number(), error).await,
             Some(BrokenOff::GivenUp(error)) if !self.falls_back(&error).await => return Err(self.gave_up(error).await),
             Some(BrokenOff::GivenUp(_)) | None => true,
         };
@@ -83,24 +83,25 @@ impl Turn {
             let attempt = self.attempt(looks, &mut shown, &mut used).await;
             if !matches!(attempt, Attempt::Answered(_) | Attempt::Kept { .. }) {
                 // An attempt that never became an answer is paid for all the same. An answer says itself what it used.
-                self.pay(used);
+                self.pay_for_nothing(used);
             }
             let error = match attempt {
                 Attempt::Answered(response) if is_empty(&response) => {
-                    self.pay(response.usage);
+                    self.pay_for_nothing(response.usage);
                     self.discard(shown);
                     let text = format!("{} answered nothing", self.model.info().name);
                     if !self.failures.empty() {
                         return Err(failed(format!("{text}, twice. Say more, or choose another model with /model.")));
                     }
                     self.note(EMPTY.to_owned());
-                    if !self.wait(Duration::ZERO, 1, text).await {
+                    if !self.wait(Duration::ZERO, (1, 1), text).await {
                         return Err(StopReason::Cancelled.into());
                     }
                     continue;
                 }
                 Attempt::Answered(response) => {
                     self.failures = self.failures.over();
+                    self.fallbacks.answered(self.model.info());
                     let (point, hooks) = (self.point(), &self.gate.hooks);
                     until_cancelled(&self.gate.cancel, hooks.after_request(&point, &response.usage)).await;
                     return Ok(response);
@@ -126,7 +127,7 @@ impl Turn {
                 Next::Retry(wait) => {
                     self.tells_calls |= error.kind == ModelErrorKind::OrphanedToolCalls;
                     self.discard(shown);
-                    if !self.wait(wait, self.failures.retries, error.message).await {
+                    if !self.wait(wait, self.retry_number(), error.message).await {
                         return Err(StopReason::Cancelled.into());
                     }
                 }
@@ -137,19 +138,25 @@ impl Turn {
                          {}\nAnswer anew, with the tool's name as it was given to you and its input as one JSON object.",
                         error.message
                     ));
-                    if !self.wait(Duration::ZERO, self.failures.unreadable, error.message).await {
+                    let number = (self.failures.unreadable, MOST_TOLD);
+                    if !self.wait(Duration::ZERO, number, error.message).await {
                         return Err(StopReason::Cancelled.into());
                     }
                 }
                 Next::Shorten => {
                     self.discard(shown);
-                    if !self.promoted().await && !self.make_room_at_any_rate() {
+                    if self.promoted().await {
+                        self.may_spend().await?;
+                    } else if !self.make_room_at_any_rate() {
                         let why = "The conversation no longer fits into the model's context, and nothing is left to take \
                                    out of it. Start a new conversation with /new, or choose a model with a larger context";
                         return Err(failed(format!("{why}. ({})", error.message)));
                     }
                 }
-                Next::GiveUp if self.falls_back(&error).await => self.discard(shown),
+                Next::GiveUp if self.falls_back(&error).await => {
+                    self.discard(shown);
+                    self.may_spend().await?;
+                }
                 // The text shown of a last attempt stays said: it is all there is.
                 Next::GiveUp => {
                     self.tell_of_lost_files(shown);
@@ -282,10 +289,17 @@ impl Turn {
         self.record(Event::Noted { turn_id: self.gate.turn_id.clone(), text });
     }
 
+    /// The number of the retry that is due, and of those that there may be. One with the calls told in words is not
+    /// counted among the others.
+    fn retry_number(&self) -> (u32, u32) {
+        let attempt = self.failures.retries.max(1);
+        (attempt, self.failures.most().max(attempt))
+    }
+
     /// Waits before a retry, unless somebody ends the wait. False if the turn was cancelled.
-    async fn wait(&mut self, delay: Duration, attempt: u32, reason: String) -> bool {
+    async fn wait(&mut self, delay: Duration, (attempt, of): (u32, u32), reason: String) -> bool {
         let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-        let (turn_id, of) = (self.gate.turn_id.clone(), Some(self.failures.most().max(attempt)));
+        let (turn_id, of) = (self.gate.turn_id.clone(), Some(of));
         let now = Event::Retrying { turn_id: turn_id.clone(), attempt, of, delay_ms: 0, reason: reason.clone() };
         self.record(Event::Retrying { turn_id, attempt, of, delay_ms, reason });
         let wait = self.retry_wait.clone();
@@ -372,14 +386,14 @@ fn without_images(message: Arc<Message>) -> Arc<Message> {
     Arc::new(Message::User(blocks.iter().map(block).collect()))
 }
 
-/// True if an answer that is said to be whole says nothing and calls nothing.
+/// True if an answer that is said to be whole says nothing and calls nothing. One that its server paused goes on.
 fn is_empty(response: &Response) -> bool {
     let is_blank = |block: &AssistantBlock| match block {
         AssistantBlock::Text { text, .. } => text.trim().is_empty(),
         AssistantBlock::Thinking { .. } => true,
         AssistantBlock::ToolCall { .. } => false,
     };
-    !matches!(response.stop, Stop::MaxTokens | Stop::Refusal) && response.content.iter().all(is_blank)
+    !matches!(response.stop, Stop::MaxTokens | Stop::Refusal | Stop::Pause) && response.content.iter().all(is_blank)
 }
 
 pub(super) fn failed(error: String) -> End {

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 /// The longest wait of ours, unless the user wants the first to be longer.
 const CAP: Duration = Duration::from_secs(30);
 /// How often in a row a model is told that its call could not be read.
-const MOST_TOLD: u32 = 3;
+pub(super) const MOST_TOLD: u32 = 3;
 
 /// The user's settings for requests that fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl Failures {
     /// - what may pass (network, 5xx, overload, a stream that breaks off) is tried again three times, after about 1, 2
     ///   and 4 seconds, with some chance in it so that many clients do not come back at once;
     /// - too many requests, or an overload with a time named: as long after as the vendor asks, if it names a time, and
-    ///   not at all if that is longer than two minutes;
+    ///   not at all if that is longer than two minutes; from the second retry on, not sooner than without one;
     /// - what is not the vendor's protocol is tried again once: it may have been a proxy's error page;
     /// - a complaint of calls without results, or of their signatures, is tried again once, at once, with the calls and
     ///   their results told in words;
@@ -125,7 +125,9 @@ impl Failures {
         let wait = match kind {
             ModelErrorKind::Transient | ModelErrorKind::Incomplete => self.backoff(),
             ModelErrorKind::RateLimited { retry_after: None | Some(Duration::ZERO) } => self.backoff(),
-            ModelErrorKind::RateLimited { retry_after: Some(asked) } if asked <= self.policy.longest_asked => asked,
+            ModelErrorKind::RateLimited { retry_after: Some(asked) } if asked <= self.policy.longest_asked => {
+                if self.retries == 0 { asked } else { asked.max(self.backoff()) }
+            }
             ModelErrorKind::RateLimited { .. } => return Next::GiveUp,
             ModelErrorKind::Garbage if !self.garbage => {
                 self.garbage = true;
@@ -182,6 +184,19 @@ mod tests {
         let asked = |seconds| ModelErrorKind::RateLimited { retry_after: Some(Duration::from_secs(seconds)) };
         assert_eq!(Failures::default().next(asked(90)), Next::Retry(Duration::from_secs(90)));
         assert_eq!(Failures::default().next(asked(3600)), Next::GiveUp);
+    }
+
+    #[test]
+    fn a_vendor_that_always_asks_for_a_moment_does_not_use_up_the_retries_in_one() {
+        let moment = Duration::from_millis(5);
+        let mut failures = Failures::default();
+        let mut next = || failures.next(ModelErrorKind::RateLimited { retry_after: Some(moment) });
+        assert_eq!(next(), Next::Retry(moment));
+        for seconds in [2.0, 4.0] {
+            let Next::Retry(wait) = next() else { panic!() };
+            assert!((seconds * 0.75..seconds * 1.25).contains(&wait.as_secs_f64()), "{wait:?}");
+        }
+        assert_eq!(next(), Next::GiveUp);
     }
 
     #[test]

@@ -21,7 +21,15 @@ const KEPT: u64 = 5 * 60_000;
 const SHORTEST: u64 = 1_024;
 /// The kinds of events that count here. The kind is the first that is written of an event, so that the others need not
 /// be read.
-const KINDS: &[&str] = &["modelChanged", "turnStarted", "toolCallEnded", "contextTrimmed", "messageCompleted"];
+const KINDS: &[&str] = &[
+    "modelChanged",
+    "turnStarted",
+    "turnModelChanged",
+    "toolCallEnded",
+    "contextTrimmed",
+    "messageCompleted",
+    "requestPaid",
+];
 
 /// The last requests of a session's turns, the last first.
 pub(crate) fn rounds(events: &[SequencedEvent<Box<RawValue>>]) -> Vec<Round> {
@@ -45,9 +53,11 @@ pub(crate) fn rounds(events: &[SequencedEvent<Box<RawValue>>]) -> Vec<Round> {
 enum Told {
     ModelChanged { thinking: Option<ThinkingLevel> },
     TurnStarted { turn_id: TurnId, model: String, mode: Mode },
+    TurnModelChanged { model: String, thinking: Option<ThinkingLevel> },
     ToolCallEnded {},
     ContextTrimmed {},
     MessageCompleted { usage: Usage, cost: Option<f64> },
+    RequestPaid { usage: Usage, cost: Option<f64> },
 }
 
 /// The parts of a request that a cache depends on, as far as the log has them.
@@ -89,11 +99,14 @@ impl Reading {
                 self.began = at;
                 self.now = Asked { turn: Some(turn_id), model, level: self.level, mode };
             }
+            Told::TurnModelChanged { model, thinking } => (self.now.model, self.now.level) = (model, thinking),
             Told::ToolCallEnded {} => self.began = at,
             Told::ContextTrimmed {} => self.trimmed = true,
             // A message of ours in the model's name is no request, and uses nothing.
             Told::MessageCompleted { usage, .. } if usage == Usage::default() => {}
-            Told::MessageCompleted { usage, cost } => self.answered(at, usage, cost),
+            Told::MessageCompleted { usage, cost } | Told::RequestPaid { usage, cost } => {
+                self.answered(at, usage, cost)
+            }
         }
     }
 
@@ -223,6 +236,18 @@ mod tests {
         for (reason, begin) in reasons.iter().zip(begins) {
             assert!(reason.starts_with(begin) && reason.is_empty() == begin.is_empty(), "{reason}");
         }
+    }
+
+    #[test]
+    fn a_request_is_of_the_model_that_goes_on_in_the_turn() {
+        let switched = json!({ "type": "turnModelChanged", "turnId": "t", "model": "b/y", "instead_of": "a/x",
+            "reason": "failed", "thinking": "high" });
+        let (_, mut paid) = answer(3, 4_000, 0);
+        paid["type"] = "requestPaid".into();
+        let log =
+            log(vec![turn(1, "a/x", "agent"), answer(2, 4_000, 0), (3, paid), (4, switched), answer(5, 4_000, 0)]);
+        let models: Vec<_> = log.iter().map(|round| round.model.as_str()).collect();
+        assert_eq!(models, ["b/y", "a/x", "a/x"], "the last first");
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl Router {
 }
 
 async fn select_default(shared: &Shared, name: &str) -> Result<ModelSelectResult, Error> {
-    let model = session::choose_model(shared, name).await?;
+    let (model, _) = session::choose_model(shared, name).await?;
     let (store, id) = (Arc::clone(&shared.parts.store), model.info().id.clone());
     blocking(move || store.set(LAST_MODEL, &id)).await?;
     Ok(ModelSelectResult { model: model.info().clone() })

@@ -60,18 +60,16 @@ pub(crate) async fn resolve_model(shared: &Shared, name: &str) -> Result<Arc<dyn
     resolved.map_err(|error| Error::new(ErrorCode::NotFound, error.to_string()))
 }
 
-/// The exact name of the model that is asked for: as it is, if there is such a model. A user's name need not be exact.
+/// The exact name of the model that is asked for, which exists. A user's name need not be exact.
 pub(crate) async fn meant_model(shared: &Shared, name: &str, is_user: bool) -> Result<String, Error> {
-    let catalog = &shared.parts.catalog;
-    let resolved = catalog.resolve(name).await;
-    if !is_user || resolved.is_ok() {
-        return match resolved {
-            Ok(_) => Ok(name.to_owned()),
-            Err(error) => Err(Error::new(ErrorCode::NotFound, error.to_string())),
-        };
-    }
-    let chosen = catalog.choose(name).await.map_err(|error| Error::new(ErrorCode::NotFound, error.to_string()))?;
-    Ok(chosen.info().selector())
+    let meant = if is_user { exact_name(shared, name).await? } else { name.to_owned() };
+    resolve_model(shared, &meant).await?;
+    Ok(meant)
+}
+
+async fn exact_name(shared: &Shared, name: &str) -> Result<String, Error> {
+    let meant = shared.parts.catalog.meant(name).await;
+    meant.map_err(|error| Error::new(ErrorCode::NotFound, error.to_string()))
 }
 
 /// The ids of the models that were chosen last, the last one first.
@@ -97,16 +95,16 @@ fn note_recent(store: &dyn Store, id: &str) -> Result<(), StoreError> {
     store.set(RECENT, &serde_json::to_string(&models).unwrap_or_default())
 }
 
-/// The model that a user chooses by this name, which need not be exact. A level in it is remembered for the model, and
-/// without one, that counts.
-pub(crate) async fn choose_model(shared: &Shared, name: &str) -> Result<Arc<dyn Model>, Error> {
-    let chosen = shared.parts.catalog.choose(name).await;
-    let model = chosen.map_err(|error| Error::new(ErrorCode::NotFound, error.to_string()))?;
+/// The model that a user chooses by this name, which need not be exact, and its exact name. A level in it is remembered
+/// for the model, and without one, that counts.
+pub(crate) async fn choose_model(shared: &Shared, name: &str) -> Result<(Arc<dyn Model>, String), Error> {
+    let exact = exact_name(shared, name).await?;
+    let model = resolve_model(shared, &exact).await?;
     let ModelInfo { id, level, .. } = model.info();
     let (store, chosen) = (Arc::clone(&shared.parts.store), id.clone());
     blocking(move || note_recent(&*store, &chosen)).await?;
     if level.is_none() && !says_default(name) {
-        return Ok(at_remembered_level(shared, model).await);
+        return Ok((at_remembered_level(shared, model).await, exact));
     }
     let (store, id, level) = (Arc::clone(&shared.parts.store), id.clone(), *level);
     let remember = move || {
@@ -121,7 +119,7 @@ pub(crate) async fn choose_model(shared: &Shared, name: &str) -> Result<Arc<dyn 
         store.set(LEVELS, &serde_json::to_string(&levels).unwrap_or_default())
     };
     blocking(remember).await?;
-    Ok(model)
+    Ok((model, exact))
 }
 
 /// The model with this name, at the level that was last chosen for it if the name says none. Nothing is remembered.
@@ -145,6 +143,16 @@ pub(crate) async fn is_other_level(
         Some(known) => known.is_default && known.model == chosen.id,
         None => default_model(shared, config).await.is_ok_and(|default| default.info().id == chosen.id),
     }
+}
+
+/// The chain that stays the session's where a name that was chosen says only a level for the model that it has.
+pub(crate) fn kept_chain(name: &str, chosen: &ModelInfo, known: Option<&Chosen>) -> Option<String> {
+    let is_level = |(_, end): (&str, &str)| {
+        end.eq_ignore_ascii_case(DEFAULT_LEVEL)
+            || chosen.level.is_some_and(|level| end.eq_ignore_ascii_case(level.name()))
+    };
+    let says_level = names(name).nth(1).is_none() && name.trim().rsplit_once(':').is_some_and(is_level);
+    known.filter(|known| says_level && known.model == chosen.id)?.chain.clone()
 }
 
 /// Says of models at which level they think if nobody chooses another.

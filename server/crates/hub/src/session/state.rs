@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use agent::history::History;
 use ports::edit::TextHash;
+use ports::spent::Sums;
 use project::paths;
 use project::text::hash;
 use protocol::checkpoint::{ChangedFile, FileImage, RestoredFile};
@@ -116,19 +117,19 @@ pub(super) struct OpenTurn {
     pub(super) id: TurnId,
     /// The model that it asks. Another may be chosen for the next one while it runs.
     model: String,
-    pub(super) usage: Usage,
-    pub(super) cost: Option<f64>,
+    sums: Sums,
 }
 
 impl OpenTurn {
     fn new(id: &TurnId, model: &str) -> Self {
-        Self { id: id.clone(), model: model.to_owned(), usage: Usage::default(), cost: Some(0.0) }
+        Self { id: id.clone(), model: model.to_owned(), sums: Sums::default() }
     }
 
     /// The end of a turn that did not come to its own.
     pub(super) fn broken_off(&self, stop_reason: StopReason, error: &str) -> Event {
         let (turn_id, error) = (self.id.clone(), Some(error.into()));
-        Event::TurnEnded { turn_id, stop_reason, error, usage: self.usage, cost: self.cost, new_errors: None }
+        let (usage, cost) = (self.sums.usage, self.sums.known_cost());
+        Event::TurnEnded { turn_id, stop_reason, error, usage, cost, new_errors: None }
     }
 
     /// The end of a turn whose process or home went away.
@@ -176,10 +177,10 @@ impl State {
                 self.last_turn = Some(turn_id.clone());
                 self.open_turn = Some(OpenTurn::new(turn_id, model));
             }
-            Event::MessageCompleted { usage, cost, .. } => {
-                if let Some(turn) = &mut self.open_turn {
-                    turn.usage += *usage;
-                    turn.cost = turn.cost.zip(*cost).map(|(sum, cost)| sum + cost);
+            Event::MessageCompleted { usage, cost, .. } | Event::RequestPaid { usage, cost, .. } => {
+                if let Some(turn) = self.open_turn.as_mut().filter(|_| *usage != Usage::default()) {
+                    turn.sums += Sums::one(*usage, *cost);
+                    self.unpriced.extend(cost.is_none().then(|| turn.model.clone()));
                 }
             }
             Event::TurnEnded { usage, cost, .. } => {
@@ -448,6 +449,25 @@ mod tests {
         };
         let ended = Event::TurnEnded { turn_id, stop_reason, error: None, usage, cost: None, new_errors: None };
         [chosen("a"), began, chosen("b"), ended].iter().for_each(|event| state.apply(event));
+        assert_eq!(state.unpriced, BTreeSet::from(["a".to_owned()]));
+    }
+
+    #[test]
+    fn a_turn_that_ends_with_its_process_keeps_the_costs_that_are_known_and_names_the_other_models() {
+        let (mut state, turn_id) = (State::default(), TurnId::from("t"));
+        let usage = Usage { output: 1, ..Usage::default() };
+        let began = Event::TurnStarted {
+            turn_id: turn_id.clone(),
+            prompt: Vec::new(),
+            context: String::new(),
+            model: "a".into(),
+            mode: Mode::Agent,
+        };
+        let paid = |cost| Event::RequestPaid { turn_id: turn_id.clone(), usage, cost };
+        [began, paid(Some(0.5)), paid(None)].iter().for_each(|event| state.apply(event));
+        let end = state.open_turn.as_ref().unwrap().interrupted();
+        state.apply(&end);
+        assert_eq!((state.usage.output, state.cost), (2, 0.5));
         assert_eq!(state.unpriced, BTreeSet::from(["a".to_owned()]));
     }
 

@@ -212,6 +212,17 @@ async fn an_address_with_a_password_is_never_told() {
 }
 
 #[tokio::test]
+async fn each_name_of_a_chain_is_meant_by_itself_and_one_that_means_nothing_is_named() {
+    let catalog = catalog(&[("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")]);
+    let exact = catalog.meant(" gpt-5.1:low ,haiku-4-5").await;
+    assert_eq!(exact.as_deref(), Ok("gpt-5.1:low, haiku-4-5"), "what is exact stays as it is");
+    let Err(error) = catalog.meant("gpt-5.1, no-such-model").await else { panic!("the second is none") };
+    assert!(error.to_string().contains("`no-such-model`"), "{error}");
+    let Err(error) = catalog.meant("opus:much, gpt-5.1").await else { panic!("the first has no such level") };
+    assert!(error.to_string().contains("`opus:much`"), "{error}");
+}
+
+#[tokio::test]
 async fn an_unknown_name_gets_those_like_it() {
     let Err(error) = catalog(&[]).resolve("sonet-4-6").await else { panic!("no such model") };
     let text = error.to_string();

@@ -102,6 +102,29 @@ fn requests_are_of_the_model_that_answered_where_another_one_went_on_in_the_turn
 }
 
 #[test]
+fn a_request_that_became_no_message_counts_at_once_and_for_the_model_that_was_asked() {
+    let (_folder, store) = store();
+    let id = session(&store, "one");
+    let paid = |usage, cost| Event::RequestPaid { turn_id: "t".into(), usage, cost };
+    let switched = Event::TurnModelChanged {
+        turn_id: "t".into(),
+        model: "b".into(),
+        thinking: None,
+        instead_of: "a".into(),
+        reason: protocol::model::SwitchReason::Failed,
+        until: None,
+        error: None,
+    };
+    let began = vec![(NOON, started("a")), (NOON, paid(usage(10, 1), Some(0.25))), (NOON, switched)];
+    store.append(&id, began, false).unwrap();
+    let of_a = (0, "t".to_owned(), "a".to_owned(), 1, 0, 10, 0.25);
+    assert_eq!(rows(&store), [of_a.clone()]);
+    let rest = vec![(NOON, message(usage(20, 1), None)), (NOON, turn_ended(usage(30, 2), Some(0.25)))];
+    store.append(&id, rest, false).unwrap();
+    assert_eq!(rows(&store), [of_a, (0, "t".into(), "b".into(), 1, 1, 20, 0.0)]);
+}
+
+#[test]
 fn a_request_that_became_no_message_counts_when_its_turn_ends() {
     let (_folder, store) = store();
     let id = session(&store, "one");

@@ -83,6 +83,7 @@ async fn garbage_and_orphaned_calls_get_one_more_try() {
     for kind in [Garbage, OrphanedToolCalls] {
         let left = Stage::new(vec![failure(kind), answer(vec![says("done")])]).play().await;
         assert_eq!(left.outcome.stop, StopReason::EndTurn);
+        assert_eq!(left.story()[0], "retry 1");
         let left = Stage::new(vec![failure(kind), failure(kind)]).play().await;
         assert_eq!((left.outcome.stop, left.requests.len()), (StopReason::Error, 2));
     }
@@ -123,6 +124,7 @@ async fn an_answer_of_nothing_is_asked_for_once_more_and_then_said_to_be_one() {
     let left = Stage::new(vec![nothing(), answer(vec![says("done")])]).play().await;
     assert_eq!(left.story(), ["?Hm.", "~\n", "discarded", "noted", "retry 1", "~done", "completed", "EndTurn"]);
     assert_eq!(left.outcome.usage.output, 20, "the empty answer is paid for");
+    assert!(left.log.iter().any(|event| matches!(event, Event::Retrying { attempt: 1, of: Some(1), .. })));
 
     let left = Stage::new(vec![nothing(), nothing()]).play().await;
     assert_eq!(left.outcome.stop, StopReason::Error);
@@ -141,6 +143,13 @@ async fn an_answer_that_its_vendor_paused_goes_on_and_does_not_do_so_for_ever() 
     let mut stage = Stage::new(vec![paused("One"), paused("two")]);
     stage.limits.rounds = 2;
     assert_eq!(stage.play().await.outcome.stop, StopReason::MaxTurnRequests);
+
+    let nothing = || ending(vec![], Stop::Pause);
+    let left = Stage::new(vec![nothing(), answer(vec![says("whole")])]).play().await;
+    assert_eq!(left.outcome.stop, StopReason::EndTurn, "a pause within the server's own tools is no empty answer");
+    let left = Stage::new((0..4).map(|_| paused("Half")).collect()).play().await;
+    assert_eq!((left.outcome.stop, left.requests.len()), (StopReason::Error, 4));
+    assert!(left.outcome.error.unwrap().contains("paused"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -246,4 +255,21 @@ async fn what_broken_answers_used_is_paid_for_too() {
     assert_eq!(left.outcome.usage, Usage { input: 140, output: 12, cache_read: 1_500, cache_write: 0 });
     let cost = left.outcome.cost.unwrap();
     assert!((cost - (140.0 * 3.0 + 12.0 * 15.0 + 1_500.0 * 0.3) / 1e6).abs() < 1e-12, "{cost}");
+    let at_once = left.log.iter().find_map(|event| match event {
+        Event::RequestPaid { usage, cost, .. } => Some((*usage, cost.is_some())),
+        _ => None,
+    });
+    assert_eq!(at_once, Some((early, true)), "and on record before the turn ends");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_budget_that_a_failed_request_spent_keeps_the_next_model_from_being_asked() {
+    let used = Usage { input: 40, ..Usage::default() };
+    let mut stage = Stage::new(vec![breaking("I wa", QuotaUsedUp).using(used)]);
+    stage.chain = vec![("second", vec![answer(vec![says("done")])])];
+    stage.limits.cost = Some(1e-9);
+    let left = stage.play().await;
+    assert_eq!((left.outcome.stop, left.requests.len()), (StopReason::Error, 1));
+    let error = left.outcome.error.unwrap();
+    assert!(error.contains("budget of money is spent"), "{error}");
 }

@@ -1,13 +1,15 @@
 //! The models of a turn: the one that it asks, and those that may go on in its stead.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use ports::model::{Fallbacks, Model, ModelError, ModelErrorKind, Successor};
 use protocol::model::{ModelInfo, SwitchReason, selector};
 use protocol::{Event, TurnId};
+use providers::CatalogError;
 use providers::catalog::names;
 
 use super::{named_model, usable};
@@ -16,7 +18,7 @@ use crate::post::Shared;
 
 /// So many models are named that the user could choose.
 const NAMED: usize = 3;
-/// How long it may take to find them: the turn has failed, and its end is not to be kept back.
+/// How long it may take to find them: neither the end of a turn that has failed nor its beginning is to be kept back.
 const FINDING: Duration = Duration::from_secs(2);
 
 /// The models that may go on in the stead of a turn's.
@@ -25,8 +27,29 @@ pub(crate) struct ModelChain {
     config: Arc<Config>,
     /// The names, in order; fewer than two if there is no chain.
     names: Vec<String>,
-    /// The models that the turn has asked, by their ids.
-    asked: Mutex<BTreeSet<String>>,
+    asked: Mutex<Asked>,
+}
+
+/// The models that the turn has asked, by their ids.
+#[derive(Default)]
+struct Asked {
+    all: BTreeSet<String>,
+    /// Of each larger model that goes on in the stead of another, that one: its place in the chain counts.
+    larger: BTreeMap<String, String>,
+}
+
+impl Asked {
+    /// The model that this one stands for.
+    fn origin(&self, model: &str) -> String {
+        self.larger.get(model).map_or_else(|| model.to_owned(), Clone::clone)
+    }
+
+    /// A larger model goes on in the stead of this one.
+    fn promote(&mut self, from: &str, to: &str) {
+        let origin = self.origin(from);
+        self.all.extend([from, to].map(str::to_owned));
+        self.larger.insert(to.to_owned(), origin);
+    }
 }
 
 /// A model that goes on from the turn's beginning, since its own is let rest or cannot be asked.
@@ -61,6 +84,11 @@ impl ModelChain {
         Self { shared, config, names, asked: Mutex::default() }
     }
 
+    /// A larger model goes on in the stead of this one from the beginning.
+    pub(crate) fn promoted(&self, from: &str, to: &str) {
+        self.asked().promote(from, to);
+    }
+
     /// The model that goes on from the beginning; none if this one can be asked, or there is no other.
     pub(crate) async fn at_once(&self, model: &ModelInfo) -> Option<Switched> {
         let rests = self.shared.cooldowns.of(&model.id, self.now());
@@ -73,8 +101,29 @@ impl ModelChain {
         Some(Switched { model: next, instead_of: model.id.clone(), reason, until, error })
     }
 
+    /// The names of the chain that name no model, in words. It goes on without these.
+    pub(crate) async fn mistakes(&self) -> Vec<String> {
+        if self.names.len() < 2 {
+            return Vec::new();
+        }
+        let catalog = &self.shared.parts.catalog;
+        let found = join_all(self.names.iter().map(|name| catalog.resolve(name)));
+        let found = tokio::time::timeout(FINDING, found).await.unwrap_or_default();
+        let in_words = |error: CatalogError| match error {
+            CatalogError::Unknown { .. } | CatalogError::NoLevel { .. } => {
+                Some(format!("The chain {} goes on without one of its models: {error}.", self.names.join(", ")))
+            }
+            _ => None,
+        };
+        found.into_iter().filter_map(Result::err).filter_map(in_words).collect()
+    }
+
     fn now(&self) -> u64 {
         self.shared.parts.clock.now()
+    }
+
+    fn asked(&self) -> MutexGuard<'_, Asked> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The first of the chain that can be asked and that the turn has not asked; none if this model is none of it.
@@ -86,15 +135,16 @@ impl ModelChain {
         for name in &self.names {
             found.extend(named_model(&self.shared, name).await.ok());
         }
-        if !found.iter().any(|found| found.info().id == model) {
+        let mut asked = self.asked();
+        let origin = asked.origin(model);
+        if !found.iter().any(|found| found.info().id == origin) {
             return None;
         }
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.insert(model.to_owned());
-        let may_go_on = |id: &str| !asked.contains(id) && self.shared.cooldowns.of(id, self.now()).is_none();
+        asked.all.extend([model.to_owned(), origin]);
+        let may_go_on = |id: &str| !asked.all.contains(id) && self.shared.cooldowns.of(id, self.now()).is_none();
         let usable = found.into_iter().filter_map(|found| usable(found, &self.config).ok());
         let next = usable.into_iter().find(|found| may_go_on(&found.info().id))?;
-        asked.insert(next.info().id.clone());
+        asked.all.insert(next.info().id.clone());
         Some(next)
     }
 }
@@ -119,8 +169,11 @@ impl Fallbacks for ModelChain {
         }
         let catalog = &self.shared.parts.catalog;
         let models = catalog.of_provider(&than.provider).await;
+        let asked = self.asked().all.clone();
         let larger = models.iter().filter(|other| {
-            other.available && other.context_tokens > than.context_tokens && maker(&other.id) == maker(&than.id)
+            let is_larger = other.context_tokens > than.context_tokens && maker(&other.id) == maker(&than.id);
+            let has_failed = asked.contains(&other.id) || self.shared.cooldowns.of(&other.id, self.now()).is_some();
+            is_larger && other.available && !has_failed
         });
         let price = |model: &ModelInfo| model.price.map_or(f64::INFINITY, |price| price.input);
         let next = larger.min_by(|one, other| {
@@ -131,12 +184,18 @@ impl Fallbacks for ModelChain {
             // It has no such level.
             Err(_) => catalog.resolve(&next.id).await.ok()?,
         };
-        Some(Successor { model: usable(model, &self.config).ok()?, until: None })
+        let model = usable(model, &self.config).ok()?;
+        self.promoted(&than.id, &model.info().id);
+        Some(Successor { model, until: None })
+    }
+
+    fn answered(&self, model: &ModelInfo) {
+        self.shared.cooldowns.end(&model.id);
     }
 
     async fn others(&self, than: &ModelInfo) -> Vec<String> {
         let all = tokio::time::timeout(FINDING, self.shared.parts.catalog.list()).await.unwrap_or_default();
-        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let asked = self.asked().all.clone();
         let can_be_asked = |model: &&ModelInfo| {
             let is_another = model.id != than.id && !asked.contains(&model.id);
             is_another

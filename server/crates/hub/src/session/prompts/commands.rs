@@ -144,7 +144,7 @@ impl Execute for Help {
 impl Execute for ChooseModel {
     async fn execute(self, preparation: &Preparation, done: &mut Done) -> Result<String, String> {
         let Some(name) = self.0 else { return Ok(models(preparation).await) };
-        let model = choose_model(&preparation.shared, &name).await.map_err(|error| error.message)?;
+        let (model, name) = choose_model(&preparation.shared, &name).await.map_err(|error| error.message)?;
         let info = model.info();
         let text = format!("model {} ({}) for this conversation, in every mode", info.name, info.selector());
         done.choose(model, name, false);
@@ -170,14 +170,18 @@ impl Execute for ChooseThinking {
         };
         let ModelInfo { id, name, levels, .. } = current.info();
         let Some(level) = self.0.filter(|_| !levels.is_empty()) else { return Ok(levels_in_words(current.info())) };
-        let model = choose_model(shared, &format!("{id}:{level}")).await.map_err(|error| error.message)?;
+        let (model, _) = choose_model(shared, &format!("{id}:{level}")).await.map_err(|error| error.message)?;
         let text = match model.info().level {
             Some(level) => format!("{name} thinks at the level {}", level.name()),
             None => format!("{name} thinks as much as it does by itself"),
         };
         // Another level of the same model is no other choice of a model.
         let is_default = preparation.model.as_ref().is_none_or(|known| known.is_default && known.model == *id);
-        done.choose(Arc::clone(&model), id.clone(), is_default);
+        let chain = match &done.model {
+            Some((_, name)) => name.clone(),
+            None => preparation.chain().unwrap_or(id).to_owned(),
+        };
+        done.choose(Arc::clone(&model), chain, is_default);
         Ok(text)
     }
 }

@@ -135,8 +135,8 @@ pub(super) struct NewTurn {
     pub(super) offered: Arc<[ToolSpec]>,
     /// The decisions kept for the project, and the changes made to them here by then; `None` if they cannot be read.
     pub(super) kept: Option<(gate::Kept, gate::Changes)>,
-    /// The project's rules that could not be read and why, for the user.
-    pub(super) rules_left_out: Vec<String>,
+    /// Warnings for the user: the project's rules that could not be read, and names in the chain that name no model.
+    pub(super) warnings: Vec<String>,
 }
 
 impl Prepared {

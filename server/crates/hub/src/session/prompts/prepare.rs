@@ -118,6 +118,7 @@ async fn new_turn(
     let preparation = &*preparation;
     let Preparation { shared, roots, reader, tools, info, .. } = preparation;
     let (model, chain, switched, is_for_turn) = model_of_turn(preparation, mode, chosen).await;
+    let mistakes = chain.mistakes().await;
     let mut context = match told {
         Some(told) => told,
         None => expand(reader, roots, &preparation.rules, &preparation.seen, mentions).await,
@@ -159,7 +160,7 @@ async fn new_turn(
     let sections: Vec<_> = std::iter::once(Section::of_rules(text)).chain(hidden).chain(in_place).collect();
     let parts = PromptParts { tools: &offered, mode, environment: &environment, file_blocks, sections: &sections };
     let system = agent::prompt::system(&parts);
-    let rules_left_out = rules.problems;
+    let warnings = rules.problems.into_iter().chain(mistakes).collect();
     NewTurn {
         context,
         edits_until,
@@ -172,7 +173,7 @@ async fn new_turn(
         form,
         offered,
         kept,
-        rules_left_out,
+        warnings,
     }
 }
 
@@ -201,6 +202,7 @@ async fn model_of_turn(
         && let Ok(larger) = named_model(shared, &promoted.to).await
         && larger.info().available
     {
+        chain.promoted(&promoted.from, &larger.info().id);
         (model, is_for_turn) = (larger, true);
     }
     let switched = chain.at_once(model.info()).await;

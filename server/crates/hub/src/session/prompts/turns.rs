@@ -253,7 +253,7 @@ impl Session {
         self.prompts.edits_told = turn.edits_until.unwrap_or(self.prompts.edits_told);
         self.record(Event::TurnStarted { turn_id: id.clone(), prompt, context, model, mode });
         self.record_all(turn.switched.take().into_iter().collect::<Vec<_>>());
-        self.tell_of_rules(std::mem::take(&mut turn.rules_left_out));
+        self.warn(std::mem::take(&mut turn.warnings));
     }
 
     /// Has a turn run that has begun; one without a model ends at once.
@@ -379,9 +379,9 @@ impl Session {
         }
     }
 
-    /// Tells the user which rules the model does not have, once in a session.
-    fn tell_of_rules(&mut self, left_out: Vec<String>) {
-        for text in left_out {
+    /// Tells the user, once in a session.
+    fn warn(&mut self, warnings: Vec<String>) {
+        for text in warnings {
             if !self.state.warned.contains(&text) {
                 self.record(Event::Notice { severity: Severity::Warning, text });
             }
