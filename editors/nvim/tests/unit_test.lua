@@ -112,10 +112,21 @@ function T.a_turn_that_goes_on_with_another_model_says_so()
   switch.error = "a says that no credit is left. Add credit."
   local state = folded({ turn_started("t1", "hi"), switch })
   support.equal(state.entries[2].text, "The quota of a/one is used up (a says that no credit is left. Add credit); b/two continues.")
-  support.equal({ state.model, state.turn_model, state.entries[2].severity }, { "b/two", "b/two", "warning" })
+  support.equal({ state.model, state.turn_model, state.entries[2].severity }, { "test/m", "b/two", "warning" })
   switch.reason, switch["until"] = "rate_limited", 1000
   state = folded({ turn_started("t1", "hi"), switch })
   support.equal(state.entries[2].text:match("^a/one takes no more requests until .*; b/two continues%.$") ~= nil, true)
+end
+
+function T.the_session_keeps_its_own_model_and_level_where_a_turn_goes_on_with_another()
+  local status = require("azimuth.status")
+  local own = { type = "modelChanged", model = "test/m", thinking = "high" }
+  local switch = { type = "turnModelChanged", turnId = "t1", model = "b/two", insteadOf = "test/m", reason = "failed" }
+  switch.thinking = "low"
+  local state = folded({ own, turn_started("t1", "hi"), switch })
+  support.equal({ status.model(state) }, { "b/two", "low" })
+  support.equal({ state.model, state.thinking }, { "test/m", "high" })
+  support.equal({ status.model(folded({ own, turn_started("t1", "hi"), switch, turn_ended("t1") })) }, { "test/m", "high" })
 end
 
 local function edit_delta(call, path, piece)

@@ -64,8 +64,9 @@ local function title_bar(state, room)
   if accepting then
     table.insert(parts, "%#AzimuthWarning#" .. accepting .. "%*")
   end
-  if state.model then
-    table.insert(parts, text.bar(state.model) .. (state.scripted and " (plays a script)" or ""))
+  local model = status.model(state)
+  if model then
+    table.insert(parts, text.bar(model) .. (state.scripted and " (plays a script)" or ""))
     table.insert(parts, status.thinking(state))
   end
   if mode and not group then

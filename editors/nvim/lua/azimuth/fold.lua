@@ -109,6 +109,7 @@ local M = {}
 ---@field usage azimuth.Usage Tokens of all turns.
 ---@field cost number Cost of all turns, as far as it is known.
 ---@field turn_model? string The model of the last turn. Another may be chosen for the next one.
+---@field turn_thinking? azimuth.ThinkingLevel The level at which that one thinks, if one was chosen.
 ---@field unpriced table<string, true> The models of which it was said that their price is not known.
 ---@field index table<string, integer> Where an entry stands, by `kind:id`.
 
@@ -247,7 +248,12 @@ end
 
 function on.turnStarted(state, event, at)
   state.running, state.retrying, state.turn_model = event.turnId, nil, event.model
-  state.mode, state.model = event.mode or state.mode, event.model or state.model
+  state.mode = event.mode or state.mode
+  -- It is taken for the session's own only where that is not known.
+  if event.model ~= "" then
+    state.model = state.model or event.model
+  end
+  state.turn_thinking = event.model == state.model and state.thinking or nil
   local continues = #event.prompt == 0
   add(state, at, {
     kind = "user",
@@ -329,7 +335,7 @@ end
 --- The session keeps its own model; the turn goes on with another.
 function on.turnModelChanged(state, event, at)
   state.retrying = nil
-  state.turn_model, state.model = event.model, event.model
+  state.turn_model, state.turn_thinking = event.model, event.thinking
   add(state, at, { kind = "notice", severity = "warning", text = require("azimuth.fold.switch").words(event), done = true })
 end
 
@@ -438,6 +444,7 @@ function on.contextUsed(state, event)
 end
 
 on.sideAsked = pay
+on.requestPaid = pay
 
 function on.turnEnded(state, event, at)
   state.running, state.retrying = nil, nil

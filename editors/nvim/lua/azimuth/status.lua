@@ -113,11 +113,24 @@ function M.hunks(state)
   return waiting > 0 and text.plural(waiting, "hunk") or nil
 end
 
+--- The model that is asked now, by the turn that runs or else the session's own, and the level at which it thinks, if one
+--- was chosen.
+---@param state azimuth.State
+---@return string? model
+---@return string? level
+function M.model(state)
+  if state.running and state.turn_model and state.turn_model ~= "" then
+    return state.turn_model, state.turn_thinking
+  end
+  return state.model, state.thinking
+end
+
 --- The level at which the model thinks, if one was chosen.
 ---@param state azimuth.State
 ---@return string?
 function M.thinking(state)
-  return state.thinking and "thinking: " .. state.thinking or nil
+  local _, level = M.model(state)
+  return level and "thinking: " .. level or nil
 end
 
 ---@param state azimuth.State
@@ -125,8 +138,9 @@ end
 local function compose(state)
   local text = require("azimuth.text")
   local parts = { M.doing(state) }
-  if state.model then
-    table.insert(parts, (text.one_line(state.model, 40)) .. (state.scripted and " (scripted)" or ""))
+  local model = M.model(state)
+  if model then
+    table.insert(parts, (text.one_line(model, 40)) .. (state.scripted and " (scripted)" or ""))
     table.insert(parts, M.thinking(state))
   end
   table.insert(parts, M.hunks(state))

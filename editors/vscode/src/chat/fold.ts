@@ -6,7 +6,7 @@ import type {
   AutoScope, Direction, Event, FileImage, Hunk, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal,
   QueueId, RestoreStep, SequencedEvent, StopReason, TerminalInfo, ToolCallId, TurnId, Usage,
 } from '../generated/protocol';
-import { type AcceptEdits, begin, fold, type Groups, openProposals, type SessionState, unseen } from '../session/fold';
+import { type AcceptEdits, type Asked, asked, begin, fold, type Groups, openProposals, type SessionState, unseen } from '../session/fold';
 import { corrected, waitingInWords, type Terminals } from '../terminal/state';
 import { autoInWords, changedFiles, formattedInWords, restoredFiles, switchInWords, type FileNews } from './news';
 import { isSame, textOnly, whole } from './images';
@@ -76,7 +76,8 @@ export interface ChatSnapshot {
   proposals: Proposal[];
   queue: [QueueId, PromptBlock[]][];
   title: string;
-  model: string;
+  /** The session's own model, and that of the running turn. */
+  models: { own: Asked; turn: Asked | undefined };
   scripted: boolean;
   cost: number;
   context: { used: number; limit: number } | undefined;
@@ -138,11 +139,11 @@ export class Chat {
   /** A chat that goes on from where another one stood. */
   static from(snapshot: ChatSnapshot): Chat {
     const { entries, earlier, queue, turnModel, doing, waits, folders, saidBefore, unpriced } = snapshot;
-    const { title, model, scripted, cost, context, runningTurn, lastSeq, acceptEdits } = snapshot;
+    const { title, models, scripted, cost, context, runningTurn, lastSeq, acceptEdits } = snapshot;
     const chat = new Chat();
     const proposals = new Map(snapshot.proposals.map((proposal) => [proposal.proposalId, proposal]));
     const terminals = new Map(snapshot.terminals.map((terminal) => [terminal.terminalId, terminal]));
-    chat.session = { ...chat.session, title, model, scripted, cost, context, runningTurn, lastSeq, acceptEdits, proposals, terminals };
+    chat.session = { ...chat.session, ...models.own, turnModel: models.turn, title, scripted, cost, context, runningTurn, lastSeq, acceptEdits, proposals, terminals };
     Object.assign(chat, { earlier, turnModel, doing, waits, folders });
     chat.saidBefore = saidBefore;
     chat.prepend(entries, terminals);
@@ -175,9 +176,9 @@ export class Chat {
     return this.session.title;
   }
 
-  /** The model's id; empty if it is not known. */
+  /** The id of the model that is asked now; empty if it is not known. */
   get model(): string {
-    return this.session.model ?? '';
+    return asked(this.session).model ?? '';
   }
 
   get cost(): number {
@@ -194,17 +195,17 @@ export class Chat {
 
   /** This chat with its last entries: `count` of them, and more where a question among the earlier ones waits. */
   snapshot(count: number): ChatSnapshot {
-    const asked = this.entries.findIndex((entry) => entry.kind === 'question' && !entry.outcome);
+    const question = this.entries.findIndex((entry) => entry.kind === 'question' && !entry.outcome);
     const tail = Math.max(0, this.entries.length - count);
-    const from = asked >= 0 ? Math.min(asked, tail) : tail;
-    const { open, queue, model, turnModel, doing, waits, folders } = this;
-    const { title, scripted, cost, context, runningTurn, lastSeq, acceptEdits } = this.session;
+    const from = question >= 0 ? Math.min(question, tail) : tail;
+    const { open, queue, turnModel, doing, waits, folders } = this;
+    const { title, model, thinking, turnModel: turn, scripted, cost, context, runningTurn, lastSeq, acceptEdits } = this.session;
     return {
       entries: this.entries.slice(from),
       earlier: from,
       proposals: [...open.proposed, ...open.landed],
       queue: [...queue],
-      title, model, scripted, cost, context, runningTurn, turnModel, doing, waits, lastSeq, folders, acceptEdits,
+      title, models: { own: { model, thinking }, turn }, scripted, cost, context, runningTurn, turnModel, doing, waits, lastSeq, folders, acceptEdits,
       saidBefore: saidIn(this.entries.slice(0, from)).slice(0, RECALL),
       unpriced: [...this.unpriced],
       terminals: [...this.terminals.values()],
@@ -401,6 +402,7 @@ export class Chat {
       case 'modelChanged':
       case 'modeChanged':
       case 'proposalChanged':
+      case 'requestPaid':
       case 'sideAsked':
       case 'contextUsed':
       case 'terminalStarted':

@@ -12,11 +12,13 @@ export interface SessionState {
   lastSeq: number;
   title: string;
   mode: Mode;
-  /** The model's id. */
+  /** The id of the session's own model. A turn may ask another one. */
   model: string | undefined;
   /** The level at which it thinks; undefined if it thinks as it does by itself. */
   thinking: ThinkingLevel | undefined;
   scripted: boolean;
+  /** The model that the running turn asks, and the level at which it thinks; undefined between turns. */
+  turnModel: Asked | undefined;
   /** US dollars, as far as prices are known. */
   cost: number;
   context: { used: number; limit: number } | undefined;
@@ -29,6 +31,9 @@ export interface SessionState {
   /** The switch for accepting edits automatically; undefined if the session has not said. */
   acceptEdits: AcceptEdits | undefined;
 }
+
+/** A model, and the level at which it thinks. */
+export type Asked = Pick<SessionState, 'model' | 'thinking'>;
 
 /** The switch for accepting edits automatically, and for how long that was said. */
 export interface AcceptEdits {
@@ -47,6 +52,7 @@ export function begin(info: Pick<SessionInfo, 'title' | 'mode' | 'model'> = { ti
     model: info.model,
     thinking: undefined,
     scripted: false,
+    turnModel: undefined,
     cost: 0,
     context: undefined,
     runningTurn: undefined,
@@ -116,8 +122,13 @@ export function landedBy({ hunks }: Proposal): string {
   return hunks.some(({ toolCallIds }) => toolCallIds.length > 0) ? 'a command' : 'another program';
 }
 
+/** What is asked now: by the turn that runs, else the session's own model. */
+export function asked(state: SessionState): Asked {
+  return state.turnModel ?? state;
+}
+
 /** The level at which a session's model thinks, or that of new ones: the one that was last chosen for the model. */
-export function thinkingOf(state: SessionState | undefined, model: ModelInfo | undefined): ThinkingLevel | undefined {
+export function thinkingOf(state: Asked | undefined, model: ModelInfo | undefined): ThinkingLevel | undefined {
   return state?.model === undefined || state.model === '' ? model?.level : state.thinking;
 }
 
@@ -132,13 +143,14 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
     case 'acceptEditsChanged':
       return { acceptEdits: accepting(event, state.acceptEdits) };
     case 'turnStarted':
-      return { runningTurn: event.turnId, model: event.model, mode: event.mode };
+      return { runningTurn: event.turnId, mode: event.mode, ...modelOfTurn(state, event.model) };
     case 'turnModelChanged':
-      return { model: event.model, thinking: event.thinking };
+      return { turnModel: { model: event.model, thinking: event.thinking } };
     case 'turnEnded':
       // Questions do not outlive their turn.
-      return event.turnId === state.runningTurn ? { runningTurn: undefined, questions: new Map() } : {};
+      return event.turnId === state.runningTurn ? { runningTurn: undefined, turnModel: undefined, questions: new Map() } : {};
     case 'messageCompleted':
+    case 'requestPaid':
     case 'sideAsked':
       return { cost: state.cost + (event.cost ?? 0) };
     case 'contextUsed':
@@ -182,6 +194,13 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
     default:
       return unseen(event);
   }
+}
+
+/** The model that a turn asks first. It is taken for the session's own only where that is not known. */
+function modelOfTurn(state: SessionState, model: string): Partial<SessionState> {
+  if (model === '') return { turnModel: undefined };
+  const own = state.model ?? model;
+  return { model: own, turnModel: { model, thinking: model === own ? state.thinking : undefined } };
 }
 
 /** Passes over an event that nobody sees, and a kind that only a later server knows. The compiler lets no other come here. */

@@ -7,6 +7,7 @@ import type { Review } from '../review/review';
 import type { Server } from '../server/server';
 import { shortCommand, waitingInWords, waitingTerminals } from '../terminal/state';
 import { iconless, visible } from '../text';
+import { asked } from './fold';
 import type { Session } from './session';
 
 export class Status implements vscode.Disposable {
@@ -48,7 +49,8 @@ export class Status implements vscode.Disposable {
     const waits = waitingTerminals(this.session.terminals);
     const { icon, word } = this.doing(questions, waits.length);
     const hunks = this.review.pendingCount;
-    const name = state?.model?.split('/').at(-1);
+    const now = state === undefined ? undefined : asked(state);
+    const name = now?.model?.split('/').at(-1);
     const model = name === undefined ? undefined : iconless(name);
     const parts = [
       word === '' && model === undefined ? 'Azimuth' : word,
@@ -60,8 +62,8 @@ export class Status implements vscode.Disposable {
     const tooltip = [
       `Azimuth: ${word === '' ? 'ready' : word}`,
       state?.title,
-      state?.model === undefined ? undefined : `Model: ${state.model}`,
-      state?.thinking === undefined ? undefined : `Thinking: ${state.thinking}`,
+      now?.model === undefined ? undefined : `Model: ${now.model}`,
+      now?.thinking === undefined ? undefined : `Thinking: ${now.thinking}`,
       state === undefined || state.cost === 0 ? undefined : `Cost of this session: ${dollars(state.cost)}`,
       state?.context === undefined ? undefined : `Context: ${Math.round((100 * state.context.used) / state.context.limit)}% full`,
       hunks === 0 ? undefined : `${hunks} ${hunks === 1 ? 'hunk waits' : 'hunks wait'} for your decision`,

@@ -4,7 +4,7 @@ import { holdsWord, isCommand } from '../chat/mentions';
 import type { Attachment, Draft, Facts, SentPrompt } from '../chat/messages';
 import { modes } from '../generated/modes';
 import type { PromptBlock, PromptCompleteResult, SessionId } from '../generated/protocol';
-import { thinkingOf } from '../session/fold';
+import { asked, thinkingOf } from '../session/fold';
 import { visible } from '../text';
 import { button, h, refill } from './dom';
 import type { Post } from './entries';
@@ -128,7 +128,7 @@ export class Prompt {
     this.grow();
     const { chat, facts } = this;
     const running = chat?.runningTurn !== undefined;
-    const now = JSON.stringify([running, chat?.model, chat?.session.scripted, chat?.session.thinking, chat?.cost, chat?.session.context, chat?.doing, chat?.waits]);
+    const now = JSON.stringify([running, chat?.model, chat?.session.scripted, chat?.session.thinking, chat?.session.turnModel, chat?.cost, chat?.session.context, chat?.doing, chat?.waits]);
     if (now === this.shown) return;
     this.shown = now;
     refill(this.buttons,
@@ -151,7 +151,7 @@ export class Prompt {
     const model = chat?.model !== undefined && chat.model !== '' ? chat.model : (facts.defaultModel ?? 'no model');
     const known = facts.models.find((it) => it.id === model);
     const thinks = (known?.levels ?? []).length > 0;
-    const thinking = thinkingOf(chat?.session, known) ?? 'by itself';
+    const thinking = thinkingOf(chat === undefined ? undefined : asked(chat.session), known) ?? 'by itself';
     const context = chat?.session.context;
     refill(this.status,
       button(`${visible(model)}${chat?.session.scripted === true ? ' (scripted)' : ''}`, () => this.post({ type: 'pickModel' }), { class: 'link', title: 'Choose a model' }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AutoScope, Event, PermissionRequest, SequencedEvent, SessionInfo } from '../../src/generated/protocol';
-import { begin, compact, fold, pendingProposals, type SessionState } from '../../src/session/fold';
+import { asked as askedNow, begin, compact, fold, pendingProposals, type SessionState } from '../../src/session/fold';
 
 const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 const info: SessionInfo = { sessionId: 's', title: '', folders: [], mode: 'agent', createdAt: 0, updatedAt: 0, lastSeq: 0, usage, cost: 0 };
@@ -58,6 +58,17 @@ test('the end of an older command does not end the one that runs now', () => {
   const end = (toolCallId: string): Event => ({ type: 'terminalEnded', terminalId: 'x', toolCallId, offset: 1 });
   assert.equal(after(start('a'), start('b'), end('a')).terminals.get('x')?.running?.toolCallId, 'b');
   assert.equal(after(start('a'), end('a')).terminals.get('x')?.running, undefined);
+});
+
+test('a session keeps its own model and level where a turn goes on with another', () => {
+  const own: Event = { type: 'modelChanged', model: 'm', scripted: false, thinking: 'high' };
+  const switched: Event = { type: 'turnModelChanged', turnId: 't', model: 'b', insteadOf: 'm', reason: 'failed', thinking: 'low' };
+  const running = after(own, started, switched);
+  assert.deepEqual(askedNow(running), { model: 'b', thinking: 'low' });
+  assert.deepEqual([running.model, running.thinking], ['m', 'high']);
+  const over = askedNow(after(own, started, switched, ended));
+  assert.deepEqual([over.model, over.thinking], ['m', 'high']);
+  assert.deepEqual(askedNow(after(own, started)), { model: 'm', thinking: 'high' });
 });
 
 test('edits are accepted automatically once an event says so', () => {
