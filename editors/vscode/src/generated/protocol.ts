@@ -876,6 +876,7 @@ export type Event =
   | EventEditDelta
   | EventMessageCompleted
   | EventMessageDiscarded
+  | EventRequestPaid
   | EventRetrying
   | EventTurnModelChanged
   | EventPlanUpdated
@@ -1076,6 +1077,17 @@ export interface EventMessageDiscarded {
   type: 'messageDiscarded';
   /** The message. */
   messageId: MessageId;
+}
+
+/** A request to the model used tokens although no message came of it: it failed, was stopped, or its answer was empty. It is part of what the end of the turn says. */
+export interface EventRequestPaid {
+  type: 'requestPaid';
+  /** The turn. */
+  turnId: TurnId;
+  /** The tokens of the request. */
+  usage: Usage;
+  /** The cost of the request in US dollars; absent if the price is unknown. */
+  cost?: number;
 }
 
 /** A request to the model failed temporarily and is tried again. If the user ends the delay, it comes once more, with a delay of 0. */
@@ -1406,7 +1418,7 @@ export interface EventTurnEnded {
   usage: Usage;
   /** The failure, or why the answer is incomplete or the model refused, and what to do. */
   error?: string;
-  /** The cost of the turn in US dollars; absent if a price is unknown. */
+  /** The cost of the turn in US dollars, as far as it is known; absent if no price is. Of requests with an unknown price, the events of the requests say so. */
   cost?: number;
   /** The number of errors that its edits caused and that language servers still report. Absent if there are none, or if it is unknown. */
   newErrors?: number;

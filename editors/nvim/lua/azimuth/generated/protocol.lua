@@ -411,6 +411,13 @@
 ---@field type "messageDiscarded"
 ---@field messageId azimuth.MessageId The message.
 
+---A request to the model used tokens although no message came of it: it failed, was stopped, or its answer was empty. It is part of what the end of the turn says.
+---@class azimuth.Event.RequestPaid
+---@field type "requestPaid"
+---@field turnId azimuth.TurnId The turn.
+---@field usage azimuth.Usage The tokens of the request.
+---@field cost? number The cost of the request in US dollars; absent if the price is unknown.
+
 ---A request to the model failed temporarily and is tried again. If the user ends the delay, it comes once more, with a delay of 0.
 ---@class azimuth.Event.Retrying
 ---@field type "retrying"
@@ -614,7 +621,7 @@
 ---@field stopReason azimuth.StopReason The reason.
 ---@field usage azimuth.Usage The tokens of the turn.
 ---@field error? string The failure, or why the answer is incomplete or the model refused, and what to do.
----@field cost? number The cost of the turn in US dollars; absent if a price is unknown.
+---@field cost? number The cost of the turn in US dollars, as far as it is known; absent if no price is. Of requests with an unknown price, the events of the requests say so.
 ---@field newErrors? integer The number of errors that its edits caused and that language servers still report. Absent if there are none, or if it is unknown.
 
 ---An event of a session.
@@ -636,6 +643,7 @@
 ---| azimuth.Event.EditDelta
 ---| azimuth.Event.MessageCompleted
 ---| azimuth.Event.MessageDiscarded
+---| azimuth.Event.RequestPaid
 ---| azimuth.Event.Retrying
 ---| azimuth.Event.TurnModelChanged
 ---| azimuth.Event.PlanUpdated
@@ -2345,6 +2353,7 @@ M.event_kinds = {
   "editDelta",
   "messageCompleted",
   "messageDiscarded",
+  "requestPaid",
   "retrying",
   "turnModelChanged",
   "planUpdated",

@@ -286,7 +286,7 @@ async fn an_account_at_aws_is_used_only_if_the_user_spoke_of_bedrock_or_chooses_
     }
     let other = of_aws(&[("ANTHROPIC_API_KEY", "k")], |_| {});
     assert_eq!(other.default_model().await.unwrap().info().provider, "anthropic");
-    let meant = async |catalog: &Catalog| catalog.choose("opus 4 8").await.unwrap().info().id.clone();
+    let meant = async |catalog: &Catalog| catalog.meant("opus 4 8").await.unwrap();
     assert_eq!(meant(&other).await, "anthropic/claude-opus-4-8");
     assert_eq!(meant(&catalog).await, "bedrock/global.anthropic.claude-opus-4-8", "no other is called so");
     let with_key = of_aws(&[("AWS_BEARER_TOKEN_BEDROCK", "k")], |_| {});
