@@ -104,6 +104,7 @@ pub(crate) struct Fold {
     accepting: Option<AutoScope>,
     is_in_turn: bool,
     is_broken_off: bool,
+    waits: bool,
     /// True if it was said that the model's price is not known.
     told_unpriced: bool,
     /// True if the turn has asked a model whose price is not known.
@@ -126,6 +127,11 @@ impl Fold {
         self.is_in_turn
     }
 
+    /// True if the turn waits before it asks its model again.
+    pub(crate) fn waits(&self) -> bool {
+        self.waits
+    }
+
     /// True if the last turn broke off, and can be continued.
     pub(crate) fn is_broken_off(&self) -> bool {
         self.is_broken_off
@@ -133,16 +139,14 @@ impl Fold {
 
     /// Takes the next event, and gives what it shows.
     pub(crate) fn take<'e>(&mut self, event: &'e Event) -> Option<Entry<'e>> {
+        self.waits = waits(self.waits, event);
         Some(match event {
             Event::ModelChanged { model, scripted, thinking, .. } => {
                 // A script costs nothing, so its price is no news.
                 self.told_unpriced &= *scripted;
                 Entry::Model { id: model, level: *thinking, scripted: *scripted }
             }
-            Event::AcceptEditsChanged { on, scope } => {
-                self.accepting = on.then_some(*scope);
-                Entry::Accepting(self.accepting)
-            }
+            Event::AcceptEditsChanged { on, scope } => self.accepts(on.then_some(*scope)),
             Event::CommandExecuted { message, is_error, .. } => Entry::Command { message, is_error: *is_error },
             Event::TurnStarted { prompt, .. } => {
                 (self.is_in_turn, self.is_broken_off, self.asked_unpriced) = (true, false, false);
@@ -165,13 +169,7 @@ impl Fold {
                 self.streamed = None;
                 Entry::CutOff
             }
-            Event::Retrying { attempt, of, delay_ms, reason, .. } => {
-                Entry::Retrying { attempt: *attempt, of: *of, delay: Duration::from_millis(*delay_ms), reason }
-            }
-            Event::TurnModelChanged { model, instead_of, reason, until, error, .. } => {
-                let (reason, until, error) = (*reason, *until, error.as_deref());
-                Entry::Switched(words::Switch { model, instead_of, reason, until, error })
-            }
+            Event::Retrying { .. } | Event::TurnModelChanged { .. } => return failure(event),
             Event::PlanUpdated { entries, .. } => self.planned(entries),
             Event::ToolCallStarted { tool_call_id, title, .. } => {
                 self.titles.insert(tool_call_id.clone(), title.clone());
@@ -239,6 +237,11 @@ impl Fold {
         })
     }
 
+    fn accepts<'e>(&mut self, scope: Option<AutoScope>) -> Entry<'e> {
+        self.accepting = scope;
+        Entry::Accepting(scope)
+    }
+
     fn completed<'e>(&mut self, message: &'e MessageId, content: &'e [AssistantBlock]) -> Entry<'e> {
         let is_said = self.streamed.as_ref() == Some(message);
         let texts = content.iter().filter_map(|block| match block {
@@ -300,6 +303,36 @@ impl Fold {
         let is_unpriced = cost.is_none() || std::mem::take(&mut self.asked_unpriced);
         let is_unpriced = is_unpriced && tokens > 0 && !std::mem::replace(&mut self.told_unpriced, true);
         Entry::TurnEnded { reason, error, usage, cost, is_unpriced }
+    }
+}
+
+/// True if a turn waits before it asks its model again, after an event and as it was before it.
+fn waits(waited: bool, event: &Event) -> bool {
+    match event {
+        Event::Retrying { delay_ms, .. } => *delay_ms > 0,
+        Event::MessageDelta { .. }
+        | Event::ThinkingDelta { .. }
+        | Event::EditDelta { .. }
+        | Event::MessageCompleted { .. }
+        | Event::ToolCallStarted { .. }
+        | Event::TurnModelChanged { .. }
+        | Event::TurnStarted { .. }
+        | Event::TurnEnded { .. } => false,
+        _ => waited,
+    }
+}
+
+/// An entry about a request that failed: it is made again, or another model goes on.
+fn failure(event: &Event) -> Option<Entry<'_>> {
+    match event {
+        Event::Retrying { attempt, of, delay_ms, reason, .. } => {
+            Some(Entry::Retrying { attempt: *attempt, of: *of, delay: Duration::from_millis(*delay_ms), reason })
+        }
+        Event::TurnModelChanged { model, instead_of, reason, until, error, .. } => {
+            let (reason, until, error) = (*reason, *until, error.as_deref());
+            Some(Entry::Switched(words::Switch { model, instead_of, reason, until, error }))
+        }
+        _ => None,
     }
 }
 

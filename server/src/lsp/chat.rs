@@ -263,7 +263,6 @@ impl Chats {
             session: None,
             last: 0,
             turn: None,
-            waits: false,
             runs_command: false,
             transcript: Transcript::default(),
             place: Place::default(),
@@ -297,7 +296,6 @@ struct Chat {
     /// The number of its last event that was taken. One that came while the session was opened may come twice.
     last: u64,
     turn: Option<TurnId>,
-    waits: bool,
     /// True if a command of the user's own runs.
     runs_command: bool,
     transcript: Transcript,
@@ -347,7 +345,7 @@ impl Chat {
     /// Has the code actions say how things stand.
     fn show(&self) {
         let (session, turn, questions) = (self.session.clone(), self.turn.clone(), self.transcript.questions().into());
-        let Self { is_open, waits, runs_command, .. } = *self;
+        let (is_open, waits, runs_command) = (self.is_open, self.transcript.waits(), self.runs_command);
         *lock(&self.view) = View { is_open, session, turn, waits, runs_command, questions };
     }
 
@@ -388,15 +386,8 @@ impl Chat {
     fn heard(&mut self, event: &Event) {
         self.transcript.event(event);
         match event {
-            Event::Retrying { delay_ms, .. } => self.waits = *delay_ms > 0,
-            Event::MessageDelta { .. }
-            | Event::ThinkingDelta { .. }
-            | Event::EditDelta { .. }
-            | Event::MessageCompleted { .. }
-            | Event::ToolCallStarted { .. }
-            | Event::TurnModelChanged { .. } => self.waits = false,
-            Event::TurnStarted { turn_id, .. } => (self.turn, self.waits) = (Some(turn_id.clone()), false),
-            Event::TurnEnded { .. } => (self.turn, self.waits) = (None, false),
+            Event::TurnStarted { turn_id, .. } => self.turn = Some(turn_id.clone()),
+            Event::TurnEnded { .. } => self.turn = None,
             Event::UserCommandStarted { .. } => self.runs_command = true,
             Event::UserCommandEnded { .. } => self.runs_command = false,
             _ => {}

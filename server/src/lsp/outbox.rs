@@ -4,6 +4,7 @@
 //! read on only while the way out is clear. The hub sees it as its port [`Editor`].
 
 mod changes;
+mod command;
 mod suggestions;
 
 use std::collections::HashMap;
@@ -21,7 +22,7 @@ use hub::board::Reviews;
 use hub::{Connection, DocumentEdit, Editor, EditorError, Feed};
 use protocol::editor::{EditorFormatParams, EditorFormatResult, EditorSaveResult, EditorTextResult};
 use protocol::event::{EventParams, Severity};
-use protocol::inline::{InlineChangedParams, InlineEditResult, InlineStatusParams};
+use protocol::inline::{InlineChangedParams, InlineStatusParams};
 use protocol::lang::{EditorQueryParams, LangResult};
 use protocol::methods::{self, Notification as _, Request as _};
 use protocol::permission::{PermissionAnswerParams, PermissionRequest};
@@ -37,6 +38,7 @@ use tower::Service;
 use tower_lsp::Client;
 use tower_lsp::jsonrpc;
 
+use self::command::Command;
 use super::SECTION;
 use super::abilities::Abilities;
 use super::chat::Chats;
@@ -84,33 +86,6 @@ pub(super) struct Idle {
     parts: Parts,
     inbox: mpsc::UnboundedReceiver<Command>,
     outbox: Outbox,
-}
-
-enum Command {
-    /// The client is ready for messages.
-    Ready,
-    Follow(Feed, u64),
-    Unfollow(SessionId),
-    FollowTerminal(SessionId, TerminalId, Arc<Spool>, u64),
-    AcknowledgeTerminal(SessionId, TerminalId, u64),
-    UnfollowTerminal(SessionId, TerminalId),
-    Say(Severity, String),
-    Ask(&'static str, Value, Duration, oneshot::Sender<jsonrpc::Result<Value>>),
-    /// A word that says nothing.
-    Nudge,
-    /// The hints may be other ones now, or of documents with other names.
-    Hints,
-    /// The editor's settings may have changed.
-    PullSettings,
-    /// News for a client that uses our methods.
-    Tell(&'static str, Value),
-    /// The state of suggestions where the user types.
-    Suggests(InlineStatusParams),
-    /// A suggested edit is another one.
-    EditChanged(InlineChangedParams),
-    /// The answer to a request for the next edit, about a document, that was made in the client's name.
-    EditAnswered(String, InlineEditResult),
-    PutPrompt(PromptPutParams),
 }
 
 /// Makes an outbox. Nothing is sent before it runs, and the client is ready.
@@ -163,8 +138,7 @@ impl Outbox {
     /// Shows the user a document, at a position if one is given. Nobody waits for it.
     pub(super) fn show_document(&self, uri: &str, at: Option<protocol::Position>) {
         if self.abilities.show_document {
-            let (reply, _) = oneshot::channel();
-            let params = convert::show_document(uri, at);
+            let (params, (reply, _)) = (convert::show_document(uri, at), oneshot::channel());
             self.send(Command::Ask("window/showDocument", params, DEADLINE, reply));
         } else {
             self.say(Severity::Info, uri.to_owned());

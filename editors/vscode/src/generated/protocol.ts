@@ -1418,7 +1418,7 @@ export interface EventTurnEnded {
   usage: Usage;
   /** The failure, or why the answer is incomplete or the model refused, and what to do. */
   error?: string;
-  /** The cost of the turn in US dollars, as far as it is known; absent if no price is. Of requests with an unknown price, the events of the requests say so. */
+  /** The cost of the turn in US dollars, as far as it is known; absent if no price is. The events of its requests say for which the price is unknown. */
   cost?: number;
   /** The number of errors that its edits caused and that language servers still report. Absent if there are none, or if it is unknown. */
   newErrors?: number;

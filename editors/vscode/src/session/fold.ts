@@ -122,7 +122,7 @@ export function landedBy({ hunks }: Proposal): string {
   return hunks.some(({ toolCallIds }) => toolCallIds.length > 0) ? 'a command' : 'another program';
 }
 
-/** What is asked now: by the turn that runs, else the session's own model. */
+/** The model that is asked now: the one of the turn that runs, else the session's own. */
 export function asked(state: SessionState): Asked {
   return state.turnModel ?? state;
 }

@@ -267,7 +267,7 @@ impl Mask {
 }
 
 impl Pattern {
-    /// What fits it in a text, but for what stands for it for good.
+    /// The parts of a text that fit it, but for its own replacement.
     fn find<'t>(&self, text: &'t str) -> impl Iterator<Item = regex::Match<'t>> {
         let replacement = self.replace_with.as_deref();
         self.regex.find_iter(text).filter(move |found| !found.is_empty() && replacement != Some(found.as_str()))

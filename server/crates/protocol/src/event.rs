@@ -518,8 +518,8 @@ pub enum Event {
         error: Option<String>,
         /// The tokens of the turn.
         usage: Usage,
-        /// The cost of the turn in US dollars, as far as it is known; absent if no price is. Of requests with an unknown
-        /// price, the events of the requests say so.
+        /// The cost of the turn in US dollars, as far as it is known; absent if no price is. The events of its requests
+        /// say for which the price is unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
         /// The number of errors that its edits caused and that language servers still report. Absent if there are none,

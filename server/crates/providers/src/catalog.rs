@@ -128,7 +128,7 @@ pub enum CatalogError {
         "no model is chosen. {problem}. Name one of the models that `azimuth models` lists, or set another vendor's key"
     )]
     NoneSure {
-        /// What is wrong with the first of them.
+        /// The reason of the first of them.
         problem: String,
     },
     /// The only provider that can be used is one of which nobody spoke.
@@ -159,8 +159,8 @@ pub fn names(list: &str) -> impl Iterator<Item = &str> {
 /// The models that there are.
 #[derive(Clone, Debug, Default)]
 pub struct Models {
-    /// Every model known, the usable ones first. A provider that does not tell its models stands there by its name, with
-    /// the reason.
+    /// Every model known, the usable ones first. A provider that does not tell its models stands there by its name,
+    /// with the reason.
     pub models: Vec<ModelInfo>,
     /// For each provider whose own list could not be had, why, and which models stand there instead.
     pub notes: Vec<String>,
@@ -376,14 +376,11 @@ impl Catalog {
         let readings = readings(name);
         // A name with a provider's name before it is that provider's, also where it cannot be used.
         let named = state.named(name);
-        let sources: Vec<_> =
-            state.sources().filter(|source| named.is_none_or(|named| named == source.provider().name)).collect();
-        if let Some((vendor, source)) =
-            named.filter(|_| sources.is_empty()).and_then(|it| Some((it, key_variable(it)?)))
-        {
-            let problem = format!("there is no key for {vendor}; set {source}");
-            return Err(CatalogError::Unlisted { name: keys::left_out(name).into_owned(), problem });
-        }
+        let is_named = |source: &Source<'_>| named.is_none_or(|named| named == source.provider().name);
+        let is_set_up = state.sources().any(|source| is_named(&source));
+        // A server on this machine may call its models by their makers' names, and costs nothing.
+        let may_have_it = |source: &Source<'_>| is_named(source) || !is_set_up && source.provider().is_local;
+        let sources: Vec<_> = state.sources().filter(may_have_it).collect();
         // Models that are known without asking anybody come first, so that a start with a known model is instant.
         let known: Vec<_> =
             join_all(sources.iter().map(|source| async move { (*source, source.at_hand().await) })).await;
@@ -405,7 +402,11 @@ impl Catalog {
         if let Some(found) = equivalent(&known, &readings).or_else(|| equivalent(&found, &readings)) {
             return found;
         }
-        if let Some(problem) = problem {
+        let no_key = named.filter(|_| !is_set_up).and_then(|vendor| {
+            let source = key_variable(vendor)?;
+            Some(format!("there is no key for {vendor}; set {source}"))
+        });
+        if let Some(problem) = no_key.or(problem) {
             return Err(CatalogError::Unlisted { name: keys::left_out(name).into_owned(), problem });
         }
         let entries = known.iter().chain(&found).flat_map(|(_, entries)| entries);
@@ -520,9 +521,10 @@ impl State {
     /// The provider or vendor whose name stands before that of a model. It need not be among the providers.
     fn named(&self, name: &str) -> Option<&str> {
         let (before, _) = name.split_once('/')?;
-        let providers = self.settings.providers.iter().map(|provider| provider.name.as_str());
-        let mut all = providers.chain(vendors::all().iter().map(|vendor| vendor.name.as_str()));
-        all.find(|known| known.eq_ignore_ascii_case(before))
+        let mut providers = self.settings.providers.iter().map(|provider| provider.name.as_str());
+        // Publishers' names have capitals, as in `Qwen/Qwen2.5-Coder-7B`, so they name no vendor that is not set up.
+        let vendor = || vendors::all().iter().map(|vendor| vendor.name.as_str()).find(|known| *known == before);
+        providers.find(|known| known.eq_ignore_ascii_case(before)).or_else(vendor)
     }
 }
 

@@ -58,6 +58,11 @@ impl Transcript {
         self.fold.questions()
     }
 
+    /// True if the turn waits before it asks its model again.
+    pub(super) fn waits(&self) -> bool {
+        self.fold.waits()
+    }
+
     /// True if the last turn broke off, and can be gone on with.
     pub(super) fn is_broken_off(&self) -> bool {
         self.fold.is_broken_off()

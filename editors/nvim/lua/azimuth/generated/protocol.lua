@@ -621,7 +621,7 @@
 ---@field stopReason azimuth.StopReason The reason.
 ---@field usage azimuth.Usage The tokens of the turn.
 ---@field error? string The failure, or why the answer is incomplete or the model refused, and what to do.
----@field cost? number The cost of the turn in US dollars, as far as it is known; absent if no price is. Of requests with an unknown price, the events of the requests say so.
+---@field cost? number The cost of the turn in US dollars, as far as it is known; absent if no price is. The events of its requests say for which the price is unknown.
 ---@field newErrors? integer The number of errors that its edits caused and that language servers still report. Absent if there are none, or if it is unknown.
 
 ---An event of a session.

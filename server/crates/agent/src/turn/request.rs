@@ -87,16 +87,7 @@ impl Turn {
             }
             let error = match attempt {
                 Attempt::Answered(response) if is_empty(&response) => {
-                    self.pay_for_nothing(response.usage);
-                    self.discard(shown);
-                    let text = format!("{} answered nothing", self.model.info().name);
-                    if !self.failures.empty() {
-                        return Err(failed(format!("{text}, twice. Say more, or choose another model with /model.")));
-                    }
-                    self.note(EMPTY.to_owned());
-                    if !self.wait(Duration::ZERO, (1, 1), text).await {
-                        return Err(StopReason::Cancelled.into());
-                    }
+                    self.answered_nothing(&response, shown).await?;
                     continue;
                 }
                 Attempt::Answered(response) => {
@@ -164,6 +155,19 @@ impl Turn {
                 }
             }
         }
+    }
+
+    /// Tells the model that its answer was empty; the second such answer in a row ends the turn.
+    async fn answered_nothing(&mut self, response: &Response, shown: Shown) -> Result<(), End> {
+        self.pay_for_nothing(response.usage);
+        self.discard(shown);
+        let text = format!("{} answered nothing", self.model.info().name);
+        if !self.failures.empty() {
+            return Err(failed(format!("{text}, twice. Say more, or choose another model with /model.")));
+        }
+        self.note(EMPTY.to_owned());
+        let goes_on = self.wait(Duration::ZERO, (1, 1), text).await;
+        if goes_on { Ok(()) } else { Err(StopReason::Cancelled.into()) }
     }
 
     /// Keeps the files of an answer that broke off; the rest is asked for with the next request.

@@ -46,7 +46,7 @@ pub enum Known {
     PassedOver {
         /// The variable.
         variable: String,
-        /// What is wrong with it, as `is not set`.
+        /// The reason, as `is not set`.
         why: &'static str,
     },
     /// There is a mistake in what the user says of it.

@@ -88,9 +88,9 @@ pub(super) enum Meant {
     None,
 }
 
-/// The usable model that a name means: the one with the same name in another spelling, else the only one with all of its
-/// words, whole ones first. Of one model at several hosts it is its maker's, and none is meant where that is not among
-/// them: each has its own price and terms. A slip is never mended: it could be another vendor's model.
+/// The usable model that a name means: the one with the same name in another spelling, else the only one with all of
+/// its words, whole ones first. Of one model at several hosts it is its maker's, and none is meant if that is not
+/// among them: each has its own price and terms. A slip is never mended: it could be another vendor's model.
 pub(super) fn meant(name: &str, models: &[ModelInfo]) -> Meant {
     let usable: Vec<&ModelInfo> = models.iter().filter(|model| model.available && !model.scripted).collect();
     for (name, level) in readings(name.trim()) {
@@ -118,8 +118,8 @@ pub(super) fn meant(name: &str, models: &[ModelInfo]) -> Meant {
     Meant::None
 }
 
-/// These ids without those that only repeat another of them: the twin that thinks beside its plain model, which lacks the
-/// word, and a model at other hosts beside its maker's own.
+/// These ids without those that only repeat another of them: the twin that thinks beside its plain model, which lacks
+/// the word, and a model at other hosts beside its maker's own.
 fn distinct<'a>(ids: &[&'a str]) -> Vec<&'a str> {
     let is_twin = |id: &str| id.strip_suffix("-thinking").is_some_and(|plain| ids.contains(&plain));
     let plain: Vec<(&str, String)> =

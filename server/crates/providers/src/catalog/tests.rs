@@ -141,7 +141,8 @@ async fn a_name_with_a_providers_name_before_it_is_never_another_hosts() {
     let lacking = alone.resolve("openai/gpt-5.1").await.unwrap().info().clone();
     assert_eq!((lacking.id.as_str(), lacking.available), ("openai/gpt-5.1", false));
     assert!(lacking.unavailable_because.unwrap().contains("no key: set OPENAI_API_KEY"));
-    for name in ["deepseek/deepseek-v4-pro", "DeepSeek/deepseek-v4-pro:high", "deepseek/deepseek-v4-pro-20260101"] {
+    assert!(alone.resolve("DeepSeek/deepseek-v4-pro").await.is_err(), "it is no other host's in capitals either");
+    for name in ["deepseek/deepseek-v4-pro", "deepseek/deepseek-v4-pro:high", "deepseek/deepseek-v4-pro-20260101"] {
         let Err(error) = alone.resolve(name).await else { panic!("{name}: there is no key") };
         assert!(error.to_string().contains("there is no key for deepseek; set DEEPSEEK_API_KEY"), "{error}");
     }
@@ -193,7 +194,7 @@ fn a_listed_price_has_the_known_ones_price_of_long_prompts_and_of_writing_to_the
     assert_eq!((double.output, double.cache_read, of_double.above), (20.0, 0.5, of_known.above));
     assert!((of_double.input - of_known.input * 2.0).abs() < 1e-9);
     let (known, half) = (price("anthropic", "claude-opus-4-8", None), price("anthropic", "claude-opus-4-8", Some(2.5)));
-    assert!((known.input, known.cache_write) == (5.0, 6.25) && (half.cache_write - 3.125).abs() < 1e-9, "{half:?}");
+    assert!((known.input, known.cache_write) == (5.0, 6.25) && (half.cache_write - 3.125).abs() < 1e-9, "{known:?} {half:?}");
     assert_eq!(price("gemini", "gemini-9-neon", Some(1.0)).long, None, "nothing is known of it");
 }
 

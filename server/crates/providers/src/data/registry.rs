@@ -34,9 +34,9 @@ pub(crate) fn made_as(name: &str) -> Option<Model> {
     MAKERS.iter().find_map(|maker| parse(maker, section(maker)?.lines().find(is_it)?))
 }
 
-/// A model's name without what hosts add to it: a folder (`openai/`), a region and a publisher (`us.anthropic.`), a date,
-/// and Amazon's version (`-v1:0`, and behind a publisher `-v1`), which elsewhere is a part of the name (`deepseek-v3`);
-/// with `.` written as `-`, in small letters. What is left is equal for equal models.
+/// A model's name without what hosts add to it: a folder (`openai/`), a region and a publisher (`us.anthropic.`), a
+/// date, and Amazon's version (`-v1:0`, and behind a publisher `-v1`), which elsewhere is a part of the name
+/// (`deepseek-v3`); with `.` written as `-`, in small letters. What is left is equal for equal models.
 pub(crate) fn canonical(id: &str) -> String {
     let id = id.rsplit('/').next().unwrap_or(id).to_ascii_lowercase();
     let mut name = id.as_str();

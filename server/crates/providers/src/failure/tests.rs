@@ -69,9 +69,10 @@ fn statuses_that_may_pass_are_transient_and_others_are_not() {
     for transient in [408, 500, 502, 503, 504, 520, 529] {
         assert_eq!(status(transient, "{}").kind, ModelErrorKind::Transient, "{transient}");
     }
-    for rejected in [400, 402, 404, 405, 422] {
+    for rejected in [400, 404, 405, 422] {
         assert_eq!(status(rejected, "{}").kind, ModelErrorKind::Rejected, "{rejected}");
     }
+    assert_eq!(status(402, "{}").kind, ModelErrorKind::QuotaUsedUp, "it has to be paid first");
 }
 
 #[test]

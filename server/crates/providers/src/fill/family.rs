@@ -70,6 +70,7 @@ pub(crate) struct Hosted {
     /// The longest prompt, in tokens.
     pub(crate) context: usize,
     /// The price, if it is known.
+    #[serde(default, deserialize_with = "crate::data::prices::usual")]
     pub(crate) price: Option<Price>,
 }
 
