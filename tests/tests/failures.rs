@@ -1,6 +1,8 @@
 //! A turn whose model fails: the wait that the user sees and can end, the next model of the chain, the larger one of
 //! the same provider, and the words for who has to choose.
 
+#![expect(clippy::disallowed_methods, reason = "a test reads its own configuration")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -65,7 +65,7 @@ try {
 
   const lines = Array.from({ length: 120 }, (_, index) => `let n${index + 1} = ${index + 1};\n`);
   const file = held('edit_create_file', { path: 'long.rs', content: lines.join('') }, 'n60 ', 'n90 ');
-  model.add({ calls: [file.call] }, { text: 'Proposed.' });
+  model.add({ calls: [file.call] });
   await steps.ask(world, 'Write a long file.');
   const last = live.locator('.insert').last();
   await steps.until('the first lines', async () => /n59/.test(await live.innerText()));

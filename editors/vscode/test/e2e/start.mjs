@@ -64,7 +64,7 @@ try {
   await frame.locator('.status button', { hasText: 'test/model-2' }).waitFor();
   await frame.locator('.beginnings', { hasText: 'Model: test/model-2' }).waitFor();
   await frame.locator('.status button', { hasText: 'thinking: by itself' }).waitFor();
-  await steps.choose(world, 'Select Thinking Level…', 'medium');
+  await steps.choose(world, 'Select Thinking Level…', /^medium/);
   await frame.locator('.status button', { hasText: 'thinking: medium' }).waitFor();
   await steps.azimuth(world, 'Next Thinking Level');
   await frame.locator('.status button', { hasText: 'thinking: high' }).waitFor();

@@ -49,7 +49,7 @@ pub fn facts(model: &ModelInfo) -> String {
 /// A number of so many, with one decimal if it needs one.
 fn rounded(number: u64, unit: u64) -> String {
     let tenths = number * 10 / unit;
-    if tenths % 10 == 0 { (tenths / 10).to_string() } else { format!("{}.{}", tenths / 10, tenths % 10) }
+    if tenths.is_multiple_of(10) { (tenths / 10).to_string() } else { format!("{}.{}", tenths / 10, tenths % 10) }
 }
 
 #[cfg(test)]

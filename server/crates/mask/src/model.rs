@@ -24,13 +24,16 @@ pub(crate) struct Masked {
     last: Mutex<Last>,
 }
 
-/// The parts of a request, each as it was and as it was sent.
+/// A part of a request as it was, and as it was sent.
+type Sent<T> = (Arc<T>, Arc<T>);
+
+/// The parts of a request.
 #[derive(Default)]
 struct Last {
     mask: Option<Arc<Mask>>,
-    system: Option<(Arc<str>, Arc<str>)>,
-    tools: Option<(Arc<[ToolSpec]>, Arc<[ToolSpec]>)>,
-    messages: Vec<(Arc<Message>, Arc<Message>)>,
+    system: Option<Sent<str>>,
+    tools: Option<Sent<[ToolSpec]>>,
+    messages: Vec<Sent<Message>>,
 }
 
 impl Masked {

@@ -67,7 +67,7 @@ impl PartialEq for Secret {
 pub fn is_worth_hiding(value: &str) -> bool {
     let has = |is: fn(&char) -> bool| value.chars().any(|char| is(&char));
     let is_mixed = has(char::is_ascii_digit) && has(|char| char.is_alphabetic());
-    let is_varied = value.chars().any(|char| Some(char) != value.chars().next());
+    let is_varied = value.chars().next().is_some_and(|first| value.chars().any(|char| char != first));
     let is_long = value.len() >= SHORTEST_WORD && has(|char| char.is_alphabetic());
     value.len() >= SHORTEST_FOUND && is_varied && (is_mixed || is_long)
 }

@@ -139,7 +139,10 @@ mod tests {
         UNIX_EPOCH + Duration::from_secs(NOW)
     }
 
-    fn told(headers: &[(&str, &str)]) -> Vec<(String, Option<u64>, Option<u64>, u64, Option<u64>)> {
+    /// A window: its name, limit, rest, used percent, and seconds until it begins again.
+    type Told = (String, Option<u64>, Option<u64>, u64, Option<u64>);
+
+    fn told(headers: &[(&str, &str)]) -> Vec<Told> {
         let pairs = headers.iter().map(|(name, value)| {
             let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
             (name, HeaderValue::from_str(value).unwrap())

@@ -161,7 +161,7 @@ impl Taking<'_> {
         match event {
             // The row says what the model of the turn's requests is.
             Asking::TurnStarted { turn_id, model } => self.add(day, Some(turn_id), None, model, Sums::default()),
-            Asking::TurnModelChanged { turn_id, model } if self.is_passed_over(&turn_id)? => Ok(drop(model)),
+            Asking::TurnModelChanged { turn_id, .. } if self.is_passed_over(&turn_id)? => Ok(()),
             Asking::TurnModelChanged { turn_id, model } => self.add(day, Some(turn_id), None, model, Sums::default()),
             // A message of ours in the model's name is no request, and uses nothing.
             Asking::MessageCompleted { usage, .. } if usage == Usage::default() => Ok(()),

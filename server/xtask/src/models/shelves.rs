@@ -138,8 +138,8 @@ impl Shelf {
     pub(super) fn takes(&self, id: &str) -> bool {
         let is_wanted = self.only.is_empty() || self.only.iter().any(|begin| id.starts_with(begin));
         // A text that ends with a dot is a beginning.
-        let is_out = |text: &&str| if text.ends_with('.') { id.starts_with(*text) } else { id.contains(*text) };
-        is_wanted && !self.without.iter().any(|text| is_out(&text))
+        let is_out = |text: &str| if text.ends_with('.') { id.starts_with(text) } else { id.contains(text) };
+        is_wanted && !self.without.iter().any(|text| is_out(text))
     }
 
     /// The way to ask a model of this provider, by what the catalogue says of it; none if it need not be asked or it is

@@ -36,9 +36,9 @@ pub(crate) fn rounds(events: &[SequencedEvent<Box<RawValue>>]) -> Vec<Round> {
     let mut reading = Reading::default();
     for event in events {
         let json = event.event.get();
-        let is_one = |kind: &&str| json.strip_prefix(r#"{"type":""#).is_some_and(|rest| rest.starts_with(*kind));
+        let is_one = |kind: &str| json.strip_prefix(r#"{"type":""#).is_some_and(|rest| rest.starts_with(kind));
         // One that cannot be read is found by whoever opens the session.
-        if KINDS.iter().any(|kind| is_one(&kind))
+        if KINDS.iter().any(|kind| is_one(kind))
             && let Ok(told) = serde_json::from_str(json)
         {
             reading.apply(event.at, told);

@@ -194,7 +194,10 @@ fn a_listed_price_has_the_known_ones_price_of_long_prompts_and_of_writing_to_the
     assert_eq!((double.output, double.cache_read, of_double.above), (20.0, 0.5, of_known.above));
     assert!((of_double.input - of_known.input * 2.0).abs() < 1e-9);
     let (known, half) = (price("anthropic", "claude-opus-4-8", None), price("anthropic", "claude-opus-4-8", Some(2.5)));
-    assert!((known.input, known.cache_write) == (5.0, 6.25) && (half.cache_write - 3.125).abs() < 1e-9, "{known:?} {half:?}");
+    assert!(
+        (known.input, known.cache_write) == (5.0, 6.25) && (half.cache_write - 3.125).abs() < 1e-9,
+        "{known:?} {half:?}"
+    );
     assert_eq!(price("gemini", "gemini-9-neon", Some(1.0)).long, None, "nothing is known of it");
 }
 

@@ -118,7 +118,7 @@ fn a_request_that_became_no_message_counts_at_once_and_for_the_model_that_was_as
     let began = vec![(NOON, started("a")), (NOON, paid(usage(10, 1), Some(0.25))), (NOON, switched)];
     store.append(&id, began, false).unwrap();
     let of_a = (0, "t".to_owned(), "a".to_owned(), 1, 0, 10, 0.25);
-    assert_eq!(rows(&store), [of_a.clone()]);
+    assert_eq!(rows(&store), std::slice::from_ref(&of_a));
     let rest = vec![(NOON, message(usage(20, 1), None)), (NOON, turn_ended(usage(30, 2), Some(0.25)))];
     store.append(&id, rest, false).unwrap();
     assert_eq!(rows(&store), [of_a, (0, "t".into(), "b".into(), 1, 1, 20, 0.0)]);

@@ -585,7 +585,7 @@ fn a_project_can_only_rule_out_more_models() {
     assert_eq!(config.disabled_providers, ["zai", "groq"]);
     assert_eq!(config.providers.enabled_models, config.enabled_models, "the catalog hears of it");
     let all: Vec<_> = (0..1000).map(|number| format!("'m{number}'")).collect();
-    let config = Home::new().user(user).project(&format!("enabled_models = [{}]", all.join(","))).load();
+    let config = Home::new().user(user).project(format!("enabled_models = [{}]", all.join(","))).load();
     assert!(config.enabled_models.len() <= 128 && config.warnings[0].contains("enabled_models ignored"));
     let config = Home::new().user(user).project("enabled_models = []").load();
     assert_eq!(config.enabled_models, ["anthropic/*", "gpt-*"], "nothing is allowed that was not");
@@ -594,7 +594,7 @@ fn a_project_can_only_rule_out_more_models() {
 #[test]
 fn a_project_lowers_a_budget_and_never_raises_it() {
     for (project, budget, is_ignored) in [("0.5", 0.5, false), ("2", 2.0, false), ("2.5", 2.0, true)] {
-        let home = Home::new().user("session_budget = 2").project(&format!("session_budget = {project}"));
+        let home = Home::new().user("session_budget = 2").project(format!("session_budget = {project}"));
         let config = home.load();
         assert_eq!((config.session_budget, config.warnings.len() == 1), (Some(budget), is_ignored), "{project}");
     }
