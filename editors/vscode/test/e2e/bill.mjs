@@ -57,6 +57,8 @@ try {
   await row(`Copy the code ${USER_CODE}`).waitFor();
   await shot('code');
   await page.keyboard.press('Escape');
+  // Another box may have hidden it, so this is asked.
+  await page.locator('.notification-toast .monaco-button', { hasText: 'Cancel' }).first().click();
   await toast('was cancelled').waitFor();
   await steps.choose(world, 'Sign In…', 'With a code');
   await row('Copy the code').waitFor();
