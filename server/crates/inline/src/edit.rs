@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use code::syntax::{Language, Parsed};
+use memchr::memchr_iter;
 use ports::complete::Window;
 use protocol::inline::Rule;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
@@ -31,6 +32,8 @@ pub struct Frame {
     pub excerpt: Range<usize>,
     /// The bytes that it rewrites: whole lines in the excerpt, with the cursor in them.
     pub window: Range<usize>,
+    /// The line of the text, from 0, with which the excerpt begins.
+    pub line: usize,
 }
 
 /// The parts for a cursor, with a window of so many lines, and an excerpt of about so many bytes. None if the cursor's
@@ -52,7 +55,8 @@ pub fn frame(text: &str, cursor: usize, lines: Window, bytes: usize) -> Option<F
     let read = around(text, cursor, bytes);
     let start = if is_line_start(text, read.start) { read.start.min(window.start) } else { window.start };
     let end = if is_line_start(text, read.end) { read.end.max(window.end) } else { window.end };
-    Some(Frame { excerpt: start..end, window })
+    let line = memchr_iter(b'\n', text.as_bytes().get(..start).unwrap_or_default()).count();
+    Some(Frame { excerpt: start..end, window, line })
 }
 
 /// The hunks of a model's answer, which is the new text of a window.

@@ -115,7 +115,7 @@ impl Task {
                 self.judge(&key);
             }
             Ok(()) => match self.kept_edit(&key, &waiting.asked) {
-                Some(edit) => self.give_edit(waiting, edit, decisions::Found::kept()),
+                Some(edit) => drop(self.give_edit(waiting, edit, decisions::Found::kept())),
                 None => match self.edits.of(client).is_ahead(&key, waiting.asked.document.normal()) {
                     true => self.take_ahead(waiting),
                     false => self.wait_for_edit(waiting),
@@ -211,7 +211,10 @@ impl Task {
         of.waiting = Some(waiting);
         self.look_up(&(client, Arc::clone(&document.uri)), &document, cursor);
         self.beside(async move {
-            tokio::time::sleep(wait).await;
+            // A sleep of no time takes the rest of a millisecond, since the timer counts in these.
+            if !wait.is_zero() {
+                tokio::time::sleep(wait).await;
+            }
             Message::Edits(EditMessage::Due(client, number))
         });
     }
@@ -298,11 +301,12 @@ impl Task {
             return self.no_edit(waiting, Rule::Closed.into());
         };
         let (edit, model) = (suggested.to_wire(&document), suggested.model.clone());
-        self.look_ahead(&suggested, &waiting.asked);
+        // Who waits for this edit does not wait for the search for the next one.
+        let asked = self.give_edit(waiting, edit, decisions::Found { source, model, ..decisions::Found::kept() });
+        self.look_ahead(&suggested, &asked);
         let of = self.edits.of(client);
         of.last = Some(suggested.id.clone());
         of.suggested = Some(suggested);
-        self.give_edit(waiting, edit, decisions::Found { source, model, ..decisions::Found::kept() });
     }
 
     /// The edit that was found, in step with its document as it is now.
@@ -564,11 +568,13 @@ impl Task {
         }
     }
 
-    fn give_edit(&mut self, waiting: WaitingEdit, edit: InlineEdit, found: decisions::Found) {
+    /// Answers a request with an edit. Returns the request.
+    fn give_edit(&mut self, waiting: WaitingEdit, edit: InlineEdit, found: decisions::Found) -> Asked {
         let found = decisions::Found { is_edit: true, ..found };
         self.counts.gave(edit.model.as_deref(), &found);
         self.decisions.note(&waiting.asked, waiting.begun, found, None);
         let _ = waiting.answer.send(InlineEditResult { edit: Some(edit), reason: None });
+        waiting.asked
     }
 
     fn no_edit(&mut self, waiting: WaitingEdit, reason: Reason) {

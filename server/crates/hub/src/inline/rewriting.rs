@@ -262,7 +262,7 @@ impl Rewriting {
         let (text, info) = (&**position.text, self.model.info());
         let bytes = AROUND.min(info.context_bytes / 2);
         let framed = frame(text, position.offset, self.model.window(), bytes).ok_or(Rule::LongLine)?;
-        let Frame { excerpt, window } = framed;
+        let Frame { excerpt, window, line: excerpt_line } = framed;
         let near = secret::near(text, excerpt.clone());
         // The window must come back as it is but for the edit, so nothing can be left out of it.
         if near.iter().any(|secret| secret.start < window.end && secret.end > window.start) {
@@ -304,7 +304,7 @@ impl Rewriting {
             path: position.file.display.clone(),
             language: self.language.clone(),
             excerpt: read,
-            excerpt_line: text.get(..excerpt.start).unwrap_or_default().matches('\n').count(),
+            excerpt_line,
             window: start..start + window.len(),
             cursor: start + position.offset.saturating_sub(window.start).min(window.len()),
             history,
@@ -329,6 +329,9 @@ fn is_nothing(rule: Rule) -> bool {
 
 /// The problems within some lines of a position, with their lines from 0.
 fn near_problems(position: &Position<'_>) -> Vec<(usize, String)> {
+    if position.problems.is_empty() {
+        return Vec::new();
+    }
     let lines = LineIndex::new(position.text);
     let line = lines.line_of(position.offset);
     // A message may quote what is on its line.

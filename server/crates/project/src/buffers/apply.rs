@@ -1,5 +1,6 @@
 //! The text that the changes of one message make of a document.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -62,7 +63,7 @@ fn apply_parts(
         }
     }
     let mut moves = Vec::new();
-    let (mut text, mut lines) = (text.to_owned(), lines.clone());
+    let (mut text, mut lines) = (Cow::Borrowed(text), lines.clone());
     for change in changes {
         let Some(range) = change.range else { continue };
         let base = Base { text: &text, lines: &lines, encoding };
@@ -70,8 +71,12 @@ fn apply_parts(
         let first = lines.line_of(bytes.start);
         let edit = base.edit(bytes.clone(), (first, lines.line_of(bytes.end)), &change.text);
         moves::add(&mut moves, edit.moved());
-        lines.replace(bytes.clone(), &change.text);
-        text.replace_range(bytes, &change.text);
+        let (Some(before), Some(after)) = (text.get(..bytes.start), text.get(bytes.end..)) else {
+            return Err("a range begins or ends within a character".to_owned());
+        };
+        let new = [before, &change.text, after].concat();
+        lines.replace(bytes, &change.text);
+        text = Cow::Owned(new);
     }
     Ok(Applied { text: text.into(), lines, moves: Some(moves) })
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use memchr::memchr_iter;
 use protocol::content::Position;
 
 /// The units in which a client counts characters in a line (negotiated in `initialize`).
@@ -92,7 +93,7 @@ impl LineIndex {
 
 /// Where lines begin in a text that stands at `offset`, but for its first.
 fn starts_in(text: &str, offset: usize) -> impl Iterator<Item = usize> {
-    text.match_indices('\n').map(move |(at, _)| offset + at + 1)
+    memchr_iter(b'\n', text.as_bytes()).map(move |at| offset + at + 1)
 }
 
 fn without_end(line: &str) -> &str {
