@@ -158,10 +158,11 @@ function T.what_was_rejected_is_not_suggested_there_again_and_the_list_says_so()
     child:wait("_G.edit() == nil")
     local asked = #model.edits
     child:type("O// An area.<Esc>")
-    assert(vim.wait(5000, function()
+    -- A model is let alone for five seconds after a rejection, so this waits for longer.
+    assert(vim.wait(20000, function()
       child:lua("return 1")
       return #model.edits > asked
-    end, 20))
+    end, 20), "the model is not asked again")
     vim.wait(300)
     support.equal(child:lua("return _G.visible()"), false)
     child:command("Azimuth inline why")
