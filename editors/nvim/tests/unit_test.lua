@@ -43,6 +43,7 @@ end
 
 function T.every_kind_of_event_shows_something_or_is_one_that_nobody_sees()
   local said = vim.list_extend(vim.tbl_keys(fold.on), vim.tbl_keys(protocol.unseen_events))
+  vim.list_extend(said, vim.tbl_keys(protocol.spoken_events))
   local known = vim.list_slice(protocol.event_kinds)
   table.sort(said)
   table.sort(known)

@@ -208,7 +208,7 @@ impl Fold {
                 Entry::FilesChanged { by_command: tool_call_id.is_some(), files }
             }
             Event::CheckpointRestored { direction, files, .. } => Entry::Restored { direction: *direction, files },
-            Event::Notice { severity, text } => Entry::Notice { severity: *severity, text },
+            protocol::spoken!() => return event.spoken().map(|(severity, text)| Entry::Notice { severity, text }),
             Event::ContextTrimmed { tool_call_ids, .. } => Entry::Trimmed { calls: tool_call_ids.len() },
             Event::TurnEnded { stop_reason, error, usage, cost, .. } => {
                 self.turn_ended(*stop_reason, error.as_deref(), usage, *cost)

@@ -94,16 +94,19 @@ pub enum Error {
     SameName(String),
 }
 
-/// The text for clients about [`unseen_kinds`].
+/// The text for clients about [`Event::UNSEEN`].
 const UNSEEN: &str = "The events that people see nothing of.";
 
-/// The names of [`Event::UNSEEN`], as clients call them.
-fn unseen_kinds() -> impl Iterator<Item = String> {
+/// The text for clients about [`Event::SPOKEN`].
+const SPOKEN: &str = "The events that say in their own words, in `severity` and `text`, all that people see of them.";
+
+/// The names of kinds of events, as clients call them.
+fn as_clients(kinds: &'static [&'static str]) -> impl Iterator<Item = String> {
     let camel_case = |kind: &&str| {
         let mut letters = kind.chars();
         letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
     };
-    Event::UNSEEN.iter().map(camel_case)
+    kinds.iter().map(camel_case)
 }
 
 /// The names of [`StopReason::SAID_BY_ERROR`].

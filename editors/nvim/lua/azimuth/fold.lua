@@ -426,10 +426,6 @@ function on.proposalChanged(state, event)
   state.proposals[id] = event.proposal
 end
 
-function on.notice(state, event, at)
-  add(state, at, { kind = "notice", severity = event.severity, text = event.text, done = true })
-end
-
 function on.contextTrimmed(state, event)
   for _, id in ipairs(event.toolCallIds) do
     local call = touch(state, "tool", id)
@@ -486,9 +482,13 @@ end
 function M.apply(state, sequenced)
   state.version = state.version + 1
   state.seq = sequenced.seq
-  local take = on[sequenced.event.type]
+  local event, at = sequenced.event, sequenced.at or 0
+  local take = on[event.type]
   if take then
-    take(state, sequenced.event, sequenced.at or 0)
+    take(state, event, at)
+  elseif event.severity and event.text then
+    -- It says all in words, whatever its kind is, even one that only a later server knows.
+    add(state, at, { kind = "notice", severity = event.severity, text = event.text, done = true })
   end
   return state
 end

@@ -6,7 +6,7 @@ import type {
   AutoScope, Direction, Event, FileImage, Hunk, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal,
   QueueId, RestoreStep, SequencedEvent, StopReason, TerminalInfo, ToolCallId, TurnId, Usage,
 } from '../generated/protocol';
-import { type AcceptEdits, type Asked, asked, begin, fold, type Groups, openProposals, type SessionState, unseen } from '../session/fold';
+import { type AcceptEdits, type Asked, asked, begin, fold, type Groups, openProposals, type SessionState, spoken } from '../session/fold';
 import { corrected, waitingInWords, type Terminals } from '../terminal/state';
 import { autoInWords, changedFiles, formattedInWords, restoredFiles, switchInWords, type FileNews } from './news';
 import { isSame, textOnly, whole } from './images';
@@ -386,9 +386,6 @@ export class Chat {
       case 'acceptEditsChanged':
         if (scopeOf(this.session) !== scopeOf(before)) this.note(seq, 'info', autoInWords(event));
         break;
-      case 'notice':
-        this.note(seq, event.severity, event.text);
-        break;
       case 'commandExecuted':
         this.add(`c${seq}`, {
           kind: 'command', command: event.command, message: event.message, isError: event.isError,
@@ -413,8 +410,10 @@ export class Chat {
       case 'noted':
       case 'contextTrimmed':
         break;
-      default:
-        unseen(event);
+      default: {
+        const words = spoken(event);
+        if (words !== undefined) this.note(seq, words.severity, words.text);
+      }
     }
   }
 

@@ -2,7 +2,7 @@
 // Pure; the chat builds on it, and adds what was said.
 
 import type {
-  AutoScope, Event, Hunk, Mode, ModelInfo, PermissionId, PermissionRequest, Proposal, ProposalId, SequencedEvent, SessionInfo, ThinkingLevel, TurnId,
+  AutoScope, Event, Hunk, Mode, ModelInfo, PermissionId, PermissionRequest, Proposal, ProposalId, SequencedEvent, SessionInfo, SpokenEvent, ThinkingLevel, TurnId,
   UnseenEvent,
 } from '../generated/protocol';
 import { foldTerminals, type Terminals } from '../terminal/state';
@@ -188,7 +188,6 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
     case 'userCommandEnded':
     case 'filesChanged':
     case 'checkpointRestored':
-    case 'notice':
     case 'contextTrimmed':
       return {};
     default:
@@ -203,8 +202,13 @@ function modelOfTurn(state: SessionState, model: string): Partial<SessionState> 
   return { model: own, turnModel: { model, thinking: model === own ? state.thinking : undefined } };
 }
 
-/** Passes over an event that nobody sees, and a kind that only a later server knows. The compiler lets no other come here. */
-export const unseen: (event: UnseenEvent) => Record<string, never> = () => ({});
+/** Passes over an event that nobody sees or that says all in words, and a kind that only a later server knows. The compiler lets no other come here. */
+const unseen: (event: UnseenEvent | SpokenEvent) => Record<string, never> = () => ({});
+
+/** The words of an event that says all in words, also of a kind that only a later server knows. The compiler lets no event of another sort come here but those that nobody sees. */
+export function spoken(event: UnseenEvent | SpokenEvent): Pick<SpokenEvent, 'severity' | 'text'> | undefined {
+  return 'severity' in event && 'text' in event ? event : undefined;
+}
 
 function accepting({ on, scope }: Extract<Event, { type: 'acceptEditsChanged' }>, before: AcceptEdits | undefined): AcceptEdits {
   return { on, scope, project: scope === 'project' ? on : (before?.project ?? false) };

@@ -549,6 +549,32 @@ macro_rules! unseen_kinds {
 
 unseen_kinds!(FileSeen, PurposeChanged);
 
+macro_rules! spoken_kinds {
+    ($($kind:ident),+ $(,)?) => {
+        impl Event {
+            /// The kinds that say in their own words, in `severity` and `text`, all that people see of them. Each view
+            /// shows them alike and names none of them, so a new kind of this sort only needs its name here.
+            pub const SPOKEN: &[&str] = &[$(stringify!($kind)),+];
+
+            /// The words of an event of [these kinds](Self::SPOKEN), with their severity.
+            pub fn spoken(&self) -> Option<(Severity, &str)> {
+                match self {
+                    $(Self::$kind { severity, text, .. } => Some((*severity, text)),)+
+                    _ => None,
+                }
+            }
+        }
+
+        /// A pattern for the events of [the kinds that say all in words](crate::Event::SPOKEN).
+        #[macro_export]
+        macro_rules! spoken {
+            () => { $($crate::Event::$kind { .. })|+ };
+        }
+    };
+}
+
+spoken_kinds!(Notice);
+
 /// The severity of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

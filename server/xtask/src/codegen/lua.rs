@@ -2,10 +2,10 @@
 
 use std::fmt::{self, Write as _};
 
-use protocol::ErrorCode;
+use protocol::{ErrorCode, Event};
 
 use super::model::{Definition, Field, Method, Protocol, Shape, Type, Variant, pascal_case};
-use super::{COMMAND, SAID_BY_ERROR, UNSEEN, said_by_error, unseen_kinds};
+use super::{COMMAND, SAID_BY_ERROR, SPOKEN, UNSEEN, as_clients, said_by_error};
 
 /// The file's text.
 pub fn render(protocol: &Protocol) -> String {
@@ -45,10 +45,12 @@ fn write_file(out: &mut String, protocol: &Protocol) -> fmt::Result {
     }
     writeln!(out, "}}\n")?;
 
-    comment(out, "", UNSEEN)?;
-    writeln!(out, "---@type table<string, true>")?;
-    let unseen: Vec<_> = unseen_kinds().map(|kind| format!("{kind} = true")).collect();
-    writeln!(out, "M.unseen_events = {{ {} }}\n", unseen.join(", "))?;
+    for (name, meaning, kinds) in [("unseen_events", UNSEEN, Event::UNSEEN), ("spoken_events", SPOKEN, Event::SPOKEN)] {
+        comment(out, "", meaning)?;
+        writeln!(out, "---@type table<string, true>")?;
+        let kinds: Vec<_> = as_clients(kinds).map(|kind| format!("{kind} = true")).collect();
+        writeln!(out, "M.{name} = {{ {} }}\n", kinds.join(", "))?;
+    }
 
     comment(out, "", SAID_BY_ERROR)?;
     writeln!(out, "---@type table<azimuth.StopReason, true>")?;

@@ -2,10 +2,10 @@
 
 use std::fmt::{self, Write as _};
 
-use protocol::ErrorCode;
+use protocol::{ErrorCode, Event};
 
 use super::model::{Definition, Field, Method, Protocol, Shape, Type, Variant, pascal_case};
-use super::{COMMAND, SAID_BY_ERROR, UNSEEN, said_by_error, unseen_kinds};
+use super::{COMMAND, SAID_BY_ERROR, SPOKEN, UNSEEN, as_clients, said_by_error};
 
 /// The file's text.
 pub fn render(protocol: &Protocol) -> String {
@@ -35,9 +35,11 @@ fn write_file(out: &mut String, protocol: &Protocol) -> fmt::Result {
     doc(out, "", "The name of an error.")?;
     writeln!(out, "export type ErrorName = keyof typeof errorCodes;\n")?;
 
-    doc(out, "", UNSEEN)?;
-    let unseen: Vec<_> = unseen_kinds().map(|kind| format!("'{kind}'")).collect();
-    writeln!(out, "export type UnseenEvent = Extract<Event, {{ type: {} }}>;\n", unseen.join(" | "))?;
+    for (name, meaning, kinds) in [("UnseenEvent", UNSEEN, Event::UNSEEN), ("SpokenEvent", SPOKEN, Event::SPOKEN)] {
+        doc(out, "", meaning)?;
+        let kinds: Vec<_> = as_clients(kinds).map(|kind| format!("'{kind}'")).collect();
+        writeln!(out, "export type {name} = Extract<Event, {{ type: {} }}>;\n", kinds.join(" | "))?;
+    }
 
     doc(out, "", SAID_BY_ERROR)?;
     let reasons: Vec<_> = said_by_error().iter().map(|reason| format!("'{reason}'")).collect();

@@ -238,9 +238,9 @@ impl State {
             | Event::TerminalChanged { .. }
             | Event::TerminalInput { .. }
             | Event::FileSeen { .. }
-            | Event::Notice { .. }
             | Event::ContextTrimmed { .. }
-            | Event::ContextUsed { .. } => {}
+            | Event::ContextUsed { .. }
+            | protocol::spoken!() => {}
         }
     }
 
