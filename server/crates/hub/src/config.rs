@@ -35,8 +35,10 @@ use serde_json::{Map, Value};
 
 pub use self::key_status::key_status;
 use self::layer::Values;
-pub use self::layer::{Layer, Permissions, Provider};
+pub use self::layer::{Layer, Permissions};
+pub(crate) use self::layers::load_with;
 pub use self::layers::{ConfigError, Editor, Sources, from_editor, load};
+pub(crate) use self::lines::of_provider as line_of_provider;
 
 /// When an answer is written into a chat document, for a client without a panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -295,6 +297,22 @@ impl DerefMut for Config {
 }
 
 impl Config {
+    /// The settings that name a model of a provider, with what they name.
+    pub(crate) fn models_of(&self, provider: &str) -> Vec<(&'static str, &str)> {
+        let named = [
+            ("model", &self.model),
+            ("plan_model", &self.plan_model),
+            ("fast_model", &self.fast_model),
+            ("title_model", &self.title_model),
+            ("completion_model", &self.completion_model),
+            ("next_edit_model", &self.next_edit_model),
+            ("instruct_model", &self.instruct_model),
+        ];
+        let is_of = |name: &str| name.split_once('/').is_some_and(|(before, _)| before == provider);
+        let named = named.into_iter().filter_map(|(setting, model)| Some((setting, model.as_deref()?)));
+        named.filter(|(_, list)| providers::catalog::names(list).any(is_of)).collect()
+    }
+
     /// Returns the time that language servers are waited for after edits; zero if they are not asked.
     pub fn wait_for_problems(&self) -> Duration {
         Duration::from_secs(self.check_edits.into())

@@ -4,6 +4,7 @@
 //! generated files: the tables in `docs/configuration.md` and `docs/vscode.md`, the schema of `config.toml`, and the
 //! settings of the VS Code extension with what it sends of them. The order is the one in which users read them.
 
+mod compat;
 mod failures;
 mod limits;
 mod providers;
@@ -13,9 +14,10 @@ use DefaultValue::{Bool, Int, Unset, Word};
 use Kind::{Choice, Decimal, Flag, List, Number, Text};
 use May::{KnownModel, Never, Restrict, Set};
 
+use self::compat::{COMPAT, MODEL_COMPAT};
 use self::failures::FAILURES;
 use self::limits::LIMITS;
-use self::providers::PROVIDERS;
+use self::providers::{PROVIDERS, SIGN_IN};
 use self::secrets::SECRETS;
 
 /// One setting.
@@ -491,7 +493,7 @@ const GENERAL: &[Setting] = &[
 pub const SETTINGS: &[Setting] = &together::<{ count() }>();
 
 /// The parts of the table.
-const PARTS: [&[Setting]; 5] = [GENERAL, LIMITS, FAILURES, PROVIDERS, SECRETS];
+const PARTS: [&[Setting]; 8] = [GENERAL, LIMITS, FAILURES, PROVIDERS, MODEL_COMPAT, SIGN_IN, COMPAT, SECRETS];
 
 const fn count() -> usize {
     let (mut all, mut part) = (0, 0);

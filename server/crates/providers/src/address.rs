@@ -33,6 +33,11 @@ impl Provider {
     }
 }
 
+/// The problem with an address, in words without the address, which may hold a key; none if requests could go there.
+pub fn address_problem(base_url: &str) -> Option<String> {
+    endpoint(base_url, &Route::v1("models")).err()
+}
+
 /// Azure's older paths: that of a deployment, and for Responses one for all (`AzureOpenAI` of npm `openai` 7.57). The
 /// address may be a whole one, as Azure's portal shows it, with the end of its path and another version.
 fn dated(base_url: &str, wire: Wire, route: &Route<'_>, model: &str, version: &str) -> Result<Url, String> {

@@ -1,5 +1,6 @@
 //! The models that there are, and those that can be used.
 
+mod asking;
 mod choice;
 mod entry;
 mod levels;
@@ -22,9 +23,11 @@ use protocol::costs::Quota;
 use protocol::model::{DEFAULT_LEVEL, ModelInfo, ThinkingLevel};
 use tokio::sync::watch;
 
+pub use self::asking::Untried;
 use self::entry::Entry;
 pub use self::listed::KeepLists;
 use self::listing::Listing;
+pub use self::listing::Unlisted;
 use self::source::{Doubt, Source};
 use crate::data::registry;
 use crate::keys;

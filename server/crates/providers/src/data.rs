@@ -129,13 +129,31 @@ pub(crate) fn find(home: Option<&str>, id: &str) -> Option<Cow<'static, Model>> 
     by_hand.clone().filter(is_own).or_else(distilled).or(by_hand)
 }
 
+/// The model that a user names, as `anthropic/claude-opus-5-5` or without the provider, in any spelling.
+pub(crate) fn named(name: &str) -> Option<Cow<'static, Model>> {
+    let own = name.split_once('/').and_then(|(provider, id)| {
+        let own = find(Some(provider), id);
+        own.filter(|model| model.provider == provider)
+    });
+    own.or_else(|| made(&registry::canonical(name)).map(Cow::Owned))
+}
+
+/// True if a user can name a model so, and its facts are known.
+pub fn is_known(name: &str) -> bool {
+    named(name).is_some()
+}
+
 /// The model that another server has under its maker's name in some other spelling, without its price: each host has
 /// its own.
 pub(crate) fn elsewhere(id: &str) -> Option<Cow<'static, Model>> {
-    let wanted = registry::canonical(id);
-    let by_hand = models().iter().find(|model| registry::canonical(&model.id) == wanted).cloned();
-    let model = by_hand.or_else(|| registry::made_as(&wanted))?;
+    let model = made(&registry::canonical(id))?;
     Some(Cow::Owned(Model { price: None, long: None, ..model }))
+}
+
+/// The model of its maker with this canonical name.
+fn made(name: &str) -> Option<Model> {
+    let by_hand = models().iter().find(|model| registry::canonical(&model.id) == name).cloned();
+    by_hand.or_else(|| registry::made_as(name))
 }
 
 /// True if this model of a provider was checked by hand.
@@ -145,8 +163,7 @@ pub(crate) fn is_by_hand(provider: &str, id: &str) -> bool {
 
 /// The provider whose own model has this canonical name.
 pub(crate) fn maker(name: &str) -> Option<String> {
-    let by_hand = models().iter().find(|model| registry::canonical(&model.id) == name);
-    by_hand.map(|model| model.provider.clone()).or_else(|| Some(registry::made_as(name)?.provider))
+    made(name).map(|model| model.provider)
 }
 
 /// The model of the file by hand. The longest id counts if several fit.

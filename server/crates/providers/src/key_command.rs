@@ -153,6 +153,40 @@ impl fmt::Debug for KeyCommand {
     }
 }
 
+/// The words of a command, as a shell splits them: at blanks, with quotation marks and backslashes. Nothing is
+/// expanded.
+///
+/// # Errors
+/// A quotation mark is not closed, or there is no word; says so.
+pub fn words(command: &str) -> Result<Vec<String>, String> {
+    const OPEN: &str = "it has a quotation mark or a backslash that nothing follows";
+    let (mut words, mut word) = (Vec::new(), None::<String>);
+    let mut chars = command.chars();
+    while let Some(char) = chars.next() {
+        if char.is_whitespace() {
+            words.extend(word.take());
+            continue;
+        }
+        let word = word.get_or_insert_default();
+        match char {
+            '\'' | '"' => loop {
+                match chars.next().ok_or(OPEN)? {
+                    end if end == char => break,
+                    '\\' if char == '"' => match chars.next().ok_or(OPEN)? {
+                        escaped @ ('"' | '\\') => word.push(escaped),
+                        other => word.extend(['\\', other]),
+                    },
+                    inner => word.push(inner),
+                }
+            },
+            '\\' => word.push(chars.next().ok_or(OPEN)?),
+            char => word.push(char),
+        }
+    }
+    words.extend(word);
+    if words.is_empty() { Err("it is empty".to_owned()) } else { Ok(words) }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -213,5 +247,27 @@ mod tests {
         tokio::time::advance(AFTER_FAILURE).await;
         command.key().await.unwrap_err();
         assert_eq!(ran.load(Ordering::SeqCst), 2);
+    }
+
+    #[test]
+    fn commands_are_split_as_a_shell_does() {
+        // The same as Python's `shlex.split`, by which botocore splits them.
+        for (command, expected) in [
+            ("a  b\tc\n d", &["a", "b", "c", "d"][..]),
+            (r#""/opt/my tools/get" --user 'a "b"'"#, &["/opt/my tools/get", "--user", "a \"b\""]),
+            (r#"a"b c"'d e'f"#, &["ab cd ef"]),
+            (r"a\ b \' \\", &["a b", "'", r"\"]),
+            (r#""\"" "\\" "\a" '\'"#, &["\"", r"\", r"\a", r"\"]),
+            (r#"a '' """#, &["a", "", ""]),
+            (
+                "a $HOME `id` $(id) ; b | c > d # e *",
+                &["a", "$HOME", "`id`", "$(id)", ";", "b", "|", "c", ">", "d", "#", "e", "*"],
+            ),
+        ] {
+            assert_eq!(words(command).unwrap(), expected, "{command}");
+        }
+        for command in ["", "  ", "a 'b", "a \"b", "a \\", "\"\\"] {
+            assert!(words(command).is_err(), "{command}");
+        }
     }
 }

@@ -40,10 +40,12 @@ mod wire;
 mod loopback;
 
 pub use account::Account;
+pub use address::address_problem;
 pub use aws::{RunProgram, Signers};
-pub use catalog::{Catalog, CatalogError, KeepLists, Models};
+pub use catalog::{Catalog, CatalogError, KeepLists, Models, Unlisted, Untried};
 pub use compat::Compat;
+pub use data::is_known as is_known_model;
 pub use key_command::{KeyCommand, KeyCommands, RunCommand};
 pub use settings::{Defined, Provider, Secret, Settings};
-pub use vendors::dialects;
+pub use vendors::{dialects, known as known_vendors};
 pub use wire::Wire;

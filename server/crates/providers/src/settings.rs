@@ -97,6 +97,8 @@ pub struct Provider {
     pub(crate) own: Compat,
     /// The models that the user describes.
     pub(crate) defined: Vec<Defined>,
+    /// The mistake in the configuration for which nothing is sent to it.
+    mistake: Option<String>,
 }
 
 impl fmt::Debug for Provider {
@@ -238,10 +240,12 @@ impl Settings {
     /// Adds the vendor of this name, if it is known and not among the providers: one for which the user keeps an
     /// account. False if there is none.
     pub fn add_known(&mut self, name: &str) -> bool {
-        let is_new = vendors::named(name).is_some() && self.provider_mut(name).is_none();
-        let added = if is_new { self.add(name, None).ok() } else { None };
-        let provider = added.and_then(|at| self.providers.get_mut(at));
-        provider.map(|provider| provider.is_after_local = false).is_some()
+        let Some(vendor) = vendors::named(name).filter(|_| self.provider_mut(name).is_none()) else { return false };
+        let added = self.add(name, None).ok();
+        let Some(provider) = added.and_then(|at| self.providers.get_mut(at)) else { return false };
+        provider.is_after_local = false;
+        provider.key_source = vendor.key_source(None);
+        true
     }
 
     /// Adds a provider, before those on this machine. Gives its place.
@@ -276,6 +280,7 @@ impl Settings {
                 extra_body: Map::new(),
                 own: Compat::default(),
                 defined: Vec::new(),
+                mistake: None,
             },
             (None, None) => return Err(format!("providers.{name}.base_url is missing: where is the provider?")),
         };
@@ -311,6 +316,7 @@ impl Provider {
             extra_body: Map::new(),
             own: Compat::default(),
             defined: Vec::new(),
+            mistake: None,
         }
     }
 
@@ -324,7 +330,9 @@ impl Provider {
             (self.aws_profile, self.aws_region) = (None, None);
             // One of them may be a key too.
             self.headers.clear();
+            self.defined.iter_mut().for_each(Defined::clear_headers);
         }
+        self.mistake = None;
         let is_home = self.vendor().is_some_and(|vendor| vendor.is_at(&base_url));
         self.wire = match self.name.as_str() {
             "openai" | "gemini" if self.is_wire_chosen => self.wire,
@@ -338,6 +346,19 @@ impl Provider {
         let is_home_anywhere = self.vendor().is_some_and(|vendor| vendor.base_url.is_empty());
         self.needs_key = is_home || is_home_anywhere || self.is_plan();
         self.base_url = base_url;
+    }
+
+    /// Sends nothing to it for a mistake in what the configuration says of it: it may have named another server. Its
+    /// address and its key are gone until a layer names a server.
+    pub fn leave_out(&mut self, mistake: String) {
+        self.move_to(String::new());
+        (self.key, self.key_command) = (None, None);
+        self.mistake = Some(mistake);
+    }
+
+    /// Its host and port; empty if it has no address.
+    pub fn host(&self) -> String {
+        crate::failure::host(&self.base_url)
     }
 
     /// Its name for people.
@@ -376,7 +397,10 @@ impl Provider {
     }
 
     /// Why it cannot be asked, and what to do; none if it can.
-    pub(crate) fn missing(&self) -> Option<String> {
+    pub fn missing(&self) -> Option<String> {
+        if let Some(mistake) = &self.mistake {
+            return Some(mistake.clone());
+        }
         if self.base_url.is_empty() {
             let variables = self.vendor().map(|vendor| vendor.base_url_env.join(" or ")).unwrap_or_default();
             return Some(format!("no address: set {variables}, or providers.{}.base_url", self.name));

@@ -154,6 +154,11 @@ pub(crate) fn all() -> &'static [Vendor] {
     &file().vendor
 }
 
+/// The vendors and local servers that are known: their names in the configuration, and for people.
+pub fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
+    all().iter().map(|vendor| (vendor.name.as_str(), vendor.title.as_str()))
+}
+
 /// The vendor with this name.
 pub(crate) fn named(name: &str) -> Option<&'static Vendor> {
     all().iter().find(|vendor| vendor.name == name)

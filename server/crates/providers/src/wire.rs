@@ -130,6 +130,16 @@ impl Wire {
         }
     }
 
+    /// Its name in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::OpenAiResponses => "openai-responses",
+            Self::OpenAiChat => "openai-chat",
+            Self::Gemini => "gemini",
+        }
+    }
+
     /// Where requests to a model go.
     pub(crate) fn route(self, model: &str) -> Route<'static> {
         match self {

@@ -1,19 +1,23 @@
-//! The details of a provider in a layer, beside its key and its address: checked field by field against the table of
-//! settings, so that one mistake leaves the rest as it is.
+//! A provider in a layer, checked field by field against the table of settings, so that one mistake leaves the rest as
+//! it is.
 
 use std::sync::LazyLock;
 
 use accounts::Vendor;
+use protocol::model::ThinkingLevel;
 use protocol::settings::{Kind, SETTINGS, Setting};
-use providers::{Compat, Defined, KeyCommands, Settings, Signers};
+use providers::{Compat, Defined, KeyCommands, Settings, Signers, Wire};
 use serde_json::{Map, Value};
 
 use super::key_command::Starter;
-use super::layer::Provider;
 use super::lines::Way;
 
 /// The beginning of the settings of a provider in the table.
 const TABLE: &str = "providers.NAME.";
+/// The mark of a list of tables in the names of settings.
+const LIST: &str = "[]";
+/// The settings that are checked with words of their own.
+const OF_ITS_OWN: [&str; 2] = ["providers.NAME.key_command", "secrets.NAME.command"];
 /// The beginning of a text in `headers` that names a variable.
 const VARIABLE: &str = "env:";
 
@@ -54,91 +58,154 @@ impl Found {
     }
 }
 
-/// The key that a layer gives a provider, by itself or by the variable that holds it. A blank one is none.
-pub(super) fn key_of(said: &Provider, environment: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-    let is_there = |key: &String| !key.trim().is_empty();
-    let of_variable = || said.key_env.as_deref().and_then(environment);
-    said.key.clone().filter(is_there).or_else(of_variable).filter(is_there)
+/// A provider as a layer has it: the fields that are right, by their names in the table.
+pub(super) struct Said {
+    fields: Map<String, Value>,
+    /// True if there is a mistake by which it is not known which server was meant.
+    pub(super) is_lost: bool,
+}
+
+impl Said {
+    /// The text of a field.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.fields.get(name).and_then(Value::as_str)
+    }
+
+    /// The texts of a field.
+    pub(super) fn texts(&self, name: &str) -> Vec<String> {
+        let texts = self.fields.get(name).and_then(Value::as_array).into_iter().flatten();
+        texts.filter_map(Value::as_str).map(str::to_owned).collect()
+    }
+
+    /// The key that it gives, by itself or by the variable that holds it. A blank one is none.
+    pub(super) fn key(&self, environment: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+        let is_there = |key: &String| !key.trim().is_empty();
+        let of_variable = || self.text("key_env").and_then(environment);
+        self.text("key").map(str::to_owned).filter(is_there).or_else(of_variable).filter(is_there)
+    }
+}
+
+/// Reads what a layer says of a provider.
+pub(super) fn read(name: &str, said: &Value) -> (Said, Found) {
+    let mut found = Found::default();
+    let way = way_of(name);
+    let Some(fields) = table(Some(said), &way, &mut found) else {
+        return (Said { fields: Map::new(), is_lost: true }, found);
+    };
+    let mut fields = fields.clone();
+    // It has short names too.
+    if let Some(wire) = fields.get("wire").and_then(Value::as_str).and_then(Wire::parse) {
+        fields.insert("wire".to_owned(), wire.name().into());
+    }
+    let is_misspelt = |name: &String| named(TABLE, "", name).is_none();
+    let says_address =
+        |fields: &Map<String, Value>| ["base_url", "baseUrl"].iter().any(|name| fields.contains_key(*name));
+    // A name that is none may have been to say where the server is.
+    let mut is_lost = fields.keys().any(is_misspelt);
+    let mut right = checked(TABLE, "", &fields, &way, &mut found);
+    let problem = right.get("base_url").and_then(Value::as_str).and_then(providers::address_problem);
+    if let Some(problem) = problem {
+        found.fault(way.field("base_url"), format!("{problem}; until it is corrected, nothing is sent to {name}"));
+        right.remove("base_url");
+    }
+    is_lost |= says_address(&fields) && !right.contains_key("base_url");
+    (Said { fields: right, is_lost }, found)
 }
 
 /// Takes in what a layer says of a provider. Its key and its address are taken in already.
 pub(super) fn take(
     settings: &mut Settings,
     name: &str,
-    said: &Provider,
+    said: &Said,
     environment: &dyn Fn(&str) -> Option<String>,
 ) -> Found {
     let mut found = Found::default();
-    let way = Way::default().field("providers").field(name);
+    let way = way_of(name);
     let Some(provider) = settings.provider_mut(name) else { return found };
-    let has_key = key_of(said, environment).is_some();
-    if let Some(value) = &said.key_command
+    let has_key = said.key(environment).is_some();
+    if let Some(value) = said.fields.get("key_command")
         && let Some(words) = words(value, &way.field("key_command"), &mut found)
         && !has_key
     {
         provider.set_key_command(KEY_COMMANDS.command(words));
     }
     let is_region = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-    let mut word = |value: &Option<Value>, name: &str, is_one: &dyn Fn(&str) -> bool, example: &str| {
-        let text = value.as_ref()?.as_str().map(str::trim).filter(|text| !text.is_empty() && is_one(text));
-        if text.is_none() {
-            found.fault(way.field(name), format!("it must be {example}; without one, remove it"));
-        }
-        text.map(str::to_owned)
-    };
-    let profile = word(&said.aws_profile, "aws_profile", &|_| true, "the name of a profile in AWS's files");
-    let region = word(&said.aws_region, "aws_region", &is_region, "a region of AWS, such as \"eu-central-1\"");
+    let region = said.text("aws_region").map(str::trim);
+    if region.is_some_and(|region| !is_region(region)) {
+        let problem = "it must be a region of AWS, such as \"eu-central-1\"; without one, remove it";
+        found.fault(way.field("aws_region"), problem);
+    }
+    let region = region.filter(|region| is_region(region)).map(str::to_owned);
+    let profile = said.text("aws_profile").map(|profile| profile.trim().to_owned());
     provider.set_aws(profile.filter(|_| !has_key), region);
-    if let Some(value) = &said.api_version {
-        match value.as_str().filter(|version| version.starts_with(|c: char| c.is_ascii_digit())) {
-            Some(version) => provider.set_api_version(Some(version.to_owned())),
-            None => found.fault(
-                way.field("api_version"),
-                "it must be a version's date, such as \"2024-10-21\"; without one, remove it",
-            ),
+    if let Some(version) = said.text("api_version") {
+        if version.starts_with(|c: char| c.is_ascii_digit()) {
+            provider.set_api_version(Some(version.to_owned()));
+        } else {
+            let problem = "it must be a version's date, such as \"2024-10-21\"; without one, remove it";
+            found.fault(way.field("api_version"), problem);
         }
     }
-    if let Some(fields) = table(said.headers.as_ref(), &way.field("headers"), &mut found) {
+    if let Some(fields) = said.fields.get("headers").and_then(Value::as_object) {
         provider.clear_headers();
-        for (header, value) in fields {
-            let way = way.field("headers").field(header);
-            match text_of(value, environment) {
-                Ok(value) => {
-                    let problem = provider.set_header(header, &value).err();
-                    problem.into_iter().for_each(|problem| found.fault(way.clone(), problem));
-                }
-                Err(Unset::NoText) => {
-                    found.fault(way, "it must be a text, or `env:VARIABLE`; until it is corrected, it is not sent");
-                }
-                Err(Unset::Variable(variable)) => found.warnings.push(format!(
-                    "{way}: the variable {variable} is not set, so the header is not sent; set it, or remove the header"
-                )),
-            }
-        }
+        headers(fields, &way.field("headers"), environment, &mut found, |name, value| provider.set_header(name, value));
     }
-    if let Some(fields) = table(said.extra_body.as_ref(), &way.field("extra_body"), &mut found) {
+    if let Some(fields) = said.fields.get("extra_body").and_then(Value::as_object) {
         provider.set_extra_body(fields.clone());
     }
-    if let Some(fields) = table(said.compat.as_ref(), &way.field("compat"), &mut found) {
-        let fields = checked(TABLE, "compat.", fields, &way.field("compat"), &mut found);
-        match serde_json::from_value::<Compat>(Value::Object(fields)) {
+    if let Some(fields) = said.fields.get("compat") {
+        match serde_json::from_value::<Compat>(fields.clone()) {
             Ok(flags) => provider.set_compat(&flags),
             // A test holds that the table and the type are the same.
             Err(error) => found.fault(way.field("compat"), error.to_string()),
         }
     }
-    if let Some(value) = &said.model {
-        provider.define(models(value, &way.field("model"), &mut found));
+    if let Some(list) = said.fields.get("model").and_then(Value::as_array) {
+        let models = models(list, &way.field("model"), environment, &mut found);
+        if let Some(provider) = settings.provider_mut(name) {
+            provider.define(models);
+        }
     }
     found
 }
 
+/// The way to a provider.
+fn way_of(name: &str) -> Way {
+    Way::default().field("providers").field(name)
+}
+
+/// Reads headers, each of which `set` takes or refuses.
+fn headers(
+    fields: &Map<String, Value>,
+    way: &Way,
+    environment: &dyn Fn(&str) -> Option<String>,
+    found: &mut Found,
+    mut set: impl FnMut(&str, &str) -> Result<(), String>,
+) {
+    for (header, value) in fields {
+        let way = way.field(header);
+        match text_of(value, environment) {
+            Ok(value) => {
+                if let Err(problem) = set(header, &value) {
+                    found.fault(way, problem);
+                }
+            }
+            Err(Unset::NoText) => {
+                found.fault(way, "it must be a text, or `env:VARIABLE`; until it is corrected, it is not sent");
+            }
+            Err(Unset::Variable(variable)) => found.warnings.push(format!(
+                "{way}: the variable {variable} is not set, so the header is not sent; set it, or remove the header"
+            )),
+        }
+    }
+}
+
 /// Reads how the users of a provider sign in; none if nothing is said of it.
-pub(super) fn sign_in(name: &str, said: &Provider) -> (Option<Vendor>, Found) {
+pub(super) fn sign_in(name: &str, said: &Said) -> (Option<Vendor>, Found) {
     let mut found = Found::default();
-    let way = Way::default().field("providers").field(name).field("sign_in");
-    let Some(fields) = table(said.sign_in.as_ref(), &way, &mut found) else { return (None, found) };
-    let mut fields = checked(TABLE, "sign_in.", fields, &way, &mut found);
+    let way = way_of(name).field("sign_in");
+    let Some(Value::Object(fields)) = said.fields.get("sign_in") else { return (None, found) };
+    let mut fields = fields.clone();
     let addresses = fields.iter().filter(|(name, _)| name.ends_with("_url"));
     let wrong = addresses.filter_map(|(name, value)| {
         Some((name.clone(), Vendor::address(name, value.as_str().unwrap_or_default()).err()?))
@@ -171,37 +238,70 @@ pub(super) fn sign_in(name: &str, said: &Provider) -> (Option<Vendor>, Found) {
     }
 }
 
-/// The models in a list of tables.
-fn models(value: &Value, way: &Way, found: &mut Found) -> Vec<Defined> {
-    let Some(list) = value.as_array() else {
-        found.fault(way.clone(), "each model is a table of its own: write it as `[[providers.NAME.model]]`");
-        return Vec::new();
-    };
+/// The models in a list of tables whose fields have been checked.
+fn models(list: &[Value], way: &Way, environment: &dyn Fn(&str) -> Option<String>, found: &mut Found) -> Vec<Defined> {
     let (mut models, mut ids) = (Vec::new(), Vec::new());
     for (at, value) in list.iter().enumerate() {
         let way = way.entry(at);
-        let Some(fields) = table(Some(value), &way, found) else { continue };
-        let mut fields = checked(TABLE, "model[].", fields, &way, found);
-        let is_half = |price: &Value| price.get("input").is_none() || price.get("output").is_none();
-        if fields.get("price").is_some_and(is_half) {
-            let problem = "a price needs `input` and `output`; until both are there, the model's usual price counts";
-            found.fault(way.field("price"), problem);
-            fields.remove("price");
-        }
+        let Value::Object(fields) = value else { continue };
         let id = fields.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
         if id.is_empty() {
             found.fault(way, "`id` is missing: add the id by which the model is chosen; until then, it is left out");
         } else if ids.contains(&id) {
             found.fault(way.field("id"), "this model is described twice; the first counts, so remove one");
         } else {
-            match Defined::read(fields) {
-                Ok(model) => models.push(model),
-                Err(problem) => found.fault(way, problem),
-            }
+            models.extend(model(fields.clone(), &way, environment, found));
             ids.push(id);
         }
     }
     models
+}
+
+/// A model that has an id.
+fn model(
+    mut fields: Map<String, Value>,
+    way: &Way,
+    environment: &dyn Fn(&str) -> Option<String>,
+    found: &mut Found,
+) -> Option<Defined> {
+    let is_half = |price: &Value| price.get("input").is_none() || price.get("output").is_none();
+    if fields.get("price").is_some_and(is_half) {
+        let problem = "a price needs `input` and `output`; until both are there, the model's usual price counts";
+        found.fault(way.field("price"), problem);
+        fields.remove("price");
+    }
+    if let Some(Value::Array(levels)) = fields.remove("levels") {
+        let level = |level: &Value| ThinkingLevel::from_name(level.as_str()?);
+        match levels.iter().map(level).collect::<Option<Vec<_>>>() {
+            Some(levels) => {
+                let names = levels.into_iter().map(|level| Value::from(level.name())).collect();
+                fields.insert("levels".to_owned(), names);
+            }
+            None => {
+                let all = ThinkingLevel::ALL.map(|level| format!("`{}`", level.name())).join(", ");
+                let problem = format!("each must be one of {all}; until it is corrected, the usual levels count");
+                found.fault(way.field("levels"), problem);
+            }
+        }
+    }
+    if fields.get("equivalent_to").and_then(Value::as_str).is_some_and(|name| !providers::is_known_model(name)) {
+        let problem = "Azimuth knows no such model; write an id that `azimuth models` shows with a price, such as \
+                       `anthropic/claude-opus-5-5`, or remove it";
+        found.fault(way.field("equivalent_to"), problem);
+        fields.remove("equivalent_to");
+    }
+    let added = fields.remove("headers");
+    let mut model = match Defined::read(fields) {
+        Ok(model) => model,
+        Err(problem) => {
+            found.fault(way.clone(), problem);
+            return None;
+        }
+    };
+    if let Some(Value::Object(fields)) = added {
+        headers(&fields, &way.field("headers"), environment, found, |name, value| model.set_header(name, value));
+    }
+    Some(model)
 }
 
 /// The fields of a table that the table of settings has, by its names there; `table_name` and `group` are the beginning
@@ -216,19 +316,16 @@ pub(super) fn checked(
     let mut right = Map::new();
     for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
         let way = way.field(name);
-        let is_named = |known: &str| known == name || in_camel_case(known) == *name;
-        let names = || {
-            let names = SETTINGS.iter().filter_map(|it| it.name.strip_prefix(table_name)?.strip_prefix(group));
-            names.map(|name| name.split('.').next().unwrap_or_default())
-        };
-        let Some(known) = names().find(|known| is_named(known)) else {
-            let mut all: Vec<_> = names().map(|name| format!("`{name}`")).collect();
+        let Some(known) = named(table_name, group, name) else {
+            let mut all: Vec<_> = names(table_name, group).map(|name| format!("`{}`", plain_name(name))).collect();
             all.dedup();
             found.fault(way, format!("there is no such setting; remove it, or write one of {}", all.join(", ")));
             continue;
         };
         let full = format!("{table_name}{group}{known}");
         let value = match SETTINGS.iter().find(|setting| setting.name == full) {
+            // It is looked at by who reads it.
+            Some(setting) if OF_ITS_OWN.contains(&setting.name) => value.clone(),
             Some(setting) => match fit(setting, value) {
                 Ok(value) => value,
                 Err(wanted) => {
@@ -236,15 +333,47 @@ pub(super) fn checked(
                     continue;
                 }
             },
+            None if known.ends_with(LIST) => {
+                let Value::Array(list) = value else {
+                    let problem = "each model is a table of its own: write it as `[[providers.NAME.model]]`";
+                    found.fault(way, problem);
+                    continue;
+                };
+                let each = list.iter().enumerate().map(|(at, value)| {
+                    let (way, group) = (way.entry(at), format!("{group}{known}."));
+                    let fields = table(Some(value), &way, found)?;
+                    Some(Value::Object(checked(table_name, &group, fields, &way, found)))
+                });
+                // One that is no table keeps its place, so that the others are told by theirs.
+                Value::Array(each.map(Option::unwrap_or_default).collect())
+            }
             // It has settings of its own.
             None => match table(Some(value), &way, found) {
                 Some(fields) => Value::Object(checked(table_name, &format!("{group}{known}."), fields, &way, found)),
                 None => continue,
             },
         };
-        right.insert(known.to_owned(), value);
+        if right.insert(plain_name(known).to_owned(), value).is_some() {
+            found.fault(way, "it is there in two spellings, of which the later one counts; remove one");
+        }
     }
     right
+}
+
+/// The names of the settings of a group, without what follows a dot.
+fn names(table_name: &str, group: &str) -> impl Iterator<Item = &'static str> {
+    let names = SETTINGS.iter().filter_map(move |it| it.name.strip_prefix(table_name)?.strip_prefix(group));
+    names.map(|name| name.split('.').next().unwrap_or_default())
+}
+
+/// The name of a setting of a group that is written so.
+fn named(table_name: &str, group: &str, name: &str) -> Option<&'static str> {
+    names(table_name, group).find(|known| plain_name(known) == name || in_camel_case(plain_name(known)) == name)
+}
+
+/// A name without the mark of a list of tables.
+fn plain_name(name: &str) -> &str {
+    name.strip_suffix(LIST).unwrap_or(name)
 }
 
 /// The value as the setting has it, else a description of what it must be.
@@ -272,6 +401,8 @@ fn fit(setting: &Setting, value: &Value) -> Result<Value, String> {
             if is_one { Ok(value.clone()) } else { Err(format!("one of {}", names())) }
         }
         Kind::Texts(_) | Kind::Anything if value.is_object() => Ok(value.clone()),
+        // Lua writes an empty table as an empty list.
+        Kind::Texts(_) | Kind::Anything if value.as_array().is_some_and(Vec::is_empty) => Ok(Value::Object(Map::new())),
         Kind::Texts(_) | Kind::Anything => Err("a table".to_owned()),
     }
 }

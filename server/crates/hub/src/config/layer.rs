@@ -14,12 +14,13 @@ use serde_json::{Map, Value};
 pub(super) type Values = BTreeMap<&'static str, Value>;
 
 /// A layer. Names in it may be written in camelCase too.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Layer {
     pub(super) values: Values,
     pub(super) permissions: Permissions,
-    /// Providers by name: `anthropic`, `openai`, or any other that speaks the Chat Completions protocol.
-    pub(super) providers: BTreeMap<String, Provider>,
+    /// Providers by name: `anthropic`, `openai`, or any other that speaks one of the protocols. Each is checked field
+    /// by field, so that a mistake in one leaves the rest as it is.
+    pub(super) providers: BTreeMap<String, Value>,
     /// Secrets that models do not see, by name. Each is checked field by field.
     pub(super) secrets: BTreeMap<String, Value>,
 }
@@ -36,55 +37,10 @@ pub struct Permissions {
     pub deny: Vec<String>,
 }
 
-/// A provider of models.
-#[derive(Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Provider {
-    /// Its address, such as `https://openrouter.ai/api/v1`.
-    #[serde(alias = "baseUrl")]
-    pub base_url: Option<String>,
-    /// The key itself. Better is `key_env`.
-    pub key: Option<String>,
-    /// The environment variable that holds the key.
-    #[serde(alias = "keyEnv")]
-    pub key_env: Option<String>,
-    /// The wire format that it speaks: `anthropic`, `openai-responses` or `openai-chat`.
-    pub wire: Option<String>,
-    /// Whose Chat Completions it speaks, where that does not follow from its host.
-    pub dialect: Option<String>,
-    /// Its models, where it does not list them itself.
-    pub models: Vec<String>,
-    /// The command that prints the key. This and what follows is checked field by field, so that a mistake in one
-    /// leaves the rest as it is.
-    #[serde(alias = "keyCommand")]
-    pub(super) key_command: Option<Value>,
-    /// The headers of each request.
-    pub(super) headers: Option<Value>,
-    /// The fields of each request's body.
-    #[serde(alias = "extraBody")]
-    pub(super) extra_body: Option<Value>,
-    /// The dated version of Azure's API.
-    #[serde(alias = "apiVersion")]
-    pub(super) api_version: Option<Value>,
-    /// The profile of its account at AWS.
-    #[serde(alias = "awsProfile")]
-    pub(super) aws_profile: Option<Value>,
-    /// The region of that account.
-    #[serde(alias = "awsRegion")]
-    pub(super) aws_region: Option<Value>,
-    /// The way in which its users sign in.
-    #[serde(alias = "signIn")]
-    pub(super) sign_in: Option<Value>,
-    /// The flags of what its server wants.
-    pub(super) compat: Option<Value>,
-    /// The models that the user describes.
-    pub(super) model: Option<Value>,
-}
-
-impl fmt::Debug for Provider {
+impl fmt::Debug for Layer {
+    /// Without what may be secret: an address may hold a password or a key as well.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // An address may hold a password or a key as well.
-        f.debug_struct("Provider").field("wire", &self.wire).finish_non_exhaustive()
+        f.debug_struct("Layer").field("values", &self.values).finish_non_exhaustive()
     }
 }
 

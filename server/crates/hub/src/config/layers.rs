@@ -74,13 +74,18 @@ pub fn from_editor(place: &str, section: &str, value: Value) -> Result<Layer, Co
 ///
 /// The parts of such a layer that can be understood still count.
 pub fn load(sources: Sources<'_>) -> Config {
+    let text = files::of_user(&sources.user_file).map(Option::unwrap_or_default);
+    load_with(sources, text.as_deref())
+}
+
+/// The same, as if this were the text of the user's file, or the reason why it cannot be read.
+pub(crate) fn load_with(sources: Sources<'_>, text: Result<&str, &String>) -> Config {
     let Sources { user_file, folders, editor, environment } = sources;
     // AWS's files are looked at before those of the projects are read.
     folders.iter().for_each(|folder| key_command::keep_out_of(folder));
     let mut config = Config { providers: providers::Settings::from_env(environment), ..Config::default() };
     let place = user_file.display().to_string();
-    let text = files::of_user(&user_file).map(Option::unwrap_or_default);
-    let mut user = text.as_deref().map_err(Clone::clone).and_then(parse);
+    let mut user = text.map_err(Clone::clone).and_then(parse);
     if let Ok(layer) = &mut user {
         for setting in plain().filter(|setting| setting.who.user == May::Never) {
             if layer.values.remove(setting.name).is_some() {
@@ -90,11 +95,11 @@ pub fn load(sources: Sources<'_>) -> Config {
         }
     }
     let user = user.map_err(|problem| ConfigError { place: place.clone(), problem });
-    config.take_or_fail(user, &place, text.as_deref().unwrap_or_default(), environment);
+    config.take_or_fail(user, &place, text.unwrap_or_default(), environment);
     config.take_or_fail(editor.options, "the editor's initializationOptions", "", environment);
     config.providers.sign_for_aws(&details::SIGNERS, environment, dirs::home(environment));
     match editor.settings {
-        Ok(layer) => config.restrict(layer, "the editor's settings", Kind::Settings),
+        Ok(layer) => config.restrict(layer, "the editor's settings", "", Kind::Settings),
         Err(error) => config.distrust(&error.place, &error.problem),
     }
     config.take_accounts(environment);
@@ -159,8 +164,9 @@ impl Config {
         key_command::keep_out_of(folder);
         let file = folder.join(".azimuth").join("config.toml");
         let place = file.display().to_string();
-        match files::of_project(folder, &file).and_then(|text| parse(text.as_deref().unwrap_or_default())) {
-            Ok(layer) => self.restrict(layer, &place, Kind::Project),
+        let text = files::of_project(folder, &file).map(Option::unwrap_or_default);
+        match text.as_deref().map_err(Clone::clone).and_then(parse) {
+            Ok(layer) => self.restrict(layer, &place, text.as_deref().unwrap_or_default(), Kind::Project),
             Err(problem) => self.distrust(&place, &problem),
         }
     }
@@ -207,41 +213,59 @@ impl Config {
             self.secrets.push(listed.unwrap_or_else(|| secrets::Listed::faulty(name, place)));
             problems.extend(found.faults.iter().map(|fault| fault.in_words(text)));
         }
-        for (name, provider) in layer.providers {
-            // Also where the key itself stands beside it, which counts more.
-            provider.key_env.as_deref().into_iter().for_each(process::secrets::holds_a_key);
-            // A blank one takes away the key of the layers below.
-            let key = details::key_of(&provider, environment).or_else(|| provider.key.clone());
-            let had_key = self.has_key(&name);
-            let wire = provider.wire.as_deref();
-            let (base_url, models) = (provider.base_url.clone(), provider.models.clone());
-            let mut faults: Vec<_> =
-                self.providers.set_provider(&name, base_url, key, wire, models).err().into_iter().collect();
-            if let Some(dialect) = &provider.dialect {
-                faults.extend(self.providers.set_dialect(&name, dialect).err());
-            }
-            problems.extend(faults.into_iter().map(|problem| with_line(problem, &name, text)));
-            let found = details::take(&mut self.providers, &name, &provider, environment);
-            problems.extend(found.faults.iter().map(|fault| fault.in_words(text)));
-            let (sign_in, faults) = details::sign_in(&name, &provider);
-            problems.extend(faults.faults.iter().map(|fault| fault.in_words(text)));
-            if let Some(sign_in) = sign_in {
-                self.sign_ins.retain(|known| known.provider != name);
-                self.sign_ins.push(sign_in);
-            }
-            self.warnings.extend(found.warnings.iter().map(|warning| format!("{place}: {warning}")));
-            if had_key && !self.has_key(&name) {
-                self.warnings.push(format!(
-                    "{place}: providers.{name}.base_url is another server, so the key that was there is not sent to \
-                     it; if it should be, say `key_env` beside `base_url`"
-                ));
-            }
+        for (name, said) in &layer.providers {
+            problems.extend(self.take_provider(name, said, (place, text), environment));
         }
         problems
     }
 
-    /// Takes a layer that a repository may have brought along: of each setting, what the table says that it may.
-    fn restrict(&mut self, mut layer: Layer, place: &str, kind: Kind) {
+    /// Takes what a layer of the user's own says of a provider. Gives what is wrong with it.
+    fn take_provider(
+        &mut self,
+        name: &str,
+        said: &Value,
+        (place, text): (&str, &str),
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Vec<String> {
+        let (said, read) = details::read(name, said);
+        // Also where the key itself stands beside it, which counts more.
+        said.text("key_env").into_iter().for_each(process::secrets::holds_a_key);
+        // A blank one takes away the key of the layers below.
+        let key = said.key(environment).or_else(|| said.text("key").map(str::to_owned));
+        let had_key = self.has_key(name);
+        // One whose address is not known is there all the same, so that nothing is sent anywhere in its stead.
+        let base_url = said.text("base_url").or(said.is_lost.then_some("")).map(str::to_owned);
+        let set = self.providers.set_provider(name, base_url, key, said.text("wire"), said.texts("models"));
+        let mut problems: Vec<_> = set.err().into_iter().collect();
+        if let Some(dialect) = said.text("dialect") {
+            problems.extend(self.providers.set_dialect(name, dialect).err());
+        }
+        let mut problems: Vec<_> = problems.into_iter().map(|problem| with_line(problem, name, text)).collect();
+        let taken = details::take(&mut self.providers, name, &said, environment);
+        let (sign_in, faults) = details::sign_in(name, &said);
+        for found in [&read, &taken, &faults] {
+            problems.extend(found.faults.iter().map(|fault| fault.in_words(text)));
+            self.warnings.extend(found.warnings.iter().map(|warning| format!("{place}: {warning}")));
+        }
+        if let Some(sign_in) = sign_in {
+            self.sign_ins.retain(|known| known.provider != name);
+            self.sign_ins.push(sign_in);
+        }
+        if said.is_lost {
+            let mistake = format!("{place} has a mistake in providers.{name}, so nothing is sent to it");
+            self.providers.provider_mut(name).into_iter().for_each(|provider| provider.leave_out(mistake.clone()));
+        } else if had_key && !self.has_key(name) {
+            self.warnings.push(format!(
+                "{place}: providers.{name}.base_url is another server, so the key that was there is not sent to it; if \
+                 it should be, say `key_env` beside `base_url`"
+            ));
+        }
+        problems
+    }
+
+    /// Takes a layer that a repository may have brought along: of each setting, what the table says that it may. `text`
+    /// is that of its file, if it has one.
+    fn restrict(&mut self, mut layer: Layer, place: &str, text: &str, kind: Kind) {
         let (mut said, mut ignored) = (Values::new(), Vec::new());
         for setting in plain() {
             let Some(value) = layer.values.remove(setting.name) else { continue };
@@ -285,6 +309,9 @@ impl Config {
             });
         }
         let mut problems: Vec<_> = problem.into_iter().collect();
+        // They do not count. Whoever cannot write them may have meant something else to be forbidden.
+        let found = layer.providers.iter().map(|(name, said)| details::read(name, said).1);
+        problems.extend(found.flat_map(|found| found.faults).map(|fault| fault.in_words(text)));
         problems.extend(add(&mut self.rules.ask, &layer.permissions.ask, RuleOrigin::Project, place));
         problems.extend(add(&mut self.rules.deny, &layer.permissions.deny, RuleOrigin::Project, place));
         if is_heard && self.errors.is_empty() {

@@ -4,6 +4,11 @@ use std::fmt;
 
 use toml::de::{DeTable, DeValue};
 
+/// The line of a provider in a TOML file with this text, from 1.
+pub(crate) fn of_provider(text: &str, name: &str) -> Option<usize> {
+    Way::default().field("providers").field(name).line_in(text)
+}
+
 /// A way into a configuration, from its root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Way(Vec<Step>);

@@ -15,6 +15,7 @@ use super::metadata;
 use super::process::{self, RunProgram};
 use super::profile::{Files, Profile, Section, setting};
 use crate::Secret;
+use crate::key_command::words;
 use crate::keys::left_out;
 
 /// The program of AWS's own that is asked where credentials have to be asked of a service of AWS's: it knows all the
@@ -455,7 +456,7 @@ fn of_profile(files: &Files, profile: &Profile) -> Result<Option<Found>, Credent
         return Ok(Some(found));
     }
     if let Some(command) = profile.setting("credential_process") {
-        let words = process::words(command).map_err(|problem| of_process(&shown, &[], problem))?;
+        let words = words(command).map_err(|problem| of_process(&shown, &[], problem))?;
         return Ok(Some(Found::Elsewhere(Source::Process { profile: shown, words })));
     }
     if let Some(keys) = keys(&profile.config, SETTINGS, || at(&files.config))? {

@@ -82,12 +82,15 @@ impl Entry {
 
     /// The model itself.
     pub(super) fn model(&self, provider: &Provider, state: &State) -> Arc<dyn Port> {
+        let id = bare(&self.info.id);
+        let id = if self.is_variant { id.strip_suffix(THINKING).unwrap_or(id) } else { id };
+        let provider = provider.for_model(id).into_owned();
         Arc::new(Remote {
             info: self.info.clone(),
             wire: self.wire,
             target: self.target.clone(),
-            provider: provider.clone(),
             whose: provider.whose(bare(&self.info.id)),
+            provider,
             http: Arc::clone(&state.http),
             quotas: Arc::clone(&state.quotas),
             idle_timeout: state.settings.idle_timeout,
@@ -180,6 +183,8 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     let plain_id = if is_variant { stem } else { id };
     let named = known.filter(|_| is_variant || !is_of_stem);
     let own = own.filter(|own| own.id == plain_id);
+    let asked = provider.for_model(plain_id);
+    let provider = asked.as_ref();
     let said = |of_own: fn(&Defined) -> Option<u64>, of_list: Option<u64>, of_data: fn(&Model) -> u64, usual: u64| {
         own.and_then(of_own).or(of_list).or(known.map(of_data)).unwrap_or(usual)
     };
@@ -200,8 +205,9 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     let of_model = known.filter(|_| provider.is_home()).map(|model| &model.compat);
     let compat = of_model.map_or_else(|| provider.compat(), |under| provider.compat().over(under));
     // A gateway may refuse what its vendor takes.
-    let is_guess = own.and_then(|own| own.thinking).is_none() && !(known.is_some() && provider.is_home());
-    let told = known.and_then(|model| model.levels.as_deref());
+    let is_told = own.is_some_and(|own| own.thinking.is_some() || own.levels.is_some());
+    let is_guess = !(is_told || known.is_some() && provider.is_home());
+    let told = own.and_then(|own| own.levels.as_deref()).or(known.and_then(|model| model.levels.as_deref()));
     let mut levels = offered(wire, thinking, compat.thinking, told);
     if is_variant {
         levels.retain(|level| *level != ThinkingLevel::Off);
@@ -275,6 +281,9 @@ fn known_of(provider: &Provider, id: &str) -> Known {
 
 /// The facts of the data files about the model with this very id, and the factor of its price.
 fn known_as(provider: &Provider, id: &str) -> (Option<Cow<'static, Model>>, f64) {
+    if let Some(other) = provider.defined.iter().find(|own| own.id == id).and_then(|own| own.equivalent_to.as_deref()) {
+        return (data::named(other), 1.0);
+    }
     let vendor = provider.vendor();
     // A vendor without an address of its own is at home wherever its user has it.
     let is_home = provider.is_home() || vendor.is_some_and(|vendor| vendor.base_url.is_empty());

@@ -49,22 +49,28 @@ pub(super) struct Listing {
 }
 
 /// Why a server does not list its models, in words.
-#[derive(Clone, Debug)]
-pub(super) enum Unlisted {
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unlisted {
     /// It does not know the key, which may have been renewed meanwhile.
+    #[error("{0}")]
     Refused(String),
     /// It knows the key, and takes it for nothing here.
+    #[error("{0}")]
     Forbidden(String),
-    /// Something else.
+    /// It does not answer.
+    #[error("{0}")]
+    Unreachable(String),
+    /// Something else, such as that it has no list.
+    #[error("{0}")]
     Other(String),
 }
 
 impl Unlisted {
     /// True if it takes no request with this key.
-    pub(super) fn is_refusal(&self) -> bool {
+    pub fn is_refusal(&self) -> bool {
         match self {
             Self::Refused(_) | Self::Forbidden(_) => true,
-            Self::Other(_) => false,
+            Self::Unreachable(_) | Self::Other(_) => false,
         }
     }
 
@@ -73,6 +79,7 @@ impl Unlisted {
         match self {
             Self::Refused(problem) => Self::Refused(words(problem)),
             Self::Forbidden(problem) => Self::Forbidden(words(problem)),
+            Self::Unreachable(problem) => Self::Unreachable(words(problem)),
             Self::Other(problem) => Self::Other(words(problem)),
         }
     }
@@ -87,7 +94,10 @@ impl From<String> for Unlisted {
 impl From<Unlisted> for String {
     fn from(unlisted: Unlisted) -> Self {
         match unlisted {
-            Unlisted::Refused(problem) | Unlisted::Forbidden(problem) | Unlisted::Other(problem) => problem,
+            Unlisted::Refused(problem)
+            | Unlisted::Forbidden(problem)
+            | Unlisted::Unreachable(problem)
+            | Unlisted::Other(problem) => problem,
         }
     }
 }
@@ -170,6 +180,11 @@ fn counts(provider: &Provider, answer: &Answer) -> Duration {
     }
 }
 
+/// Asks a provider for its models now. The words of a failure are the server's and ours, without the provider's name.
+pub(super) async fn ask_now(provider: &Provider, http: &Clients) -> Answer {
+    ask(provider, http, PATIENCE).await
+}
+
 async fn ask(provider: &Provider, http: &Clients, patience: Duration) -> Answer {
     // A command that prints the key has its own time.
     let key = provider.secret().await?;
@@ -207,7 +222,8 @@ async fn ask(provider: &Provider, http: &Clients, patience: Duration) -> Answer 
 /// Each list has a time of its own, so that one that is not needed takes none from one that is.
 async fn in_time(patience: Duration, asking: impl Future<Output = Answer>) -> Answer {
     let answer = tokio::time::timeout(patience, asking).await;
-    answer.unwrap_or_else(|_| Err(format!("no answer within {} seconds", patience.as_secs_f64()).into()))
+    let late = |_| Err(Unlisted::Unreachable(format!("no answer within {} seconds", patience.as_secs_f64())));
+    answer.unwrap_or_else(late)
 }
 
 /// Asks LM Studio for its models in a list of its own.
@@ -237,7 +253,8 @@ async fn ask_at(url: Url, provider: &Provider, key: Option<&Secret>, http: &Clie
     }
     let response = get.send().await.map_err(|failure| {
         // The outer words hold the address only.
-        if failure.is_connect() { "nothing answers there".to_owned() } else { "the request failed".to_owned() }
+        let problem = if failure.is_connect() { "nothing answers there" } else { "the request failed" };
+        Unlisted::Unreachable(problem.to_owned())
     })?;
     let status = response.status();
     let body = read(response, BYTES).await.map_err(|_| "the answer broke off".to_owned())?;

@@ -173,6 +173,27 @@ async fn a_described_model_at_a_gateway_has_a_twin_of_the_same_id() {
     assert_eq!(of(other).0, "mine/moonshotai/kimi-k2-thinking", "it is called so, and always thinks");
 }
 
+#[tokio::test]
+async fn a_gateways_own_name_for_a_known_model_has_that_models_facts_and_price() {
+    let mut settings = settings(&[]);
+    settings.set_provider("mine", Some("https://gw.example/v1".into()), None, None, vec!["fast".into()]).unwrap();
+    let described = serde_json::json!({ "id": "fast", "equivalent_to": "anthropic/claude-haiku-4-5", "context": 50_000,
+        "thinking": "effort", "levels": ["low", "max"], "compat": { "thinking": "reasoning_effort" } });
+    let described = crate::Defined::read(described.as_object().unwrap().clone()).unwrap();
+    settings.provider_mut("mine").unwrap().define(vec![described]);
+    let info = Catalog::new(settings).resolve("mine/fast").await.unwrap().info().clone();
+    let known = data::find(None, "claude-haiku-4-5").unwrap();
+    assert_eq!((info.price, info.context_tokens), (known.price(), 50_000), "what the user says counts more");
+    assert_eq!((info.name, info.max_output_tokens), (known.name.clone(), known.max_output.min(25_000)));
+    assert_eq!(info.levels, [ThinkingLevel::Low, ThinkingLevel::Max]);
+    for name in ["anthropic/claude-haiku-4-5", "claude-haiku-4.5", "anthropic/claude-haiku-4-5-20251001"] {
+        assert!(crate::is_known_model(name), "{name}");
+    }
+    for name in ["anthropic/claude-nothing", "gpt", "", "/"] {
+        assert!(!crate::is_known_model(name), "{name}");
+    }
+}
+
 #[test]
 fn a_listed_price_has_the_known_ones_price_of_long_prompts_and_of_writing_to_the_cache_in_proportion() {
     let settings = settings(&[("GEMINI_API_KEY", "k"), ("DEEPSEEK_API_KEY", "k")]);

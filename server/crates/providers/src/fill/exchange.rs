@@ -61,8 +61,9 @@ enum Frames {
 impl Exchange {
     /// For a model of this provider.
     pub(crate) fn new(provider: &Provider, model: &str, http: Arc<Clients>) -> Self {
+        let provider = provider.for_model(model).into_owned();
         let whose = provider.whose(if model.is_empty() { "its model" } else { model });
-        Self { provider: provider.clone(), whose, http }
+        Self { provider, whose, http }
     }
 
     /// The provider and model, for words.

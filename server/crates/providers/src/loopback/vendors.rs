@@ -9,7 +9,7 @@ use serde_json::{Value, json as value};
 
 use super::server::{Answer, Server};
 use super::{ask, request, streams};
-use crate::{Account, Catalog, Defined, KeyCommands, Provider, RunCommand, Secret, Settings};
+use crate::{Account, Catalog, Defined, KeyCommands, Provider, RunCommand, Secret, Settings, Unlisted};
 
 fn json(body: &str) -> Answer {
     Answer::status(200, body).with_header("content-type", "application/json")
@@ -209,6 +209,62 @@ async fn a_model_that_the_user_describes_is_as_they_say_and_sent_by_its_own_id()
     assert_eq!((partly.context_tokens, partly.price), (9_000, None), "what is not said is as for any other model");
     ask(&*catalog.resolve("mine/big").await.unwrap()).await.1.unwrap();
     assert_eq!(serde_json::from_str::<Value>(&server.asked()[0].body).unwrap()["model"], "deployment-7");
+}
+
+#[tokio::test]
+async fn what_is_added_for_one_model_goes_with_its_requests_alone_and_counts_before_the_providers() {
+    let server = Server::start(vec![Answer::stream(&streams::chat()), Answer::stream(&streams::chat())]).await;
+    let big = || {
+        let mut big = defined(value!({ "id": "big", "extra_body": { "tier": "fast" },
+            "compat": { "key_header": "api-key", "max_tokens_field": "max_completion_tokens" } }));
+        big.set_header("X-Tenant", "tenant-of-big").unwrap();
+        assert!(big.set_header("Host", "evil.example").is_err());
+        big
+    };
+    let catalog = mine(&server, Some("sk-1"), |provider| {
+        provider.set_header("X-Tenant", "all").unwrap();
+        provider.set_header("X-Team", "core").unwrap();
+        provider.set_extra_body(value!({ "tier": "flex", "region": "eu" }).as_object().unwrap().clone());
+        provider.define(vec![big()]);
+    });
+    for (model, tenant, tier, key, field) in [
+        ("mine/big", "tenant-of-big", "fast", "api-key", "max_completion_tokens"),
+        ("mine/m", "all", "flex", "authorization", "max_tokens"),
+    ] {
+        ask(&*catalog.resolve(model).await.unwrap()).await.1.unwrap();
+        let asked = server.asked().pop().unwrap();
+        let (body, headers) = (serde_json::from_str::<Value>(&asked.body).unwrap(), asked.headers);
+        assert_eq!((&headers["x-tenant"], &headers["x-team"]), (&tenant.parse().unwrap(), &"core".parse().unwrap()));
+        assert!(headers.contains_key(key) && body[field].is_u64(), "{model}: {body}");
+        assert_eq!((&body["tier"], &body["region"]), (&value!(tier), &value!("eu")));
+    }
+
+    let mut settings = Settings::default();
+    for (host, is_kept) in [("https://a.example", true), ("https://a.example/v1", true), ("https://b.example", false)] {
+        settings.set_provider("mine", Some(host.into()), None, None, vec![]).unwrap();
+        let provider = settings.provider_mut("mine").unwrap();
+        if provider.defined.is_empty() {
+            provider.define(vec![big()]);
+        }
+        let secrets = provider.known_secrets();
+        let is_known = secrets.iter().any(|secret| secret.expose() == "tenant-of-big");
+        assert_eq!(is_known, is_kept, "{host}: it stays with its server");
+    }
+}
+
+#[tokio::test]
+async fn a_provider_is_asked_for_its_list_on_purpose_and_says_why_it_gives_none() {
+    let list = r#"{"data":[{"id":"a"},{"id":"text-embed"}]}"#;
+    let (refused, other) = (Answer::status(401, r#"{"error":"bad key sk-1"}"#), Answer::status(404, "no"));
+    let server = Server::start(vec![json(list), refused, other]).await;
+    let catalog = mine(&server, Some("sk-1"), |_| {});
+    assert_eq!(catalog.ask_for_list("mine").await, Ok(vec!["a".to_owned()]), "though it is known what it has");
+    let refused = catalog.ask_for_list("mine").await.unwrap_err();
+    assert!(refused.is_refusal() && !refused.to_string().contains("sk-1"), "{refused}");
+    assert!(matches!(catalog.ask_for_list("mine").await, Err(Unlisted::Other(problem)) if problem.contains("404")));
+    let mut gone = Settings::default();
+    gone.set_provider("mine", Some("http://127.0.0.1:9".into()), None, None, vec![]).unwrap();
+    assert!(matches!(Catalog::new(gone).ask_for_list("mine").await, Err(Unlisted::Unreachable(_))));
 }
 
 #[tokio::test]

@@ -1,11 +1,12 @@
 //! The user's own details of a provider, beside its key and its address.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use net::header::{HeaderName, HeaderValue};
 use ports::model::{ModelError, ModelErrorKind};
-use protocol::model::Price;
+use protocol::model::{Price, ThinkingLevel};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -53,6 +54,19 @@ pub struct Defined {
     pub(crate) images: Option<bool>,
     /// The way in which it thinks.
     pub(crate) thinking: Option<Thinking>,
+    /// The levels at which it can be told to think.
+    pub(crate) levels: Option<Vec<ThinkingLevel>>,
+    /// The known model that it is under another name.
+    pub(crate) equivalent_to: Option<String>,
+    /// The headers that the user adds to each request for it.
+    #[serde(skip)]
+    headers: Vec<(HeaderName, Secret)>,
+    /// The fields that the user adds to the body of each request for its answer.
+    #[serde(default)]
+    extra_body: Map<String, Value>,
+    /// The user's own flags of what its server wants for it.
+    #[serde(default)]
+    compat: Compat,
 }
 
 /// A price in US dollars per million tokens. What the cache costs is what input costs, unless it is said.
@@ -74,6 +88,24 @@ impl Defined {
         serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())
     }
 
+    /// Adds a header to each request for it.
+    ///
+    /// # Errors
+    /// As [`Provider::set_header`].
+    pub fn set_header(&mut self, name: &str, value: &str) -> Result<(), String> {
+        put_header(&mut self.headers, name, value)
+    }
+
+    /// Takes all headers back that were added.
+    pub(super) fn clear_headers(&mut self) {
+        self.headers.clear();
+    }
+
+    /// True if it is asked otherwise than the provider's other models.
+    fn is_asked_otherwise(&self) -> bool {
+        !self.headers.is_empty() || !self.extra_body.is_empty() || self.compat != Compat::default()
+    }
+
     /// Its price, if the user gave one.
     pub(crate) fn price(&self) -> Option<Price> {
         let price = self.price?;
@@ -93,18 +125,7 @@ impl Provider {
     /// # Errors
     /// There can be no such header, and why; without the value, which may be secret.
     pub fn set_header(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let name = HeaderName::try_from(name)
-            .map_err(|_| "this is no name of a header: it is letters, digits and hyphens".to_owned())?;
-        if OURS.contains(&name.as_str()) {
-            return Err("Azimuth sets this header itself; remove it".to_owned());
-        }
-        let secret = Secret::new(value);
-        if HeaderValue::try_from(secret.expose()).is_err() {
-            return Err("the value holds what no header can, such as a line break".to_owned());
-        }
-        self.headers.retain(|(known, _)| *known != name);
-        self.headers.push((name, secret));
-        Ok(())
+        put_header(&mut self.headers, name, value)
     }
 
     /// Takes all headers back that were added.
@@ -136,6 +157,21 @@ impl Provider {
     /// Sets flags of what its server wants.
     pub fn set_compat(&mut self, flags: &Compat) {
         self.own = flags.over(&self.own);
+    }
+
+    /// The provider as it is asked for the model with this id: with what the user adds for that.
+    pub(crate) fn for_model(&self, id: &str) -> Cow<'_, Self> {
+        let is_it = |own: &&Defined| own.id == id || own.wire_id.as_deref() == Some(id);
+        let own = self.defined.iter().find(is_it).filter(|own| own.is_asked_otherwise());
+        let Some(own) = own else { return Cow::Borrowed(self) };
+        let mut provider = self.clone();
+        for (name, value) in &own.headers {
+            provider.headers.retain(|(known, _)| known != name);
+            provider.headers.push((name.clone(), value.clone()));
+        }
+        provider.extra_body.extend(own.extra_body.clone());
+        provider.own = own.compat.over(&provider.own);
+        Cow::Owned(provider)
     }
 
     /// Describes its models.
@@ -170,7 +206,8 @@ impl Provider {
     /// Its secrets as far as they are known: its key, the one that its command has printed, and those in its headers.
     pub fn known_secrets(&self) -> Vec<Secret> {
         let printed = self.key_command.as_ref().and_then(KeyCommand::printed);
-        let in_headers = self.headers.iter().flat_map(|(_, value)| secrets_in(value));
+        let of_models = self.defined.iter().flat_map(|own| &own.headers);
+        let in_headers = self.headers.iter().chain(of_models).flat_map(|(_, value)| secrets_in(value));
         self.key.iter().cloned().chain(printed).chain(in_headers).collect()
     }
 
@@ -286,6 +323,22 @@ impl Provider {
         merged.extend_from_slice(rest);
         merged
     }
+}
+
+/// Adds a header, in place of one of the same name.
+fn put_header(headers: &mut Vec<(HeaderName, Secret)>, name: &str, value: &str) -> Result<(), String> {
+    let name = HeaderName::try_from(name)
+        .map_err(|_| "this is no name of a header: it is letters, digits and hyphens".to_owned())?;
+    if OURS.contains(&name.as_str()) {
+        return Err("Azimuth sets this header itself; remove it".to_owned());
+    }
+    let secret = Secret::new(value);
+    if HeaderValue::try_from(secret.expose()).is_err() {
+        return Err("the value holds what no header can, such as a line break".to_owned());
+    }
+    headers.retain(|(known, _)| *known != name);
+    headers.push((name, secret));
+    Ok(())
 }
 
 /// The texts in the value of a header that may be keys: the value itself, and what follows the name of a scheme, as in

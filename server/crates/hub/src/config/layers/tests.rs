@@ -440,7 +440,7 @@ fn what_becomes_of_an_answer_that_still_comes_is_the_users_and_the_editors_to_sa
     )
     .unwrap();
     let mut config = Config::default();
-    config.restrict(layer, "settings", Kind::Settings);
+    config.restrict(layer, "settings", "", Kind::Settings);
     assert_eq!((streaming(&config), config.warnings.len()), ((true, false, false, true), 0));
     std::fs::create_dir(folder.path().join(".azimuth")).unwrap();
     std::fs::write(
@@ -473,6 +473,10 @@ fn only_an_editor_that_starts_says_whether_a_workspace_is_trusted() {
 /// A value that a setting can have, and not its default.
 fn another_value(setting: &Setting) -> Value {
     match (setting.kind, default_of(setting)) {
+        _ if setting.name.ends_with("_url") => json!("https://models.example/v1"),
+        _ if setting.name.ends_with(".api_version") => json!("2024-10-21"),
+        _ if setting.name.ends_with(".levels") => json!(["low"]),
+        _ if setting.name.ends_with(".equivalent_to") => json!("anthropic/claude-haiku-4-5"),
         (ValueKind::Text(_) | ValueKind::Secret, _) => json!("debug"),
         (ValueKind::Flag, default) => json!(default == json!(false)),
         (ValueKind::Number { min, .. }, default) if default == json!(min) => json!(min + 1),
@@ -504,10 +508,8 @@ fn every_setting_of_the_table_is_read_in_both_spellings() {
             if setting.name.starts_with("providers.") {
                 let text = toml::to_string(&written).unwrap().replace("NAME", "anthropic");
                 let errors = Home::new().user(&text).load().errors;
-                // A price is one of input and output, a model has an id, a version is a date, and a sign-in has
-                // addresses and an id.
-                let parts =
-                    ["`id` is missing", "a price needs", "a version's date", "is no address", "nobody can sign in"];
+                // A price is one of input and output, a model has an id, and a sign-in has addresses and an id.
+                let parts = ["`id` is missing", "a price needs", "nobody can sign in"];
                 let is_part = |error: &ConfigError| parts.iter().any(|part| error.problem.contains(part));
                 assert!(errors.iter().all(is_part), "{name}: {errors:?}");
             }
@@ -675,6 +677,11 @@ const MINE: &str = r#"
     price = { input = 3, output = 15.5 }
     images = false
     thinking = "budget"
+    levels = ["low", "HIGH"]
+    equivalent_to = "anthropic/claude-haiku-4-5"
+    headers = { X-Tenant = "env:TENANT" }
+    extra_body = { service_tier = "fast" }
+    compat = { key_header = "api-key" }
 "#;
 
 #[test]
@@ -688,48 +695,114 @@ fn all_that_can_be_said_of_a_provider_is_taken_and_what_is_secret_is_not_shown()
     assert!(!shown.contains("tenant-secret") && !shown.replace("shown_environment", "").contains("show"), "{shown}");
 }
 
-#[test]
-fn one_mistake_in_a_provider_is_said_with_its_line_and_a_remedy_and_the_rest_counts() {
-    for (right, wrong, line, place, remedy) in [
-        ("[\"pass\", \"show\", \"mine\"]", "\"pass show mine\"", 4, "key_command", "it must be a list of a program"),
-        ("[\"pass\", \"show\", \"mine\"]", "[\"bin/pass\"]", 4, "key_command", "named from the root on"),
-        ("\"core\"", "7", 5, "headers.X-Team", "it must be a text, or `env:VARIABLE`"),
-        ("X-Team", "\"X Team\"", 5, "headers.X Team", "no name of a header"),
-        ("X-Team", "Content-Length", 5, "headers.Content-Length", "remove it"),
-        ("{ service_tier = \"flex\" }", "\"flex\"", 6, "extra_body", "it must be a table"),
-        ("\"enable_thinking\"", "\"loudly\"", 7, "compat.thinking", "one of `none`, `reasoning_effort`, "),
-        ("developer_role = true", "developer_role = 1", 7, "compat.developer_role", "`true` or `false`"),
-        ("developer_role", "developer", 7, "compat.developer", "write one of `max_tokens_field`, "),
-        ("id = \"big\"", "name = \"Big\"", 9, "model[0]", "add the id"),
-        ("\"deployment-7\"", "7", 11, "model[0].wire_id", "it must be a text"),
-        ("[\"b\"]", "\"b\"", 12, "model[0].aliases", "a list of texts"),
-        (
-            "base_url = \"https://models.example/v1\"",
-            "base_url = \"https://models.example/v1\"\n    api_version = \"v1\"",
-            4,
-            "api_version",
-            "a version's date",
-        ),
-        ("64000", "\"64k\"", 13, "model[0].context", "a whole number of tokens, without quotes"),
-        ("8000", "-1", 14, "model[0].max_output", "a whole number of tokens"),
-        ("15.5", "\"cheap\"", 15, "model[0].price.output", "a number of US dollars per million tokens"),
-        ("input = 3, ", "", 15, "model[0].price", "needs `input` and `output`"),
-        ("input = 3", "input = -3", 15, "model[0].price.input", "from 0 on"),
-        ("images = false", "images = \"no\"", 16, "model[0].images", "`true` or `false`"),
-        ("\"budget\"", "\"deep\"", 17, "model[0].thinking", "one of `none`, `budget`"),
-    ] {
-        assert!(MINE.contains(right), "{right}");
-        let home = Home::new().variable("TENANT", "tenant-secret").user(&MINE.replacen(right, wrong, 1));
-        let config = home.load();
-        let problems: Vec<_> = config.errors.iter().map(|error| error.problem.as_str()).collect();
-        let expected = format!("line {line}: providers.mine.{place}: ");
-        let is_said = problems.iter().any(|problem| problem.starts_with(&expected) && problem.contains(remedy));
-        assert!(is_said, "{wrong}: {problems:?} is not {expected}… {remedy}");
-        assert!(!config.hosts_unknown, "{wrong}");
-        let address =
-            |name: &str| config.providers.providers.iter().find(|it| it.name == name).unwrap().base_url.clone();
-        assert_eq!(address("mine"), "https://models.example/v1", "{wrong}: the rest counts");
+/// A file in which one line about the provider `mine` is marked, and all else is right.
+fn with_line(key: &str, value: &str) -> String {
+    let (table, key) = match key.strip_prefix("model[0].") {
+        Some("id") => ("[[providers.mine.model]]\n", "id"),
+        Some(key) => ("[[providers.mine.model]]\nid = \"big\"\n", key),
+        None => ("", key),
+    };
+    let base = if key == "base_url" { "" } else { "base_url = \"https://models.example/v1\"\n" };
+    format!(
+        "model = \"yours/m\"\n[providers.mine]\n{base}{table}{key} = {value} # here\n\n[providers.yours]\n\
+         base_url = \"https://yours.example\"\n[permissions]\ndeny = [\"Edit\"]\n"
+    )
+}
+
+/// A value of another type than a setting has, and words that say what to write.
+fn of_another_type(setting: &Setting) -> (&'static str, String) {
+    match setting.kind {
+        _ if setting.name == "providers.NAME.key_command" => ("\"pass show it\"", "a list of a program".to_owned()),
+        ValueKind::Text(_) | ValueKind::Secret => ("7", "it must be a text".to_owned()),
+        ValueKind::Flag => ("\"no\"", "it must be `true` or `false`".to_owned()),
+        ValueKind::Choice(choices) => ("\"loudly\"", format!("it must be one of `{}`, ", choices[0].0)),
+        ValueKind::Number { unit, .. } => ("\"many\"", format!("it must be a whole number of {unit}, without quotes")),
+        ValueKind::Decimal { unit, .. } => ("\"cheap\"", format!("it must be a number of {unit}, from 0 on")),
+        ValueKind::List(_) => ("7", "it must be a list of texts".to_owned()),
+        ValueKind::Texts(_) | ValueKind::Anything => ("7", "it must be a table".to_owned()),
     }
+}
+
+/// Mistakes of the right type: the key, the value, the place if it is written otherwise, and words that say what to do.
+const MISTAKES: &[(&str, &str, &str, &str)] = &[
+    ("base_url", "\"models.example/v1\"", "", "written as https://host/v1"),
+    ("base_url", "\"ftp://models.example\"", "", "neither http nor https"),
+    ("base_ulr", "\"https://models.example\"", "", "remove it, or write one of `base_url`, "),
+    ("key_command", "[]", "", "a list of a program"),
+    ("key_command", "[\"bin/pass\"]", "", "named from the root on"),
+    ("aws_region", "\"evil.example/\"", "", "a region of AWS"),
+    ("api_version", "\"v1\"", "", "a version's date"),
+    ("headers.X-Team", "7", "", "it must be a text, or `env:VARIABLE`"),
+    ("headers.\"X Team\"", "\"a\"", "headers.X Team", "no name of a header"),
+    ("headers.Content-Length", "\"1\"", "", "remove it"),
+    ("sign_in.token_url", "\"http://login.example\"", "", "must begin with https://"),
+    ("compat.developer", "true", "", "write one of `max_tokens_field`, "),
+    ("model", "7", "", "write it as `[[providers.NAME.model]]`"),
+    ("model", "[7]", "model[0]", "it must be a table"),
+    ("model[0].name", "\" \"", "", "it must be a text"),
+    ("model[0].price", "{ output = 3 }", "", "needs `input` and `output`"),
+    ("model[0].price.input", "-3", "", "from 0 on"),
+    ("model[0].max_output", "-1", "", "a whole number of tokens"),
+    ("model[0].levels", "[\"low\", \"loud\"]", "", "each must be one of `off`, "),
+    ("model[0].equivalent_to", "\"anthropic/claude-nothing\"", "", "knows no such model"),
+    ("model[0].headers.Host", "\"evil.example\"", "", "remove it"),
+    ("model[0].compat.developer", "true", "", "write one of `max_tokens_field`, "),
+    ("model[0].wire_model_id", "\"x\"", "", "write one of `id`, `wire_id`, "),
+];
+
+#[test]
+fn a_mistake_in_any_field_of_a_provider_is_said_with_its_line_and_a_remedy_and_the_rest_counts() {
+    let fields = SETTINGS.iter().filter_map(|setting| Some((setting, setting.name.strip_prefix("providers.NAME.")?)));
+    let of_types = fields.map(|(setting, name)| {
+        let (value, remedy) = of_another_type(setting);
+        (name.replace("model[]", "model[0]"), value, String::new(), remedy)
+    });
+    let others = MISTAKES
+        .iter()
+        .map(|(key, value, place, remedy)| ((*key).to_owned(), *value, (*place).to_owned(), (*remedy).to_owned()));
+    for (key, value, place, remedy) in of_types.chain(others) {
+        let text = with_line(&key, value);
+        let line = text.lines().position(|line| line.ends_with("# here")).unwrap() + 1;
+        let config = Home::new().user(&text).load();
+        let place = if place.is_empty() { key.clone() } else { place };
+        let expected = format!("line {line}: providers.mine.{place}: ");
+        let problems: Vec<_> = config.errors.iter().map(|error| error.problem.as_str()).collect();
+        let is_said = problems.iter().any(|problem| problem.starts_with(&expected) && problem.contains(&remedy));
+        assert!(is_said, "{text}\n{problems:?} is not {expected}… {remedy}");
+        assert!(!problems.concat().contains(value) || value.len() < 4, "{problems:?} quotes the value");
+        let provider = |name: &str| config.providers.providers.iter().find(|it| it.name == name).unwrap();
+        let counts = (provider("yours").missing(), config.model.as_deref(), config.hosts_unknown);
+        assert_eq!(counts, (None, Some("yours/m"), false), "{key}: the rest of the file counts");
+        assert_eq!(written(&config.rules.deny), ["Edit"], "{key}");
+        // Where it is not known which server was meant, none is asked.
+        if key.starts_with("base_u") {
+            let missing = provider("mine").missing().unwrap();
+            assert!(missing.contains("a mistake in providers.mine, so nothing is sent to it"), "{missing}");
+        } else {
+            assert_eq!(provider("mine").base_url, "https://models.example/v1", "{key}: the rest of it counts");
+        }
+    }
+}
+
+#[test]
+fn a_provider_whose_address_is_mistaken_gets_no_key_and_the_vendor_of_its_name_neither() {
+    for wrong in ["base_url = 7", "base_ulr = 'https://gateway.example'", "baseUrl = 'gateway'"] {
+        let user = format!("[providers.openai]\n{wrong}\nkey_env = 'GATEWAY'\n");
+        let config = Home::new().variable("OPENAI_API_KEY", "sk-1").variable("GATEWAY", "k-2").user(&user).load();
+        let openai = config.providers.providers.iter().find(|it| it.name == "openai").unwrap();
+        assert_eq!((openai.base_url.as_str(), openai.has_key()), ("", false), "{wrong}");
+        assert!(openai.missing().is_some_and(|problem| problem.contains("nothing is sent")), "{wrong}");
+        assert_closed(&config);
+    }
+    let config = Home::new().variable("OPENAI_API_KEY", "sk-1").user("providers.openai = 'https://g.example'").load();
+    let openai = config.providers.providers.iter().find(|it| it.name == "openai").unwrap();
+    assert!(!openai.has_key() && config.errors[0].problem.starts_with("line 1: providers.openai: it must be a table"));
+    // Whoever says it right in another layer is heard.
+    let options = json!({ "providers": { "openai": { "baseUrl": "https://gateway.example", "key": "k-3" } } });
+    let home = Home::new().user("[providers.openai]\nbase_url = 7\n").options(options);
+    let config = home.load();
+    let openai = config.providers.providers.iter().find(|it| it.name == "openai").unwrap();
+    assert_eq!((openai.missing(), openai.base_url.as_str()), (None, "https://gateway.example"));
 }
 
 #[test]
