@@ -7,6 +7,7 @@ mod demo;
 mod doctor;
 mod exec;
 mod lists;
+mod providers;
 mod questions;
 mod setup;
 mod signals;
@@ -61,6 +62,15 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// List the providers of models: where their keys come from, and why one cannot be used. Add and remove your own.
+    #[command(args_conflicts_with_subcommands = true)]
+    Providers {
+        #[command(subcommand)]
+        command: Option<providers::Providers>,
+        /// Write JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Sign in to providers, keep keys for them, and show what there is.
     Auth {
         #[command(subcommand)]
@@ -99,7 +109,7 @@ struct Exec {
     #[arg(long)]
     json: bool,
     /// The model: an id such as `anthropic/claude-sonnet-5-5`, or an alias.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
     /// The mode: what the agent may do. `bypass` is not available here; use `--yes` to run without questions.
     #[arg(long, value_parser = modes())]
@@ -252,6 +262,8 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Demo(args) => demo::run(args, log).await.map_err(Failure::of_work),
         Command::Sessions { command } => lists::sessions(command, log).await,
         Command::Models { json } => lists::models(json, log).await,
+        Command::Providers { command: Some(command), .. } => providers::run(command).await,
+        Command::Providers { command: None, json } => providers::list(json, log).await,
         Command::Auth { command } => auth::run(command).await,
         Command::Stats { days, by, json } => stats::run(days, by, json, log),
         Command::Suggestions { days, json } => suggestions::run(days, json, log),

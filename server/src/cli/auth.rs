@@ -18,7 +18,7 @@ use super::setup::{configuration, environment};
 use super::signals::Signals;
 
 /// The exit code of a cancelled command, as of `exec`.
-const CANCELLED: u8 = 130;
+pub(super) const CANCELLED: u8 = 130;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Auth {
@@ -102,7 +102,7 @@ async fn sign_in(accounts: &Arc<Accounts>, mut config: Config, login: Login) -> 
     config.providers.add_known(&provider);
     let Some(known) = config.providers.provider_mut(&provider) else {
         return Err(Failure::Usage(format!(
-            "there is no provider `{}`; name a vendor of `docs/configuration.md`, or set `providers.NAME.base_url` first",
+            "there is no provider `{}`; name a vendor that `azimuth providers` lists, or add one with `azimuth providers add`",
             providers::keys::left_out(&provider)
         )));
     };
@@ -183,7 +183,7 @@ async fn granted(browser: &mut Browser, paste: bool, out: &mut impl Write) -> Re
 }
 
 /// Reads a key from the terminal, which does not show it, or from standard input.
-async fn read_key(provider: &str) -> Result<Secret, Failure> {
+pub(super) async fn read_key(provider: &str) -> Result<Secret, Failure> {
     let hidden = if io::stdin().is_terminal() {
         let hidden = Hidden::input().ok();
         let shown = if hidden.is_some() { "it is not shown" } else { "it is shown, since this system cannot hide it" };
@@ -282,6 +282,6 @@ fn in_place_of(config: &Config, provider: &str) -> Option<String> {
     key_status(provider, &[], &environment).map(|status| status.source)
 }
 
-fn say(out: &mut impl Write, text: &str) -> Result<(), Failure> {
+pub(super) fn say(out: &mut impl Write, text: &str) -> Result<(), Failure> {
     writeln!(out, "{}", visible::text(text)).and_then(|()| out.flush()).map_err(Failure::new)
 }

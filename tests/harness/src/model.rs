@@ -201,6 +201,8 @@ struct State {
     wrong: Vec<String>,
     may_rewrite: bool,
     takes_any_key: bool,
+    /// True if the list of models is for whoever has the key.
+    lists_for_its_key: bool,
     /// The account whose signatures requests must bear instead of a key.
     account: Option<Account>,
     /// The errors with which signatures were refused.
@@ -245,6 +247,11 @@ impl ModelServer {
     /// Takes requests with any key, such as those of a vendor who refuses one.
     pub fn takes_any_key(&self) {
         self.state().takes_any_key = true;
+    }
+
+    /// Lists its models only for its key, as most vendors do.
+    pub fn lists_for_its_key(&self) {
+        self.state().lists_for_its_key = true;
     }
 
     /// Wants requests to be signed with a key of an account at AWS, instead of a key of their own. Those that are not
@@ -320,6 +327,10 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let bearer = || Some(header("authorization")?.strip_prefix("Bearer ")?.to_owned());
     if path.ends_with("/models") {
+        if shared.state.lock().unwrap().lists_for_its_key && bearer().as_deref() != Some(crate::server::KEY) {
+            let body = json!({ "error": { "message": "Incorrect API key provided" } }).to_string();
+            return Ok(whole(StatusCode::UNAUTHORIZED, &[], body));
+        }
         let models = match path.as_str() {
             "/v1beta/models" => json!({ "models": [{ "name": "models/model-1", "inputTokenLimit": 200_000,
                 "outputTokenLimit": 32_768, "supportedGenerationMethods": ["generateContent"], "thinking": true }] }),

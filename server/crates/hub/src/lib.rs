@@ -16,6 +16,7 @@ pub mod error;
 pub mod feed;
 pub mod lists;
 pub mod log;
+pub mod own_providers;
 pub mod request;
 pub mod secrets;
 pub mod sockets;

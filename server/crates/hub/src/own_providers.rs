@@ -1,0 +1,325 @@
+//! The providers that the user adds and removes: each is checked, and then written into the user's file, which keeps
+//! its comments and its order. The command line and the chats share this.
+//!
+//! No key is ever written into that file. It says where a key comes from: a variable, a command, or nothing for one of
+//! the accounts.
+
+mod checking;
+mod file;
+mod listing;
+
+use std::path::{Path, PathBuf};
+
+use accounts::{DEFAULT_LABEL, StoreError, Vendor};
+use project::files::{self, FileError};
+use providers::{Secret, key_command};
+
+pub use self::checking::{Checks, Failed};
+pub(crate) use self::listing::in_markdown;
+pub use self::listing::{Row, rows};
+use crate::config::{Config, ConfigError, Editor, Sources, line_of_provider, load_with};
+
+/// An environment: the value of a variable, if it is set.
+pub type Environment = fn(&str) -> Option<String>;
+
+/// A provider to add.
+#[derive(Clone, Debug, Default)]
+pub struct Addition {
+    /// Its name, the first part of its models' ids.
+    pub name: String,
+    /// Its address; none for that of the vendor of this name.
+    pub base_url: Option<String>,
+    /// The protocol that it speaks, if that is not the usual one.
+    pub wire: Option<String>,
+    /// The source of its key.
+    pub key: KeyFrom,
+    /// Its models; none if it lists them itself.
+    pub models: Vec<String>,
+}
+
+/// The source of a key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum KeyFrom {
+    /// Nothing is said of it.
+    #[default]
+    Nowhere,
+    /// The environment variable of this name.
+    Variable(String),
+    /// A command that prints it, as one types it.
+    Command(String),
+    /// The accounts. With a key, that one is kept there.
+    Account(Option<Secret>),
+}
+
+/// A provider that was added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// The file in which it stands.
+    pub file: PathBuf,
+    /// The ids of its models as far as they are known, the provider's name before each.
+    pub models: Vec<String>,
+    /// Notes for the user.
+    pub notes: Vec<String>,
+}
+
+/// A provider that was removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removed {
+    /// The file in which it stood.
+    pub file: PathBuf,
+    /// Notes for the user: what is left of it.
+    pub notes: Vec<String>,
+}
+
+/// A provider that could not be added or removed. Nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum OwnProviderError {
+    /// The user's file has a mistake.
+    #[error("{0}. Correct that first; nothing was written")]
+    Mistake(ConfigError),
+    /// The user's file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The file of accounts cannot be used.
+    #[error(transparent)]
+    Accounts(#[from] StoreError),
+    /// The file has one of this name.
+    #[error(
+        "{} has a provider `{name}` already{}; change it there, or remove it first", file.display(), on_line(*line)
+    )]
+    Taken {
+        /// The name.
+        name: String,
+        /// The file.
+        file: PathBuf,
+        /// Its line.
+        line: Option<usize>,
+    },
+    /// The file has none of this name.
+    #[error("{} has no provider `{name}`{}", file.display(), others(there))]
+    NotThere {
+        /// The name.
+        name: String,
+        /// The file.
+        file: PathBuf,
+        /// Those that it has.
+        there: Vec<String>,
+    },
+    /// It is not known where the provider is.
+    #[error("`{0}` is no vendor that Azimuth knows, so say where it is: --base-url https://host/v1")]
+    NoAddress(String),
+    /// The address may not be used.
+    #[error(
+        "{0}; if others on your network may read your key and your prompts, write `base_url` into config.toml yourself"
+    )]
+    Address(String),
+    /// Something that was said of it is not right.
+    #[error("{0}")]
+    Wrong(String),
+    /// The variable that is to hold the key is not set.
+    #[error("the variable {0} is not set, so the key cannot be checked; set it first, or use --no-check")]
+    UnsetVariable(String),
+    /// The check has failed.
+    #[error(transparent)]
+    Check(#[from] Failed),
+    /// The process ends.
+    #[error("Azimuth is ending; nothing was written")]
+    Ending,
+}
+
+fn on_line(line: Option<usize>) -> String {
+    line.map(|line| format!(", on line {line}")).unwrap_or_default()
+}
+
+fn others(there: &[String]) -> String {
+    if there.is_empty() { String::new() } else { format!("; it has {}", there.join(", ")) }
+}
+
+/// The user's file, with the providers in it.
+#[derive(Clone, Debug)]
+pub struct OwnProviders {
+    file: PathBuf,
+    environment: Environment,
+}
+
+impl OwnProviders {
+    /// Those of this file; need not be there.
+    pub fn new(file: PathBuf, environment: Environment) -> Self {
+        Self { file, environment }
+    }
+
+    /// The vendor whose name this is, for people; none if it is free.
+    pub fn vendor(name: &str) -> Option<&'static str> {
+        providers::known_vendors().find(|(known, _)| *known == name).map(|(_, title)| title)
+    }
+
+    /// Adds a provider, once the checks have found nothing wrong with it.
+    ///
+    /// # Errors
+    /// Something is wrong with what is said of it, with the file, or with the provider itself; says what to do. Nothing
+    /// was written.
+    pub async fn add(&self, addition: Addition, checks: Checks) -> Result<Added, OwnProviderError> {
+        let (own, said) = (self.clone(), addition.clone());
+        let prepared = tokio::task::spawn_blocking(move || own.prepare(&said)).await;
+        let Prepared { before, after, mut config, mut notes } = prepared.map_err(|_| OwnProviderError::Ending)??;
+        let accounts = config.accounts.clone();
+        let mut settings = std::mem::take(&mut config.providers);
+        settings.providers.retain(|known| known.name == addition.name);
+        let base_url = settings.provider_mut(&addition.name).map(|provider| provider.base_url.clone());
+        if let (Some(provider), KeyFrom::Account(Some(key))) = (settings.provider_mut(&addition.name), &addition.key) {
+            provider.key = Some(key.clone());
+            "the key that you gave".clone_into(&mut provider.key_source);
+        }
+        if let (KeyFrom::Variable(variable), false) = (&addition.key, checks == Checks::None)
+            && (self.environment)(variable).is_none()
+        {
+            return Err(OwnProviderError::UnsetVariable(variable.clone()));
+        }
+        let found = checking::check(settings, &addition, checks).await?;
+        notes.extend(found.notes);
+        if let (KeyFrom::Account(Some(key)), Some(accounts)) = (addition.key, &accounts) {
+            accounts.set_aside_if_damaged().await?.into_iter().for_each(|text| notes.push(text));
+            accounts.keep_key(&addition.name, DEFAULT_LABEL, &base_url.unwrap_or_default(), key).await?;
+        }
+        self.write(before, after).await?;
+        let models = found.models.iter().map(|id| format!("{}/{id}", addition.name)).collect();
+        Ok(Added { file: self.file.clone(), models, notes })
+    }
+
+    /// Removes a provider. The keys that are kept for it stay.
+    ///
+    /// # Errors
+    /// The file has none of this name, is no TOML, or cannot be read or written.
+    pub async fn remove(&self, name: &str) -> Result<Removed, OwnProviderError> {
+        let (own, wanted) = (self.clone(), name.to_owned());
+        let prepared = tokio::task::spawn_blocking(move || own.prepare_removal(&wanted)).await;
+        let Prepared { before, after, config: _, notes } = prepared.map_err(|_| OwnProviderError::Ending)??;
+        self.write(before, after).await?;
+        Ok(Removed { file: self.file.clone(), notes })
+    }
+
+    /// The file's new text, with the configuration that it comes to. Blocks.
+    fn prepare(&self, addition: &Addition) -> Result<Prepared, OwnProviderError> {
+        let name = &addition.name;
+        let before = self.read()?;
+        let text = before.as_deref().unwrap_or_default();
+        let config_before = self.config(text);
+        if let Some(mistake) = config_before.errors.into_iter().next() {
+            return Err(OwnProviderError::Mistake(mistake));
+        }
+        if file::names(text).contains(name) {
+            let (file, line) = (self.file.clone(), line_of_provider(text, name));
+            return Err(OwnProviderError::Taken { name: name.clone(), file, line });
+        }
+        match &addition.base_url {
+            Some(url) => drop(Vendor::address("base_url", url).map_err(OwnProviderError::Address)?),
+            None if Self::vendor(name).is_none() => return Err(OwnProviderError::NoAddress(name.clone())),
+            None => {}
+        }
+        let command = match &addition.key {
+            KeyFrom::Command(command) => {
+                let words = key_command::words(command);
+                words.map_err(|problem| OwnProviderError::Wrong(format!("the command for the key: {problem}")))?
+            }
+            _ => Vec::new(),
+        };
+        let after = file::with(text, addition, &command).map_err(OwnProviderError::Wrong)?;
+        let config = self.config(&after);
+        if let Some(ConfigError { problem, .. }) = config.errors.first() {
+            // The line is that of a text that nobody has seen.
+            let behind = problem.strip_prefix("line ").and_then(|rest| rest.split_once(": ")).map(|(_, rest)| rest);
+            return Err(OwnProviderError::Wrong(behind.unwrap_or(problem).to_owned()));
+        }
+        let mut notes: Vec<_> =
+            config.warnings.iter().filter(|text| !config_before.warnings.contains(text)).cloned().collect();
+        if let Some(title) = Self::vendor(name) {
+            notes
+                .push(format!("`{name}` is {title}'s name; what you said counts before its own address and variables"));
+        }
+        Ok(Prepared { before, after, config, notes })
+    }
+
+    fn prepare_removal(&self, name: &str) -> Result<Prepared, OwnProviderError> {
+        let before = self.read()?;
+        let text = before.as_deref().unwrap_or_default();
+        let unread = || self.config(text).errors.into_iter().next().map(OwnProviderError::Mistake);
+        let Some(after) = file::without(text, name) else {
+            let not_there = || OwnProviderError::NotThere {
+                name: name.to_owned(),
+                file: self.file.clone(),
+                there: file::names(text),
+            };
+            return Err(unread().filter(|_| file::names(text).is_empty()).unwrap_or_else(not_there));
+        };
+        let config = self.config(&after);
+        let named = config.models_of(name).into_iter();
+        let mut notes: Vec<_> =
+            named.map(|(setting, model)| format!("`{setting}` still names `{model}`; change it")).collect();
+        let kept = config.accounts.as_ref().and_then(|accounts| accounts.list().ok()).unwrap_or_default();
+        if kept.iter().any(|account| account.provider == name) {
+            notes.push(format!("its account is still kept; `azimuth auth logout {name}` forgets it"));
+        }
+        if config.providers.providers.iter().any(|known| known.name == name) {
+            notes.push(format!("`{name}` is still there by the environment; `disabled_providers` switches it off"));
+        }
+        Ok(Prepared { before, after, config, notes })
+    }
+
+    /// The configuration that a text of the file comes to.
+    fn config(&self, text: &str) -> Config {
+        let environment = self.environment;
+        let sources = Sources {
+            user_file: self.file.clone(),
+            folders: &[],
+            editor: Editor::default(),
+            environment: &move |name: &str| environment(name),
+        };
+        load_with(sources, Ok(text))
+    }
+
+    /// The file's text; none if there is no file. Blocks.
+    fn read(&self) -> Result<Option<String>, FileError> {
+        match files::read_of_user(&self.file) {
+            Ok(decoded) => Ok(Some(decoded.text.to_string())),
+            Err(FileError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Puts a new text in the place of the one that was read, unless somebody has changed it since.
+    async fn write(&self, before: Option<String>, after: String) -> Result<(), OwnProviderError> {
+        let file = self.file.clone();
+        let written = tokio::task::spawn_blocking(move || {
+            // Those who keep such files elsewhere make a link of it, which stays one.
+            let file = without_links(&file);
+            match before {
+                Some(before) => files::write(&file, &after, &project::text::hash(&before)),
+                None => files::create(&file, &after),
+            }
+        });
+        written.await.map_err(|_| OwnProviderError::Ending)??;
+        Ok(())
+    }
+}
+
+/// A change of the file that is ready.
+struct Prepared {
+    /// The text that was read; none if there was no file.
+    before: Option<String>,
+    after: String,
+    /// The configuration that the new text comes to.
+    config: Config,
+    notes: Vec<String>,
+}
+
+/// A path with its links resolved as far as it is there. Asks the disk.
+fn without_links(path: &Path) -> PathBuf {
+    match (path.canonicalize(), path.parent(), path.file_name()) {
+        (Ok(real), ..) => real,
+        (Err(_), Some(parent), Some(name)) => without_links(parent).join(name),
+        (Err(_), ..) => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
