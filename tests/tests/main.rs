@@ -1,6 +1,7 @@
 //! Azimuth as a user or an editor sees it: every story goes through the real server.
 
 mod accepting;
+mod adding_providers;
 mod auth;
 mod aws;
 mod bad_input;

@@ -79,6 +79,11 @@ impl Settings {
         Self { load, client, suggestions: watch::Sender::new(None) }
     }
 
+    /// True if the client has part in the configuration.
+    pub(crate) fn are_read(&self) -> bool {
+        self.load.is_some()
+    }
+
     /// Takes what the editor said when it started. `place` and `section` say in messages where a fault is: in words,
     /// and as the path in the editor's file. Null says nothing.
     pub(crate) fn take_options(&self, place: &str, section: &str, options: Value) {

@@ -68,6 +68,8 @@ pub(super) struct Outbox {
     names: Arc<Names>,
     /// True if the client uses our own methods: it has a panel, or sent one of our requests itself.
     speaks: Arc<AtomicBool>,
+    /// True if the client has part in the configuration.
+    reads_settings: bool,
 }
 
 /// The parts of the outbox.
@@ -92,7 +94,8 @@ pub(super) struct Idle {
 pub(super) fn new(parts: Parts) -> (Outbox, Idle) {
     let (commands, inbox) = mpsc::unbounded_channel();
     let speaks = Arc::new(AtomicBool::new(parts.abilities.azimuth.panel));
-    let outbox = Outbox { commands, abilities: Arc::clone(&parts.abilities), names: Arc::clone(&parts.names), speaks };
+    let (abilities, names) = (Arc::clone(&parts.abilities), Arc::clone(&parts.names));
+    let outbox = Outbox { commands, abilities, names, speaks, reads_settings: parts.settings.are_read() };
     (outbox.clone(), Idle { parts, inbox, outbox })
 }
 
@@ -213,6 +216,13 @@ impl Editor for Outbox {
 
     fn models_changed(&self) {
         self.send(Command::Tell(methods::ModelsChanged::METHOD, json!({})));
+    }
+
+    fn configuration_changed(&self) -> bool {
+        if self.reads_settings {
+            self.send(Command::Reload);
+        }
+        self.reads_settings
     }
 
     fn suggests(&self, status: InlineStatusParams) {
@@ -423,6 +433,7 @@ impl Task {
             Command::Nudge => self.notify("$/azimuth/waiting", json!({})).await,
             Command::Hints => self.show_hints().await,
             Command::PullSettings => self.pull_settings(),
+            Command::Reload => settings::reload(&self.parts.settings, &self.connection, self.outbox.speaker()),
             Command::Tell(method, params) if self.outbox.speaks.load(Ordering::Relaxed) => {
                 self.notify(method, params).await;
             }

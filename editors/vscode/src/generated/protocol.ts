@@ -336,7 +336,7 @@ export interface Notifications {
   'azimuth/terminal/output': { params: TerminalOutputParams };
   /** The state of one of Azimuth's own language servers changed; `azimuth/servers/list` returns it. Sent at most twice a second, to a client that has used one of Azimuth's methods. */
   'azimuth/servers/changed': { params: ServersChangedParams };
-  /** A provider that took its time has listed its models by now; `azimuth/model/list` returns them. Sent to a client that has used one of Azimuth's methods. */
+  /** A provider that took its time has listed its models by now, or one was added or removed in a chat; `azimuth/model/list` returns the models. Sent to a client that has used one of Azimuth's methods. */
   'azimuth/model/changed': { params: ModelsChangedParams };
   /** The user has chosen a code action that starts a workflow; its prompt is for the visible chat. Sent to a client with the capability `panel`; other clients get it in a chat document. */
   'azimuth/prompt/put': { params: PromptPutParams };

@@ -40,6 +40,11 @@ pub trait Editor: Send + Sync {
     /// There may be other models than were listed. One that lists none has no use for it.
     fn models_changed(&self) {}
 
+    /// The user's configuration file is another one: it is to be read again. False if it reads none.
+    fn configuration_changed(&self) -> bool {
+        false
+    }
+
     /// The state of suggestions where the user types is this from now on. One that shows none has no use for it.
     fn suggests(&self, _status: InlineStatusParams) {}
 

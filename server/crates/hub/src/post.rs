@@ -60,6 +60,9 @@ pub(super) enum Message {
     TrustChanged,
     /// An account is there that was not, or is gone.
     AccountsChanged,
+    /// The user's configuration file was changed here: it is to be read again. Answered once it is in force; not at all
+    /// if nobody reads it.
+    FileChanged(oneshot::Sender<()>),
     /// The state of a language server of our own is other than it was.
     ServersChanged,
     /// A provider has listed its models after it was gone without.

@@ -8,6 +8,7 @@ mod begun;
 mod costs;
 mod instruct;
 mod models;
+mod reload;
 mod servers;
 mod suggestions;
 mod unused;
@@ -118,6 +119,7 @@ pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
         ending: false,
         suggestions: Suggestions::default(),
         sign_ins: auth::SignIns::default(),
+        reloads: Vec::new(),
     };
     tokio::spawn(router.run(inbox));
     posts
@@ -136,6 +138,8 @@ pub(super) struct Router {
     ending: bool,
     suggestions: Suggestions,
     sign_ins: auth::SignIns,
+    /// Who waits until the configuration is read again.
+    reloads: Vec<oneshot::Sender<()>>,
 }
 
 /// A client that is connected.
@@ -218,6 +222,7 @@ impl Router {
                 self.tell_all(|| session::Message::Trust(None));
             }
             (Message::AccountsChanged, _) => self.accounts_changed(),
+            (Message::FileChanged(reply), _) => self.file_changed(reply),
             (Message::ServersChanged, _) => {
                 self.clients.values().for_each(|client| client.caller.editor.servers_changed());
             }
@@ -241,6 +246,7 @@ impl Router {
             Done::Config(config) => {
                 self.config_number = number;
                 self.use_config(config);
+                self.reloaded();
             }
         }
     }

@@ -28,6 +28,8 @@ pub(super) enum Command {
     Nudge,
     /// The hints may be other ones now, or of documents with other names.
     Hints,
+    /// The configuration is to be read again.
+    Reload,
     /// The editor's settings may have changed.
     PullSettings,
     /// News for a client that uses our methods.

@@ -2290,7 +2290,7 @@ M.notifications = {
   terminal_output = "azimuth/terminal/output",
   ---The state of one of Azimuth's own language servers changed; `azimuth/servers/list` returns it. Sent at most twice a second, to a client that has used one of Azimuth's methods. Params: `azimuth.ServersChangedParams`.
   servers_changed = "azimuth/servers/changed",
-  ---A provider that took its time has listed its models by now; `azimuth/model/list` returns them. Sent to a client that has used one of Azimuth's methods. Params: `azimuth.ModelsChangedParams`.
+  ---A provider that took its time has listed its models by now, or one was added or removed in a chat; `azimuth/model/list` returns the models. Sent to a client that has used one of Azimuth's methods. Params: `azimuth.ModelsChangedParams`.
   model_changed = "azimuth/model/changed",
   ---The user has chosen a code action that starts a workflow; its prompt is for the visible chat. Sent to a client with the capability `panel`; other clients get it in a chat document. Params: `azimuth.PromptPutParams`.
   prompt_put = "azimuth/prompt/put",

@@ -42,6 +42,7 @@ pub fn all() -> Vec<Command> {
         command::<Conversations>(),
         command::<Costs>(),
         command::<Usage>(),
+        command::<Providers>(),
         command::<HiddenSecrets>(),
         command::<Undo>(),
         command::<Redo>(),
@@ -373,6 +374,125 @@ impl BuiltIn for Usage {
     fn read(_: &Words) -> Result<Self, String> {
         Ok(Self)
     }
+}
+
+/// Lists the providers of models, or changes those in the user's configuration.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Providers {
+    /// Lists them.
+    List,
+    /// Adds one.
+    Add(NewProvider),
+    /// Removes the one of this name.
+    Remove(String),
+}
+
+/// A provider to add.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct NewProvider {
+    /// Its name.
+    pub name: String,
+    /// Its address.
+    pub base_url: Option<String>,
+    /// The protocol that it speaks.
+    pub wire: Option<String>,
+    /// The environment variable that holds its key.
+    pub key_env: Option<String>,
+    /// The command that prints its key.
+    pub key_command: Option<String>,
+    /// True if its key is, or will be, among the accounts.
+    pub sign_in: bool,
+    /// Its models.
+    pub models: Vec<String>,
+    /// True if a model is to be asked for a word before it is added.
+    pub check: bool,
+    /// True if nothing is sent to it before it is added.
+    pub no_check: bool,
+}
+
+impl BuiltIn for Providers {
+    fn definition() -> Definition {
+        const fn flag(name: &'static str, takes_value: bool) -> Flag {
+            Flag { name: Cow::Borrowed(name), short: None, takes_value }
+        }
+
+        // `--key` is none of its options. It is known so that the key does not become a part of a prompt.
+        const FLAGS: &[Flag] = &[
+            flag("base-url", true),
+            flag("wire", true),
+            flag("key-env", true),
+            flag("key-command", true),
+            flag("sign-in", false),
+            flag("model", true),
+            flag("check", false),
+            flag("no-check", false),
+            flag("key", true),
+        ];
+
+        Definition {
+            arguments: "[list|add name --base-url url --key-env variable|remove name]".into(),
+            words: 1,
+            also: |before, _| matches!(before, [word] if word == "add" || word == "remove"),
+            flags: FLAGS.into(),
+            choices: Choices::Fixed(vec![
+                Choice::new("list", "The providers, where their keys come from, and why one cannot be used"),
+                Choice::new("add", "Check a provider, and write it into your configuration"),
+                Choice::new("remove", "Take a provider out of your configuration"),
+            ]),
+            ..Definition::new("provider", "List the providers of models, or add or remove one in your configuration")
+        }
+    }
+
+    fn read(words: &Words) -> Result<Self, String> {
+        let name = |what: &str| {
+            let name = words.positionals.get(1).filter(|name| !name.is_empty()).cloned();
+            name.ok_or_else(|| format!("say which provider: `/provider {what} <name>`"))
+        };
+        match words.first() {
+            None | Some("list") => Ok(Self::List),
+            Some("remove") => name("remove").map(Self::Remove),
+            Some("add") => new_provider(name("add")?, words).map(Self::Add),
+            Some(other) => Err(format!("`{other}` is not understood; use `/provider list`, `add` or `remove`")),
+        }
+    }
+
+    fn effects(&self) -> Effects {
+        let is_change = *self != Self::List;
+        let instead = "`/provider` changes nothing by azimuth exec: use `azimuth providers` in a terminal";
+        Effects { must_lead: is_change, lasts: is_change.then_some(instead), ..Effects::default() }
+    }
+}
+
+/// The provider that the flags describe.
+fn new_provider(name: String, words: &Words) -> Result<NewProvider, String> {
+    let mut new = NewProvider { name, ..NewProvider::default() };
+    for (flag, value) in &words.flags {
+        let given = || value.clone().filter(|it| !it.is_empty()).ok_or_else(|| format!("`--{flag}` needs a value"));
+        match flag.as_str() {
+            "base-url" => new.base_url = Some(given()?),
+            "wire" => new.wire = Some(given()?),
+            "key-env" => new.key_env = Some(given()?),
+            "key-command" => new.key_command = Some(given()?),
+            "model" => new.models.push(given()?),
+            "sign-in" => new.sign_in = true,
+            "check" => new.check = true,
+            "no-check" => new.no_check = true,
+            _ => {
+                return Err("a key does not belong into a chat, which is kept: name the variable that holds it with \
+                            `--key-env`, a command that prints it with `--key-command`, or keep it by \
+                            `azimuth auth login` in a terminal. If you sent a key just now, replace it"
+                    .to_owned());
+            }
+        }
+    }
+    let sources = [new.key_env.is_some(), new.key_command.is_some(), new.sign_in];
+    if sources.into_iter().filter(|is_given| *is_given).count() > 1 {
+        return Err("a key comes from one place: `--key-env`, `--key-command` or `--sign-in`".to_owned());
+    }
+    if new.check && new.no_check {
+        return Err("use either `--check` or `--no-check`".to_owned());
+    }
+    Ok(new)
 }
 
 /// Lists the secrets that models do not see.

@@ -15,6 +15,7 @@ mod instruct;
 mod port;
 mod preparation;
 mod prepare;
+mod providers;
 mod routes;
 mod selected;
 mod titles;

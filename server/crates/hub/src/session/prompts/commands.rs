@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use agent::commands::built_in::{
     Auto, BuiltIn, ChooseMode, ChooseModel, ChooseThinking, Conversations, Costs, Help, HiddenSecrets, New,
-    Permissions, Redo, Resume, Trust, Undo, Usage,
+    Permissions, Providers, Redo, Resume, Trust, Undo, Usage,
 };
 use agent::commands::{Command, Invocation, Words};
 use async_trait::async_trait;
@@ -29,6 +29,7 @@ use tokio::sync::oneshot;
 use super::costs::costs;
 use super::hidden::hidden_secrets;
 use super::preparation::{Preparation, post_as};
+use super::providers::providers;
 use super::usage::usage;
 use crate::feed::blocking;
 use crate::lists;
@@ -87,6 +88,7 @@ static OURS: LazyLock<BTreeMap<String, Run>> = LazyLock::new(|| {
         ours::<Conversations>(),
         ours::<Costs>(),
         ours::<Usage>(),
+        ours::<Providers>(),
         ours::<HiddenSecrets>(),
         ours::<Undo>(),
         ours::<Redo>(),
@@ -256,6 +258,14 @@ impl Execute for Costs {
 impl Execute for Usage {
     async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
         usage(preparation).await
+    }
+}
+
+#[async_trait]
+impl Execute for Providers {
+    async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
+        let done = preparation.cancel.run_until_cancelled(providers(preparation, self)).await;
+        done.unwrap_or_else(|| Err("it was cancelled".to_owned()))
     }
 }
 

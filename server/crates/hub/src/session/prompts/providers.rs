@@ -1,0 +1,85 @@
+//! `/provider`: the providers of models, and those that the user adds and removes.
+
+use std::time::Duration;
+
+use agent::commands::built_in::{NewProvider, Providers};
+use tokio::sync::oneshot;
+
+use super::preparation::Preparation;
+use crate::own_providers::{Addition, Checks, KeyFrom, OwnProviders, in_markdown, rows};
+use crate::post::Message;
+
+/// The longest wait until a changed configuration is in force.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// So many models are named in words.
+const NAMED: usize = 5;
+
+/// Lists the providers, or changes those in the user's file. A change counts at once.
+///
+/// # Errors
+/// It failed; why, in words for the user.
+pub(super) async fn providers(preparation: &Preparation, command: Providers) -> Result<String, String> {
+    let own = OwnProviders::new(preparation.shared.parts.user_file.clone(), variable);
+    let text = match command {
+        Providers::List => {
+            let listed = preparation.shared.parts.catalog.list_soon().await;
+            return Ok(in_markdown(&rows(&preparation.config, &listed, variable)));
+        }
+        Providers::Add(new) => {
+            let name = new.name.clone();
+            let checks = match (new.check, new.no_check) {
+                (_, true) => Checks::None,
+                (true, false) => Checks::Answer,
+                (false, false) => Checks::List,
+            };
+            let added = own.add(addition(new), checks).await.map_err(|error| error.to_string())?;
+            let mut text = format!("`{name}` is added to {}", added.file.display());
+            match added.models.as_slice() {
+                [] => {}
+                models => {
+                    let named = models.iter().take(NAMED).map(|model| format!("\n- `/model {model}`"));
+                    text.push_str(". Choose one of its models:\n");
+                    text.extend(named);
+                    if models.len() > NAMED {
+                        text.push_str("\n- …");
+                    }
+                }
+            }
+            with_notes(text, &added.notes)
+        }
+        Providers::Remove(name) => {
+            let removed = own.remove(&name).await.map_err(|error| error.to_string())?;
+            with_notes(format!("`{name}` is removed from {}", removed.file.display()), &removed.notes)
+        }
+    };
+    let (reply, in_force) = oneshot::channel();
+    preparation.shared.post(None, Message::FileChanged(reply));
+    Ok(match tokio::time::timeout(PATIENCE, in_force).await {
+        Ok(Ok(())) => text,
+        _ => format!("{text}\n\nIt counts once this editor has read its configuration again"),
+    })
+}
+
+fn addition(new: NewProvider) -> Addition {
+    let NewProvider { name, base_url, wire, key_env, key_command, sign_in, models, check: _, no_check: _ } = new;
+    let key = match (key_env, key_command, sign_in) {
+        (Some(variable), ..) => KeyFrom::Variable(variable),
+        (None, Some(command), _) => KeyFrom::Command(command),
+        (None, None, true) => KeyFrom::Account(None),
+        (None, None, false) => KeyFrom::Nowhere,
+    };
+    Addition { name, base_url, wire, key, models }
+}
+
+fn with_notes(mut text: String, notes: &[String]) -> String {
+    if !notes.is_empty() {
+        text.push('\n');
+        notes.iter().for_each(|note| text.push_str(&format!("\n- {note}")));
+    }
+    text
+}
+
+/// A variable of this process.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
