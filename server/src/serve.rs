@@ -108,6 +108,8 @@ where
     let config = load(&user_file, &environment, Editor::default(), &[]);
     let keeper = hub::lists::keeper(Arc::clone(&store) as Arc<dyn ports::store::Store>);
     let catalog = Arc::new(providers::Catalog::new(config.providers.clone()).with_lists_kept(keeper));
+    let time = custom.clock.clone();
+    catalog.pools().set_clock(move || time.now());
     let sockets = Arc::new(Sockets::new(runtime_folder, &data_folder));
     let home = config::dirs::home(&|name| environment(name));
     let config = Arc::new(config);

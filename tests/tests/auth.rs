@@ -7,13 +7,18 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use harness::client::RpcError;
 use harness::sign_in::{ACCOUNT, HIDDEN_MODEL, PLAN_MODEL};
-use harness::{Client, Profile, Project, Setup, SignInServer};
-use protocol::auth::SignInWay;
-use protocol::{ErrorCode, methods};
+use harness::{Answer, Client, ModelServer, Profile, Project, Setup, SignInServer, Wire};
+use hub::clock::{self, Clock};
+use protocol::auth::{KeyMember, SignInWay};
+use protocol::model::{AccountSwitch, SwitchReason};
+use protocol::turn::StopReason;
+use protocol::{ErrorCode, Event, methods};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -520,5 +525,89 @@ async fn a_client_signs_in_and_out_by_the_protocol() {
     assert_eq!(failed.code, i64::from(ErrorCode::NotFound.code()));
     let unknown = json!({ "provider": "openai", "way": "browser" });
     assert_eq!(fails::<methods::AuthLogin>(&client, unknown).await.code, i64::from(ErrorCode::NotFound.code()));
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_key_that_reached_its_limit_rests_the_next_goes_on_in_the_same_turn_and_no_key_is_written_anywhere() {
+    const HOUR: u64 = 3_600_000;
+    let keys = ["sk-first-0123456789", "sk-second-0123456789", "sk-kept-0123456789"].map(str::to_owned);
+    let limited = Answer::refused(429).header("retry-after", "3600");
+    let says = ["By the second.", "Begun with it.", "By the one that is kept.", "By the first."].map(Answer::says);
+    let model = ModelServer::start([limited].into_iter().chain(says)).await;
+    model.takes_any_key();
+    let setup = Setup::empty();
+    let data = setup.data_folder().display().to_string();
+    let mut setup = setup
+        .with_variable("AZIMUTH_DATA_DIR", &data)
+        .with_variable("FIRST_KEY", &keys[0])
+        .with_variable("SECOND_KEY", &keys[1]);
+    let list = r#"keys = ["env:FIRST_KEY", "env:SECOND_KEY", "account:kept"]"#;
+    let usual = Setup::configuration(&model, Wire::Chat);
+    let one_key = usual.lines().find(|line| line.starts_with("key = ")).unwrap().to_owned();
+    setup.configure(&usual.replace(&one_key, list));
+    let now = Arc::new(AtomicU64::new(clock::now()));
+    let (began, read) = (now.load(Ordering::Relaxed), Arc::clone(&now));
+    setup.custom.clock = Clock::new(move || read.load(Ordering::Relaxed));
+    let project = Project::new([("a.txt", "one\n")]);
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let begin = async |prompt: &str| {
+        let session = client.new_session().await;
+        client.prompt(&session, prompt).await;
+        client.until_end(&session, StopReason::EndTurn).await
+    };
+
+    let events = begin("One?").await;
+    let switched = events.iter().find_map(|event| match event {
+        Event::TurnModelChanged { model, instead_of, reason, until, account, .. } => {
+            assert_eq!(model, instead_of);
+            Some((*reason, *until, account.clone()))
+        }
+        _ => None,
+    });
+    let account = AccountSwitch { name: "SECOND_KEY".into(), instead_of: "FIRST_KEY".into() };
+    assert_eq!(switched, Some((SwitchReason::RateLimited, Some(began + HOUR), Some(account))));
+    begin("Two?").await;
+
+    let keep = |provider: &str, key: &str| json!({ "provider": provider, "label": "kept", "key": key });
+    let kept = client.call::<methods::AuthKeep>(keep("test", &keys[2])).await;
+    assert_eq!((kept.account.label.as_str(), kept.unused_because), ("kept", None));
+    begin("Three?").await;
+    let wrong = fails::<methods::AuthKeep>(&client, keep("test", "two words")).await;
+    assert!(wrong.message.contains("this is no key") && !wrong.message.contains("two words"), "{wrong:?}");
+    let unknown = fails::<methods::AuthKeep>(&client, keep("nobody", &keys[2])).await;
+    assert_eq!(unknown.code, i64::from(ErrorCode::NotFound.code()));
+
+    let listed = client.call::<methods::AuthList>(json!({})).await;
+    let member = |name: &str, is_account: bool, in_use: bool, rests_until: Option<u64>| {
+        let reason = rests_until.map(|_| SwitchReason::RateLimited);
+        KeyMember { name: name.into(), is_account, in_use, rests_until, reason }
+    };
+    let members = listed.keys.into_iter().find(|key| key.provider == "test").unwrap().members;
+    let first = member("FIRST_KEY", false, false, Some(began + HOUR));
+    assert_eq!(members, [first, member("SECOND_KEY", false, true, None), member("kept", true, false, None)]);
+    // Another process learns of it.
+    let mut status = Command::new(harness::binary());
+    status.args(["auth", "status", "test"]).env_clear().env("AZIMUTH_DATA_DIR", &data).envs([
+        ("HOME", setup.home().as_os_str()),
+        ("AZIMUTH_CONFIG", setup.config_file().as_os_str()),
+        ("FIRST_KEY", keys[0].as_ref()),
+        ("SECOND_KEY", keys[1].as_ref()),
+    ]);
+    let (code, shown, errors) = of(status.output().unwrap());
+    assert_eq!(code, 0, "{errors}");
+    assert!(shown.contains("  FIRST_KEY  it has reached a limit and rests for 1 h 0 min\n"), "{shown}");
+    assert!(shown.contains("  SECOND_KEY  in use\n") && shown.contains("  kept  ready\n"), "{shown}");
+
+    now.fetch_add(HOUR, Ordering::Relaxed);
+    begin("Four?").await;
+    let sent: Vec<_> = model.asked().iter().map(|asked| asked.header("authorization").unwrap().to_owned()).collect();
+    let order = [0, 1, 1, 2, 0].map(|at| format!("Bearer {}", keys[at]));
+    assert_eq!(sent, order, "sessions take the keys in turn, and the first is used again once it does not rest");
+
+    assert_eq!(files_with(setup.home(), &keys), [setup.data_folder().join("credentials.json")]);
+    client.call::<methods::AuthLogout>(json!({ "provider": "test", "label": "kept" })).await;
+    assert_eq!(files_with(setup.home(), &keys), Vec::<PathBuf>::new());
+    client.waive("azimuth/event");
     assert_eq!(client.finish().await, 0);
 }

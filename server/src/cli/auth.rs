@@ -1,16 +1,21 @@
 //! `azimuth auth`: signing in to providers, keeping keys, and what there is. No secret is ever printed.
 
+use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use accounts::{Accounts, Browser, Granted, Listed, OAuthError, Removed, Status};
 use clap::{Args, Subcommand};
-use hub::config::{Config, key_status};
-use hub::visible;
+use hub::clock::now;
+use hub::config::{Config, dirs, key_status};
+use hub::{lists, visible};
 use platform::terminal::Hidden;
-use providers::Secret;
+use protocol::auth::KeyMember;
+use protocol::model::SwitchReason;
+use providers::{Pools, Provider, Secret};
 use serde_json::json;
+use store::SqliteStore;
 
 use super::Failure;
 use super::questions::lines;
@@ -29,7 +34,7 @@ pub(super) enum Auth {
         /// The provider, such as `chatgpt`.
         provider: String,
         /// Only the account with this label.
-        #[arg(long, value_name = "NAME")]
+        #[arg(long, visible_alias = "name", value_name = "NAME")]
         label: Option<String>,
     },
     /// List the accounts.
@@ -61,15 +66,17 @@ pub(super) struct Login {
     /// Keep an API key. It is asked for, or read from standard input; it is never an argument.
     #[arg(long)]
     key: bool,
-    /// The account's name, to have several at one provider. The one that you signed in with last is used.
-    #[arg(long, value_name = "NAME", default_value = accounts::DEFAULT_LABEL)]
+    /// The account's name, to have several at one provider. The one that you signed in with last is used; other keys
+    /// stand in for a key that has reached a limit.
+    #[arg(long, visible_alias = "name", value_name = "NAME", default_value = accounts::DEFAULT_LABEL)]
     label: String,
 }
 
 /// Runs a subcommand.
 pub(super) async fn run(command: Auth) -> Result<ExitCode, Failure> {
     let folder = std::env::current_dir().map_err(Failure::new)?;
-    let config = configuration(&[folder])?;
+    let mut config = configuration(&[folder])?;
+    share_rests(&mut config);
     let Some(accounts) = config.accounts.clone() else {
         return Err(Failure::Said("no home folder is known; set HOME, or AZIMUTH_DATA_DIR".into()));
     };
@@ -85,8 +92,8 @@ pub(super) async fn run(command: Auth) -> Result<ExitCode, Failure> {
             }
         }
         Auth::Logout { provider, label } => sign_out(&accounts, &provider, label.as_deref()).await,
-        Auth::List { json } => list(&accounts, json),
-        Auth::Status { provider, json } => status(&config, &accounts, provider.as_deref(), json),
+        Auth::List { json } => list(&config, &accounts, json).await,
+        Auth::Status { provider, json } => status(&config, &accounts, provider.as_deref(), json).await,
     }
 }
 
@@ -140,7 +147,7 @@ async fn sign_in(accounts: &Arc<Accounts>, mut config: Config, login: Login) -> 
     };
     let file = accounts.store().file();
     say(&mut out, &format!("{kept}, in {}, which only you can read. It is not encrypted.", file.display()))?;
-    if let Some(first) = in_place_of(&config, &provider) {
+    if let Some(first) = in_place_of(&config, &provider, &label) {
         say(&mut out, &format!("It is not used yet: {first} counts before it."))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -222,16 +229,23 @@ async fn sign_out(accounts: &Accounts, provider: &str, label: Option<&str>) -> R
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(accounts: &Accounts, json: bool) -> Result<ExitCode, Failure> {
+async fn list(config: &Config, accounts: &Accounts, json: bool) -> Result<ExitCode, Failure> {
     let kept = accounts.list().map_err(Failure::new)?;
+    let mut members = HashMap::new();
+    for provider in &config.providers.providers {
+        members.insert(provider.name.as_str(), provider.members().await);
+    }
     let mut out = io::stdout();
     for account in &kept {
         let Listed { provider, label, name, origin, is_sign_in, status, expires } = account;
+        let of_provider = members.get(provider.as_str()).into_iter().flatten();
+        let member = of_provider.into_iter().find(|member| member.is_account && member.name == *label);
         if json {
             let line = json!({
                 "provider": provider, "label": label, "name": name, "server": origin,
                 "kind": if *is_sign_in { "signIn" } else { "key" },
                 "status": if *status == Status::Usable { "usable" } else { "ended" }, "expires": expires,
+                "restsUntil": member.and_then(|member| member.rests_until),
             });
             say(&mut out, &visible::json(&line.to_string()))?;
             continue;
@@ -239,7 +253,7 @@ fn list(accounts: &Accounts, json: bool) -> Result<ExitCode, Failure> {
         let kind = if *is_sign_in { "signed in" } else { "key" };
         let name = name.as_deref().map(|name| format!(" as {}", visible::line(name))).unwrap_or_default();
         let end = match status {
-            Status::Usable => String::new(),
+            Status::Usable => member.map(|member| format!("  {}", of_member(member))).unwrap_or_default(),
             Status::Ended => format!("  ended; run `azimuth auth login {provider}`"),
         };
         say(&mut out, &format!("{provider}  {label}  {kind}{name}, for {origin}{end}"))?;
@@ -250,7 +264,7 @@ fn list(accounts: &Accounts, json: bool) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn status(config: &Config, accounts: &Accounts, only: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
+async fn status(config: &Config, accounts: &Accounts, only: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
     // That the file cannot be read is no reason to say that nobody is signed in.
     let kept = accounts.list().map_err(Failure::new)?;
     let mut out = io::stdout();
@@ -260,12 +274,19 @@ fn status(config: &Config, accounts: &Accounts, only: Option<&str>, json: bool) 
         let name = &provider.name;
         let source = key_status(provider, &kept, &environment).map(|status| status.source);
         has_key |= source.is_some();
+        let members = provider.members().await;
         let line = match (json, &source) {
-            (true, _) => visible::json(&json!({ "provider": name, "key": source }).to_string()).into_owned(),
+            (true, _) => {
+                let line = json!({ "provider": name, "key": source, "members": members });
+                visible::json(&line.to_string()).into_owned()
+            }
             (false, Some(source)) => format!("{name}: {source}"),
             (false, None) => format!("{name}: no key; run `azimuth auth login {name}`"),
         };
         say(&mut out, &line)?;
+        for member in members.iter().filter(|_| !json) {
+            say(&mut out, &format!("  {}  {}", member.name, of_member(member)))?;
+        }
     }
     if has_key {
         return Ok(ExitCode::SUCCESS);
@@ -276,9 +297,40 @@ fn status(config: &Config, accounts: &Accounts, only: Option<&str>, json: bool) 
     Ok(if only.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
+/// Reads what other processes know of keys and accounts that rest, if there is a database.
+pub(super) fn share_rests(config: &mut Config) {
+    let Ok(folder) = dirs::data_folder(&environment) else { return };
+    if config.providers.providers.iter().any(|provider| provider.has_several())
+        && SqliteStore::is_there(&folder)
+        && let Ok(store) = SqliteStore::open(&folder)
+    {
+        let pools = Pools::default();
+        pools.keep_by(lists::keeper(Arc::new(store)));
+        config.providers.use_pools(&pools);
+    }
+}
+
+/// The status of one of several keys and accounts.
+pub(super) fn of_member(member: &KeyMember) -> String {
+    let Some(until) = member.rests_until else {
+        return if member.in_use { "in use".to_owned() } else { "ready".to_owned() };
+    };
+    let minutes = until.saturating_sub(now()).div_ceil(60_000);
+    let rests = match (minutes / 60, minutes % 60) {
+        (0, minutes) => format!("{minutes} min"),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    };
+    match member.reason {
+        Some(SwitchReason::Unauthorized) => format!("refused by the provider; it is tried again in {rests}"),
+        Some(SwitchReason::QuotaUsedUp) => format!("its quota is used up; it rests for {rests}"),
+        _ => format!("it has reached a limit and rests for {rests}"),
+    }
+}
+
 /// The source of a provider's key that counts before any account; none if there is none.
-fn in_place_of(config: &Config, provider: &str) -> Option<String> {
-    let provider = config.providers.providers.iter().find(|known| known.name == provider)?;
+fn in_place_of(config: &Config, provider: &str, label: &str) -> Option<String> {
+    let of_provider = |known: &&Provider| known.name == provider && !known.lists_account(label);
+    let provider = config.providers.providers.iter().find(of_provider)?;
     key_status(provider, &[], &environment).map(|status| status.source)
 }
 

@@ -21,9 +21,9 @@ use protocol::terminal::SandboxMode;
 use shell::{RunOptions, Shell, ShellConfig, Trust};
 use store::{Finding, SqliteStore};
 
-use super::Failure;
 use super::setup::{Private, configuration, environment, log_file};
 use super::style::Style;
+use super::{Failure, auth};
 use crate::serve;
 
 /// Checks everything a user can mend. Exits with 1 if something does not work.
@@ -71,7 +71,10 @@ pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
         Err(problem) => report.bad("shell", &problem)?,
     }
     servers(&mut report, &folder, [&data_folder, &config_file], policy).await?;
-    database(&mut report, &data_folder)?;
+    let is_sound = database(&mut report, &data_folder)?;
+    if let Some(config) = config.filter(|_| is_sound) {
+        keys(&mut report, config).await?;
+    }
     report.good("log", &log_file(&data_folder).display().to_string())?;
     Ok(if report.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -153,6 +156,18 @@ async fn hidden_secrets(report: &mut Report, config: &Config) -> Result<(), Fail
         }
         Err(problem) => report.bad("kept back", &problem),
     }
+}
+
+/// The keys and accounts of several that are not used now.
+async fn keys(report: &mut Report, mut config: Config) -> Result<(), Failure> {
+    auth::share_rests(&mut config);
+    for provider in &config.providers.providers {
+        let members = provider.members().await;
+        for member in members.iter().filter(|member| member.rests_until.is_some()) {
+            report.warn(&provider.name, &format!("{}: {}", member.name, auth::of_member(member)))?;
+        }
+    }
+    Ok(())
 }
 
 async fn models(report: &mut Report, settings: providers::Settings) -> Result<(), Failure> {
@@ -294,15 +309,17 @@ fn whole_store(data_folder: &Path) -> Option<Arc<dyn Store>> {
     Some(Arc::new(SqliteStore::open(data_folder).ok()?))
 }
 
-fn database(report: &mut Report, folder: &Path) -> Result<(), Failure> {
+/// The sessions. False if something is wrong with them.
+fn database(report: &mut Report, folder: &Path) -> Result<bool, Failure> {
     let findings = SqliteStore::check(folder);
-    if findings.is_empty() {
+    let is_sound = findings.is_empty();
+    if is_sound {
         report.good("sessions", &folder.display().to_string())?;
     }
     for Finding { grave, text, .. } in findings {
         if grave { report.bad("sessions", &text)? } else { report.warn("sessions", &text)? }
     }
-    Ok(())
+    Ok(is_sound)
 }
 
 /// Lines of findings.

@@ -328,9 +328,9 @@ fn failure(event: &Event) -> Option<Entry<'_>> {
         Event::Retrying { attempt, of, delay_ms, reason, .. } => {
             Some(Entry::Retrying { attempt: *attempt, of: *of, delay: Duration::from_millis(*delay_ms), reason })
         }
-        Event::TurnModelChanged { model, instead_of, reason, until, error, .. } => {
-            let (reason, until, error) = (*reason, *until, error.as_deref());
-            Some(Entry::Switched(words::Switch { model, instead_of, reason, until, error }))
+        Event::TurnModelChanged { model, instead_of, reason, until, error, account, .. } => {
+            let (reason, until, error, account) = (*reason, *until, error.as_deref(), account.as_ref());
+            Some(Entry::Switched(words::Switch { model, instead_of, reason, until, error, account }))
         }
         _ => None,
     }

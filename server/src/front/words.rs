@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protocol::model::SwitchReason;
+use protocol::model::{AccountSwitch, SwitchReason};
 use protocol::permission::{PermissionOutcome, PermissionRequest};
 use protocol::terminal::{Ready, TerminalInfo};
 
@@ -15,6 +15,8 @@ pub(crate) struct Switch<'e> {
     /// The time until which the other one is let rest, in milliseconds since 1970.
     pub(crate) until: Option<u64>,
     pub(crate) error: Option<&'e str>,
+    /// The accounts, if the model stays and another account of its provider goes on.
+    pub(crate) account: Option<&'e AccountSwitch>,
 }
 
 /// The status of a command in the background: `job-1 (npm run dev) is up: it listens on port 5173`.
@@ -54,9 +56,13 @@ pub(crate) fn of_retry(attempt: u32, of: Option<u32>, delay: Duration, reason: &
     format!("{}; retry {attempt}{of} {when}", reason.trim_end_matches('.'))
 }
 
-/// That a turn goes on with another model; `now` is in milliseconds since 1970.
+/// That a turn goes on with another model, or another account; `now` is in milliseconds since 1970.
 pub(crate) fn of_switch(switch: &Switch<'_>, now: u64) -> String {
-    let Switch { model, instead_of, reason, until, error } = *switch;
+    let Switch { model, instead_of, reason, until, error, account } = *switch;
+    let provider = model.split('/').next().unwrap_or_default();
+    let named = |account: &str| format!("{provider} ({account})");
+    let accounts = account.map(|account| (named(&account.name), named(&account.instead_of)));
+    let (model, instead_of) = accounts.as_ref().map_or((model, instead_of), |(name, before)| (name, before));
     let left = until.and_then(|until| until.checked_sub(now)).map(Duration::from_millis).map(span);
     let rest = left.map(|left| format!(" for the next {left}")).unwrap_or_default();
     let what = match reason {
@@ -106,7 +112,7 @@ mod tests {
         assert_eq!(retry(0), "x got too many requests; retry 2 of 3 now");
         let switch = |reason, until| {
             let error = Some("x says that no credit is left. Add credit.");
-            of_switch(&Switch { model: "b", instead_of: "a", reason, until, error }, 1_000)
+            of_switch(&Switch { model: "b", instead_of: "a", reason, until, error, account: None }, 1_000)
         };
         let limited = |until| switch(SwitchReason::RateLimited, Some(until));
         assert_eq!(limited(3_601_000), "a takes no more requests for the next 1 h; b continues");
@@ -116,6 +122,12 @@ mod tests {
         let broke = "the quota of a is used up (x says that no credit is left. Add credit); b continues";
         assert_eq!(switch(SwitchReason::QuotaUsedUp, None), broke);
         assert_eq!(switch(SwitchReason::ContextFull, None), "the conversation no longer fits into a; b continues");
+        let account = AccountSwitch { name: "work".into(), instead_of: "OPENAI_API_KEY".into() };
+        let (model, reason, account) = ("openai/m", SwitchReason::RateLimited, Some(&account));
+        let of_accounts =
+            of_switch(&Switch { model, instead_of: model, reason, until: Some(61_000), error: None, account }, 1_000);
+        let words = "openai (OPENAI_API_KEY) takes no more requests for the next 60 s; openai (work) continues";
+        assert_eq!(of_accounts, words);
     }
 
     #[test]

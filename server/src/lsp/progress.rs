@@ -59,10 +59,10 @@ impl Progress {
                 let waited = self.shown.get_mut(session).is_some_and(|shown| std::mem::take(&mut shown.waits));
                 waited.then(|| self.report(session, THINKING)).flatten()
             }
-            Event::TurnModelChanged { model, instead_of, reason, until, error, .. } => {
+            Event::TurnModelChanged { model, instead_of, reason, until, error, account, .. } => {
                 self.waits(session);
-                let (reason, until, error) = (*reason, *until, error.as_deref());
-                let switch = words::Switch { model, instead_of, reason, until, error };
+                let (reason, until, error, account) = (*reason, *until, error.as_deref(), account.as_ref());
+                let switch = words::Switch { model, instead_of, reason, until, error, account };
                 self.report(session, &words::of_switch(&switch, now()))
             }
             Event::TurnEnded { turn_id, .. } => {

@@ -309,6 +309,12 @@ export interface Requests {
   /** Cancels a sign-in. Nothing is kept. */
   'azimuth/auth/cancel': { params: AuthCancelParams; result: Done };
   /**
+   * Keeps an API key as an account, in the file of accounts. The key is in no log and no answer.
+   *
+   * Errors: `notFound`, `operationFailed`.
+   */
+  'azimuth/auth/keep': { params: AuthKeepParams; result: AuthKeepResult };
+  /**
    * Forgets the accounts of a provider, or one of them, and tells the vendor that the sign-in has ended.
    *
    * Errors: `notFound`, `operationFailed`.
@@ -412,6 +418,14 @@ export type AccountKind =
   /** A sign-in. */
   | 'signIn';
 
+/** Another key or account at the same provider that is used instead of one. */
+export interface AccountSwitch {
+  /** Its name, by which the user knows it: a variable, or the name of an account. */
+  name: string;
+  /** The name of the one before. */
+  insteadOf: string;
+}
+
 /** The outcome of applying an edit. */
 export type ApplyOutcome =
   | ApplyOutcomeVerified
@@ -478,17 +492,37 @@ export interface AuthCancelParams {
   loginId: number;
 }
 
+/** Parameters of `azimuth/auth/keep`. */
+export interface AuthKeepParams {
+  /** The provider, such as `openai`. */
+  provider: string;
+  /** The API key. It goes into the file of accounts, and nowhere else. */
+  key: string;
+  /** The user's name for the account; `default` without one. An account of this name is replaced. */
+  label?: string;
+}
+
+/** Result of `azimuth/auth/keep`. */
+export interface AuthKeepResult {
+  /** The account that is kept now. */
+  account: Account;
+  /** The source that counts instead, to be shown: a key of the settings or the environment; absent if it is used. */
+  unusedBecause?: string;
+}
+
 /** Parameters of `azimuth/auth/list`. */
 export type AuthListParams = Record<string, never>;
 
 /** Result of `azimuth/auth/list`. */
 export interface AuthListResult {
-  /** The accounts. Of several at one provider, the first that can be used counts. */
+  /** The accounts. Of several at one provider, the first that can be used counts, and other keys stand in for a key that rests. */
   accounts: Account[];
   /** The providers that can be signed in to. */
   providers: SignInProvider[];
   /** The source of the key of each provider that has one, as `azimuth auth status` tells it. */
   keys: KeyStatus[];
+  /** The providers for which a key can be kept, by their names. */
+  keyProviders: KeyProvider[];
 }
 
 /** Parameters of `azimuth/auth/login`. */
@@ -1122,6 +1156,8 @@ export interface EventTurnModelChanged {
   until?: number;
   /** The failure of that one; absent if the reason says it all. */
   error?: string;
+  /** Set if the model stays the same, and another key or account of the user's at its provider is used from here on. Then reason, time and failure are those of the account before. */
+  account?: AccountSwitch;
 }
 
 /** The model's plan, with the status of its steps. It replaces the turn's earlier plan. */
@@ -1842,6 +1878,28 @@ export type InlineTrigger =
   /** The user types. */
   | 'automatic';
 
+/** A key or an account of several at a provider. */
+export interface KeyMember {
+  /** Its name: a variable, or the name of an account. */
+  name: string;
+  /** True if it is an account that Azimuth keeps. */
+  isAccount: boolean;
+  /** True if a new session would begin with it now. */
+  inUse: boolean;
+  /** The time until which it is not used if another one can be, in milliseconds since 1970; absent if it does not rest. */
+  restsUntil?: number;
+  /** Why it rests. */
+  reason?: SwitchReason;
+}
+
+/** A provider for which a key can be kept. */
+export interface KeyProvider {
+  /** The provider, such as `openai`. */
+  provider: string;
+  /** Its name, to be shown. */
+  title: string;
+}
+
 /** The source of a provider's key. Only this one counts, even if there are others. */
 export interface KeyStatus {
   /** The provider, such as `anthropic`. */
@@ -1852,6 +1910,8 @@ export interface KeyStatus {
   variable?: string;
   /** The name of the account, if the key comes from one. */
   label?: string;
+  /** The keys and accounts of which requests use one, in their order, if there are several. */
+  members?: KeyMember[];
 }
 
 /** An available action. */
@@ -2710,6 +2770,8 @@ export interface Quota {
   at: number;
   /** The limits. */
   windows: QuotaWindow[];
+  /** The name of the key or account that the limits are of, if the user has several at the provider. */
+  account?: string;
 }
 
 /** A limit that a vendor sets for some time. */
@@ -2722,6 +2784,8 @@ export interface QuotaWindow {
   limit?: number;
   /** The part of it that is left. */
   remaining?: number;
+  /** The rest in words, to be shown instead of these numbers: `$7.50 of $10.00 left`. */
+  left?: string;
   /** The time at which it begins again, if the vendor tells it. */
   resetsAt?: number;
 }

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use net::Clients;
-use providers::Secret;
+use providers::{KeptAccount, Secret};
 
 use crate::credential::{Credential, Proof, Tokens};
 use crate::oauth::{self, Browser, Device, Granted, OAuthError};
@@ -324,13 +324,20 @@ struct OfProvider {
 }
 
 impl OfProvider {
-    /// The account that counts: the first that can be used, else the first.
-    fn chosen(&self, contents: &Contents) -> Option<Credential> {
+    /// The accounts at this server, the newest first.
+    fn all<'a>(&self, contents: &'a Contents) -> impl Iterator<Item = &'a Credential> {
         // An address that is none has no origin, and gets no key.
         let is_here = |origin: &str| !origin.is_empty() && origin == self.origin;
-        let own = |known: &&Credential| known.provider == self.provider && is_here(&known.origin);
-        let all = || contents.credentials.iter().filter(own);
-        all().find(|known| known.is_usable(now())).or_else(|| all().next()).cloned()
+        contents.credentials.iter().filter(move |known| known.provider == self.provider && is_here(&known.origin))
+    }
+
+    /// The account with this label; without one the account that counts: the first that can be used, else the first.
+    fn chosen(&self, contents: &Contents, label: Option<&str>) -> Option<Credential> {
+        if let Some(label) = label {
+            return self.all(contents).find(|known| known.label == label).cloned();
+        }
+        let usable = self.all(contents).find(|known| known.is_usable(now()));
+        usable.or_else(|| self.all(contents).next()).cloned()
     }
 
     /// Renews. `is_refused` says that the provider has refused the access token.
@@ -349,20 +356,40 @@ impl OfProvider {
 impl providers::Account for OfProvider {
     fn is_there(&self) -> bool {
         // One in a file that cannot be read may be there; whoever asks for the key learns what is wrong.
-        self.accounts.store.read().map_or(self.needs_key, |contents| self.chosen(&contents).is_some())
+        self.accounts.store.read().map_or(self.needs_key, |contents| self.chosen(&contents, None).is_some())
     }
 
     fn label(&self) -> Option<String> {
-        self.accounts.store.read().ok().and_then(|contents| Some(self.chosen(&contents)?.label))
+        self.accounts.store.read().ok().and_then(|contents| Some(self.chosen(&contents, None)?.label))
     }
 
-    async fn key(&self) -> Result<Option<Secret>, String> {
+    fn usable(&self) -> Vec<KeptAccount> {
+        let Ok(contents) = self.accounts.store.read() else { return Vec::new() };
+        let usable = self.all(&contents).filter(|known| known.is_usable(now()));
+        let kept = |known: &Credential| KeptAccount {
+            label: known.label.clone(),
+            identity: match &known.proof {
+                Proof::Key(key) => key.clone(),
+                // Its tokens are others each hour.
+                Proof::Tokens(tokens) => Secret::new(&format!(
+                    "{}\0{}\0{}",
+                    known.origin,
+                    known.label,
+                    tokens.subject.as_deref().unwrap_or_default()
+                )),
+            },
+            is_sign_in: matches!(known.proof, Proof::Tokens(_)),
+        };
+        usable.map(kept).collect()
+    }
+
+    async fn key(&self, label: Option<&str>) -> Result<Option<Secret>, String> {
         let contents = match self.accounts.store.read() {
             Ok(contents) => contents,
             Err(_) if !self.needs_key => return Ok(None),
             Err(error) => return Err(error.to_string()),
         };
-        let Some(credential) = self.chosen(&contents) else { return Ok(None) };
+        let Some(credential) = self.chosen(&contents, label) else { return Ok(None) };
         let Proof::Tokens(tokens) = &credential.proof else { return Ok(Some(credential.secret().clone())) };
         if tokens.ended {
             let provider = &self.provider;
@@ -384,9 +411,9 @@ impl providers::Account for OfProvider {
         }
     }
 
-    async fn refused(&self, key: &Secret) {
+    async fn refused(&self, label: Option<&str>, key: &Secret) {
         let Ok(contents) = self.accounts.store.read() else { return };
-        let Some(credential) = self.chosen(&contents) else { return };
+        let Some(credential) = self.chosen(&contents, label) else { return };
         // Renewed by another, or a key, which cannot be.
         if credential.secret() == key && matches!(credential.proof, Proof::Tokens(_)) {
             // Whoever asks for the key next is told of a failure.
@@ -446,7 +473,7 @@ mod tests {
     }
 
     async fn key(accounts: &Arc<Accounts>, address: &str) -> Result<Option<Secret>, String> {
-        accounts.of_provider("p", address, true).key().await
+        accounts.of_provider("p", address, true).key(None).await
     }
 
     #[tokio::test]
@@ -461,6 +488,10 @@ mod tests {
             assert_eq!(key(&accounts, other).await, Ok(None), "{other}");
             assert!(!accounts.of_provider("p", other, true).is_there(), "{other}");
         }
+        let provider = accounts.of_provider("p", HOME, true);
+        let labels: Vec<_> = provider.usable().into_iter().map(|kept| (kept.label, kept.is_sign_in)).collect();
+        assert_eq!(labels, [("b".to_owned(), false), ("a".to_owned(), false)]);
+        assert_eq!(provider.key(Some("a")).await, Ok(Some(Secret::new("k-1"))), "each has its own");
         let removed = accounts.sign_out("p", Some("b")).await.unwrap();
         assert_eq!((removed.len(), removed[0].not_revoked.as_deref()), (1, None));
         assert_eq!(key(&accounts, HOME).await, Ok(Some(Secret::new("k-1"))));
@@ -510,11 +541,11 @@ mod tests {
         let (_folder, accounts) = world();
         accounts.keep_tokens("p", "a", HOME, tokens(3_600)).await.unwrap();
         let provider = accounts.of_provider("p", HOME, true);
-        assert_eq!(provider.key().await, Ok(Some(Secret::new("at"))));
-        provider.refused(&Secret::new("of another")).await;
-        assert_eq!(provider.key().await, Ok(Some(Secret::new("at"))));
-        provider.refused(&Secret::new("at")).await;
-        let problem = provider.key().await.unwrap_err();
+        assert_eq!(provider.key(None).await, Ok(Some(Secret::new("at"))));
+        provider.refused(None, &Secret::new("of another")).await;
+        assert_eq!(provider.key(None).await, Ok(Some(Secret::new("at"))));
+        provider.refused(None, &Secret::new("at")).await;
+        let problem = provider.key(None).await.unwrap_err();
         assert!(problem.contains("cannot be reached"), "{problem}");
     }
 
@@ -561,6 +592,6 @@ mod tests {
         std::fs::write(accounts.store().file(), "damaged").unwrap();
         assert!(key(&accounts, HOME).await.unwrap_err().contains("is damaged"));
         let without = accounts.of_provider("p", HOME, false);
-        assert_eq!((without.key().await, without.is_there()), (Ok(None), false));
+        assert_eq!((without.key(None).await, without.is_there()), (Ok(None), false));
     }
 }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use ports::model::{
-    Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request, Response, ToolSpec, UserBlock,
+    Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, OtherAccount, Request, Response, ToolSpec,
+    UserBlock,
 };
 use protocol::model::ModelInfo;
 use protocol::{AssistantBlock, ToolCallId, ToolResult};
@@ -76,6 +77,10 @@ impl Model for Masked {
 
     fn thinking_tokens(&self) -> Option<u64> {
         self.model.thinking_tokens()
+    }
+
+    async fn account(&self, session: &str, failure: Option<&ModelError>) -> Option<OtherAccount> {
+        self.model.account(session, failure).await
     }
 
     async fn stream(&self, request: Request) -> Result<ModelStream, ModelError> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use protocol::content::Usage;
-use protocol::model::{ModelInfo, Price, SwitchReason, ThinkingLevel};
+use protocol::model::{AccountSwitch, ModelInfo, Price, SwitchReason, ThinkingLevel};
 use protocol::{AssistantBlock, ToolCallId, ToolResult};
 use serde_json::Value;
 
@@ -22,6 +22,14 @@ pub trait Model: Send + Sync {
         None
     }
 
+    /// Has the next request of a session go out with a key or account that can be used, if the user has several at the
+    /// provider: the one that the session had, unless that rests or has failed so. Gives the one that goes on if it is
+    /// another; none if it is the same, or there is no other. `session` is the [`cache_key`](Request::cache_key) of its
+    /// requests.
+    async fn account(&self, _session: &str, _failure: Option<&ModelError>) -> Option<OtherAccount> {
+        None
+    }
+
     /// Sends a request and gives its answer piece by piece.
     ///
     /// The stream ends after [`ModelEvent::Finished`] or after an error; a stream that ends without either is
@@ -31,6 +39,17 @@ pub trait Model: Send + Sync {
     /// # Errors
     /// Whatever went wrong before the first piece came.
     async fn stream(&self, request: Request) -> Result<ModelStream, ModelError>;
+}
+
+/// A key or account at a provider that goes on in another one's stead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherAccount {
+    /// Who goes on, and instead of whom.
+    pub switch: AccountSwitch,
+    /// Why the other one does not.
+    pub reason: SwitchReason,
+    /// The time until which that one rests, in milliseconds since 1970.
+    pub until: u64,
 }
 
 /// The models that a turn may ask in another one's stead.
@@ -236,6 +255,11 @@ impl ModelErrorKind {
     /// True if it has nothing to do with what was asked, and may not come again.
     pub fn may_pass(self) -> bool {
         matches!(self, Self::Transient | Self::RateLimited { .. } | Self::Incomplete)
+    }
+
+    /// True if it is about the key or account, so that another one at the same provider may do what this one could not.
+    pub fn is_of_account(self) -> bool {
+        matches!(self, Self::RateLimited { .. } | Self::QuotaUsedUp | Self::Unauthorized)
     }
 
     /// The reason for which another model may do what this one could not; none if it is the request's fault, so that

@@ -1,7 +1,11 @@
 //! `azimuth/auth/*`: the accounts that Azimuth keeps, and signing in. No key or token is in any of it.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::model::SwitchReason;
 
 /// Parameters of `azimuth/auth/list`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -12,13 +16,27 @@ pub struct AuthListParams {}
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AuthListResult {
-    /// The accounts. Of several at one provider, the first that can be used counts.
+    /// The accounts. Of several at one provider, the first that can be used counts, and other keys stand in for a key
+    /// that rests.
     pub accounts: Vec<Account>,
     /// The providers that can be signed in to.
     pub providers: Vec<SignInProvider>,
     /// The source of the key of each provider that has one, as `azimuth auth status` tells it.
     #[serde(default)]
     pub keys: Vec<KeyStatus>,
+    /// The providers for which a key can be kept, by their names.
+    #[serde(default)]
+    pub key_providers: Vec<KeyProvider>,
+}
+
+/// A provider for which a key can be kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KeyProvider {
+    /// The provider, such as `openai`.
+    pub provider: String,
+    /// Its name, to be shown.
+    pub title: String,
 }
 
 /// The source of a provider's key. Only this one counts, even if there are others.
@@ -35,6 +53,28 @@ pub struct KeyStatus {
     /// The name of the account, if the key comes from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// The keys and accounts of which requests use one, in their order, if there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<KeyMember>,
+}
+
+/// A key or an account of several at a provider.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KeyMember {
+    /// Its name: a variable, or the name of an account.
+    pub name: String,
+    /// True if it is an account that Azimuth keeps.
+    pub is_account: bool,
+    /// True if a new session would begin with it now.
+    pub in_use: bool,
+    /// The time until which it is not used if another one can be, in milliseconds since 1970; absent if it does not
+    /// rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rests_until: Option<u64>,
+    /// Why it rests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<SwitchReason>,
 }
 
 /// A key or a sign-in that is kept for a provider.
@@ -151,6 +191,37 @@ pub struct AuthPasteParams {
 pub struct AuthCancelParams {
     /// The sign-in. It is harmless if it has ended.
     pub login_id: u64,
+}
+
+/// Parameters of `azimuth/auth/keep`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AuthKeepParams {
+    /// The provider, such as `openai`.
+    pub provider: String,
+    /// The user's name for the account; `default` without one. An account of this name is replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The API key. It goes into the file of accounts, and nowhere else.
+    pub key: String,
+}
+
+impl fmt::Debug for AuthKeepParams {
+    /// Without the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AuthKeepParams").field("provider", &self.provider).finish_non_exhaustive()
+    }
+}
+
+/// Result of `azimuth/auth/keep`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AuthKeepResult {
+    /// The account that is kept now.
+    pub account: Account,
+    /// The source that counts instead, to be shown: a key of the settings or the environment; absent if it is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unused_because: Option<String>,
 }
 
 /// Parameters of `azimuth/auth/logout`.

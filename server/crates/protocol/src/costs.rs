@@ -150,6 +150,9 @@ pub enum BudgetScope {
 pub struct Quota {
     /// The provider.
     pub provider: String,
+    /// The name of the key or account that the limits are of, if the user has several at the provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
     /// The time of that answer.
     pub at: u64,
     /// The limits.
@@ -168,6 +171,9 @@ pub struct QuotaWindow {
     /// The part of it that is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remaining: Option<u64>,
+    /// The rest in words, to be shown instead of these numbers: `$7.50 of $10.00 left`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<String>,
     /// The share that is used, from 0 to 1.
     pub used: f64,
     /// The time at which it begins again, if the vendor tells it.

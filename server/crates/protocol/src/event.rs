@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::checkpoint::{ChangedFile, Direction, FileImage, RestoredFile};
 use crate::content::{Location, PlanEntry, SideRole, ToolKind, Usage};
-use crate::model::{SwitchReason, ThinkingLevel};
+use crate::model::{AccountSwitch, SwitchReason, ThinkingLevel};
 use crate::permission::{PermissionOutcome, PermissionRequest};
 use crate::review::{AutoScope, Decision, Proposal};
 use crate::session::{Mode, Purpose, Terms};
@@ -250,6 +250,10 @@ pub enum Event {
         /// The failure of that one; absent if the reason says it all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
+        /// Set if the model stays the same, and another key or account of the user's at its provider is used from
+        /// here on. Then reason, time and failure are those of the account before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        account: Option<AccountSwitch>,
     },
     /// The model's plan, with the status of its steps. It replaces the turn's earlier plan.
     PlanUpdated {

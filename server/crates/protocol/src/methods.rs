@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 
 use crate::SessionId;
 use crate::auth::{
-    AuthCancelParams, AuthListParams, AuthListResult, AuthLoginParams, AuthLoginResult, AuthLogoutParams,
-    AuthLogoutResult, AuthPasteParams, AuthWaitParams, AuthWaitResult,
+    AuthCancelParams, AuthKeepParams, AuthKeepResult, AuthListParams, AuthListResult, AuthLoginParams, AuthLoginResult,
+    AuthLogoutParams, AuthLogoutResult, AuthPasteParams, AuthWaitParams, AuthWaitResult,
 };
 use crate::beginnings::{PromptBeginningsParams, PromptBeginningsResult};
 use crate::checkpoint::{
@@ -333,6 +333,8 @@ requests! {
     AuthPaste = "azimuth/auth/paste", global: AuthPasteParams => Done, [NotFound, OperationFailed];
     /// Cancels a sign-in. Nothing is kept.
     AuthCancel = "azimuth/auth/cancel", global: AuthCancelParams => Done, [];
+    /// Keeps an API key as an account, in the file of accounts. The key is in no log and no answer.
+    AuthKeep = "azimuth/auth/keep", global: AuthKeepParams => AuthKeepResult, [NotFound, OperationFailed];
     /// Forgets the accounts of a provider, or one of them, and tells the vendor that the sign-in has ended.
     AuthLogout = "azimuth/auth/logout", global: AuthLogoutParams => AuthLogoutResult, [NotFound, OperationFailed];
 }

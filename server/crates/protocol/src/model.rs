@@ -121,6 +121,16 @@ pub enum SwitchReason {
     ContextFull,
 }
 
+/// Another key or account at the same provider that is used instead of one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AccountSwitch {
+    /// Its name, by which the user knows it: a variable, or the name of an account.
+    pub name: String,
+    /// The name of the one before.
+    pub instead_of: String,
+}
+
 /// US dollars per million tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -4,24 +4,41 @@ use async_trait::async_trait;
 
 use crate::secret::Secret;
 
+/// An account that can be used, without its secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptAccount {
+    /// The user's name for it.
+    pub label: String,
+    /// A text that stands for it and for no other, in no log and no file. It may be secret.
+    pub identity: Secret,
+    /// True if it is a sign-in, false if it is a key.
+    pub is_sign_in: bool,
+}
+
 /// The accounts of the user at one provider. They are kept and renewed elsewhere than here.
 #[async_trait]
 pub trait Account: Send + Sync {
     /// True if there is one. Costs no more than the reading of a small file.
     fn is_there(&self) -> bool;
 
+    /// Those that can be used, the one that counts first. Costs as little.
+    fn usable(&self) -> Vec<KeptAccount> {
+        Vec::new()
+    }
+
     /// The name of the one that counts, by which the user tells it from others. Costs as little.
     fn label(&self) -> Option<String> {
         None
     }
 
-    /// The key or access token to send; none if there is no account. A sign-in that is about to expire is renewed.
+    /// The key or access token to send, of the account with this label or of the one that counts; none if there is no
+    /// such account. A sign-in that is about to expire is renewed.
     ///
     /// # Errors
     /// The accounts cannot be read, or the sign-in has ended; says what to do.
-    async fn key(&self) -> Result<Option<Secret>, String>;
+    async fn key(&self, label: Option<&str>) -> Result<Option<Secret>, String>;
 
-    /// Says that the provider refused this key or token. A sign-in is renewed, so that [`key`](Self::key) gives
-    /// another, or the problem if that fails.
-    async fn refused(&self, key: &Secret);
+    /// Says that the provider refused this key or token of that account. A sign-in is renewed, so that
+    /// [`key`](Self::key) gives another, or the problem if that fails.
+    async fn refused(&self, label: Option<&str>, key: &Secret);
 }

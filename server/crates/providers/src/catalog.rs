@@ -4,6 +4,7 @@ mod asking;
 mod choice;
 mod entry;
 mod levels;
+mod limits;
 mod listed;
 mod listing;
 mod near;
@@ -19,18 +20,18 @@ use mask::Masks;
 use net::Clients;
 use ports::complete::{Complete, EditNext};
 use ports::model::Model;
-use protocol::costs::Quota;
 use protocol::model::{DEFAULT_LEVEL, ModelInfo, ThinkingLevel};
 use tokio::sync::watch;
 
 pub use self::asking::Untried;
 use self::entry::Entry;
-pub use self::listed::KeepLists;
 use self::listing::Listing;
 pub use self::listing::Unlisted;
 use self::source::{Doubt, Source};
 use crate::data::registry;
+use crate::keep::KeepLists;
 use crate::keys;
+use crate::pool::Pools;
 use crate::quota::Quotas;
 use crate::scripted::{Recorder, Scripted};
 use crate::settings::{Settings, key_variable};
@@ -50,6 +51,7 @@ pub struct Catalog {
     edits: RwLock<Vec<Arc<dyn EditNext>>>,
     recorder: RwLock<Option<Recorder>>,
     quotas: Arc<Quotas>,
+    pools: Pools,
     masks: RwLock<Option<Arc<dyn Masks>>>,
 }
 
@@ -172,9 +174,9 @@ pub struct Models {
 impl Catalog {
     /// The models that these settings come to.
     pub fn new(settings: Settings) -> Self {
-        let quotas = Arc::<Quotas>::default();
+        let (quotas, pools) = (Arc::<Quotas>::default(), Pools::default());
         Self {
-            state: RwLock::new(Arc::new(State::new(settings, None, Arc::clone(&quotas)))),
+            state: RwLock::new(Arc::new(State::new(settings, None, Arc::clone(&quotas), &pools))),
             keeper: OnceLock::new(),
             changed: watch::Sender::default(),
             added: RwLock::default(),
@@ -182,19 +184,22 @@ impl Catalog {
             edits: RwLock::default(),
             recorder: RwLock::default(),
             quotas,
+            pools,
             masks: RwLock::default(),
         }
     }
 
     /// Takes other settings. Models that were given out keep the old ones.
     pub fn configure(&self, settings: Settings) {
-        let state = State::new(settings, self.keeper.get().cloned(), Arc::clone(&self.quotas));
+        let state = State::new(settings, self.keeper.get().cloned(), Arc::clone(&self.quotas), &self.pools);
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
     }
 
-    /// Has the lists of models that providers give kept beyond this process. Only the first call counts.
+    /// Has the lists of models that providers give kept beyond this process, and the rests of keys and accounts. Only
+    /// the first call counts.
     #[must_use]
     pub fn with_lists_kept(self, keeper: Arc<dyn KeepLists>) -> Self {
+        self.pools.keep_by(Arc::clone(&keeper));
         let settings = self.state().settings.clone();
         let _ = self.keeper.set(keeper);
         self.configure(settings);
@@ -233,11 +238,6 @@ impl Catalog {
     /// Records whatever the models that are given out from now on answer.
     pub fn record(&self, recorder: Recorder) {
         *self.recorder.write().unwrap_or_else(PoisonError::into_inner) = Some(recorder);
-    }
-
-    /// The limits of accounts that each provider told with its last answer, by the providers' names.
-    pub fn quotas(&self) -> Vec<Quota> {
-        self.quotas.list()
     }
 
     /// Hides secrets from every model that is given out from now on.
@@ -510,7 +510,8 @@ impl Catalog {
 }
 
 impl State {
-    fn new(settings: Settings, keeper: Option<Arc<dyn KeepLists>>, quotas: Arc<Quotas>) -> Self {
+    fn new(mut settings: Settings, keeper: Option<Arc<dyn KeepLists>>, quotas: Arc<Quotas>, pools: &Pools) -> Self {
+        settings.use_pools(pools);
         let http = Arc::new(Clients::new(settings.ca_file.clone()));
         let listings = settings.providers.iter().map(|_| Listing::default()).collect();
         Self { settings, http, keeper, quotas, listings }

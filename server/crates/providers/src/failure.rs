@@ -10,6 +10,7 @@ use ports::model::{ModelError, ModelErrorKind};
 use serde_json::Value;
 
 use self::reset::{asked_delay, in_error, reset_delay};
+use crate::pool::Member;
 use crate::secret::Secret;
 
 /// The most characters of a vendor's own words that are repeated.
@@ -89,9 +90,23 @@ pub(crate) struct Whose {
     /// The command that renews the credentials that requests are signed with, for words; empty if there is none. `None`
     /// if requests carry a key.
     pub(crate) renewed_by: Option<String>,
+    /// The key or account of several that it is.
+    pub(crate) member: Option<Member>,
 }
 
 impl Whose {
+    /// The same with one of several keys and accounts.
+    pub(crate) fn of_member(&self, member: Option<Member>) -> Self {
+        let key_source = member.as_ref().map_or_else(|| self.key_source.clone(), Member::source);
+        Self { key_source, member, ..self.clone() }
+    }
+
+    /// The time that the vendor names, in an answer with another status than success, after which its limit is renewed.
+    pub(crate) fn asked(headers: &HeaderMap, body: &[u8]) -> Option<Duration> {
+        let now = SystemTime::now();
+        asked_delay(headers, now).or_else(|| words(body).delay).or_else(|| reset_delay(headers, now))
+    }
+
     /// The error of a decoder.
     pub(crate) fn fault(&self, fault: Fault) -> ModelError {
         let Self { provider, .. } = self;

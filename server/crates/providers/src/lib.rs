@@ -3,8 +3,8 @@
 //! Reading order: [`catalog`] (which models there are, and which can be used), [`settings`] (what it is told: keys and
 //! hosts), `data` (what is known of models: limits, prices, abilities; the numbers are in `models.toml`), [`cost`],
 //! `remote` (one model of a vendor: a request out, the stream back), `wire` (the vendors' formats, pure functions of
-//! bytes), `failure` (what went wrong, in words), `quota` (the limits that answers
-//! tell), `aws` (signatures for Amazon Bedrock), and [`scripted`] (the model
+//! bytes), `failure` (what went wrong, in words), `pool` (several keys and accounts at a provider, and which of them is
+//! used), `quota` (the limits that vendors tell), `aws` (signatures for Amazon Bedrock), and [`scripted`] (the model
 //! that plays a script or a recording, and the recorder). [`fill`] and [`next_edit`] have the models that write where
 //! the user types, behind the ports of [`ports::complete`]; what is known of them is in `fim.toml`. Requests go out by
 //! the crate [`net`].
@@ -29,7 +29,9 @@ mod data;
 mod dates;
 mod failure;
 mod hash;
+mod keep;
 mod level;
+mod pool;
 mod quota;
 mod remote;
 mod secret;
@@ -39,13 +41,15 @@ mod wire;
 #[cfg(test)]
 mod loopback;
 
-pub use account::Account;
+pub use account::{Account, KeptAccount};
 pub use address::address_problem;
 pub use aws::{RunProgram, Signers};
-pub use catalog::{Catalog, CatalogError, KeepLists, Models, Unlisted, Untried};
+pub use catalog::{Catalog, CatalogError, Models, Unlisted, Untried};
 pub use compat::Compat;
 pub use data::is_known as is_known_model;
+pub use keep::KeepLists;
 pub use key_command::{KeyCommand, KeyCommands, RunCommand};
-pub use settings::{Defined, Provider, Secret, Settings};
+pub use pool::Pools;
+pub use settings::{Defined, NamedKey, Provider, Secret, Settings};
 pub use vendors::{dialects, known as known_vendors};
 pub use wire::Wire;

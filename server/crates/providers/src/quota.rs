@@ -1,4 +1,4 @@
-//! The limits of the user's accounts, as vendors tell them in the headers of their answers.
+//! The limits of the user's accounts, as vendors tell them in the headers of their answers, or when they are asked.
 //!
 //! The names are those of the vendors' documentation: `anthropic-ratelimit-*` (Anthropic), `x-ratelimit-*` (OpenAI and
 //! those that follow it), `anthropic-ratelimit-unified-*` and `x-codex-*` (plans).
@@ -16,19 +16,25 @@ use crate::dates::until;
 const MOST: usize = 12;
 const NAME: usize = 40;
 
-/// The limits that each provider told last. Clones of the `Arc` around it share them.
+/// The limits that each provider told last, of each key or account if there are several. Clones of the `Arc` around it
+/// share them.
 #[derive(Debug, Default)]
-pub(crate) struct Quotas(Mutex<BTreeMap<String, Quota>>);
+pub(crate) struct Quotas(Mutex<BTreeMap<(String, Option<String>), Quota>>);
 
 impl Quotas {
     /// Takes in the headers of an answer. One that tells no limits leaves those that are known.
-    pub(crate) fn hear(&self, provider: &str, headers: &HeaderMap, now: SystemTime) {
+    pub(crate) fn hear(&self, provider: &str, account: Option<&str>, headers: &HeaderMap, now: SystemTime) {
         let windows = windows(headers, now);
-        if windows.is_empty() {
-            return;
+        if !windows.is_empty() {
+            self.put(provider, account, windows, now);
         }
-        let quota = Quota { provider: provider.to_owned(), at: millis(now), windows };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(provider.to_owned(), quota);
+    }
+
+    /// Takes in limits that were asked for.
+    pub(crate) fn put(&self, provider: &str, account: Option<&str>, windows: Vec<QuotaWindow>, now: SystemTime) {
+        let (provider, account) = (provider.to_owned(), account.map(str::to_owned));
+        let quota = Quota { provider: provider.clone(), account: account.clone(), at: millis(now), windows };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((provider, account), quota);
     }
 
     /// All of them, by the providers' names.
@@ -85,6 +91,7 @@ fn counted(
         // Both are finite and not negative.
         limit: Some(limit as u64),
         remaining: Some(remaining as u64),
+        left: None,
         used: 1.0 - remaining / limit,
         resets_at: reset.and_then(|reset| time(reset, now)),
     })
@@ -93,7 +100,7 @@ fn counted(
 /// A limit of which only the used share is told.
 fn share(name: String, used: f64, reset: Option<&str>, now: SystemTime) -> QuotaWindow {
     let resets_at = reset.and_then(|reset| time(reset, now));
-    QuotaWindow { name, limit: None, remaining: None, used: used.min(1.0), resets_at }
+    QuotaWindow { name, limit: None, remaining: None, left: None, used: used.min(1.0), resets_at }
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -204,9 +211,9 @@ mod tests {
         let (quotas, mut headers) = (Quotas::default(), HeaderMap::new());
         headers.insert("x-ratelimit-limit", HeaderValue::from_static("2"));
         headers.insert("x-ratelimit-remaining", HeaderValue::from_static("1"));
-        quotas.hear("a", &headers, now());
-        quotas.hear("a", &HeaderMap::new(), now() + Duration::from_secs(9));
-        quotas.hear("b", &HeaderMap::new(), now());
+        quotas.hear("a", None, &headers, now());
+        quotas.hear("a", None, &HeaderMap::new(), now() + Duration::from_secs(9));
+        quotas.hear("b", None, &HeaderMap::new(), now());
         let list = quotas.list();
         assert_eq!((list.len(), list[0].at), (1, NOW * 1_000));
     }

@@ -1,5 +1,6 @@
 //! A vendor's model: a request out, and the stream back.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -9,7 +10,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use net::header::{self, HeaderMap, HeaderValue};
 use net::{Clients, Response as HttpResponse, Url, is_loopback, read, sse};
-use ports::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request, Response};
+use ports::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, OtherAccount, Request, Response};
 use protocol::model::ModelInfo;
 
 use crate::aws::Signed;
@@ -56,6 +57,10 @@ impl Model for Remote {
         self.target.thinking_tokens()
     }
 
+    async fn account(&self, session: &str, failure: Option<&ModelError>) -> Option<OtherAccount> {
+        self.provider.other_member(session, failure.map(|failure| failure.kind)).await
+    }
+
     async fn stream(&self, request: Request) -> Result<ModelStream, ModelError> {
         if self.provider.lacks_key() {
             return Err(self.whose.no_key());
@@ -64,8 +69,14 @@ impl Model for Remote {
             .provider
             .request_url(self.wire, &self.target.model)
             .map_err(|problem| error(ModelErrorKind::Rejected, format!("{}: {problem}", self.whose.provider)))?;
+        let whose = match self.provider.member(&request.cache_key).await {
+            Some(member) => Cow::Owned(self.whose.of_member(Some(member))),
+            None => Cow::Borrowed(&self.whose),
+        };
+        let target = self.target_of(&whose);
         let known = unsigned(&request, self.unsigned.load(Ordering::Relaxed));
-        let (response, whose) = match self.answered(url.clone(), self.body(known.as_ref().unwrap_or(&request))?).await {
+        let body = self.body(&target, known.as_ref().unwrap_or(&request))?;
+        let (response, whose) = match self.answered(url.clone(), body, &whose).await {
             Err(failure) if self.skips_signatures() && is_about_signatures(&failure) => {
                 // Those that follow will be known: it is the key, the route or the model that has changed.
                 let count = request.messages.len();
@@ -73,12 +84,12 @@ impl Model for Remote {
                 if self.unsigned.swap(count, Ordering::Relaxed) >= count {
                     return Err(failure);
                 }
-                self.answered(url, self.body(&again)?).await?
+                self.answered(url, self.body(&target, &again)?, &whose).await?
             }
             answer => answer?,
         };
         let mut streaming = Box::new(Streaming {
-            decoder: self.wire.decoder(&self.target, &request),
+            decoder: self.wire.decoder(&target, &request),
             whose,
             idle_timeout: self.idle_timeout,
             response: None,
@@ -102,8 +113,16 @@ impl Model for Remote {
 }
 
 impl Remote {
-    fn body(&self, request: &Request) -> Result<Bytes, ModelError> {
-        let body = self.wire.body(&self.target, request);
+    /// The model for one of several keys and accounts.
+    fn target_of(&self, whose: &Whose) -> Cow<'_, Target> {
+        match &whose.member {
+            Some(member) => Cow::Owned(Target { account: Some(member.id.clone()), ..self.target.clone() }),
+            None => Cow::Borrowed(&self.target),
+        }
+    }
+
+    fn body(&self, target: &Target, request: &Request) -> Result<Bytes, ModelError> {
+        let body = self.wire.body(target, request);
         let body = body
             .map_err(|problem| error(ModelErrorKind::Rejected, format!("the request cannot be written: {problem}")))?;
         Ok(Bytes::from(self.provider.with_extra(body)))
@@ -114,25 +133,39 @@ impl Remote {
         self.wire == Wire::Gemini || self.target.compat.call_signatures == Some(true)
     }
 
-    /// Sends the request, once more with another key if the first is refused and a command or an account may have
-    /// one. Gives the answer's head, and whose it is.
-    async fn answered(&self, url: Url, body: Bytes) -> Result<(HttpResponse, Whose), ModelError> {
-        let whose = self.provider.with_key(&self.whose).await?;
-        let (status, failure) = match self.send(url.clone(), body.clone(), &whose).await {
+    /// Sends the request. Gives the answer's head, and whose it is. A key or account of several that has reached a
+    /// limit rests from then on.
+    async fn answered(&self, url: Url, body: Bytes, whose: &Whose) -> Result<(HttpResponse, Whose), ModelError> {
+        match self.sent(url, body, whose).await {
+            Ok((response, whose)) => {
+                self.provider.answered(&whose).await;
+                Ok((response, whose))
+            }
+            Err(Failed { failure, asked, .. }) => Err(self.provider.failed(whose, failure, asked).await),
+        }
+    }
+
+    /// Sends the request, once more with another key if the first is refused and a command or an account may have one.
+    async fn sent(&self, url: Url, body: Bytes, whose: &Whose) -> Result<(HttpResponse, Whose), Failed> {
+        let whose = self.provider.with_key(whose).await?;
+        let failed = match self.send(url.clone(), body.clone(), &whose).await {
             Ok(response) => return Ok((response, whose)),
-            Err(Failed { status, failure }) => (status, failure),
+            Err(failed) => failed,
         };
         // Another token of the same account has no more rights (403), while a command may print the key of another.
-        let may_help = status == Some(401) || self.provider.key_command.is_some();
-        let refused = whose.key.as_ref().filter(|_| may_help && failure.kind == ModelErrorKind::Unauthorized);
-        let Some(key) = refused else { return Err(failure) };
+        let may_help = failed.status == Some(401) || self.provider.key_command.is_some();
+        // A key of several is the same when it is asked for again.
+        let is_fixed = whose.member.as_ref().is_some_and(|member| member.key.is_some());
+        let is_refusal = failed.failure.kind == ModelErrorKind::Unauthorized;
+        let refused = whose.key.as_ref().filter(|_| may_help && is_refusal && !is_fixed);
+        let Some(key) = refused else { return Err(failed) };
         if !self.provider.refused(key).await {
-            return Err(failure);
+            return Err(failed);
         }
-        let again = self.provider.with_key(&self.whose).await?;
+        let again = self.provider.with_key(&whose).await?;
         // The same key would be refused again.
         if again.key == whose.key {
-            return Err(failure);
+            return Err(failed);
         }
         let response = self.send(url, body, &again).await?;
         Ok((response, again))
@@ -165,7 +198,8 @@ impl Remote {
                 Ok(Ok(response)) => response,
             };
             if response.status().is_success() {
-                self.quotas.hear(&self.whose.provider, response.headers(), SystemTime::now());
+                let account = whose.member.as_ref().map(|member| member.name.as_str());
+                self.quotas.hear(&self.whose.provider, account, response.headers(), SystemTime::now());
                 return Ok(response);
             }
             let (status, headers) = (response.status().as_u16(), response.headers().clone());
@@ -180,7 +214,8 @@ impl Remote {
             let read = read.ok().and_then(Result::ok).unwrap_or_default();
             let mut whose = whose.clone();
             whose.secrets.extend(signed.iter().flat_map(Signed::secrets));
-            return Err(Failed { status: Some(status), failure: whose.status(status, &headers, &read) });
+            let (failure, asked) = (whose.status(status, &headers, &read), Whose::asked(&headers, &read));
+            return Err(Failed { status: Some(status), asked, failure });
         }
     }
 }
@@ -188,18 +223,14 @@ impl Remote {
 /// The failure of a request, with the status of the answer if there was one.
 struct Failed {
     status: Option<u16>,
+    /// The time that the vendor names, after which its limit is renewed.
+    asked: Option<Duration>,
     failure: ModelError,
 }
 
 impl From<ModelError> for Failed {
     fn from(failure: ModelError) -> Self {
-        Self { status: None, failure }
-    }
-}
-
-impl From<Failed> for ModelError {
-    fn from(Failed { failure, .. }: Failed) -> Self {
-        failure
+        Self { status: None, asked: None, failure }
     }
 }
 

@@ -3,6 +3,7 @@
 //! It comes from the user's configuration and environment only, never from a project.
 
 mod own;
+mod several;
 mod signing;
 
 #[cfg(test)]
@@ -18,11 +19,13 @@ use net::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
 pub use self::own::Defined;
+pub use self::several::NamedKey;
 use crate::account::Account;
 use crate::aws::Signer;
 use crate::compat::Compat;
 use crate::key_command::KeyCommand;
 use crate::keys;
+use crate::pool::Pools;
 pub use crate::secret::Secret;
 use crate::vendors::{self, Vendor, host};
 use crate::wire::Wire;
@@ -82,6 +85,10 @@ pub struct Provider {
     is_wire_chosen: bool,
     /// The command that prints the key, if there is no key.
     pub(crate) key_command: Option<KeyCommand>,
+    /// The keys and accounts that the user lists, instead of one.
+    keys: Vec<NamedKey>,
+    /// The rests of keys and accounts, and what sessions use.
+    pub(crate) pools: Pools,
     /// The profile and the region of its account at AWS that the user chose.
     aws_profile: Option<String>,
     aws_region: Option<String>,
@@ -207,6 +214,7 @@ impl Settings {
         if let Some(key) = key {
             provider.key = Some(Secret::new(&key)).filter(|key| !key.expose().is_empty());
             provider.key_command = None;
+            provider.keys.clear();
         }
         if !models.is_empty() {
             provider.models = models;
@@ -272,6 +280,8 @@ impl Settings {
                 api_version: None,
                 is_wire_chosen: false,
                 key_command: None,
+                keys: Vec::new(),
+                pools: Pools::default(),
                 aws_profile: None,
                 aws_region: None,
                 signer: None,
@@ -308,6 +318,8 @@ impl Provider {
             api_version: None,
             is_wire_chosen: false,
             key_command: None,
+            keys: Vec::new(),
+            pools: Pools::default(),
             aws_profile: None,
             aws_region: None,
             signer: None,
@@ -327,6 +339,7 @@ impl Provider {
         if !self.base_url.is_empty() && origin(&self.base_url) != origin(&base_url) {
             self.key = None;
             self.key_command = None;
+            self.keys.clear();
             (self.aws_profile, self.aws_region) = (None, None);
             // One of them may be a key too.
             self.headers.clear();

@@ -52,6 +52,8 @@ pub(crate) struct Vendor {
     pub(crate) signed: bool,
     /// The path after the host, if the address has none of its own.
     pub(crate) path: Option<String>,
+    /// The path below the version where it tells the credit of a key, if it does.
+    pub(crate) quota_path: Option<String>,
     /// The variable that names a dated version of the API.
     pub(crate) version_env: Option<String>,
     region: Option<Region>,

@@ -79,6 +79,8 @@ pub(crate) struct Target {
     pub(crate) provider: String,
     /// Its host: the same name may stand for another server tomorrow.
     pub(crate) host: Host,
+    /// The one of several keys and accounts that is used. Vendors bind thinking to an account, too.
+    pub(crate) account: Option<String>,
     /// The model's id on the wire.
     pub(crate) model: String,
     /// The flags of its server.
@@ -225,6 +227,7 @@ impl Target {
         fields.insert("provider".to_owned(), self.provider.as_str().into());
         fields.insert("host".to_owned(), self.host.hash().into());
         fields.insert("model".to_owned(), self.model.as_str().into());
+        fields.extend(self.account.as_deref().map(|account| ("account".to_owned(), account.into())));
         Value::Object(fields)
     }
 
@@ -234,7 +237,9 @@ impl Target {
         let is = |name: &str, wanted: &str| fields.get(name).and_then(Value::as_str) == Some(wanted);
         // A log from before the host was kept has none, and a later one its name.
         let is_host = !fields.contains_key("host") || is("host", self.host.hash()) || is("host", &self.host.name);
-        (is("provider", &self.provider) && is_host && is("model", &self.model)).then_some(fields)
+        // With a single account it is the only one that is known of.
+        let is_account = self.account.as_deref().is_none_or(|account| is("account", account));
+        (is("provider", &self.provider) && is_host && is("model", &self.model) && is_account).then_some(fields)
     }
 
     /// How many tokens it may think at a level, or without one.

@@ -44,6 +44,11 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
+    /// True if there is one in a data folder.
+    pub fn is_there(folder: &Path) -> bool {
+        Layout::new(folder).database().exists()
+    }
+
     /// Opens the store in a data folder, and makes what is missing. Takes about a millisecond where all is there.
     ///
     /// A damaged database is moved aside, and what can be read of it is put into a new one; see [`Self::recovered`].

@@ -14,6 +14,11 @@
 ---| "key" # An API key.
 ---| "signIn" # A sign-in.
 
+---Another key or account at the same provider that is used instead of one.
+---@class azimuth.AccountSwitch
+---@field name string Its name, by which the user knows it: a variable, or the name of an account.
+---@field insteadOf string The name of the one before.
+
 ---The expected text was seen.
 ---@class azimuth.ApplyOutcome.Verified
 ---@field type "verified"
@@ -63,14 +68,26 @@
 ---@class azimuth.AuthCancelParams
 ---@field loginId integer The sign-in. It is harmless if it has ended.
 
+---Parameters of `azimuth/auth/keep`.
+---@class azimuth.AuthKeepParams
+---@field provider string The provider, such as `openai`.
+---@field key string The API key. It goes into the file of accounts, and nowhere else.
+---@field label? string The user's name for the account; `default` without one. An account of this name is replaced.
+
+---Result of `azimuth/auth/keep`.
+---@class azimuth.AuthKeepResult
+---@field account azimuth.Account The account that is kept now.
+---@field unusedBecause? string The source that counts instead, to be shown: a key of the settings or the environment; absent if it is used.
+
 ---Parameters of `azimuth/auth/list`.
 ---@class azimuth.AuthListParams
 
 ---Result of `azimuth/auth/list`.
 ---@class azimuth.AuthListResult
----@field accounts azimuth.Account[] The accounts. Of several at one provider, the first that can be used counts.
+---@field accounts azimuth.Account[] The accounts. Of several at one provider, the first that can be used counts, and other keys stand in for a key that rests.
 ---@field providers azimuth.SignInProvider[] The providers that can be signed in to.
 ---@field keys azimuth.KeyStatus[] The source of the key of each provider that has one, as `azimuth auth status` tells it.
+---@field keyProviders azimuth.KeyProvider[] The providers for which a key can be kept, by their names.
 
 ---Parameters of `azimuth/auth/login`.
 ---@class azimuth.AuthLoginParams
@@ -437,6 +454,7 @@
 ---@field thinking? azimuth.ThinkingLevel The level at which it thinks; absent if it thinks as it does by itself.
 ---@field until? integer The time until which no turn asks that one if its chain has another; absent if it is asked again at once.
 ---@field error? string The failure of that one; absent if the reason says it all.
+---@field account? azimuth.AccountSwitch Set if the model stays the same, and another key or account of the user's at its provider is used from here on. Then reason, time and failure are those of the account before.
 
 ---The model's plan, with the status of its steps. It replaces the turn's earlier plan.
 ---@class azimuth.Event.PlanUpdated
@@ -919,12 +937,26 @@
 ---| "invoked" # The user asked for it. Rules that only keep suggestions from being a nuisance do not hold.
 ---| "automatic" # The user types.
 
+---A key or an account of several at a provider.
+---@class azimuth.KeyMember
+---@field name string Its name: a variable, or the name of an account.
+---@field isAccount boolean True if it is an account that Azimuth keeps.
+---@field inUse boolean True if a new session would begin with it now.
+---@field restsUntil? integer The time until which it is not used if another one can be, in milliseconds since 1970; absent if it does not rest.
+---@field reason? azimuth.SwitchReason Why it rests.
+
+---A provider for which a key can be kept.
+---@class azimuth.KeyProvider
+---@field provider string The provider, such as `openai`.
+---@field title string Its name, to be shown.
+
 ---The source of a provider's key. Only this one counts, even if there are others.
 ---@class azimuth.KeyStatus
 ---@field provider string The provider, such as `anthropic`.
 ---@field source string The source, to be shown: `the environment variable ANTHROPIC_API_KEY`.
 ---@field variable? string The environment variable, if the key comes from one.
 ---@field label? string The name of the account, if the key comes from one.
+---@field members? azimuth.KeyMember[] The keys and accounts of which requests use one, in their order, if there are several.
 
 ---An available action.
 ---@class azimuth.LangAction
@@ -1491,6 +1523,7 @@
 ---@field provider string The provider.
 ---@field at integer The time of that answer.
 ---@field windows azimuth.QuotaWindow[] The limits.
+---@field account? string The name of the key or account that the limits are of, if the user has several at the provider.
 
 ---A limit that a vendor sets for some time.
 ---@class azimuth.QuotaWindow
@@ -1498,6 +1531,7 @@
 ---@field used number The share that is used, from 0 to 1.
 ---@field limit? integer The limit, in what it is about; absent if the vendor tells only a share.
 ---@field remaining? integer The part of it that is left.
+---@field left? string The rest in words, to be shown instead of these numbers: `$7.50 of $10.00 left`.
 ---@field resetsAt? integer The time at which it begins again, if the vendor tells it.
 
 ---A range in a document, its end exclusive: LSP's `Range`.
@@ -2266,6 +2300,8 @@ M.requests = {
   auth_paste = "azimuth/auth/paste",
   ---Cancels a sign-in. Nothing is kept. Params: `azimuth.AuthCancelParams`. Result: `azimuth.Done`.
   auth_cancel = "azimuth/auth/cancel",
+  ---Keeps an API key as an account, in the file of accounts. The key is in no log and no answer. Params: `azimuth.AuthKeepParams`. Result: `azimuth.AuthKeepResult`.
+  auth_keep = "azimuth/auth/keep",
   ---Forgets the accounts of a provider, or one of them, and tells the vendor that the sign-in has ended. Params: `azimuth.AuthLogoutParams`. Result: `azimuth.AuthLogoutResult`.
   auth_logout = "azimuth/auth/logout",
 }

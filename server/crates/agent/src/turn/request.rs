@@ -20,6 +20,9 @@ use crate::wait::until_cancelled;
 /// How often in a row an answer is stopped before its end; the next is heard out, so that there is one.
 const MOST_STOPS: usize = 2;
 
+/// A longer wait is worth the cache that another account does not have yet.
+const WORTH_A_SWITCH: Duration = Duration::from_secs(20);
+
 /// Asks for an answer once more if it was empty. The same request would only get the same again.
 const EMPTY: &str = "Your answer was empty. Answer the user, or say in a sentence that you are done.";
 
@@ -115,6 +118,9 @@ impl Turn {
                 Attempt::Failed(error) => error,
             };
             match self.failures.next(error.kind) {
+                Next::Retry(wait) if wait > WORTH_A_SWITCH && self.takes_other_account(Some(&error)).await => {
+                    self.discard(shown);
+                }
                 Next::Retry(wait) => {
                     self.tells_calls |= error.kind == ModelErrorKind::OrphanedToolCalls;
                     self.discard(shown);
@@ -191,6 +197,7 @@ impl Turn {
 
     /// Asks once. With `looks`, the answer is dropped as soon as a call in it is seen to fail.
     async fn attempt(&mut self, looks: bool, shown: &mut Shown, used: &mut Usage) -> Attempt {
+        self.takes_other_account(None).await;
         let request = Request {
             system: self.system.clone(),
             tools: self.tools.clone(),

@@ -14,8 +14,35 @@ use super::{End, Turn};
 use crate::wait::until_cancelled;
 
 impl Turn {
-    /// Has the next model of the chain go on after a failure. False if there is none.
+    /// Has another key or account of the user's at the same provider go on: after a failure, or since the one that the
+    /// session has rests. False if it stays the same.
+    pub(super) async fn takes_other_account(&mut self, failure: Option<&ModelError>) -> bool {
+        if failure.is_some_and(|failure| !failure.kind.is_of_account()) {
+            return false;
+        }
+        let model = Arc::clone(&self.model);
+        let other = model.account(self.session_id.as_str(), failure);
+        let Some(other) = until_cancelled(&self.gate.cancel, other).await.flatten() else { return false };
+        let info = model.info();
+        self.record(Event::TurnModelChanged {
+            turn_id: self.gate.turn_id.clone(),
+            model: info.id.clone(),
+            thinking: info.level,
+            instead_of: info.id.clone(),
+            reason: other.reason,
+            until: Some(other.until),
+            error: failure.map(|failure| failure.message.clone()),
+            account: Some(other.switch),
+        });
+        self.failures = self.failures.over();
+        true
+    }
+
+    /// Has another account go on after a failure, else the next model of the chain. False if there is none.
     pub(super) async fn falls_back(&mut self, failure: &ModelError) -> bool {
+        if self.takes_other_account(Some(failure)).await {
+            return true;
+        }
         let Some(reason) = failure.kind.switch_reason() else { return false };
         let next = self.fallbacks.next(self.model.info(), failure);
         let Some(next) = until_cancelled(&self.gate.cancel, next).await.flatten() else { return false };
@@ -65,6 +92,7 @@ impl Turn {
             reason,
             until,
             error,
+            account: None,
         };
         let sees_less = before.images && !info.images;
         self.budget = Budget::new(info, model.thinking_tokens(), &self.system, &self.tools);

@@ -7,7 +7,7 @@ use ports::spent::Sums;
 use protocol::content::Usage;
 use protocol::costs::Round;
 use protocol::mode::Mode;
-use protocol::model::ThinkingLevel;
+use protocol::model::{AccountSwitch, ThinkingLevel};
 use protocol::{SequencedEvent, TurnId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -53,7 +53,7 @@ pub(crate) fn rounds(events: &[SequencedEvent<Box<RawValue>>]) -> Vec<Round> {
 enum Told {
     ModelChanged { thinking: Option<ThinkingLevel> },
     TurnStarted { turn_id: TurnId, model: String, mode: Mode },
-    TurnModelChanged { model: String, thinking: Option<ThinkingLevel> },
+    TurnModelChanged { model: String, thinking: Option<ThinkingLevel>, account: Option<AccountSwitch> },
     ToolCallEnded {},
     ContextTrimmed {},
     MessageCompleted { usage: Usage, cost: Option<f64> },
@@ -85,6 +85,8 @@ struct Reading {
     /// The time at which the next request began, at the earliest.
     began: u64,
     trimmed: bool,
+    /// The account that went on since the last request, if another one did.
+    other_account: Option<AccountSwitch>,
     last: Option<Last>,
     rounds: VecDeque<Round>,
     /// The number of each model's requests, and of the tokens that its vendor said of a cache.
@@ -99,7 +101,10 @@ impl Reading {
                 self.began = at;
                 self.now = Asked { turn: Some(turn_id), model, level: self.level, mode };
             }
-            Told::TurnModelChanged { model, thinking } => (self.now.model, self.now.level) = (model, thinking),
+            Told::TurnModelChanged { model, thinking, account } => {
+                (self.now.model, self.now.level) = (model, thinking);
+                self.other_account = account.or(self.other_account.take());
+            }
             Told::ToolCallEnded {} => self.began = at,
             Told::ContextTrimmed {} => self.trimmed = true,
             // A message of ours in the model's name is no request, and uses nothing.
@@ -121,7 +126,7 @@ impl Reading {
         self.rounds.push_front(Round { at, model, usage, cost, cache_hits, missed_because });
         self.rounds.truncate(ROUNDS);
         self.last = Some(Last { asked: self.now.clone(), at, input });
-        (self.began, self.trimmed) = (at, false);
+        (self.began, self.trimmed, self.other_account) = (at, false, None);
     }
 
     /// Why less than half of the last request was read from the cache; none if more was, or if nothing tells why.
@@ -135,6 +140,8 @@ impl Reading {
         let passed = self.began.saturating_sub(*at);
         Some(if self.now.model != asked.model {
             format!("the model changed; the last one was {}", asked.model)
+        } else if let Some(AccountSwitch { name, instead_of }) = &self.other_account {
+            format!("the account changed from {instead_of} to {name}, whose cache is its own")
         } else if self.now.level != asked.level {
             let level = |level: Option<ThinkingLevel>| level.map_or("default", ThinkingLevel::name);
             format!("the thinking level changed from {} to {}", level(asked.level), level(self.now.level))

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use accounts::Vendor;
 use protocol::model::ThinkingLevel;
 use protocol::settings::{Kind, SETTINGS, Setting};
-use providers::{Compat, Defined, KeyCommands, Settings, Signers, Wire};
+use providers::{Compat, Defined, KeyCommands, NamedKey, Secret, Settings, Signers, Wire};
 use serde_json::{Map, Value};
 
 use super::key_command::Starter;
@@ -18,8 +18,10 @@ const TABLE: &str = "providers.NAME.";
 const LIST: &str = "[]";
 /// The settings that are checked with words of their own.
 const OF_ITS_OWN: [&str; 2] = ["providers.NAME.key_command", "secrets.NAME.command"];
-/// The beginning of a text in `headers` that names a variable.
+/// The beginning of a text in `headers` or `keys` that names a variable.
 const VARIABLE: &str = "env:";
+/// The beginning of a text in `keys` that names an account.
+const ACCOUNT: &str = "account:";
 
 /// The keys that commands printed: one set for the process, so that a command runs once.
 pub(super) static KEY_COMMANDS: LazyLock<KeyCommands> = LazyLock::new(|| KeyCommands::new(Starter));
@@ -128,6 +130,9 @@ pub(super) fn take(
         && !has_key
     {
         provider.set_key_command(KEY_COMMANDS.command(words));
+    }
+    if let Some(value) = said.fields.get("keys") {
+        provider.set_keys(listed_keys(value, &way.field("keys"), environment, &mut found));
     }
     let is_region = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     let region = said.text("aws_region").map(str::trim);
@@ -418,6 +423,49 @@ pub(super) fn table<'a>(value: Option<&'a Value>, way: &Way, found: &mut Found) 
             None
         }
     }
+}
+
+/// The keys and accounts of a list. What is wrong in it is never repeated: it may be a key.
+fn listed_keys(
+    value: &Value,
+    way: &Way,
+    environment: &dyn Fn(&str) -> Option<String>,
+    found: &mut Found,
+) -> Vec<NamedKey> {
+    let Some(list) = value.as_array() else {
+        found.fault(way.clone(), "it must be a list, such as `[\"env:WORK_KEY\", \"account:mine\"]`");
+        return Vec::new();
+    };
+    let mut keys = Vec::new();
+    for (at, entry) in list.iter().enumerate() {
+        let way = way.entry(at);
+        let text = entry.as_str().unwrap_or_default().trim();
+        let named = |beginning: &str| text.strip_prefix(beginning).filter(|name| !name.is_empty()).map(str::to_owned);
+        let key = match (named(VARIABLE), named(ACCOUNT)) {
+            (Some(variable), _) => {
+                process::secrets::holds_a_key(&variable);
+                let key = environment(&variable).map(|key| Secret::new(&key)).filter(|key| !key.expose().is_empty());
+                if key.is_none() {
+                    let text = format!("{way}: the variable {variable} is not set, so this key is left out");
+                    found.warnings.push(text);
+                }
+                NamedKey::Key { variable, key }
+            }
+            (None, Some(label)) => NamedKey::Account(label),
+            (None, None) => {
+                let problem = "it must be `env:VARIABLE`, the name of a variable that holds a key, or `account:NAME`, \
+                               that of an account; a key itself does not belong here";
+                found.fault(way, problem);
+                continue;
+            }
+        };
+        if keys.contains(&key) {
+            found.fault(way, "this one is listed twice; remove it here");
+        } else {
+            keys.push(key);
+        }
+    }
+    keys
 }
 
 /// The words of a command.

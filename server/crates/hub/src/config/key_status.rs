@@ -13,6 +13,15 @@ impl Config {
         let asked = self.providers.providers.iter().filter(|provider| !provider.is_unasked());
         asked.filter_map(|provider| key_status(provider, kept, environment)).collect()
     }
+
+    /// Tells of several keys and accounts at a provider each, with its rest.
+    pub async fn tell_members(&self, statuses: &mut [KeyStatus]) {
+        for status in statuses {
+            if let Some(provider) = self.providers.providers.iter().find(|known| known.name == status.provider) {
+                status.members = provider.members().await;
+            }
+        }
+    }
 }
 
 /// The source of a provider's key; none if it has none.
@@ -26,7 +35,11 @@ pub fn key_status(
         source,
         variable: variable.map(str::to_owned),
         label,
+        members: Vec::new(),
     };
+    if provider.lists_keys() && provider.has_key() {
+        return Some(status("the list of keys in the configuration".to_owned(), None, None));
+    }
     if let Some(credentials) = provider.signed_by() {
         let unless =
             if provider.is_unasked() { ", found and not used unless you choose one of its models" } else { "" };

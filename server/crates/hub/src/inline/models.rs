@@ -39,7 +39,8 @@ impl Source {
 pub(super) fn is_other(old: &Config, new: &Config) -> bool {
     let providers = |config: &Config| {
         let of = |provider: &providers::Provider| {
-            (provider.name.clone(), provider.base_url.clone(), provider.key.clone(), provider.has_key(), provider.wire)
+            let (name, address) = (provider.name.clone(), provider.base_url.clone());
+            (name, address, provider.known_secrets(), provider.has_key(), provider.wire)
         };
         config.providers.providers.iter().map(of).collect::<Vec<_>>()
     };

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use accounts::{Accounts, Browser, DEFAULT_LABEL, Device, Granted, Listed, OAuthError, Status, StoreError};
 use protocol::auth::{
-    Account, AccountKind, AuthCancelParams, AuthListParams, AuthListResult, AuthLoginParams, AuthLoginResult,
-    AuthLogoutParams, AuthLogoutResult, AuthPasteParams, AuthWaitParams, AuthWaitResult, RemovedAccount,
-    SignInProvider, SignInWay,
+    Account, AccountKind, AuthCancelParams, AuthKeepParams, AuthKeepResult, AuthListParams, AuthListResult,
+    AuthLoginParams, AuthLoginResult, AuthLogoutParams, AuthLogoutResult, AuthPasteParams, AuthWaitParams,
+    AuthWaitResult, KeyProvider, RemovedAccount, SignInProvider, SignInWay,
 };
 use protocol::terminal::Done as Nothing;
 use protocol::{ErrorCode, methods};
+use providers::{Provider, Secret, keys};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
@@ -18,7 +19,7 @@ use super::super::post::{Message, Shared};
 use super::super::request::Handlers;
 use super::super::session;
 use super::{ClientId, Error, Reply, Router};
-use crate::config::Config;
+use crate::config::{Config, key_status};
 
 /// The sign-ins that have begun, by their clients.
 #[derive(Default)]
@@ -58,7 +59,8 @@ impl SignIns {
 /// Registers what is answered here.
 pub(super) fn register(handlers: &mut Handlers<Router, ClientId>) {
     handlers
-        .at_once::<methods::AuthList>(Router::auth_list)
+        .on::<methods::AuthList>(Router::auth_list)
+        .on::<methods::AuthKeep>(Router::auth_keep)
         .on::<methods::AuthLogin>(Router::auth_login)
         .on::<methods::AuthWait>(Router::auth_wait)
         .on::<methods::AuthPaste>(Router::auth_paste)
@@ -74,6 +76,9 @@ pub(super) fn register(handlers: &mut Handlers<Router, ClientId>) {
 impl Router {
     /// Has everybody use another configuration.
     pub(super) fn use_config(&mut self, config: Arc<Config>) {
+        let mut config = Config::clone(&config);
+        config.providers.use_pools(self.shared.parts.catalog.pools());
+        let config = Arc::new(config);
         self.config = Arc::clone(&config);
         self.shared.parts.catalog.configure(config.providers.clone());
         self.shared.cooldowns.clear();
@@ -94,34 +99,59 @@ impl Router {
         self.config.accounts.clone().ok_or_else(none)
     }
 
-    fn auth_list(&mut self, _: ClientId, _: AuthListParams) -> Result<AuthListResult, Error> {
-        let accounts = self.accounts()?;
-        let providers = accounts.vendors().iter().map(|vendor| {
-            let by_browser =
-                [SignInWay::Browser, SignInWay::Paste].into_iter().filter(|_| vendor.authorize_url.is_some());
-            let ways = by_browser.chain(vendor.device_url.as_ref().map(|_| SignInWay::Device)).collect();
-            SignInProvider { provider: vendor.provider.clone(), title: vendor.title.clone(), ways }
+    fn auth_list(&mut self, _: ClientId, _: AuthListParams, reply: Reply<AuthListResult>) {
+        let (accounts, config) = (self.accounts(), Arc::clone(&self.config));
+        tokio::spawn(async move {
+            let listed = match accounts {
+                Ok(accounts) => listed(&accounts, &config).await,
+                Err(error) => Err(error),
+            };
+            let _ = reply.send(listed);
         });
-        let kept = accounts.list()?;
-        let keys = self.config.key_statuses(&kept, &|name| std::env::var(name).ok().filter(|it| !it.is_empty()));
-        Ok(AuthListResult { accounts: kept.into_iter().map(shown).collect(), providers: providers.collect(), keys })
+    }
+
+    /// Keeps a key as an account.
+    fn auth_keep(&mut self, _: ClientId, params: AuthKeepParams, reply: Reply<AuthKeepResult>) {
+        let AuthKeepParams { provider, label, key } = params;
+        let (accounts, address) = match (self.accounts(), self.address_of(&provider)) {
+            (Ok(accounts), Ok(address)) => (accounts, address),
+            (Err(error), _) | (_, Err(error)) => return drop(reply.send(Err(error))),
+        };
+        let label = label.unwrap_or_else(|| DEFAULT_LABEL.to_owned());
+        let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
+        tokio::spawn(async move {
+            let kept = keep(&accounts, &config, &provider, &label, &address, Secret::new(&key)).await;
+            if kept.is_ok() {
+                shared.post(None, Message::AccountsChanged);
+            }
+            let _ = reply.send(kept);
+        });
+    }
+
+    /// The address of a provider that is set up, or known by name: what its accounts are for.
+    fn address_of(&self, provider: &str) -> Result<String, Error> {
+        let mut providers = self.config.providers.clone();
+        providers.add_known(provider);
+        let address = providers.provider_mut(provider).map(|known| known.base_url.clone());
+        let address = address.ok_or_else(|| Error::not_found("provider", keys::left_out(provider)))?;
+        if accounts::vendor::origin(&address).is_none() {
+            let text = format!("{provider} has no address yet: set providers.{provider}.base_url first");
+            return Err(Error::new(ErrorCode::OperationFailed, text));
+        }
+        Ok(address)
     }
 
     /// Begins a sign-in; one of the same client that has begun ends.
     fn auth_login(&mut self, client: ClientId, params: AuthLoginParams, reply: Reply<AuthLoginResult>) {
         let AuthLoginParams { provider, way, label } = params;
-        let mut providers = self.config.providers.clone();
-        providers.add_known(&provider);
-        let address = providers.provider_mut(&provider).map(|known| known.base_url.clone());
-        let (accounts, address) = match (self.accounts(), address) {
-            (Ok(accounts), Some(address)) if accounts.vendor(&provider).is_some() => (accounts, address),
-            (Ok(_), _) => return drop(reply.send(Err(Error::not_found("sign-in for the provider", &provider)))),
-            (Err(error), _) => return drop(reply.send(Err(error))),
+        let accounts = self.accounts().and_then(|accounts| match accounts.vendor(&provider) {
+            Some(_) => Ok(accounts),
+            None => Err(Error::not_found("sign-in for the provider", &provider)),
+        });
+        let (accounts, address) = match (accounts, self.address_of(&provider)) {
+            (Ok(accounts), Ok(address)) => (accounts, address),
+            (Err(error), _) | (_, Err(error)) => return drop(reply.send(Err(error))),
         };
-        if accounts::vendor::origin(&address).is_none() {
-            let text = format!("{provider} has no address yet: set providers.{provider}.base_url first");
-            return drop(reply.send(Err(Error::new(ErrorCode::OperationFailed, text))));
-        }
         self.sign_ins.gone(client);
         self.sign_ins.last += 1;
         let id = self.sign_ins.last;
@@ -185,6 +215,60 @@ impl Router {
     }
 }
 
+async fn listed(accounts: &Accounts, config: &Config) -> Result<AuthListResult, Error> {
+    let providers = accounts.vendors().iter().map(|vendor| {
+        let by_browser = [SignInWay::Browser, SignInWay::Paste].into_iter().filter(|_| vendor.authorize_url.is_some());
+        let ways = by_browser.chain(vendor.device_url.as_ref().map(|_| SignInWay::Device)).collect();
+        SignInProvider { provider: vendor.provider.clone(), title: vendor.title.clone(), ways }
+    });
+    let kept = accounts.list()?;
+    let mut keys = config.key_statuses(&kept, &environment);
+    config.tell_members(&mut keys).await;
+    let with_keys = config.providers.with_keys().into_iter();
+    Ok(AuthListResult {
+        accounts: kept.into_iter().map(shown).collect(),
+        providers: providers.collect(),
+        keys,
+        key_providers: with_keys.map(|(provider, title)| KeyProvider { provider, title }).collect(),
+    })
+}
+
+async fn keep(
+    accounts: &Accounts,
+    config: &Config,
+    provider: &str,
+    label: &str,
+    address: &str,
+    key: Secret,
+) -> Result<AuthKeepResult, Error> {
+    let failed = |text: &str| Error::new(ErrorCode::OperationFailed, text);
+    if label.trim().is_empty() {
+        return Err(failed("an account needs a name, such as `work`"));
+    }
+    if key.expose().is_empty() || !key.expose().bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(failed("this is no key: it is empty, or holds blanks or characters that no key has"));
+    }
+    if let Some(text) = accounts.set_aside_if_damaged().await? {
+        tracing::warn!("{text}");
+    }
+    accounts.keep_key(provider, label, address, key).await?;
+    let account = kept_as(accounts, provider, label)?;
+    let of_provider = |known: &&Provider| known.name == provider && !known.lists_account(label);
+    let known = config.providers.providers.iter().find(of_provider);
+    let counts = known.and_then(|known| key_status(known, &[], &environment)).map(|status| status.source);
+    Ok(AuthKeepResult { account, unused_because: counts.map(|source| format!("{source} counts before it")) })
+}
+
+/// The account with this label.
+fn kept_as(accounts: &Accounts, provider: &str, label: &str) -> Result<Account, Error> {
+    let kept = accounts.list()?.into_iter().find(|kept| kept.provider == provider && kept.label == label);
+    kept.map(shown).ok_or_else(|| Error::not_found("account at", provider))
+}
+
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|it| !it.is_empty())
+}
+
 /// A sign-in in a task of its own.
 struct Begun {
     id: u64,
@@ -238,9 +322,7 @@ impl Begun {
             }
         }
         shared.post(None, Message::AccountsChanged);
-        let kept = accounts.list()?.into_iter().find(|kept| kept.provider == *provider && kept.label == *label);
-        let gone = || Error::not_found("account at", provider);
-        kept.map(|kept| AuthWaitResult { account: shown(kept) }).ok_or_else(gone)
+        Ok(AuthWaitResult { account: kept_as(accounts, provider, label)? })
     }
 }
 

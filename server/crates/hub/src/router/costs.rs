@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ports::spent::{Spent, Sums};
 use ports::store::{Store, StoreError};
 use protocol::costs::{
-    BudgetStatus, CostsShowParams, CostsShowResult, SessionCosts, Spending, SpendingRow, UnpricedModel,
+    BudgetStatus, CostsShowParams, CostsShowResult, Quota, SessionCosts, Spending, SpendingRow, UnpricedModel,
 };
 use protocol::session::SessionInfo;
 use protocol::{SessionId, methods};
@@ -42,11 +42,12 @@ struct Costs {
 impl Costs {
     /// Answers what was spent.
     async fn show(self, params: CostsShowParams, reply: Reply<CostsShowResult>) {
-        let _ = reply.send(blocking(move || self.read(params)).await.map_err(Error::from));
+        let quotas = self.shared.parts.catalog.quotas().await;
+        let _ = reply.send(blocking(move || self.read(params, quotas)).await.map_err(Error::from));
     }
 
     /// Reads the costs from the store. Blocks.
-    fn read(&self, params: CostsShowParams) -> Result<CostsShowResult, StoreError> {
+    fn read(&self, params: CostsShowParams, quotas: Vec<Quota>) -> Result<CostsShowResult, StoreError> {
         let CostsShowParams { session_id, days } = params;
         let parts = &self.shared.parts;
         let today = day_of(parts.clock.now());
@@ -70,7 +71,7 @@ impl Costs {
             unpriced: unpriced(&asked).into_iter().map(|(model, requests)| UnpricedModel { model, requests }).collect(),
             suggestions_cost: parts.store.costs(since)?.iter().map(|cost| cost.dollars).sum(),
             budgets: self.budgets(info.as_ref(), &spent)?,
-            quotas: parts.catalog.quotas(),
+            quotas,
         })
     }
 

@@ -482,6 +482,7 @@ mod tests {
             reason,
             until: None,
             error: None,
+            account: None,
         };
         state.apply(&larger("x", "y", SwitchReason::Failed));
         assert_eq!(state.promoted, None);

@@ -85,6 +85,16 @@ pub(super) const PROVIDERS: &[Setting] = &[
         more: Some("configuration.md#keys-from-a-password-manager"),
     },
     Setting {
+        name: "providers.NAME.keys",
+        kind: List("keys and accounts"),
+        default: Unset("none"),
+        who: USER,
+        words: "Several keys and accounts, in the order in which they are used: `env:VARIABLE` is the key in a variable, \
+                `account:NAME` an account that Azimuth keeps. They count instead of `key`, `key_env` and `key_command`. \
+                Keys and sign-ins can stand in for each other only by this list.",
+        more: Some("accounts.md#several-keys-and-accounts"),
+    },
+    Setting {
         name: "providers.NAME.aws_profile",
         kind: Text("profile"),
         default: Unset("`AWS_PROFILE`"),

@@ -242,6 +242,7 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
         target: Target {
             provider: provider.name.clone(),
             host: host(&provider.base_url).into(),
+            account: None,
             model: own
                 .and_then(|own| own.wire_id.as_deref())
                 .or(known.filter(|model| model.id == plain_id).map(Model::wire_id))

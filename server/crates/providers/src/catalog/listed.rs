@@ -8,6 +8,7 @@ use protocol::model::Price;
 use serde::{Deserialize, Serialize};
 
 use crate::aws::hmac;
+use crate::keep::KeepLists;
 use crate::secret::Secret;
 use crate::settings::Provider;
 
@@ -21,15 +22,6 @@ pub(super) struct Listed {
     pub(super) price: Option<Price>,
     pub(super) images: Option<bool>,
     pub(super) thinking: Option<bool>,
-}
-
-/// Keeps texts beyond this process. A list that is lost is asked for again, so nothing here fails.
-pub trait KeepLists: Send + Sync {
-    /// The text that is kept under this name; none if there is none. Blocks.
-    fn kept(&self, name: &str) -> Option<String>;
-
-    /// Keeps a text under a name, in the place of the one before. Blocks.
-    fn keep(&self, name: &str, text: &str);
 }
 
 /// A list of models.

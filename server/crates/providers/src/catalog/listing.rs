@@ -8,8 +8,9 @@ use protocol::model::Price;
 use serde_json::Value;
 use tokio::sync::{Mutex, OnceCell};
 
-use super::listed::{KeepLists, Kept, Listed};
+use super::listed::{Kept, Listed};
 use crate::failure::{host, quote, words};
+use crate::keep::KeepLists;
 use crate::remote::{beside, endpoint};
 use crate::secret::Secret;
 use crate::settings::Provider;

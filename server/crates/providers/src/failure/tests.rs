@@ -11,6 +11,7 @@ fn whose() -> Whose {
         secrets: vec![Secret::new("tenant-secret")],
         is_local: false,
         renewed_by: None,
+        member: None,
     }
 }
 

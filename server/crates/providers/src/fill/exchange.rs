@@ -86,8 +86,10 @@ impl Exchange {
             .map_err(|problem| error(ModelErrorKind::Rejected, format!("{}: {problem}", self.whose.provider)))?;
         let (response, whose) = self.answered(url, body, deadline).await?;
         if !response.status().is_success() {
-            return Err(refused(&whose, response, deadline).await);
+            let (failure, asked) = refused(&whose, response, deadline).await;
+            return Err(self.provider.failed(&whose, failure, asked).await);
         }
+        self.provider.answered(&whose).await;
         let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok());
         let content_type = content_type.unwrap_or_default();
         if content_type.starts_with("text/html") {
@@ -137,12 +139,13 @@ impl Exchange {
     }
 }
 
-async fn refused(whose: &Whose, response: Response, deadline: Deadline) -> ModelError {
+/// The failure of an answer with another status than success, and the time that its server asks for.
+async fn refused(whose: &Whose, response: Response, deadline: Deadline) -> (ModelError, Option<Duration>) {
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     // The status says enough where the words do not come.
     let body = timeout_at(deadline.end, read(response, ERROR_BODY)).await;
     let body = body.ok().and_then(Result::ok).unwrap_or_default();
-    whose.status(status, &headers, &body)
+    (whose.status(status, &headers, &body), Whose::asked(&headers, &body))
 }
 
 impl Answering {

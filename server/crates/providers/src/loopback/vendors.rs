@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use ports::model::{Model, ModelErrorKind};
+use ports::model::{Message, Model, ModelErrorKind, UserBlock};
 use serde_json::{Value, json as value};
 
 use super::server::{Answer, Server};
-use super::{ask, request, streams};
-use crate::{Account, Catalog, Defined, KeyCommands, Provider, RunCommand, Secret, Settings, Unlisted};
+use super::{SIGNATURE, Vendor, ask, request, streams};
+use crate::{Account, Catalog, Defined, KeyCommands, NamedKey, Provider, RunCommand, Secret, Settings, Unlisted};
 
 fn json(body: &str) -> Answer {
     Answer::status(200, body).with_header("content-type", "application/json")
@@ -153,11 +153,11 @@ impl Account for Renewing {
         true
     }
 
-    async fn key(&self) -> Result<Option<Secret>, String> {
+    async fn key(&self, _: Option<&str>) -> Result<Option<Secret>, String> {
         Ok(Some(Secret::new(&format!("token-{}", self.0.load(Ordering::SeqCst)))))
     }
 
-    async fn refused(&self, _: &Secret) {
+    async fn refused(&self, _: Option<&str>, _: &Secret) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 }
@@ -175,6 +175,35 @@ async fn a_token_is_renewed_if_it_is_refused_and_not_for_want_of_rights() {
     assert!(error.message.contains("this plan does not have the model"), "{error}");
     let tokens: Vec<_> = server.asked().iter().map(|asked| asked.headers["authorization"].clone()).collect();
     assert_eq!(tokens, ["Bearer token-1", "Bearer token-2", "Bearer token-2"]);
+}
+
+#[tokio::test]
+async fn another_key_goes_on_without_the_thinking_of_the_one_before() {
+    let thinks = || Answer::stream(&streams::anthropic_thinking(SIGNATURE));
+    let limited = Answer::status(429, r#"{"error":{"message":"too much for sk-one-secret"}}"#);
+    let limited = limited.with_header("retry-after", "600");
+    let server = Server::start(vec![thinks(), thinks(), limited, thinks()]).await;
+    let mut settings = Vendor::Anthropic.settings(&server);
+    let key = |variable: &str, key: &str| NamedKey::Key { variable: variable.into(), key: Some(Secret::new(key)) };
+    let keys = vec![key("ONE", "sk-one-secret"), key("TWO", "sk-two-secret")];
+    settings.provider_mut("anthropic").unwrap().set_keys(keys);
+    let model = Catalog::new(settings).default_model().await.unwrap();
+    let answer = ask(&*model).await.1.unwrap();
+    let mut next = request();
+    next.messages.push(Arc::new(Message::Assistant(answer.content)));
+    next.messages.push(Arc::new(Message::User(vec![UserBlock::Text("And now?".into())])));
+    model.stream(next.clone()).await.unwrap();
+    let Err(failure) = model.stream(next.clone()).await else { panic!("it has reached its limit") };
+    assert!(failure.message.contains("[key]") && !failure.message.contains("secret"), "{failure}");
+    let other = model.account("abc", Some(&failure)).await.unwrap();
+    assert_eq!((other.switch.name.as_str(), other.switch.instead_of.as_str()), ("TWO", "ONE"));
+    model.stream(next).await.unwrap();
+    let asked = server.asked();
+    let sent: Vec<_> =
+        asked.iter().map(|asked| (&asked.headers["x-api-key"], asked.body.contains(SIGNATURE))).collect();
+    let (one, two) = ("sk-one-secret", "sk-two-secret");
+    assert_eq!(sent.iter().map(|(key, _)| key.to_str().unwrap()).collect::<Vec<_>>(), [one, one, one, two]);
+    assert_eq!(sent.iter().map(|(_, signed)| *signed).collect::<Vec<_>>(), [false, true, true, false]);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use futures_util::StreamExt;
-use ports::model::{Model, ModelError, ModelEvent, ModelStream, Request};
+use ports::model::{Model, ModelError, ModelEvent, ModelStream, OtherAccount, Request};
 use protocol::model::ModelInfo;
 
 use super::recording::{Failure, Line, digest};
@@ -92,6 +92,10 @@ impl Model for Recorded {
 
     fn thinking_tokens(&self) -> Option<u64> {
         self.model.thinking_tokens()
+    }
+
+    async fn account(&self, session: &str, failure: Option<&ModelError>) -> Option<OtherAccount> {
+        self.model.account(session, failure).await
     }
 
     async fn stream(&self, request: Request) -> Result<ModelStream, ModelError> {

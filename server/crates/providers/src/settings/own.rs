@@ -150,6 +150,7 @@ impl Provider {
     /// Lets a command print the key.
     pub fn set_key_command(&mut self, command: KeyCommand) {
         self.key = None;
+        self.set_keys(Vec::new());
         self.key_source = format!("the command in providers.{}.key_command", self.name);
         self.key_command = Some(command);
     }
@@ -185,7 +186,9 @@ impl Provider {
         // Whoever keeps an account for it speaks of it.
         self.is_unasked &= !account.is_there();
         let is_signed = self.aws_profile.is_some() || self.signer.as_ref().is_some_and(|signer| signer.is_at_hand());
-        if self.key.is_some() || self.key_command.is_some() || is_signed {
+        // A list names the accounts that count.
+        let is_wanted = if self.lists_keys() { self.lists_accounts() } else { !self.has_own_key() && !is_signed };
+        if !is_wanted {
             return;
         }
         if account.is_there() {
@@ -196,11 +199,7 @@ impl Provider {
 
     /// True if a key is there, a command that prints one, an account, or credentials that requests are signed with.
     pub fn has_key(&self) -> bool {
-        self.key.is_some()
-            || self.key_command.is_some()
-            || self.has_account()
-            || self.aws_profile.is_some()
-            || self.signer.is_some()
+        self.has_own_key() || self.has_account() || self.aws_profile.is_some() || self.signer.is_some()
     }
 
     /// Its secrets as far as they are known: its key, the one that its command has printed, and those in its headers.
@@ -208,12 +207,16 @@ impl Provider {
         let printed = self.key_command.as_ref().and_then(KeyCommand::printed);
         let of_models = self.defined.iter().flat_map(|own| &own.headers);
         let in_headers = self.headers.iter().chain(of_models).flat_map(|(_, value)| secrets_in(value));
-        self.key.iter().cloned().chain(printed).chain(in_headers).collect()
+        self.key.iter().cloned().chain(self.listed_keys()).chain(printed).chain(in_headers).collect()
     }
 
     /// True if its key is that of an account.
     pub fn has_account(&self) -> bool {
-        self.account.as_ref().is_some_and(|account| account.is_there())
+        let Some(account) = &self.account else { return false };
+        if self.lists_keys() {
+            return self.pool().is_some_and(|pool| pool.members.iter().any(|member| member.key.is_none()));
+        }
+        !self.has_own_key() && account.is_there()
     }
 
     /// Its name and that of a model, for the words of failures.
@@ -227,13 +230,19 @@ impl Provider {
             secrets: self.headers.iter().flat_map(|(_, value)| secrets_in(value)).collect(),
             is_local: self.is_local,
             renewed_by: self.signer().map(|_| self.sign_in()),
+            member: None,
         }
     }
 
-    /// These words, with the key that is known by now: the one that it has, or the one that its command prints.
+    /// These words, with the key that is known by now: the one that it has, or the one that its command prints; of
+    /// several that of the words' member, or of the one that is to be used now.
     pub(crate) async fn with_key(&self, whose: &Whose) -> Result<Whose, ModelError> {
-        let key = self.secret().await.map_err(|problem| error(ModelErrorKind::Unauthorized, problem))?;
-        Ok(Whose { key, ..whose.clone() })
+        let whose = match &whose.member {
+            Some(_) => whose.clone(),
+            None => whose.of_member(self.member("").await),
+        };
+        let key = self.secret_of(whose.member.as_ref()).await;
+        Ok(Whose { key: key.map_err(|problem| error(ModelErrorKind::Unauthorized, problem))?, ..whose })
     }
 
     /// True if it needs a key and there is none: neither one of its own, nor a header of the user's that carries one.
@@ -244,43 +253,7 @@ impl Provider {
     /// True if its requests carry a key: one of its own, or a header of the user's.
     pub(super) fn carries_key(&self) -> bool {
         let has_header = || self.headers.iter().any(|(name, _)| KEY_HEADERS.contains(&name.as_str()));
-        self.key.is_some() || self.key_command.is_some() || self.has_account() || has_header()
-    }
-
-    /// Its key; none if it has none.
-    ///
-    /// # Errors
-    /// The command that prints it fails; says why and where it stands.
-    pub(crate) async fn secret(&self) -> Result<Option<Secret>, String> {
-        match (&self.key, &self.key_command, &self.account) {
-            (None, None, Some(account)) => account.key().await,
-            (None, Some(command), _) => command.key().await.map(Some).map_err(|problem| {
-                let (name, program) = (&self.name, command.program());
-                format!("the key for {name} is not known: `{program}` in providers.{name}.key_command: {problem}")
-            }),
-            (key, _, _) => Ok(key.clone()),
-        }
-    }
-
-    /// The account that its server is asked for, as far as it is known without asking: the key, the command that prints
-    /// one, or the label of an account. It may be secret.
-    pub(crate) fn asked_as(&self) -> Option<Secret> {
-        let text = match (&self.key, &self.key_command, &self.account) {
-            (Some(key), _, _) => return Some(key.clone()),
-            (None, Some(command), _) => command.words().join("\0"),
-            (None, None, account) => account.as_ref()?.label()?,
-        };
-        Some(Secret::new(&text))
-    }
-
-    /// Says that the server refused a key. False if there can be no other: then the refusal stands.
-    pub(crate) async fn refused(&self, key: &Secret) -> bool {
-        match (&self.key, &self.key_command, &self.account) {
-            (None, Some(command), _) => command.forget(key),
-            (None, None, Some(account)) => account.refused(key).await,
-            _ => return false,
-        }
-        true
+        self.has_own_key() || self.has_account() || has_header()
     }
 
     /// The headers of a request that carry the key and that the user added. The user's count more.

@@ -61,6 +61,7 @@ impl Provider {
         if profile.is_some() {
             self.key = None;
             self.key_command = None;
+            self.set_keys(Vec::new());
             self.aws_profile = profile;
         }
         self.aws_region = region.or(self.aws_region.take());

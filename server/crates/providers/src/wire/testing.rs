@@ -23,6 +23,7 @@ pub(crate) fn target(provider: &str, model: &str, thinking: Thinking) -> Target 
     Target {
         provider: provider.into(),
         host: HOST.to_owned().into(),
+        account: None,
         model: model.into(),
         compat: vendors::dialect(provider).cloned().unwrap_or_default(),
         thinking,

@@ -83,6 +83,7 @@ fn requests_are_of_the_model_that_answered_where_another_one_went_on_in_the_turn
         reason: protocol::model::SwitchReason::Failed,
         until: None,
         error: None,
+        account: None,
     };
     let began = vec![(NOON, started("b")), (NOON, message(usage(10, 1), Some(0.25))), (NOON, switched)];
     store.append(&id, began, false).unwrap();
@@ -114,6 +115,7 @@ fn a_request_that_became_no_message_counts_at_once_and_for_the_model_that_was_as
         reason: protocol::model::SwitchReason::Failed,
         until: None,
         error: None,
+        account: None,
     };
     let began = vec![(NOON, started("a")), (NOON, paid(usage(10, 1), Some(0.25))), (NOON, switched)];
     store.append(&id, began, false).unwrap();

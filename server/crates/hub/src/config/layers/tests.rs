@@ -508,8 +508,11 @@ fn every_setting_of_the_table_is_read_in_both_spellings() {
             if setting.name.starts_with("providers.") {
                 let text = toml::to_string(&written).unwrap().replace("NAME", "anthropic");
                 let errors = Home::new().user(&text).load().errors;
-                // A price is one of input and output, a model has an id, and a sign-in has addresses and an id.
-                let parts = ["`id` is missing", "a price needs", "nobody can sign in"];
+                // A price is one of input and output, a model has an id, a sign-in has addresses and an id, and a list of
+                // keys says where they are.
+                let parts = [
+                    "`id` is missing", "a price needs", "nobody can sign in", "a key itself does not belong here",
+                ];
                 let is_part = |error: &ConfigError| parts.iter().any(|part| error.problem.contains(part));
                 assert!(errors.iter().all(is_part), "{name}: {errors:?}");
             }
@@ -695,6 +698,35 @@ fn all_that_can_be_said_of_a_provider_is_taken_and_what_is_secret_is_not_shown()
     assert!(!shown.contains("tenant-secret") && !shown.replace("shown_environment", "").contains("show"), "{shown}");
 }
 
+#[test]
+fn several_keys_count_instead_of_one_and_a_key_in_the_list_is_refused_without_a_word_of_it() {
+    let mine = |keys: &str| format!("[providers.mine]\nbase_url = \"https://models.example/v1\"\nkeys = {keys}\n");
+    let home = || Home::new().variable("ONE", "sk-one-secret").variable("TWO", "sk-two-secret");
+    let of =
+        |config: &Config| config.providers.providers.iter().find(|provider| provider.name == "mine").unwrap().clone();
+    let config = home().user(&mine(r#"["env:ONE", "env:TWO", "account:work", "env:UNSET"]"#)).load();
+    let provider = of(&config);
+    assert!(provider.has_key() && provider.has_several() && provider.lists_account("work"), "{:?}", config.errors);
+    assert!(config.warnings.concat().contains("keys[3]: the variable UNSET is not set"), "{:?}", config.warnings);
+    let secrets: Vec<_> = provider.known_secrets().iter().map(|key| key.expose().to_owned()).collect();
+    assert_eq!(secrets, ["sk-one-secret", "sk-two-secret"], "models do not see them");
+    for (list, words) in [
+        (r#"["sk-one-secret"]"#, "a key itself does not belong here"),
+        (r#"["env:ONE", "env:ONE"]"#, "listed twice"),
+        (r#"["env:"]"#, "it must be `env:VARIABLE`"),
+        (r#""sk-one-secret""#, "it must be a list"),
+    ] {
+        let errors = format!("{:?}", home().user(&mine(list)).load().errors);
+        assert!(errors.contains(words) && !errors.contains("secret"), "{errors}");
+    }
+    // Another server does not get them, and a single key that is named later counts.
+    let moved = json!({ "providers": { "mine": { "baseUrl": "https://other.example/v1" } } });
+    let listed = mine(r#"["env:ONE", "env:TWO"]"#);
+    assert!(!of(&home().user(&listed).options(moved).load()).has_key());
+    let one = json!({ "providers": { "mine": { "keyEnv": "ONE" } } });
+    assert!(!of(&home().user(&listed).options(one).load()).has_several());
+}
+
 /// A file in which one line about the provider `mine` is marked, and all else is right.
 fn with_line(key: &str, value: &str) -> String {
     let (table, key) = match key.strip_prefix("model[0].") {
@@ -730,6 +762,7 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ("base_ulr", "\"https://models.example\"", "", "remove it, or write one of `base_url`, "),
     ("key_command", "[]", "", "a list of a program"),
     ("key_command", "[\"bin/pass\"]", "", "named from the root on"),
+    ("keys", "[\"sk-secret\"]", "keys[0]", "a key itself does not belong here"),
     ("aws_region", "\"evil.example/\"", "", "a region of AWS"),
     ("api_version", "\"v1\"", "", "a version's date"),
     ("headers.X-Team", "7", "", "it must be a text, or `env:VARIABLE`"),

@@ -73,6 +73,7 @@ impl Switched {
             reason: self.reason,
             until: self.until,
             error: Some(self.error.clone()),
+            account: None,
         }
     }
 }

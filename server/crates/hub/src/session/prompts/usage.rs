@@ -20,13 +20,14 @@ pub(super) async fn usage(preparation: &Preparation) -> Result<String, String> {
     let budget = Budget::new(budgets, parts.clock.clone(), payer, &preparation.config.settings);
     let found = budget.read(Arc::clone(&parts.store)).await.map_err(|error| error.to_string())?;
     let budgets: Vec<_> = found.iter().map(Found::status).collect();
-    Ok(in_words(&parts.catalog.quotas(), &budgets, parts.clock.now()))
+    Ok(in_words(&parts.catalog.quotas().await, &budgets, parts.clock.now()))
 }
 
 fn in_words(quotas: &[Quota], budgets: &[BudgetStatus], now: u64) -> String {
     let mut text = String::new();
-    for Quota { provider, at, windows } in quotas {
-        let _ = writeln!(text, "{provider}, as it said {} ago:\n", span(now.saturating_sub(*at)));
+    for Quota { provider, account, at, windows } in quotas {
+        let account = account.as_ref().map(|account| format!(" ({account})")).unwrap_or_default();
+        let _ = writeln!(text, "{provider}{account}, as it said {} ago:\n", span(now.saturating_sub(*at)));
         for window in windows {
             let _ = writeln!(text, "- {}", of_window(window, now));
         }
@@ -51,8 +52,9 @@ fn in_words(quotas: &[Quota], budgets: &[BudgetStatus], now: u64) -> String {
 }
 
 fn of_window(window: &QuotaWindow, now: u64) -> String {
-    let QuotaWindow { name, limit, remaining, used, resets_at } = window;
+    let QuotaWindow { name, limit, remaining, left, used, resets_at } = window;
     let left = match (remaining, limit) {
+        _ if left.is_some() => left.clone().unwrap_or_default(),
         (Some(remaining), Some(limit)) => format!("{remaining} of {limit} left"),
         _ => format!("{:.0} % used", used * 100.0),
     };
@@ -87,6 +89,7 @@ mod tests {
             name: name.to_owned(),
             limit: Some(50_u64).filter(|_| remaining.is_some()),
             remaining,
+            left: None,
             used,
             resets_at: Some(NOW + after),
         };
@@ -96,13 +99,25 @@ mod tests {
             window("7 days of the plan", None, 0.1, 2 * 86_400_000),
             window("tokens", Some(1), 0.98, 0),
         ];
-        let quotas = [Quota { provider: "anthropic".into(), at: NOW - 61_000, windows }];
+        let credit = QuotaWindow {
+            left: Some("$7.50 of $10.00 left".into()),
+            resets_at: None,
+            ..window("credit", None, 0.25, 0)
+        };
+        let quota = |provider: &str, account: Option<&str>, windows| Quota {
+            provider: provider.into(),
+            account: account.map(str::to_owned),
+            at: NOW - 61_000,
+            windows,
+        };
+        let quotas = [quota("anthropic", None, windows), quota("openrouter", Some("work"), vec![credit])];
         let budgets = [BudgetStatus { scope: BudgetScope::Day, limit: 5.0, spent: 1.5 }];
         assert_eq!(
             in_words(&quotas, &budgets, NOW),
             "anthropic, as it said 1 min ago:\n\n- requests: 49 of 50 left, resets in 10 s\n\
              - 5 hours of the plan: 42 % used, resets in 3 h 2 min\n- 7 days of the plan: 10 % used, resets in 2 d 0 h\n\
-             - tokens: 1 of 50 left, was reset since\n\n- the day's budget (UTC): $1.50 of $5.00 spent"
+             - tokens: 1 of 50 left, was reset since\n\n\
+             openrouter (work), as it said 1 min ago:\n\n- credit: $7.50 of $10.00 left\n\n- the day's budget (UTC): $1.50 of $5.00 spent"
         );
     }
 

@@ -1,0 +1,225 @@
+//! The key of a provider, and several keys and accounts instead of one.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ports::model::{ModelError, ModelErrorKind, OtherAccount};
+use protocol::auth::KeyMember;
+
+use super::{Provider, Settings};
+use crate::account::KeptAccount;
+use crate::failure::Whose;
+use crate::pool::{Member, Pool, Pools, Rest, id_of};
+use crate::secret::Secret;
+use crate::vendors;
+
+/// A key or an account that the user lists for a provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NamedKey {
+    /// A key.
+    Key {
+        /// The variable that holds it.
+        variable: String,
+        /// The key; none if the variable is not set.
+        key: Option<Secret>,
+    },
+    /// The account with this label.
+    Account(String),
+}
+
+impl Settings {
+    /// Has all providers share what is known of keys and accounts that rest.
+    pub fn use_pools(&mut self, pools: &Pools) {
+        self.providers.iter_mut().for_each(|provider| provider.pools = pools.clone());
+    }
+
+    /// The names and titles of the providers that take a key: those that are set up elsewhere than on this machine, and
+    /// the vendors that are known.
+    pub fn with_keys(&self) -> Vec<(String, String)> {
+        let own = self.providers.iter().filter(|provider| !provider.is_local && !provider.is_plan());
+        let own = own.map(|provider| (provider.name.clone(), provider.title()));
+        let known = vendors::all().iter().filter(|vendor| !vendor.local && !vendor.sign_in);
+        let known = known.map(|vendor| (vendor.name.clone(), vendor.title.clone()));
+        own.chain(known).collect::<BTreeMap<_, _>>().into_iter().collect()
+    }
+}
+
+impl Provider {
+    /// Takes the keys and accounts of this list, in their order and in turn, instead of one key.
+    pub fn set_keys(&mut self, keys: Vec<NamedKey>) {
+        if !keys.is_empty() {
+            (self.key, self.key_command) = (None, None);
+            self.key_source = format!("the setting providers.{}.keys", self.name);
+        }
+        self.keys = keys;
+    }
+
+    /// True if the user lists keys or accounts instead of one key.
+    pub fn lists_keys(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
+    /// True if the user's list has the account with this label.
+    pub fn lists_account(&self, label: &str) -> bool {
+        self.keys.iter().any(|listed| matches!(listed, NamedKey::Account(account) if account == label))
+    }
+
+    /// True if there are several keys and accounts of which requests use one.
+    pub fn has_several(&self) -> bool {
+        self.pool().is_some_and(|pool| pool.members.len() > 1)
+    }
+
+    /// The keys and accounts of which requests use one, in their order; none if there are not several. Asks the store
+    /// for what other processes know of them.
+    pub async fn members(&self) -> Vec<KeyMember> {
+        let Some(pool) = self.pool() else { return Vec::new() };
+        let standing = self.pools.standing(&pool).await.into_iter();
+        let shown = |(member, rest, in_use): (Member, Option<_>, bool)| {
+            let (rests_until, reason) = rest.map(|rest: Rest| (rest.until, rest.reason)).unzip();
+            KeyMember { is_account: member.key.is_none(), name: member.name, in_use, rests_until, reason }
+        };
+        standing.map(shown).collect()
+    }
+
+    /// True if its key is one of the settings or of the environment, and no account's.
+    pub(super) fn has_own_key(&self) -> bool {
+        self.key.is_some() || self.key_command.is_some() || self.listed_keys().next().is_some()
+    }
+
+    /// True if the user's list has an account.
+    pub(super) fn lists_accounts(&self) -> bool {
+        self.keys.iter().any(|listed| matches!(listed, NamedKey::Account(_)))
+    }
+
+    /// The keys of the user's list that are there.
+    pub(super) fn listed_keys(&self) -> impl Iterator<Item = Secret> {
+        self.keys.iter().filter_map(|listed| match listed {
+            NamedKey::Key { key, .. } => key.clone(),
+            NamedKey::Account(_) => None,
+        })
+    }
+
+    /// The keys and accounts of which a request uses one: those of the user's list, else all keys that are kept as
+    /// accounts. Sign-ins stand in for each other, and for keys, only by the list: they are billed in other ways.
+    pub(crate) fn pool(&self) -> Option<Pool> {
+        let kept = || self.account.as_ref().map(|account| account.usable()).unwrap_or_default();
+        let member = |kept: KeptAccount| Member {
+            id: id_of(kept.identity.expose()),
+            name: kept.label,
+            is_sign_in: kept.is_sign_in,
+            key: None,
+        };
+        let members: Vec<_> = if !self.keys.is_empty() {
+            let kept = if self.lists_accounts() { kept() } else { Vec::new() };
+            let listed = self.keys.iter().filter_map(|listed| match listed {
+                NamedKey::Key { variable, key } => Some(Member::key(variable, key.as_ref()?)),
+                NamedKey::Account(label) => kept.iter().find(|kept| kept.label == *label).cloned().map(member),
+            });
+            listed.collect()
+        } else if self.has_own_key() {
+            Vec::new()
+        } else {
+            let kept = kept();
+            let is_key = kept.first().is_some_and(|first| !first.is_sign_in);
+            let keys: Vec<_> = kept.into_iter().filter(|kept| is_key && !kept.is_sign_in).map(member).collect();
+            if keys.len() > 1 { keys } else { Vec::new() }
+        };
+        let pool = Pool { provider: self.name.clone(), in_turn: self.lists_keys(), members };
+        (!pool.members.is_empty()).then_some(pool)
+    }
+
+    /// The one of several with which a session's next request goes out; none if there are not several.
+    pub(crate) async fn member(&self, session: &str) -> Option<Member> {
+        self.pools.choose(&self.pool()?, session).await
+    }
+
+    /// Has a session's next request go out with one that does not rest. Gives it if it is another one than before.
+    pub(crate) async fn other_member(&self, session: &str, failed: Option<ModelErrorKind>) -> Option<OtherAccount> {
+        self.pools.go_on(&self.pool()?, session, failed).await
+    }
+
+    /// Takes in that a request of one of several was answered.
+    pub(crate) async fn answered(&self, whose: &Whose) {
+        if let Some(member) = &whose.member {
+            self.pools.answered(member).await;
+        }
+    }
+
+    /// The failure of a request, once its key or account rests if it has reached a limit. If all of several rest, the
+    /// failure says when the first is there again. `asked` is the time that the vendor names.
+    pub(crate) async fn failed(&self, whose: &Whose, mut failure: ModelError, asked: Option<Duration>) -> ModelError {
+        let (Some(member), Some(pool)) = (&whose.member, self.pool()) else { return failure };
+        let first = self.pools.failed(&pool, member, failure.kind, asked).await;
+        if let Some(first) = first.filter(|_| pool.members.len() > 1) {
+            failure.kind = ModelErrorKind::RateLimited { retry_after: Some(first) };
+        }
+        failure
+    }
+
+    /// Its key; none if it has none. Of several it is that of the one that is to be used now.
+    ///
+    /// # Errors
+    /// The command that prints it fails; says why and where it stands.
+    pub(crate) async fn secret(&self) -> Result<Option<Secret>, String> {
+        self.secret_of(self.member("").await.as_ref()).await
+    }
+
+    /// The key of one of several; without one, the only key.
+    ///
+    /// # Errors
+    /// The command that prints it fails, or the account has ended; says what to do.
+    pub(crate) async fn secret_of(&self, member: Option<&Member>) -> Result<Option<Secret>, String> {
+        match (member, &self.key, &self.key_command, &self.account) {
+            (Some(Member { key: Some(key), .. }), ..) => Ok(Some(key.clone())),
+            (Some(member), _, _, Some(account)) => account.key(Some(&member.name)).await,
+            // Only the accounts that the list names are used.
+            (None, None, None, _) if self.lists_keys() => Ok(None),
+            (None, None, None, Some(account)) => account.key(None).await,
+            (None, None, Some(command), _) => command.key().await.map(Some).map_err(|problem| {
+                let (name, program) = (&self.name, command.program());
+                format!("the key for {name} is not known: `{program}` in providers.{name}.key_command: {problem}")
+            }),
+            (_, key, _, _) => Ok(key.clone()),
+        }
+    }
+
+    /// The account that its server is asked for, as far as it is known without asking: the key, the command that prints
+    /// one, or the label of an account. It may be secret.
+    pub(crate) fn asked_as(&self) -> Option<Secret> {
+        if let Some(pool) = self.pool() {
+            let ids: Vec<_> = pool.members.into_iter().map(|member| member.id).collect();
+            return Some(Secret::new(&ids.join("\0")));
+        }
+        let text = match (&self.key, &self.key_command, &self.account) {
+            (Some(key), _, _) => return Some(key.clone()),
+            (None, Some(command), _) => command.words().join("\0"),
+            (None, None, account) => account.as_ref()?.label()?,
+        };
+        Some(Secret::new(&text))
+    }
+
+    /// Says that the server refused a key. False if there can be no other: then the refusal stands.
+    pub(crate) async fn refused(&self, key: &Secret) -> bool {
+        if let Some(pool) = self.pool() {
+            let refused = pool.members.iter().find(|member| member.key.as_ref() == Some(key));
+            match (refused, &self.account) {
+                (Some(member), _) => {
+                    self.pools.failed(&pool, member, ModelErrorKind::Unauthorized, None).await;
+                }
+                (None, Some(account)) => {
+                    for member in pool.members.iter().filter(|member| member.key.is_none()) {
+                        account.refused(Some(&member.name), key).await;
+                    }
+                }
+                (None, None) => return false,
+            }
+            return true;
+        }
+        match (&self.key, &self.key_command, &self.account) {
+            (None, Some(command), _) => command.forget(key),
+            (None, None, Some(account)) => account.refused(None, key).await,
+            _ => return false,
+        }
+        true
+    }
+}
