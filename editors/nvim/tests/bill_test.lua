@@ -73,7 +73,37 @@ function T.accounts_are_listed_with_what_counts()
     "chatgpt: work, signed in as ada@example.com, ended; choose it to sign in again",
     "mistral: key from the configuration, in use",
     "Sign in…",
+    "Keep a key as an account…",
     "Store an API key…",
+  })
+end
+
+function T.several_keys_are_listed_with_the_one_in_use_and_those_that_rest()
+  local account = { provider = "openai", label = "work", server = "https://o.example", kind = "key", ended = false }
+  local rests = os.time({ year = 2020, month = 1, day = 2, hour = 3, min = 4 }) * 1000
+  local words = vim.tbl_map(function(choice)
+    return choice.words
+  end, accounts.choices({
+    accounts = { account },
+    providers = {},
+    keyProviders = {},
+    keys = {
+      {
+        provider = "openai",
+        source = "the list of keys in the configuration",
+        members = {
+          { name = "FIRST_KEY", isAccount = false, inUse = false, restsUntil = rests, reason = "rate_limited" },
+          { name = "work", isAccount = true, inUse = true },
+          { name = "OLD_KEY", isAccount = false, inUse = false, restsUntil = rests, reason = "unauthorized" },
+        },
+      },
+    },
+  }))
+  support.equal({ words[1], words[2], words[3], words[4] }, {
+    "openai: work, key, in use",
+    "openai: key FIRST_KEY, rests until 2020-01-02 03:04",
+    "openai: key OLD_KEY, refused by the provider, tried again at 2020-01-02 03:04",
+    "Sign in…",
   })
 end
 
@@ -141,7 +171,20 @@ function T.a_sign_in_by_a_code_is_cancelled_done_listed_and_ended()
     child:wait("_G.heard('the account default at gateway is forgotten')")
     support.equal(vendor.revoked, 1)
     child:command("Azimuth accounts nonsense")
-    support.lacks(vim.inspect(child:lua("return _G.said")), "of-nobody")
+
+    -- A key is kept as an account, and forgotten.
+    child:lua("vim.fn.inputsecret = function() return 'sk-kept-0123456789' end")
+    child:command("Azimuth accounts keep gateway work")
+    child:wait("_G.heard('the key for gateway is kept as work')")
+    child:lua("_G.wanted = 'gateway: work, key, in use'")
+    child:command("Azimuth accounts")
+    child:wait("_G.offered[1] == 'Keep it'")
+    child:lua("_G.wanted = 'Sign out'")
+    child:command("Azimuth accounts logout gateway work")
+    child:wait("_G.heard('the account work at gateway is forgotten')")
+    local said = vim.inspect(child:lua("return _G.said"))
+    support.lacks(said, "of-nobody")
+    support.lacks(said, "sk-kept")
   end)
 end
 

@@ -117,6 +117,9 @@ function T.a_turn_that_goes_on_with_another_model_says_so()
   switch.reason, switch["until"] = "rate_limited", 1000
   state = folded({ turn_started("t1", "hi"), switch })
   support.equal(state.entries[2].text:match("^a/one takes no more requests until .*; b/two continues%.$") ~= nil, true)
+  switch.model, switch["until"], switch.account = "a/one", nil, { name = "work", insteadOf = "FIRST_KEY" }
+  state = folded({ turn_started("t1", "hi"), switch })
+  support.equal(state.entries[2].text, "a (FIRST_KEY) takes no more requests; a (work) continues.")
 end
 
 function T.the_session_keeps_its_own_model_and_level_where_a_turn_goes_on_with_another()

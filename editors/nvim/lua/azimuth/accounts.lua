@@ -227,6 +227,67 @@ local function sign_out(provider, label)
   end)
 end
 
+--- Asks for a key with a hidden prompt, and has the server keep it as an account.
+---@param list azimuth.AuthListResult
+---@param provider string
+---@param label? string
+local function keep_key(list, provider, label)
+  local function keep(name)
+    local prompt = "Key for %s, kept as %s in the file of accounts, which is not encrypted: "
+    local key = vim.trim(vim.fn.inputsecret(prompt:format(text.one_line(provider), text.one_line(name))))
+    vim.cmd.redraw()
+    if key == "" then
+      return
+    end
+    client.request(requests.auth_keep, { provider = provider, label = name, key = key }, function(err, result)
+      if not failed(err) then
+        local unused = result.unusedBecause and (" It is not used yet: %s."):format(result.unusedBecause) or ""
+        say(("the key for %s is kept as %s.%s"):format(text.one_line(provider), text.one_line(name), text.one_line(unused)))
+      end
+    end)
+  end
+  if label then
+    keep(label)
+  else
+    name_for(provider, list.accounts, keep)
+  end
+end
+
+--- Keeps a key for a provider, which is asked for if it is not named.
+---@param list azimuth.AuthListResult
+---@param provider? string
+---@param label? string
+local function keep_for(list, provider, label)
+  if provider then
+    return keep_key(list, provider, label)
+  end
+  vim.ui.select(list.keyProviders, {
+    prompt = "Azimuth: keep the key of which provider?",
+    kind = "azimuth.provider",
+    format_item = function(item)
+      return ("%s (%s)"):format(text.one_line(item.title), text.one_line(item.provider))
+    end,
+  }, function(item)
+    if item then
+      keep_key(list, item.provider)
+    end
+  end)
+end
+
+--- The status of one of several keys and accounts.
+---@param member azimuth.KeyMember
+---@return string
+local function standing(member)
+  if not member.restsUntil then
+    return member.inUse and "in use" or "ready"
+  end
+  local time = require("azimuth.fold.switch").when(member.restsUntil)
+  if member.reason == "unauthorized" then
+    return "refused by the provider, tried again at " .. time
+  end
+  return "rests until " .. time
+end
+
 ---@class azimuth.AccountChoice
 ---@field words string
 ---@field run fun()
@@ -237,12 +298,25 @@ end
 function M.choices(list)
   ---@type azimuth.AccountChoice[]
   local items = {}
+  local function member_of(account)
+    for _, key in ipairs(list.keys) do
+      for _, member in ipairs(key.provider == account.provider and key.members or {}) do
+        if member.isAccount and member.name == account.label then
+          return member
+        end
+      end
+    end
+  end
   for _, account in ipairs(list.accounts) do
+    local member = member_of(account)
     local in_use = vim.iter(list.keys):any(function(key)
       return key.provider == account.provider and key.label == account.label
     end)
     local kind = account.kind == "key" and "key" or "signed in" .. (account.name and " as " .. account.name or "")
-    local status = account.ended and "ended; choose it to sign in again" or in_use and "in use" or "not in use"
+    local status = account.ended and "ended; choose it to sign in again"
+      or member and standing(member)
+      or in_use and "in use"
+      or "not in use"
     table.insert(items, {
       words = text.one_line(("%s: %s, %s, %s"):format(account.provider, account.label, kind, status), 120),
       run = function()
@@ -255,7 +329,17 @@ function M.choices(list)
     })
   end
   for _, key in ipairs(list.keys) do
-    if not key.label then
+    for _, member in ipairs(key.members or {}) do
+      if not member.isAccount then
+        table.insert(items, {
+          words = text.one_line(("%s: key %s, %s"):format(key.provider, member.name, standing(member)), 120),
+          run = function()
+            say(("the key %s of %s comes from the environment; remove it there."):format(member.name, key.provider))
+          end,
+        })
+      end
+    end
+    if not key.label and not key.members then
       table.insert(items, {
         words = text.one_line(("%s: key from %s, in use"):format(key.provider, key.source), 120),
         run = function()
@@ -268,6 +352,12 @@ function M.choices(list)
     sign_in(list)
   end
   table.insert(items, { words = "Sign in…", run = sign_in_anywhere })
+  table.insert(items, {
+    words = "Keep a key as an account…",
+    run = function()
+      keep_for(list)
+    end,
+  })
   table.insert(items, {
     words = "Store an API key…",
     run = function()
@@ -292,7 +382,7 @@ local function choose(list)
   end)
 end
 
---- Runs `:Azimuth accounts [login|logout] [{provider}] [{label}]`.
+--- Runs `:Azimuth accounts [login|keep|logout] [{provider}] [{label}]`.
 ---@param words string[]
 function M.command(words)
   local act, provider, label = words[2], words[3], words[4]
@@ -304,13 +394,15 @@ function M.command(words)
     end
     return
   end
-  if act and act ~= "login" then
-    say((":Azimuth accounts takes login or logout, not %q."):format(act), vim.log.levels.ERROR)
+  if act and act ~= "login" and act ~= "keep" then
+    say((":Azimuth accounts takes login, keep or logout, not %q."):format(act), vim.log.levels.ERROR)
     return
   end
   client.request(requests.auth_list, {}, function(err, list)
     if not failed(err) then
-      if act then
+      if act == "keep" then
+        keep_for(list, provider, label)
+      elseif act then
         sign_in(list, provider)
       else
         choose(list)

@@ -180,7 +180,7 @@ M.subcommands = {
   },
   permissions = { run = delegate("azimuth.permissions") },
   trust = { run = delegate("azimuth.trust"), complete = { "yes", "no" } },
-  accounts = { run = delegate("azimuth.accounts"), complete = { "login", "logout" } },
+  accounts = { run = delegate("azimuth.accounts"), complete = { "login", "keep", "logout" } },
   costs = {
     run = function()
       require("azimuth.costs").open()

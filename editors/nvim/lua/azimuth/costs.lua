@@ -148,12 +148,15 @@ local function put_limits(into, costs, now)
   local windows = {}
   for _, quota in ipairs(costs.quotas) do
     for _, window in ipairs(quota.windows) do
-      local left = window.remaining and ("%d of %d"):format(window.remaining, window.limit) or percent(1 - window.used)
+      local left = window.left and text.one_line(window.left):gsub(" left$", "")
+        or window.remaining and ("%d of %d"):format(window.remaining, window.limit)
+        or percent(1 - window.used)
       local resets = "-"
       if window.resetsAt then
         resets = window.resetsAt > now and "in " .. span(window.resetsAt - now) or "since then"
       end
-      table.insert(windows, { ("%s: %s"):format(quota.provider, window.name), left, resets, span(now - quota.at) .. " ago" })
+      local whose = quota.account and ("%s (%s)"):format(quota.provider, text.one_line(quota.account)) or quota.provider
+      table.insert(windows, { ("%s: %s"):format(whose, window.name), left, resets, span(now - quota.at) .. " ago" })
     end
   end
   put_table(into, { "What vendors allow", "left", "resets", "as told" }, windows)

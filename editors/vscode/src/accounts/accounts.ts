@@ -36,6 +36,7 @@ export async function showAccounts(parts: Parts): Promise<void> {
     ...(rows.length === 0 ? [] : [{ label: '', kind: vscode.QuickPickItemKind.Separator }]),
     { label: '$(sign-in) Sign in…', description: list.providers.map(({ title }) => iconless(title)).join(', '), alwaysShow: true, run: () => signIn(parts, list) },
     { label: '$(key) Add an API key…', description: 'kept in the secret storage of VS Code', alwaysShow: true, run: () => addKey(parts) },
+    { label: '$(key) Keep a key…', description: 'as an account with a name, for all editors and the command line', alwaysShow: true, run: () => keepKey(parts, list) },
   ];
   const placeHolder = rows.length === 0 ? 'There is no account and no key yet' : 'Enter: show what can be done';
   const picked = await vscode.window.showQuickPick(items, { title: 'Azimuth: Accounts', placeHolder, matchOnDescription: true, matchOnDetail: true });
@@ -92,6 +93,28 @@ export async function addKey({ keys, restart }: Parts): Promise<void> {
   if (await keys.set()) await restart();
 }
 
+/** Asks for a provider and its key, and has the server keep it as an account. */
+async function keepKey({ request, refresh }: Parts, { accounts, keyProviders }: AuthListResult): Promise<void> {
+  const offered = keyProviders.map(({ provider, title }) => ({ label: iconless(title), description: iconless(provider), provider }));
+  const picked = await vscode.window.showQuickPick(offered, { title: 'Azimuth: keep the key of which provider?', matchOnDescription: true, ignoreFocusOut: true });
+  if (picked === undefined) return;
+  const { provider } = picked;
+  const label = await labelFor(provider, accounts);
+  if (label === undefined) return;
+  const key = await vscode.window.showInputBox({
+    title: visible(`Azimuth: the key for ${provider}`),
+    prompt: 'The server keeps it in its file of accounts, which only you can read and which is not encrypted. It goes to no setting and to no log.',
+    password: true,
+    ignoreFocusOut: true,
+    validateInput: (text) => (/\s/.test(text.trim()) ? 'A key has no blanks in it. Paste the key alone.' : undefined),
+  });
+  if (key === undefined || key.trim() === '') return;
+  const { unusedBecause } = await request('azimuth/auth/keep', { provider, label, key: key.trim() });
+  await refresh();
+  const unused = unusedBecause === undefined ? '' : ` It is not used yet: ${unusedBecause}.`;
+  void vscode.window.showInformationMessage(unlinked(`Azimuth: the key for ${provider} is kept as ${label}.${unused}`));
+}
+
 async function act(parts: Parts, list: AuthListResult, { account, variable, label }: AccountRow): Promise<void> {
   const items: Choice[] = [];
   if (account !== undefined) {
@@ -129,7 +152,7 @@ async function labelFor(provider: string, accounts: Account[]): Promise<string |
   if (labels.length === 0) return 'default';
   const name = await vscode.window.showInputBox({
     title: visible(`Azimuth: a name for the account at ${provider}`),
-    prompt: visible(`There is ${labels.join(', ')} already. The same name replaces that account; another one is added, and is used from then on.`),
+    prompt: visible(`There is ${labels.join(', ')} already. The same name replaces that account; another one is added, and is used first from then on.`),
     value: labels[0] ?? 'default',
     ignoreFocusOut: true,
     validateInput: (text) => (text.trim() === '' ? 'An account needs a name, such as work.' : undefined),

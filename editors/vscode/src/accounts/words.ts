@@ -1,6 +1,6 @@
 // The words on accounts and keys. Pure.
 
-import type { Account, AuthListResult, KeyStatus, SignInProvider, SignInWay } from '../generated/protocol';
+import type { Account, AuthListResult, KeyMember, KeyStatus, SignInProvider, SignInWay } from '../generated/protocol';
 
 /** A row of the list of accounts. */
 export interface AccountRow {
@@ -26,6 +26,7 @@ export interface WayRow {
 /** The accounts and keys. `kept` are the variables of keys in VS Code's secret storage. */
 export function rowsOf({ accounts, keys }: AuthListResult, kept: ReadonlySet<string>): AccountRow[] {
   const counts = (account: Account): boolean => keys.some(({ provider, label }) => provider === account.provider && label === account.label);
+  const memberOf = (account: Account): KeyMember | undefined => keys.find(({ provider }) => provider === account.provider)?.members?.find(({ isAccount, name }) => isAccount && name === account.label);
   const others = (account: Account): KeyStatus | undefined => keys.find(({ provider }) => provider === account.provider);
   const elsewhere = keys.filter(({ label }) => label === undefined);
   const shown = new Set(elsewhere.map(({ variable }) => variable));
@@ -35,16 +36,29 @@ export function rowsOf({ accounts, keys }: AuthListResult, kept: ReadonlySet<str
       description: account.kind === 'key' ? 'key' : `signed in${account.name === undefined ? '' : ` as ${account.name}`}`,
       detail: account.ended
         ? 'The vendor has ended this sign-in. Sign in again.'
+        : memberOf(account) !== undefined ? `${standing(memberOf(account))}, for ${account.server}`
         : counts(account) ? `In use, for ${account.server}` : `Not in use: ${others(account)?.source ?? 'its server is not the provider’s'}${others(account) === undefined ? '' : ' counts'}`,
       lacks: account.ended,
       account,
     })),
-    ...elsewhere.map(({ provider, source, variable }): AccountRow => (variable !== undefined && kept.has(variable)
+    ...elsewhere.flatMap(({ provider, members }) => (members ?? []).filter(({ isAccount }) => !isAccount).map((member): AccountRow => (
+      { label: `${provider}: ${member.name}`, description: 'key', detail: standing(member), lacks: member.reason === 'unauthorized' }))),
+    ...elsewhere.filter(({ members }) => members === undefined).map(({ provider, source, variable }): AccountRow => (variable !== undefined && kept.has(variable)
       ? { label: provider, description: 'key', detail: 'In use, from the secret storage of VS Code', lacks: false, variable }
       : { label: provider, description: 'key', detail: `In use, from ${source}`, lacks: false })),
     ...[...kept].filter((variable) => !shown.has(variable)).map((variable): AccountRow => (
       { label: variable, description: 'key', detail: 'In the secret storage of VS Code, and not in use', lacks: false, variable })),
   ];
+}
+
+/** The status of one of several keys and accounts. */
+function standing(member: KeyMember | undefined): string {
+  if (member?.restsUntil === undefined) return member?.inUse === true ? 'In use' : 'Ready, for when another one rests';
+  const until = new Date(member.restsUntil);
+  const isToday = until.toDateString() === new Date().toDateString();
+  const time = isToday ? until.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }) : until.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+  if (member.reason === 'unauthorized') return `Refused by the provider; tried again at ${time}`;
+  return member.reason === 'quota_used_up' ? `Its quota is used up; it rests until ${time}` : `It has reached a limit, and rests until ${time}`;
 }
 
 /** The ways to sign in. With a browser on another machine than the server, those come first that open no port there. */

@@ -93,8 +93,10 @@ function count(files: number): string {
   return files === 1 ? '1 file' : `${files} files`;
 }
 
-/** Says which model could not be asked, why, until when, and which one continues. */
-export function switchInWords({ model, insteadOf, reason, until, error }: Extract<Event, { type: 'turnModelChanged' }>): string {
+/** Says which model or account could not be asked, why, until when, and which one continues. */
+export function switchInWords({ account, reason, until, error, ...models }: Extract<Event, { type: 'turnModelChanged' }>): string {
+  const named = (name: string): string => `${models.model.split('/', 1)[0]} (${name})`;
+  const { model, insteadOf } = account === undefined ? models : { model: named(account.name), insteadOf: named(account.insteadOf) };
   const rest = until === undefined ? '' : ` until ${timeOf(until)}`;
   const why = error === undefined ? '' : ` (${error.replace(/\.$/, '')})`;
   const what = {

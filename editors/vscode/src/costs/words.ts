@@ -40,8 +40,8 @@ function limits(budgets: BudgetStatus[], quotas: Quota[], now: number): string[]
   const rows = budgets.map(({ scope, limit, spent }) => [
     scope === 'session' ? 'This conversation' : 'Today, all conversations', dollars(spent), dollars(limit), percent(limit === 0 ? 1 : Math.min(1, spent / limit)),
   ]);
-  const windows = quotas.flatMap(({ provider, windows: of, at }) => of.map((window) => [
-    escaped(provider), escaped(window.name), left(window), window.resetsAt === undefined ? '–' : inTime(window.resetsAt, now), `${span(now - at)} ago`,
+  const windows = quotas.flatMap(({ provider, account, windows: of, at }) => of.map((window) => [
+    escaped(account === undefined ? provider : `${provider} (${account})`), escaped(window.name), left(window), window.resetsAt === undefined ? '–' : inTime(window.resetsAt, now), `${span(now - at)} ago`,
   ]));
   return [
     ...(rows.length === 0 ? [] : ['## Your budgets', table([['', 'Spent', 'Budget', 'Used'], ...rows], 1)]),
@@ -49,7 +49,8 @@ function limits(budgets: BudgetStatus[], quotas: Quota[], now: number): string[]
   ];
 }
 
-function left({ limit, remaining, used }: QuotaWindow): string {
+function left({ limit, remaining, left: words, used }: QuotaWindow): string {
+  if (words !== undefined) return escaped(words.replace(/ left$/, ''));
   return limit === undefined || remaining === undefined ? percent(1 - used) : `${remaining} of ${limit}`;
 }
 

@@ -11,6 +11,7 @@ describe('accounts', () => {
     const rows = rowsOf({
       accounts: [account, { ...account, label: 'work', ended: true }, { ...account, provider: 'openai', label: 'default', kind: 'key' }],
       providers: [],
+      keyProviders: [],
       keys: [
         { provider: 'chatgpt', source: 'the account `default`', label: 'default' },
         { provider: 'openai', source: 'the environment variable OPENAI_API_KEY', variable: 'OPENAI_API_KEY' },
@@ -25,6 +26,28 @@ describe('accounts', () => {
       ['mistral', 'key', 'In use, from the configuration', false],
       ['GROQ_API_KEY', 'key', 'In the secret storage of VS Code, and not in use', false],
     ]);
+  });
+
+  it('are told one by one if there are several, with the one that is in use and those that rest', () => {
+    const key: Account = { provider: 'openai', label: 'work', server: 'https://o.example', kind: 'key', ended: false };
+    const restsUntil = new Date('2020-01-02T03:04:05Z').getTime();
+    const rows = rowsOf({
+      accounts: [key],
+      providers: [],
+      keyProviders: [],
+      keys: [{
+        provider: 'openai', source: 'the list of keys in the configuration',
+        members: [
+          { name: 'FIRST_KEY', isAccount: false, inUse: false, restsUntil, reason: 'rate_limited' },
+          { name: 'work', isAccount: true, inUse: true },
+          { name: 'OLD_KEY', isAccount: false, inUse: false, restsUntil, reason: 'unauthorized' },
+        ],
+      }],
+    }, new Set());
+    assert.deepEqual(rows.map(({ label, lacks }) => [label, lacks]), [['openai: work', false], ['openai: FIRST_KEY', false], ['openai: OLD_KEY', true]]);
+    assert.equal(rows[0]?.detail, 'In use, for https://o.example');
+    assert.match(rows[1]?.detail ?? '', /^It has reached a limit, and rests until .*2020/);
+    assert.match(rows[2]?.detail ?? '', /^Refused by the provider/);
   });
 
   it('are signed in to without a port first if the browser is on another machine', () => {

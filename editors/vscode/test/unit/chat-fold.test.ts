@@ -61,6 +61,9 @@ describe('the chat', () => {
     const note = chat.entries.at(-1);
     assert.ok(note?.kind === 'note' && note.text === 'The quota of a/one is used up (No credit is left. Add credit); b/two continues.');
     assert.deepEqual([chat.model, chat.turnModel], ['b/two', 'b/two']);
+    const account = { name: 'work', insteadOf: 'FIRST_KEY' };
+    const ofAccount = chatOf(started, { ...switched, model: 'a/one', reason: 'rate_limited', account }).entries.at(-1);
+    assert.ok(ofAccount?.kind === 'note' && ofAccount.text === 'a (FIRST_KEY) takes no more requests; a (work) continues.');
   });
 
   it('holds the plan of a turn in one place, and no call that made it', () => {
