@@ -192,12 +192,12 @@ async fn another_key_goes_on_without_the_thinking_of_the_one_before() {
     let mut next = request();
     next.messages.push(Arc::new(Message::Assistant(answer.content)));
     next.messages.push(Arc::new(Message::User(vec![UserBlock::Text("And now?".into())])));
-    model.stream(next.clone()).await.unwrap();
+    drop(model.stream(next.clone()).await.unwrap());
     let Err(failure) = model.stream(next.clone()).await else { panic!("it has reached its limit") };
     assert!(failure.message.contains("[key]") && !failure.message.contains("secret"), "{failure}");
     let other = model.account("abc", Some(&failure)).await.unwrap();
     assert_eq!((other.switch.name.as_str(), other.switch.instead_of.as_str()), ("TWO", "ONE"));
-    model.stream(next).await.unwrap();
+    drop(model.stream(next).await.unwrap());
     let asked = server.asked();
     let sent: Vec<_> =
         asked.iter().map(|asked| (&asked.headers["x-api-key"], asked.body.contains(SIGNATURE))).collect();
