@@ -221,6 +221,28 @@ mod tests {
         }
     }
 
+    /// A vendor may raise its prices after the day of the file by hand, and the registry is renewed more often. A price
+    /// that is lower for a reason needs an exception with that reason here.
+    #[test]
+    fn no_price_by_hand_is_lower_than_in_the_registry() {
+        let rates = |price: Price| [price.input, price.output, price.cache_read, price.cache_write];
+        let of_long = |price: Price| {
+            price.long.map(|long| (long.above, [long.input, long.output, long.cache_read, long.cache_write]))
+        };
+        for model in models() {
+            let (Some(own), Some(known)) =
+                (model.price(), registry::find(&model.provider, &model.id).and_then(|known| known.price()))
+            else {
+                continue;
+            };
+            let is_lower = |own: [f64; 4], known: [f64; 4]| own.iter().zip(known).any(|(own, known)| *own < known);
+            assert!(!is_lower(rates(own), rates(known)), "{}: {own:?}, but {known:?}", model.id);
+            let Some((above, known)) = of_long(known) else { continue };
+            let (from, own) = of_long(own).unwrap_or_else(|| panic!("{}: long prompts cost more", model.id));
+            assert!(from <= above && !is_lower(own, known), "{}: {from} {own:?}, but {above} {known:?}", model.id);
+        }
+    }
+
     #[test]
     fn the_aliases_of_the_reference_are_there_for_models_that_still_are() {
         let known: HashSet<&str> =

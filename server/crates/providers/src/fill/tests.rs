@@ -419,7 +419,7 @@ async fn a_models_price_is_that_of_its_vendor() {
     for (name, price) in [
         ("mistral/codestral-latest", Some(0.3)),
         ("inception/mercury-edit-2", Some(0.25)),
-        ("deepseek/deepseek-v4-pro", Some(0.435)),
+        ("deepseek/deepseek-v4-pro", Some(1.32)),
         ("deepseek/deepseek-v4-flash", None),
     ] {
         let model = resolve(&settings, &catalog, name).await.unwrap();
