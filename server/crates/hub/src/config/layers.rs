@@ -360,11 +360,13 @@ impl Config {
         self.settings.values().ok().and_then(|mut values| values.remove(setting.name)).unwrap_or_default()
     }
 
-    /// True if a model is one of a provider that is set up.
+    /// True if a model is one of a provider that is set up. Credentials that are only there set none up: a repository
+    /// must not choose for the user to spend with them.
     fn has_provider_of(&self, model: &str) -> bool {
         let is_known = |name: &str| {
             let provider = name.split_once('/').map(|(provider, _)| provider);
-            self.providers.providers.iter().any(|known| Some(known.name.as_str()) == provider)
+            let mut providers = self.providers.providers.iter();
+            providers.any(|known| !known.is_unasked() && Some(known.name.as_str()) == provider)
         };
         let mut names = providers::catalog::names(model).peekable();
         names.peek().is_some() && names.all(is_known)

@@ -905,3 +905,16 @@ fn a_profile_of_aws_takes_the_place_of_a_key_and_a_region_is_checked() {
     let project = Home::new().project("[providers.bedrock]\naws_profile = 'evil'\n").load();
     assert!(project.warnings[0].contains("providers ignored"), "{:?}", project.warnings);
 }
+
+#[test]
+fn the_editors_settings_do_not_spend_with_aws_credentials_that_are_only_there() {
+    let found = || {
+        let keys = [("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE"), ("AWS_SECRET_ACCESS_KEY", "k"), ("AWS_REGION", "eu-west-1")];
+        let home = keys.into_iter().fold(Home::new(), |home, (name, value)| home.variable(name, value));
+        home.settings(json!({ "model": "bedrock/global.anthropic.claude-opus-4-8" }))
+    };
+    let config = found().load();
+    assert!(config.model.is_none() && config.warnings[0].contains("model ignored"), "{:?}", config.warnings);
+    let spoken = found().user("[providers.bedrock]\naws_region = 'eu-west-1'\n").load();
+    assert_eq!(spoken.model.as_deref(), Some("bedrock/global.anthropic.claude-opus-4-8"), "{:?}", spoken.warnings);
+}
