@@ -80,17 +80,17 @@ async fn find(
         let model = catalog.resolve_aside(name).await?;
         let id = model.info().id.clone();
         return match provider_of(settings, &id)? {
-            Some((provider, own)) => made(catalog, provider, own, wire, Some(Arc::clone(&model))).await,
+            Some((provider, own)) => made(settings, catalog, (provider, own), wire, Some(Arc::clone(&model))).await,
             None => Ok(Arc::new(ChatFill::new(model, false))),
         };
     };
-    made(catalog, provider, model, wire, None).await
+    made(settings, catalog, (provider, model), wire, None).await
 }
 
 async fn made(
+    settings: &Settings,
     catalog: &Catalog,
-    provider: &Provider,
-    model: &str,
+    (provider, model): (&Provider, &str),
     wire: Option<FillWire>,
     chat: Option<Arc<dyn Model>>,
 ) -> Result<Arc<dyn Complete>, CatalogError> {
@@ -105,12 +105,15 @@ async fn made(
         None => chosen(provider, model, &http).await,
     };
     if wire != FillWire::Chat {
+        allowed(&name, settings.rules().model(&name))?;
         return Ok(Arc::new(RemoteFill::new(provider, model, wire, http)));
     }
     let model = match chat {
         Some(model) => model,
         None => catalog.resolve_aside(&name).await?,
     };
+    // The name may have been an alias, and these settings may rule out more than the catalog's.
+    allowed(&name, settings.rules_out(model.info()))?;
     Ok(Arc::new(ChatFill::new(model, is_local(provider))))
 }
 
@@ -166,13 +169,14 @@ fn is_chat_only(provider: &Provider) -> bool {
 /// The provider in a name and the model's name at it; none if the name begins with no provider's.
 ///
 /// # Errors
-/// The provider is known, but there is no key for it.
+/// The provider is known, but ruled out, or there is no key for it.
 pub(crate) fn provider_of<'a, 'b>(
     settings: &'a Settings,
     name: &'b str,
 ) -> Result<Option<(&'a Provider, &'b str)>, CatalogError> {
     let Some((first, model)) = name.split_once('/') else { return Ok(None) };
     if let Some(provider) = settings.providers.iter().find(|provider| provider.name == first) {
+        allowed(name, settings.rules().provider(first))?;
         return match provider.missing() {
             Some(problem) => Err(CatalogError::Unlisted { name: keys::left_out(name).into_owned(), problem }),
             None => Ok(Some((provider, model))),
@@ -184,6 +188,17 @@ pub(crate) fn provider_of<'a, 'b>(
             Err(CatalogError::Unlisted { name, problem: format!("there is no key for {first}; set {source}") })
         }
         None => Ok(None),
+    }
+}
+
+/// Sees that no rule of the configuration is against a model of this name.
+///
+/// # Errors
+/// There is one; says which.
+pub(crate) fn allowed(name: &str, problem: Option<String>) -> Result<(), CatalogError> {
+    match problem {
+        Some(problem) => Err(CatalogError::RuledOut { model: keys::left_out(name).into_owned(), problem }),
+        None => Ok(()),
     }
 }
 

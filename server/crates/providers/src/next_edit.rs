@@ -30,7 +30,7 @@ use self::remote::RemoteEdit;
 use crate::catalog::{Catalog, CatalogError};
 use crate::failure::Fault;
 use crate::fill::family::letters;
-use crate::fill::{FillWire, is_local, known_wire, provider_of};
+use crate::fill::{FillWire, allowed, is_local, known_wire, provider_of};
 use crate::keys;
 use crate::settings::{Provider, Settings};
 
@@ -180,17 +180,17 @@ async fn find(
         let model = catalog.resolve_aside(name).await?;
         let id = model.info().id.clone();
         return match provider_of(settings, &id)? {
-            Some((provider, own)) => made(catalog, provider, own, dialect, Some(Arc::clone(&model))).await,
+            Some((provider, own)) => made(settings, catalog, (provider, own), dialect, Some(Arc::clone(&model))).await,
             None => Ok(Arc::new(ChatEdit::new(model, false))),
         };
     };
-    made(catalog, provider, model, dialect, None).await
+    made(settings, catalog, (provider, model), dialect, None).await
 }
 
 async fn made(
+    settings: &Settings,
     catalog: &Catalog,
-    provider: &Provider,
-    model: &str,
+    (provider, model): (&Provider, &str),
     dialect: Option<EditDialect>,
     chat: Option<Arc<dyn Model>>,
 ) -> Result<Arc<dyn EditNext>, CatalogError> {
@@ -203,12 +203,15 @@ async fn made(
         })?,
     };
     if dialect != EditDialect::Chat {
+        allowed(&name, settings.rules().model(&name))?;
         return Ok(Arc::new(RemoteEdit::new(provider, model, dialect, catalog.http())));
     }
     let model = match chat {
         Some(model) => model,
         None => catalog.resolve_aside(&name).await?,
     };
+    // The name may have been an alias, and these settings may rule out more than the catalog's.
+    allowed(&name, settings.rules_out(model.info()))?;
     Ok(Arc::new(ChatEdit::new(model, is_local(provider))))
 }
 

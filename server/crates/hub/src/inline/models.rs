@@ -47,6 +47,8 @@ pub(super) fn is_other(old: &Config, new: &Config) -> bool {
     old.completion_model != new.completion_model
         || old.next_edit_model != new.next_edit_model
         || old.hosts_unknown != new.hosts_unknown
+        || old.enabled_models != new.enabled_models
+        || old.disabled_providers != new.disabled_providers
         || providers(old) != providers(new)
 }
 
@@ -109,4 +111,17 @@ async fn editing(shared: &Shared, config: &Config) -> Result<Arc<dyn EditNext>, 
         };
     }
     Err(first.unwrap_or_else(|| Rule::NotSet.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_of_models_that_change_may_change_the_model_of_suggestions() {
+        let (plain, mut disabled, mut enabled) = (Config::default(), Config::default(), Config::default());
+        disabled.settings.disabled_providers.push("mistral".to_owned());
+        enabled.settings.enabled_models.push("ollama/*".to_owned());
+        assert!(is_other(&plain, &disabled) && is_other(&plain, &enabled) && !is_other(&plain, &plain.clone()));
+    }
 }

@@ -11,7 +11,7 @@ const MOST: usize = 8;
 
 /// The rules of the configuration.
 #[derive(Clone, Copy)]
-pub(super) struct Rules<'a> {
+pub(crate) struct Rules<'a> {
     /// The patterns of models that may be used; all if empty.
     pub(super) enabled: &'a [String],
     /// The providers that may not be used.
@@ -20,13 +20,13 @@ pub(super) struct Rules<'a> {
 
 impl Rules<'_> {
     /// Why a provider is ruled out, if it is.
-    pub(super) fn provider(&self, name: &str) -> Option<String> {
+    pub(crate) fn provider(&self, name: &str) -> Option<String> {
         let is_disabled = self.disabled.iter().any(|disabled| disabled == name);
         is_disabled.then(|| "the setting disabled_providers names it".to_owned())
     }
 
     /// Why a model is ruled out, if it is.
-    pub(super) fn model(&self, id: &str) -> Option<String> {
+    pub(crate) fn model(&self, id: &str) -> Option<String> {
         let plain = id.strip_suffix("-thinking").unwrap_or(id);
         let is_enabled = |pattern: &String| fits(pattern, id) || fits(pattern, plain);
         let is_ruled_out = !self.enabled.is_empty() && !self.enabled.iter().any(is_enabled);
@@ -40,7 +40,7 @@ impl Settings {
         self.rules().provider(&model.provider).or_else(|| self.rules().model(&model.id))
     }
 
-    pub(super) fn rules(&self) -> Rules<'_> {
+    pub(crate) fn rules(&self) -> Rules<'_> {
         Rules { enabled: &self.enabled_models, disabled: &self.disabled_providers }
     }
 }

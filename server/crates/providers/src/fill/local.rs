@@ -30,10 +30,11 @@ pub struct Found {
 }
 
 /// The models on this machine that can fill in text, those of llama.cpp first: its server has only one, and somebody
-/// chose it. Empty if nothing is there.
+/// chose it. Empty if nothing is there that the configuration allows.
 pub async fn local(settings: &Settings) -> Vec<Found> {
-    let http = &Clients::new(settings.ca_file.clone());
-    let local = settings.providers.iter().filter(|provider| provider.is_local && is_local(provider));
+    let (http, rules) = (&Clients::new(settings.ca_file.clone()), settings.rules());
+    let is_asked = |provider: &&Provider| provider.is_local && rules.provider(&provider.name).is_none();
+    let local = settings.providers.iter().filter(is_asked).filter(|provider| is_local(provider));
     let asked = local.map(|provider| async move {
         let asker = Asker { provider, http, deadline: Deadline::after(PATIENCE) };
         match known_wire(provider) {
@@ -43,6 +44,7 @@ pub async fn local(settings: &Settings) -> Vec<Found> {
         }
     });
     let mut found: Vec<Found> = join_all(asked).await.into_iter().flatten().collect();
+    found.retain(|found| rules.model(&found.name).is_none());
     found.sort_by_key(|found| found.wire != FillWire::LlamaCpp);
     found
 }

@@ -412,6 +412,27 @@ async fn a_provider_without_a_key_and_an_unknown_one_are_said() {
 }
 
 #[tokio::test]
+async fn a_model_that_the_configuration_rules_out_fills_in_nothing_and_its_server_is_not_asked() {
+    let server = Server::start(vec![]).await;
+    let mut allowing = settings("ollama", &server);
+    allowing.providers[0].models = vec!["qwen2.5-coder".into(), "codellama".into()];
+    let catalog = Catalog::new(allowing.clone());
+    let disabled = Settings { disabled_providers: vec!["ollama".into()], ..allowing.clone() };
+    let other_model = Settings { enabled_models: vec!["*chat*".into()], ..allowing.clone() };
+    for (settings, setting) in [(&disabled, "disabled_providers"), (&other_model, "enabled_models")] {
+        // The second is only to chat with; the catalog's own settings allow it.
+        for (name, wire) in [("ollama/qwen2.5-coder", FillWire::Ollama), ("ollama/codellama", FillWire::Chat)] {
+            let Err(error) = resolve_with(settings, &catalog, name, wire).await else { panic!("{name}: {setting}") };
+            assert!(matches!(&error, CatalogError::RuledOut { .. }), "{name}: {error}");
+            assert!(error.to_string().contains(setting), "{name}: {error}");
+        }
+    }
+    assert_eq!(local(&disabled).await, vec![]);
+    assert_eq!(server.asked().len(), 0);
+    assert!(resolve_with(&allowing, &catalog, "ollama/qwen2.5-coder", FillWire::Ollama).await.is_ok());
+}
+
+#[tokio::test]
 async fn a_models_price_is_that_of_its_vendor() {
     let keys = ["MISTRAL_API_KEY", "INCEPTION_API_KEY", "DEEPSEEK_API_KEY"];
     let settings = Settings::from_env(|name| keys.contains(&name).then(|| "k".into()));

@@ -207,6 +207,23 @@ async fn a_dialect_can_be_named_and_one_that_is_not_known_is_said() {
 }
 
 #[tokio::test]
+async fn a_model_that_the_configuration_rules_out_suggests_no_edits() {
+    let server = Server::start(vec![]).await;
+    let allowing = settings("mine", "zeta", &server);
+    let catalog = Catalog::new(allowing.clone());
+    let disabled = Settings { disabled_providers: vec!["mine".into()], ..allowing.clone() };
+    let other_model = Settings { enabled_models: vec!["sweep*".into()], ..allowing.clone() };
+    for (settings, setting) in [(&disabled, "disabled_providers"), (&other_model, "enabled_models")] {
+        for dialect in [EditDialect::Zeta, EditDialect::Chat] {
+            let Err(error) = resolve_with(settings, &catalog, "mine/zeta", dialect).await else { panic!("{setting}") };
+            assert!(matches!(&error, CatalogError::RuledOut { .. }), "{error}");
+            assert!(error.to_string().contains(setting), "{error}");
+        }
+    }
+    assert!(resolve(&allowing, &catalog, "mine/zeta").await.is_ok());
+}
+
+#[tokio::test]
 async fn a_model_is_resolved_in_a_task_of_its_own() {
     let settings = Settings { providers: Vec::new(), ..Settings::default() };
     let task = tokio::spawn(async move {
