@@ -79,8 +79,12 @@ impl Turn {
         }
         let said = until_cancelled(&self.gate.cancel, self.gate.hooks.before_request(&self.point())).await;
         said.flatten().into_iter().for_each(|text| self.note(text));
-        let mut stops = 0;
+        let (mut stops, mut has_asked) = (0, false);
         loop {
+            // An attempt that came to nothing may have cost as much as an answer.
+            if std::mem::replace(&mut has_asked, true) {
+                self.may_spend().await?;
+            }
             let (mut shown, mut used) = (Shown::default(), Usage::default());
             let looks = self.stop_early && stops < MOST_STOPS;
             let attempt = self.attempt(looks, &mut shown, &mut used).await;
@@ -142,18 +146,13 @@ impl Turn {
                 }
                 Next::Shorten => {
                     self.discard(shown);
-                    if self.promoted().await {
-                        self.may_spend().await?;
-                    } else if !self.make_room_at_any_rate() {
+                    if !self.promoted().await && !self.make_room_at_any_rate() {
                         let why = "The conversation no longer fits into the model's context, and nothing is left to take \
                                    out of it. Start a new conversation with /new, or choose a model with a larger context";
                         return Err(failed(format!("{why}. ({})", error.message)));
                     }
                 }
-                Next::GiveUp if self.falls_back(&error).await => {
-                    self.discard(shown);
-                    self.may_spend().await?;
-                }
+                Next::GiveUp if self.falls_back(&error).await => self.discard(shown),
                 // The text shown of a last attempt stays said: it is all there is.
                 Next::GiveUp => {
                     self.tell_of_lost_files(shown);

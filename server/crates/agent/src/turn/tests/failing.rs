@@ -11,7 +11,7 @@ use protocol::{AssistantBlock, Event};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::fakes::{Stage, answer, breaking, call, ending, ending_early, failure, says};
+use super::fakes::{Stage, answer, breaking, call, calling, ending, ending_early, failure, says};
 
 #[tokio::test(start_paused = true)]
 async fn what_may_pass_is_tried_again_after_a_growing_wait() {
@@ -263,13 +263,22 @@ async fn what_broken_answers_used_is_paid_for_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_budget_that_a_failed_request_spent_keeps_the_next_model_from_being_asked() {
+async fn a_budget_that_an_attempt_spent_keeps_any_model_from_being_asked_again() {
     let used = Usage { input: 40, ..Usage::default() };
-    let mut stage = Stage::new(vec![breaking("I wa", QuotaUsedUp).using(used)]);
-    stage.chain = vec![("second", vec![answer(vec![says("done")])])];
-    stage.limits.cost = Some(1e-9);
-    let left = stage.play().await;
-    assert_eq!((left.outcome.stop, left.requests.len()), (StopReason::Error, 1));
-    let error = left.outcome.error.unwrap();
-    assert!(error.contains("budget of money is spent"), "{error}");
+    for (why, first) in [
+        ("another model", breaking("I wa", QuotaUsedUp).using(used)),
+        ("a retry", breaking("I wa", Incomplete).using(used)),
+        ("an unreadable call", breaking("I wa", UnreadableCall).using(used)),
+        ("an empty answer", answer(vec![])),
+        ("a stopped answer", calling("edit", &["{\"old\":\"gone\",", "\"new\":\"x\"}"], None).using(used)),
+    ] {
+        let mut stage = Stage::new(vec![first, answer(vec![says("done")])]);
+        stage.chain = vec![("second", vec![answer(vec![says("done")])])];
+        stage.limits.cost = Some(1e-9);
+        stage.stop_early = true;
+        let left = stage.play().await;
+        assert_eq!((left.outcome.stop, left.requests.len()), (StopReason::Error, 1), "{why}");
+        let error = left.outcome.error.unwrap();
+        assert!(error.contains("budget of money is spent"), "{why}: {error}");
+    }
 }
