@@ -58,6 +58,8 @@ pub struct Mask {
 struct Hidden {
     name: String,
     text: String,
+    /// The names of the other secrets that stand in the value, as a password does in an address.
+    within: BTreeSet<String>,
 }
 
 /// A pattern, and what stands for what fits it.
@@ -119,18 +121,14 @@ impl Mask {
                     revealed.insert(text.clone(), Arc::from(form.text.as_str()));
                 }
                 texts.push(form.text);
-                hidden.push(Hidden { name: name.clone(), text });
+                hidden.push(Hidden { name: name.clone(), text, within: BTreeSet::new() });
             }
         }
+        find_within(&texts, &mut hidden)?;
         texts.extend(revealed.keys().cloned());
         let values = match texts.is_empty() {
             true => None,
-            false => Some(
-                AhoCorasick::builder()
-                    .match_kind(MatchKind::LeftmostLongest)
-                    .build(&texts)
-                    .map_err(|error| format!("the secrets cannot be looked for: {error}"))?,
-            ),
+            false => Some(finder(&texts, MatchKind::LeftmostLongest)?),
         };
         let named = named.into_iter().collect();
         Ok(Self { key, values, hidden, patterns, revealed, fitted: RwLock::default(), named, counts })
@@ -182,7 +180,7 @@ impl Mask {
             self.hide_fitting(text, from..found.start(), &mut out);
             from = found.end();
             // All else that is found is a placeholder.
-            if let Some(Hidden { name, text }) = self.hidden.get(found.pattern().as_usize()) {
+            if let Some(Hidden { name, text, .. }) = self.hidden.get(found.pattern().as_usize()) {
                 out.put(found.range(), text, name);
             }
         }
@@ -224,8 +222,9 @@ impl Mask {
         let found = self.values.iter().flat_map(|values| values.find_iter(text));
         let listed = found.filter_map(|found| {
             let hidden = self.hidden.get(found.pattern().as_usize())?;
-            (text.get(found.range()) != Some(hidden.text.as_str())).then(|| hidden.name.clone())
+            (text.get(found.range()) != Some(hidden.text.as_str())).then_some(hidden)
         });
+        let listed = listed.flat_map(|hidden| hidden.within.iter().chain([&hidden.name]).cloned());
         let fitting = self.patterns.iter().filter(|pattern| pattern.find(text).next().is_some());
         listed.chain(fitting.map(|pattern| pattern.name.clone())).collect()
     }
@@ -272,6 +271,23 @@ impl Pattern {
         let replacement = self.replace_with.as_deref();
         self.regex.find_iter(text).filter(move |found| !found.is_empty() && replacement != Some(found.as_str()))
     }
+}
+
+/// What finds these texts.
+fn finder(texts: &[String], kind: MatchKind) -> Result<AhoCorasick, String> {
+    let built = AhoCorasick::builder().match_kind(kind).build(texts);
+    built.map_err(|error| format!("the secrets cannot be looked for: {error}"))
+}
+
+/// Notes of each value which others stand in it: only the longest is found in a text.
+fn find_within(texts: &[String], hidden: &mut [Hidden]) -> Result<(), String> {
+    let names: Vec<_> = hidden.iter().map(|hidden| hidden.name.clone()).collect();
+    let all = finder(texts, MatchKind::Standard)?;
+    for (text, hidden) in texts.iter().zip(hidden) {
+        let found = all.find_overlapping_iter(text).filter_map(|found| names.get(found.pattern().as_usize()));
+        hidden.within.extend(found.filter(|name| **name != hidden.name).cloned());
+    }
+    Ok(())
 }
 
 /// The name in the placeholders of a secret; a blank one if the name itself holds the value.

@@ -209,6 +209,14 @@ fn the_secrets_of_a_call_are_named() {
 }
 
 #[test]
+fn a_secret_within_another_ones_value_is_named_too() {
+    let mask = mask(&[secret("URL", "postgres://ada:hunter2hunter2@db"), secret("PASSWORD", "hunter2hunter2")]);
+    let named = |command: &str| mask.names_in(&json!({ "command": command })).into_iter().collect::<Vec<_>>();
+    assert_eq!(named("psql postgres://ada:hunter2hunter2@db"), ["PASSWORD", "URL"]);
+    assert_eq!(named("echo hunter2hunter2"), ["PASSWORD"]);
+}
+
+#[test]
 fn three_hundred_secrets_take_no_time_in_a_long_conversation() {
     let secrets: Vec<_> = (0..300).map(|at| secret(&format!("S{at}"), &format!("value-{at}-0123456789"))).collect();
     let mask = mask(&secrets);
