@@ -341,7 +341,8 @@ impl Catalog {
             Err(CatalogError::Unknown { name: unknown, near }) if name.len() <= LONGEST_NAME => {
                 let state = self.state();
                 let mut models = self.list_soon().await.models;
-                if let Some(named) = state.named(name.trim()) {
+                // Of a vendor that is not set up nothing is meant, and least of all another provider's model.
+                if let Some(named) = state.named(name.trim()).or_else(|| vendor_of(name.trim())) {
                     models.retain(|model| model.provider == named);
                 }
                 let is_unasked = |model: &ModelInfo| {
@@ -527,9 +528,16 @@ impl State {
         let (before, _) = name.split_once('/')?;
         let mut providers = self.settings.providers.iter().map(|provider| provider.name.as_str());
         // Publishers' names have capitals, as in `Qwen/Qwen2.5-Coder-7B`, so they name no vendor that is not set up.
-        let vendor = || vendors::all().iter().map(|vendor| vendor.name.as_str()).find(|known| *known == before);
+        let vendor = || vendor_of(name).filter(|vendor| *vendor == before);
         providers.find(|known| known.eq_ignore_ascii_case(before)).or_else(vendor)
     }
+}
+
+/// The vendor whose name stands before that of a model, possibly in capitals.
+fn vendor_of(name: &str) -> Option<&'static str> {
+    let (before, _) = name.split_once('/')?;
+    let mut vendors = vendors::all().iter().map(|vendor| vendor.name.as_str());
+    vendors.find(|vendor| vendor.eq_ignore_ascii_case(before))
 }
 
 /// The ways to read a name: as that of a model, and if it ends like one with a level, as that of a model at this level.

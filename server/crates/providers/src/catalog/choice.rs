@@ -90,9 +90,13 @@ pub(super) enum Meant {
 
 /// The usable model that a name means: the one with the same name in another spelling, else the only one with all of
 /// its words, whole ones first. Of one model at several hosts it is its maker's, and none is meant if that is not
-/// among them: each has its own price and terms. A slip is never mended: it could be another vendor's model.
+/// among them: each has its own price and terms. For the same reason a name with a publisher, as Amazon writes it, is
+/// only a model's with this publisher. A slip is never corrected: it could be another vendor's model.
 pub(super) fn meant(name: &str, models: &[ModelInfo]) -> Meant {
-    let usable: Vec<&ModelInfo> = models.iter().filter(|model| model.available && !model.scripted).collect();
+    let publisher = registry::publisher(name.trim()).to_ascii_lowercase();
+    let may_be_meant =
+        |model: &&ModelInfo| model.available && !model.scripted && model.id.to_ascii_lowercase().contains(&publisher);
+    let usable: Vec<&ModelInfo> = models.iter().filter(may_be_meant).collect();
     for (name, level) in readings(name.trim()) {
         let level = level.map(|level| format!(":{}", level.name())).unwrap_or_default();
         let wanted = registry::canonical(name);
@@ -194,7 +198,7 @@ mod tests {
         assert_eq!(meant("glm", &all), one("zai/glm-5.2"));
         assert_eq!(meant("GLM 5.2:high", &all), one("zai/glm-5.2:high"));
         assert_eq!(meant("gpt 5", &all), one("openai/gpt-5.1"));
-        assert_eq!(meant("us.anthropic.claude-opus-5-20260724-v1:0", &all), one("anthropic/claude-opus-5"));
+        assert_eq!(meant("claude-opus-5-20260724", &all), one("anthropic/claude-opus-5"));
         assert_eq!(
             meant("opus", &all),
             Meant::Several(vec!["anthropic/claude-opus-5".into(), "anthropic/claude-opus-5-5".into()])
@@ -202,6 +206,19 @@ mod tests {
         for slip in ["opsu", "gpt-51", "", "  ", ":", "/", "claude-haiku"] {
             assert_eq!(meant(slip, &all), Meant::None, "{slip:?}");
         }
+    }
+
+    #[test]
+    fn an_id_as_amazon_writes_it_is_never_another_hosts_model() {
+        let own = models(&["anthropic/claude-opus-4-6", "openrouter/anthropic/claude-opus-4.6"]);
+        let with_amazon = models(&["anthropic/claude-opus-4-6", "bedrock/us.anthropic.claude-opus-4-6-v1"]);
+        for dressed in ["us.anthropic.claude-opus-4-6-v1", "US.anthropic.claude-opus-4-6-20260205-v1:0"] {
+            assert_eq!(meant(dressed, &own), Meant::None, "{dressed}");
+            let amazons = Meant::One("bedrock/us.anthropic.claude-opus-4-6-v1".to_owned());
+            assert_eq!(meant(dressed, &with_amazon), amazons, "{dressed}");
+        }
+        assert_eq!(meant("anthropic.claude-opus-4-6", &own), Meant::None, "not by its words either");
+        assert_eq!(meant("eu.anthropic.claude-opus-4-6-v1", &with_amazon), Meant::None, "that is another region");
     }
 
     #[test]

@@ -146,6 +146,12 @@ async fn a_name_with_a_providers_name_before_it_is_never_another_hosts() {
         let Err(error) = alone.resolve(name).await else { panic!("{name}: there is no key") };
         assert!(error.to_string().contains("there is no key for deepseek; set DEEPSEEK_API_KEY"), "{error}");
     }
+    let mut router_only = settings(&[router]);
+    router_only.set_provider("openrouter", None, None, None, vec!["deepseek/deepseek-v4-pro".into()]).unwrap();
+    let router_only = Catalog::new(router_only);
+    assert_eq!(router_only.meant("deepseek v4").await.as_deref(), Ok("openrouter/deepseek/deepseek-v4-pro"));
+    let Err(error) = router_only.meant("DeepSeek/deepseek-v4-pro").await else { panic!("DeepSeek is not set up") };
+    assert!(matches!(&error, CatalogError::Unknown { near, .. } if near[0].starts_with("openrouter/")), "{error}");
     let mut disabled = settings(&[router, ("DEEPSEEK_API_KEY", "k")]);
     disabled.disabled_providers = vec!["deepseek".into()];
     let Err(error) = Catalog::new(disabled).resolve("deepseek/deepseek-v4-pro").await else { panic!("it is disabled") };

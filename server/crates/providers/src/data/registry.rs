@@ -39,15 +39,8 @@ pub(crate) fn made_as(name: &str) -> Option<Model> {
 /// (`deepseek-v3`); with `.` written as `-`, in small letters. What is left is equal for equal models.
 pub(crate) fn canonical(id: &str) -> String {
     let id = id.rsplit('/').next().unwrap_or(id).to_ascii_lowercase();
-    let mut name = id.as_str();
-    // A publisher is a word without digits, unlike the beginning of `gpt-5.1`.
-    while let Some((before, rest)) = name.split_once('.')
-        && !before.is_empty()
-        && before.chars().all(|c| c.is_ascii_lowercase() || c == '-')
-    {
-        name = rest;
-    }
-    let has_publisher = name.len() < id.len();
+    let publisher = publisher(&id);
+    let (name, has_publisher) = (id.get(publisher.len()..).unwrap_or_default(), !publisher.is_empty());
     let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
     let is_version = |end: &str| match end.split_once(':') {
         Some((version, revision)) => is_number(version) && is_number(revision),
@@ -55,6 +48,19 @@ pub(crate) fn canonical(id: &str) -> String {
     };
     let name = name.rsplit_once("-v").filter(|(_, end)| is_version(end)).map_or(name, |(name, _)| name);
     undated(name).unwrap_or(name).replace('.', "-")
+}
+
+/// The region and the publisher at the beginning of a model's name, as Amazon writes them (`us.anthropic.`); empty if
+/// there are none. A publisher is a word without digits, unlike the beginning of `gpt-5.1`.
+pub(crate) fn publisher(name: &str) -> &str {
+    let mut rest = name;
+    while let Some((before, behind)) = rest.split_once('.')
+        && !before.is_empty()
+        && before.chars().all(|c| c.is_ascii_alphabetic() || c == '-')
+    {
+        rest = behind;
+    }
+    name.get(..name.len() - rest.len()).unwrap_or_default()
 }
 
 /// The lines of a provider.
