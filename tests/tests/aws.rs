@@ -206,7 +206,7 @@ async fn a_project_that_stands_first_in_path_runs_no_program_of_its_own() {
     std::fs::set_permissions(&aws, PermissionsExt::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", aws.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let output = exec(&setup, &project, &[("PATH", path.as_str())]).await;
-    let said = String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && said.contains("AWS's own program was asked"), "{output:?}");
     assert!(!evil.exists(), "a program of the project has run");
 }

@@ -226,7 +226,7 @@ fn a_search_that_does_not_find_the_place_fails_the_script() {
     ]);
     let output = world.azimuth(&["exec", "--script", &world.script(&steps), "Find the place."]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
-    assert!(text(&output).contains("search_text"), "{}", text(&output));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("search_text"), "{}", text(&output));
 }
 
 #[test]
@@ -490,12 +490,20 @@ fn without_a_key_and_a_local_server_it_says_what_to_do() {
 
 #[test]
 fn why_an_answer_is_not_whole_or_was_not_given_is_said() {
-    for (stop, words) in [("maxTokens", "The answer is not whole"), ("refusal", "The model would not answer")] {
+    for (stop, words, more) in
+        [("maxTokens", "The answer is not whole", &[][..]), ("refusal", "The model would not answer", &["--json"])]
+    {
         let world = World::new();
         let script = world.script(&json!([{ "text": "Well.", "stop": stop }]));
-        let output = world.azimuth(&["exec", "--script", &script, "Tell me."]);
+        let output = world.azimuth(&[&["exec", "--script", &script], more, &["Tell me."]].concat());
         assert_eq!(output.status.code(), Some(1), "{}", text(&output));
-        assert!(text(&output).contains(words), "{stop}: {}", text(&output));
+        let [answer, why] = [output.stdout, output.stderr].map(|stream| String::from_utf8(stream).unwrap());
+        let said = why.lines().find(|line| line.contains(words));
+        assert!(said.is_some_and(|line| line.starts_with("azimuth: ")), "{stop}: {why}");
+        match more {
+            [] => assert!(answer.contains("Well.\n") && !answer.contains(words), "{answer}"),
+            _ => answer.lines().for_each(|line| drop(serde_json::from_str::<Value>(line).unwrap())),
+        }
     }
 }
 

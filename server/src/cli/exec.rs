@@ -146,7 +146,8 @@ impl Job {
         let signals = self.signals.clone();
         let mut turn = self.open(connection).await?;
         let live = !self.json && io::stdout().is_terminal();
-        let mut view = if live { View::live(io::stdout(), self.style) } else { View::new(io::stdout(), self.style) };
+        let view = if live { View::live(io::stdout(), self.style) } else { View::new(io::stdout(), self.style) };
+        let mut view = view.without_why();
         let code = tokio::select! {
             code = self.watch(connection, shown, &mut view, &mut turn) => code,
             () = signals.received(2) => Ok(CANCELLED),
@@ -286,6 +287,10 @@ impl Job {
                 view.terminal(&bytes).map_err(Failure::new)?;
             }
             view.event(&event.event).map_err(Failure::new)?;
+        }
+        // Not on standard output, which a script may read as the answer.
+        if let Event::TurnEnded { error: Some(error), .. } = &event.event {
+            complain(error);
         }
         match &event.event {
             Event::TerminalStarted { terminal_id, offset, .. } if view.is_live() && !is_job(terminal_id) => {

@@ -38,6 +38,8 @@ pub(super) struct View<W> {
     live: bool,
     /// True if a command's output was shown since the user's own command started.
     own_is_shown: bool,
+    /// True if it says why a turn ended as it did.
+    says_why: bool,
 }
 
 impl<W: Write> View<W> {
@@ -54,12 +56,18 @@ impl<W: Write> View<W> {
             at_line_start: true,
             live: false,
             own_is_shown: false,
+            says_why: true,
         }
     }
 
     /// A view of what happens, on a terminal.
     pub(super) fn live(out: W, style: Style) -> Self {
         Self { live: true, ..Self::new(out, style) }
+    }
+
+    /// Leaves it to somebody else to say why a turn ended as it did.
+    pub(super) fn without_why(self) -> Self {
+        Self { says_why: false, ..self }
     }
 
     /// Writes a step of a plan.
@@ -138,7 +146,7 @@ impl<W: Write> View<W> {
                 }
             }
             Entry::TurnEnded { reason, error, usage, cost, is_unpriced } => {
-                if let Some(error) = error {
+                if let Some(error) = error.filter(|_| self.says_why) {
                     let paint = if reason == StopReason::Error { Style::red } else { Style::yellow };
                     self.line(&paint(style, error))?;
                 }
