@@ -247,6 +247,8 @@ pub enum ModelErrorKind {
     QuotaUsedUp,
     /// No key, a wrong key, or no right to the model. Not retried.
     Unauthorized,
+    /// The vendor does not serve the model: it has ended it, or does not allow it for this key. Not retried.
+    NoSuchModel,
     /// Anything else that will fail again. Not retried.
     Rejected,
 }
@@ -268,7 +270,7 @@ impl ModelErrorKind {
         match self {
             Self::RateLimited { .. } => Some(SwitchReason::RateLimited),
             Self::QuotaUsedUp => Some(SwitchReason::QuotaUsedUp),
-            Self::Unauthorized => Some(SwitchReason::Unauthorized),
+            Self::Unauthorized | Self::NoSuchModel => Some(SwitchReason::Unauthorized),
             Self::Transient | Self::Incomplete | Self::Garbage | Self::UnreadableCall => Some(SwitchReason::Failed),
             Self::OrphanedToolCalls | Self::ContextOverflow | Self::Rejected => None,
         }

@@ -113,7 +113,7 @@ pub enum SwitchReason {
     RateLimited,
     /// Its quota, or the account's credit, is used up.
     QuotaUsedUp,
-    /// Its key is refused, or there is none.
+    /// Its key is refused, or there is none, or its vendor does not serve it.
     Unauthorized,
     /// Its requests failed until no retry was left.
     Failed,

@@ -257,10 +257,15 @@ impl Whose {
                     "the content filter of {provider} refused the prompt{found}{said}. Say it in other words, or change the filter there"
                 )
             }
-            ModelErrorKind::Rejected if words.code.contains("DeploymentNotFound") => format!(
+            ModelErrorKind::NoSuchModel if words.code.contains("DeploymentNotFound") => format!(
                 "{provider} has no deployment for {model}{said}. Name the deployment in wire_id of a \
                  [[providers.{provider}.model]]"
             ),
+            ModelErrorKind::NoSuchModel => {
+                let has_account = self.key.is_some() || self.renewed_by.is_some();
+                let why = if has_account { " (retired, or not allowed for this key)" } else { "" };
+                format!("the model {model} is not served by {provider}{why}{said}. Choose another with /model")
+            }
             ModelErrorKind::Incomplete | ModelErrorKind::Garbage | ModelErrorKind::Rejected => {
                 format!("{provider} rejects the request{status_words}{said}")
             }
@@ -373,6 +378,9 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
     if says(&["api_key_invalid"]) {
         return ModelErrorKind::Unauthorized;
     }
+    if is_missing_model(status, &code, &words) {
+        return ModelErrorKind::NoSuchModel;
+    }
     match status {
         Some(401 | 403) => ModelErrorKind::Unauthorized,
         Some(429) => ModelErrorKind::RateLimited { retry_after: None },
@@ -391,6 +399,15 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
         // An error within a stream that began well: overloaded, a timeout, a fault of the server's.
         None => ModelErrorKind::Transient,
     }
+}
+
+/// True if the vendor says that it does not serve the model. The codes are OpenAI's, Groq's and Azure's
+/// (console.groq.com/docs/errors); Anthropic, Google and local servers name the model in words. Another address that is
+/// not found, such as one of a wrong base URL, says nothing of models. All is in lower case.
+fn is_missing_model(status: Option<u16>, code: &str, words: &str) -> bool {
+    let is_coded = ["model_not_found", "model_decommissioned", "deploymentnotfound"].iter().any(|it| code.contains(it));
+    let is_not_found = status == Some(404) || status.is_none() && code.contains("not_found");
+    is_coded || is_not_found && words.contains("model")
 }
 
 /// True if the vendor's quota is one that waiting for a minute does not renew: Google's for a day, and one of nothing,

@@ -120,7 +120,7 @@ impl Failures {
     ///   their results told in words;
     /// - of a call that the vendor could not read the model is told, three times in a row at most;
     /// - a request that is too long is made shorter;
-    /// - a wrong key, a quota that is used up and a rejected request stay wrong.
+    /// - a wrong key, a model that is not served, a quota that is used up and a rejected request stay wrong.
     pub(super) fn next(&mut self, kind: ModelErrorKind) -> Next {
         let wait = match kind {
             ModelErrorKind::Transient | ModelErrorKind::Incomplete => self.backoff(),
@@ -147,6 +147,7 @@ impl Failures {
             | ModelErrorKind::OrphanedToolCalls
             | ModelErrorKind::QuotaUsedUp
             | ModelErrorKind::Unauthorized
+            | ModelErrorKind::NoSuchModel
             | ModelErrorKind::Rejected => return Next::GiveUp,
         };
         if self.retries >= self.policy.retries {
@@ -233,6 +234,7 @@ mod tests {
             assert_eq!(failures.next(kind), Next::GiveUp);
         }
         assert_eq!(Failures::default().next(ModelErrorKind::Unauthorized), Next::GiveUp);
+        assert_eq!(Failures::default().next(ModelErrorKind::NoSuchModel), Next::GiveUp);
         assert_eq!(Failures::default().next(ModelErrorKind::Rejected), Next::GiveUp);
         assert_eq!(Failures::default().next(ModelErrorKind::QuotaUsedUp), Next::GiveUp);
         assert_eq!(Failures::default().next(ModelErrorKind::ContextOverflow), Next::Shorten);

@@ -330,7 +330,6 @@ fn google_says_in_its_words_what_is_wrong_with_a_request() {
     }
     assert_eq!(kind(503, "UNAVAILABLE", "The model is overloaded."), ModelErrorKind::Transient);
     assert_eq!(kind(504, "DEADLINE_EXCEEDED", "Deadline expired."), ModelErrorKind::Transient);
-    assert_eq!(kind(404, "NOT_FOUND", "models/x is not found for API version v1beta"), ModelErrorKind::Rejected);
     let location = "User location is not supported for the API use.";
     assert_eq!(kind(400, "FAILED_PRECONDITION", location), ModelErrorKind::Rejected);
 }
@@ -374,8 +373,32 @@ fn what_a_content_filter_found_is_said_with_a_remedy() {
 }
 
 #[test]
+fn a_model_that_its_vendor_has_ended_is_told_from_an_address_that_is_not_there() {
+    let openai = r#"{"error":{"message":"The model `x` does not exist or you do not have access to it.",
+        "type":"invalid_request_error","param":null,"code":"model_not_found"}}"#;
+    let anthropic = r#"{"type":"error","error":{"type":"not_found_error","message":"model: claude-sonnet-4-5"}}"#;
+    let google = google(404, "NOT_FOUND", "models/x is not found for API version v1beta", &Value::Null);
+    let groq = r#"{"error":{"message":"It is no longer supported.","code":"model_decommissioned"}}"#;
+    let ollama = r#"{"error":"model 'x' not found"}"#;
+    for (code, body) in [(404, openai), (403, openai), (404, anthropic), (404, &google), (400, groq), (404, ollama)] {
+        let error = status(code, body);
+        assert_eq!(error.kind, ModelErrorKind::NoSuchModel, "{body}");
+        assert!(error.message.contains("claude-sonnet-4-5 is not served by anthropic (retired"), "{error}");
+        assert!(error.message.contains("/model"), "{error}");
+    }
+    let within = whose().fault(Fault::vendor("not_found_error", "model: claude-sonnet-4-5"));
+    assert_eq!(within.kind, ModelErrorKind::NoSuchModel);
+    assert!(within.kind.switch_reason().is_some(), "a chain goes on with the next one");
+    for elsewhere in [r#"{"error":{"message":"Invalid URL (POST /v2/chat/completions)"}}"#, "404 page not found", "{}"]
+    {
+        assert_eq!(status(404, elsewhere).kind, ModelErrorKind::Rejected, "{elsewhere}");
+    }
+}
+
+#[test]
 fn a_deployment_that_is_not_there_is_said_with_the_setting_that_names_it() {
     let error =
         status(404, r#"{"error":{"code":"DeploymentNotFound","message":"The API deployment does not exist."}}"#);
+    assert_eq!(error.kind, ModelErrorKind::NoSuchModel);
     assert!(error.message.contains("wire_id") && error.message.contains("does not exist"), "{error}");
 }

@@ -113,6 +113,7 @@ enum WrittenKind {
     ContextOverflow,
     QuotaUsedUp,
     Unauthorized,
+    NoSuchModel,
     Rejected,
 }
 
@@ -293,6 +294,7 @@ impl From<&ModelError> for Failure {
             ModelErrorKind::ContextOverflow => (WrittenKind::ContextOverflow, None),
             ModelErrorKind::QuotaUsedUp => (WrittenKind::QuotaUsedUp, None),
             ModelErrorKind::Unauthorized => (WrittenKind::Unauthorized, None),
+            ModelErrorKind::NoSuchModel => (WrittenKind::NoSuchModel, None),
             ModelErrorKind::Rejected => (WrittenKind::Rejected, None),
         };
         let retry_after_ms = retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
@@ -314,6 +316,7 @@ impl From<Failure> for ModelError {
             WrittenKind::ContextOverflow => ModelErrorKind::ContextOverflow,
             WrittenKind::QuotaUsedUp => ModelErrorKind::QuotaUsedUp,
             WrittenKind::Unauthorized => ModelErrorKind::Unauthorized,
+            WrittenKind::NoSuchModel => ModelErrorKind::NoSuchModel,
             WrittenKind::Rejected => ModelErrorKind::Rejected,
         };
         error(kind, failure.message)
