@@ -30,22 +30,25 @@ impl Mask {
 pub struct Revealer {
     held: String,
     is_json: bool,
+    /// The beginning of an escape in a text of JSON.
+    escape: String,
 }
 
 impl Revealer {
     /// For plain text.
     pub fn of_text() -> Self {
-        Self { held: String::new(), is_json: false }
+        Self { held: String::new(), is_json: false, escape: String::new() }
     }
 
     /// For the text of a JSON value: values are written as they stand within its strings.
     pub fn of_json() -> Self {
-        Self { held: String::new(), is_json: true }
+        Self { held: String::new(), is_json: true, escape: String::new() }
     }
 
     /// Takes a piece. Gives what is certain by now.
     pub fn push(&mut self, mask: &Mask, piece: &str) -> String {
-        let text = std::mem::take(&mut self.held) + piece;
+        let piece = if self.is_json { Cow::Owned(self.with_marks(piece)) } else { piece.into() };
+        let text = std::mem::take(&mut self.held) + &piece;
         let (mut out, mut rest) = (String::with_capacity(text.len()), text.as_str());
         while let Some(at) = rest.find(BEGIN) {
             let (before, from) = rest.split_at(at);
@@ -80,7 +83,33 @@ impl Revealer {
 
     /// The text ends. Gives what was held back.
     pub fn end(&mut self) -> String {
-        std::mem::take(&mut self.held)
+        std::mem::take(&mut self.held) + &std::mem::take(&mut self.escape)
+    }
+
+    /// A piece of JSON in which `<` and `>` stand as they are: some servers write them as `\u003c` and `\u003e`, which is
+    /// the same.
+    fn with_marks(&mut self, piece: &str) -> String {
+        let text = std::mem::take(&mut self.escape) + piece;
+        let (mut out, mut rest) = (String::with_capacity(text.len()), text.as_str());
+        while let Some(at) = rest.find('\\') {
+            let (before, escape) = rest.split_at(at);
+            out.push_str(before);
+            let is = |whole: &str| escape.get(..6).is_some_and(|escape| escape.eq_ignore_ascii_case(whole));
+            let (mark, length) = match escape.as_bytes().get(1) {
+                Some(b'u') if is("\\u003c") => ("<", 6),
+                Some(b'u') if is("\\u003e") => (">", 6),
+                Some(b'u') | None if escape.len() < 6 => {
+                    escape.clone_into(&mut self.escape);
+                    return out;
+                }
+                // A backslash after this one is not the beginning of another escape.
+                _ => ("", escape.chars().take(2).map(char::len_utf8).sum()),
+            };
+            let (same, behind) = escape.split_at(length);
+            out.push_str(if mark.is_empty() { same } else { mark });
+            rest = behind;
+        }
+        out + rest
     }
 }
 

@@ -209,6 +209,24 @@ fn the_secrets_of_a_call_are_named() {
 }
 
 #[test]
+fn a_placeholder_in_json_may_have_its_marks_as_escapes() {
+    let mask = mask(&[secret("TOKEN", "ghp_0123456789")]);
+    let hidden = json!({ "run": format!("x {} \\u003c", mask.hide("ghp_0123456789")) }).to_string();
+    let input = json!({ "run": "x ghp_0123456789 \\u003c" });
+    for (less, more) in [("\\u003c", "\\u003e"), ("\\u003C", "\\u003E")] {
+        let sent = hidden.replace('<', less).replace('>', more);
+        for size in 1..9 {
+            let mut revealer = Revealer::of_json();
+            let mut whole: String = pieces(&sent, &[size]).iter().map(|it| revealer.push(&mask, it)).collect();
+            whole.push_str(&revealer.end());
+            assert_eq!(serde_json::from_str::<Value>(&whole).unwrap(), input, "{whole}");
+        }
+    }
+    let mut broken = Revealer::of_json();
+    assert_eq!(broken.push(&mask, "{\"a\": \"\\u00") + &broken.end(), "{\"a\": \"\\u00", "nothing is lost");
+}
+
+#[test]
 fn a_secret_within_another_ones_value_is_named_too() {
     let mask = mask(&[secret("URL", "postgres://ada:hunter2hunter2@db"), secret("PASSWORD", "hunter2hunter2")]);
     let named = |command: &str| mask.names_in(&json!({ "command": command })).into_iter().collect::<Vec<_>>();
