@@ -95,7 +95,7 @@ impl Secrets {
     /// Takes in what the projects of a session list. It is hidden until the process ends.
     pub(crate) fn learn(&self, config: &Config) {
         self.with(|state| {
-            for listed in &config.secrets {
+            for listed in config.secrets.iter().filter(|listed| listed.is_project) {
                 let is_same = |known: &Listed| (&known.name, &known.source) == (&listed.name, &listed.source);
                 if !state.config.secrets.iter().any(is_same) {
                     state.more.retain(|known| !is_same(known));
@@ -250,6 +250,7 @@ mod tests {
             source: "a test".to_owned(),
             known: Known::Value(providers::Secret::new(value)),
             replace_with: None,
+            is_project: false,
         };
         Arc::new(Config { secrets: vec![listed], ..Config::default() })
     }
@@ -264,6 +265,21 @@ mod tests {
         assert!(!mask.hide("the-second-2").contains("second"));
         assert_eq!(mask.names_in(&json!({ "command": "curl -d the-first-1" })).len(), 1);
         assert!(Arc::ptr_eq(&mask, &secrets.mask().await.unwrap()), "nothing has changed");
+    }
+
+    #[tokio::test]
+    async fn a_session_teaches_what_its_project_lists_and_not_what_the_user_has_removed() {
+        let faulty = Config { secrets: vec![Listed::faulty("mine", "your file")], ..Config::default() };
+        let secrets = Secrets::with_key(b"a key".to_vec(), Arc::new(faulty.clone()));
+        assert!(secrets.mask().await.unwrap_err().contains("`mine`"));
+        secrets.configure(Arc::new(Config::default()));
+        // A session still has the configuration of before.
+        secrets.learn(&faulty);
+        assert!(secrets.mask().await.unwrap().is_empty());
+        let mut of_project = lists("the-first-1").secrets[0].clone();
+        of_project.is_project = true;
+        secrets.learn(&Config { secrets: vec![of_project], ..faulty });
+        assert_eq!(secrets.mask().await.unwrap().named().len(), 1);
     }
 
     #[test]

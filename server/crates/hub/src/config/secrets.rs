@@ -15,6 +15,8 @@ use super::lines::Way;
 const TABLE: &str = "secrets.NAME.";
 /// The largest pattern when it is compiled, in bytes.
 const LARGEST_PATTERN: usize = 1 << 20;
+/// The consequence of a mistake in the user's own words.
+const UNTIL_CORRECTED: &str = "until it is corrected, nothing is sent to a model";
 /// The settings that say what the secret is; a secret has one of them.
 const WAYS: [&str; 5] = ["env", "file", "command", "value", "pattern"];
 
@@ -29,6 +31,8 @@ pub struct Listed {
     pub known: Known,
     /// The text that models see for good; none for a placeholder.
     pub replace_with: Option<String>,
+    /// True if a project's file lists it.
+    pub is_project: bool,
 }
 
 /// The way in which a secret is known.
@@ -66,7 +70,8 @@ pub(super) struct Layer<'a> {
 impl Listed {
     /// A secret that cannot be hidden, since there is a mistake in what the user says of it.
     pub(super) fn faulty(name: &str, source: &str) -> Self {
-        Self { name: name.to_owned(), source: source.to_owned(), known: Known::Faulty, replace_with: None }
+        let (name, source) = (name.to_owned(), source.to_owned());
+        Self { name, source, known: Known::Faulty, replace_with: None, is_project: false }
     }
 }
 
@@ -87,15 +92,16 @@ pub(super) fn take(name: &str, said: &Value, layer: &Layer<'_>) -> (Option<Liste
     }
     let said: Vec<_> = WAYS.into_iter().filter(|way| fields.contains_key(*way)).collect();
     let [one] = said.as_slice() else {
-        let problem =
-            "it needs exactly one of `env`, `file`, `command`, `value` and `pattern`; until then, it is not hidden";
-        found.fault(way, problem);
+        let needed = "it needs exactly one of `env`, `file`, `command`, `value` and `pattern`";
+        // A secret of the user's own that is not known cannot be hidden, so nothing leaves.
+        let until = if layer.is_project { "until then, it is not hidden" } else { UNTIL_CORRECTED };
+        found.fault(way, format!("{needed}; {until}"));
         return (None, found);
     };
     let known = known(one, &fields, layer, &way.field(one), &mut found);
     let replace_with = fields.get("replace_with").and_then(Value::as_str).map(str::to_owned);
-    let listed = |known| Listed { name: name.to_owned(), source: layer.source.to_owned(), known, replace_with };
-    (known.map(listed), found)
+    let (name, source, is_project) = (name.to_owned(), layer.source.to_owned(), layer.is_project);
+    (known.map(|known| Listed { name, source, known, replace_with, is_project }), found)
 }
 
 /// True if a project's file may set this. Texts of its own could rewrite what every session sends.
@@ -122,16 +128,13 @@ fn known(one: &str, fields: &Map<String, Value>, layer: &Layer<'_>, way: &Way, f
             Ok(pattern) if pattern.is_match("") => {
                 found.fault(
                     way.clone(),
-                    "it fits an empty text, so it would hide everything or nothing; make it longer",
+                    "it matches an empty text, so it would hide everything or nothing; make it longer",
                 );
                 None
             }
             Ok(pattern) => Some(Known::Pattern(pattern)),
             Err(_) => {
-                found.fault(
-                    way.clone(),
-                    "it is no regular expression, or too large a one; until it is corrected, it is left out",
-                );
+                found.fault(way.clone(), format!("it is no regular expression, or too large a one; {UNTIL_CORRECTED}"));
                 None
             }
         },
@@ -171,6 +174,7 @@ pub(super) fn of_environment(environment: &dyn Fn(&str) -> Option<String>, shown
         source: "the environment".to_owned(),
         known: Known::Value(Secret::new(value)),
         replace_with: None,
+        is_project: false,
     };
     let mut found: Vec<_> = hidden
         .flat_map(|(name, value)| {
@@ -223,12 +227,12 @@ mod tests {
     #[test]
     fn a_mistake_says_what_to_write_and_shows_no_value() {
         for (said, words) in [
-            (json!({}), "exactly one of"),
+            (json!({}), "nothing is sent to a model"),
             (json!({ "value": "hunter2hunter2", "env": "X" }), "exactly one of"),
             (json!({ "valeu": "hunter2hunter2" }), "no such setting"),
             (json!({ "file": "t" }), "absolute path"),
-            (json!({ "pattern": "(" }), "no regular expression"),
-            (json!({ "pattern": "x*" }), "fits an empty text"),
+            (json!({ "pattern": "(" }), "until it is corrected, nothing is sent to a model"),
+            (json!({ "pattern": "x*" }), "matches an empty text"),
             (json!("hunter2hunter2"), "must be a table"),
         ] {
             let (listed, faults) = taken(said, false);
@@ -244,6 +248,8 @@ mod tests {
             let (listed, faults) = taken(said, true);
             assert!(listed.is_none() && faults.concat().contains("put it in your own"), "{faults:?}");
         }
+        let (_, faults) = taken(json!({}), true);
+        assert!(faults.concat().contains("until then, it is not hidden"), "{faults:?}");
         let (listed, faults) = taken(json!({ "env": "TOKEN", "replace_with": "the" }), true);
         let listed = listed.unwrap();
         assert!(listed.replace_with.is_none() && faults.concat().contains("put it in your own"), "{faults:?}");
