@@ -138,15 +138,17 @@ async fn a_model_that_was_named_alone_is_never_exchanged_and_a_chain_that_was_na
 
 #[tokio::test]
 async fn a_conversation_that_no_longer_fits_goes_on_with_a_larger_model_if_the_user_wants_that() {
-    let model = ModelServer::start([too_long(), Answer::says("It fits."), Answer::says("And goes on.")]).await;
+    let says = Answer::says;
+    let model = ModelServer::start([too_long(), says("It fits."), says("And goes on."), says("Alone.")]).await;
     let lines = "context_promotion = true\n";
     let setup = configured(&model, Wire::Anthropic, "test/model-1", lines);
     let text = std::fs::read_to_string(setup.config_file()).unwrap();
     let sized = |id: &str, context: u64| format!("[[providers.test.model]]\nid = \"{id}\"\ncontext = {context}\n");
     setup.configure(&format!("{text}{}{}", sized("model-1", 200_000), sized("model-2", 1_000_000)));
-    let project = project();
+    let (project, elsewhere) = (project(), project());
     let client = Client::start(&setup, &project, Profile::panel()).await;
-    let session = client.new_session().await;
+    let folders = json!({ "folders": [elsewhere.uri("")] });
+    let session = client.call::<methods::SessionNew>(folders).await.session.session_id;
     let events = turn(&client, &session, "Read it all.", StopReason::EndTurn).await;
     assert_eq!(switches(&events), [("test/model-2", "test/model-1", SwitchReason::ContextFull)]);
     let events = turn(&client, &session, "And?", StopReason::EndTurn).await;
@@ -154,6 +156,14 @@ async fn a_conversation_that_no_longer_fits_goes_on_with_a_larger_model_if_the_u
     assert_eq!(models(&model), ["model-1", "model-2", "model-2"]);
     let opened = client.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
     assert_eq!(opened.session.model.as_deref(), Some("test/model-1"), "which keeps its own model");
+    assert_eq!(client.finish().await, 0);
+
+    // Its own model goes on if the larger one is ruled out in the meantime.
+    elsewhere.write(".azimuth/config.toml", "enabled_models = [\"model-1\"]\n");
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    client.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
+    turn(&client, &session, "Still?", StopReason::EndTurn).await;
+    assert_eq!(models(&model).last().map(String::as_str), Some("model-1"));
     assert_eq!(client.finish().await, 0);
 }
 

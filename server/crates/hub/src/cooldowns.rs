@@ -26,7 +26,7 @@ pub(super) struct Cooldown {
 }
 
 impl Cooldowns {
-    /// Lets a model rest from now on, and gives the end of that.
+    /// Lets a model rest from now on, and gives the end of that. A longer rest that has begun stays.
     pub(super) fn begin(
         &self,
         model: &str,
@@ -36,7 +36,11 @@ impl Cooldowns {
     ) -> u64 {
         let lasting = u64::try_from(lasting.min(LONGEST).as_millis()).unwrap_or(u64::MAX);
         let until = now.saturating_add(lasting);
-        self.all().insert(model.to_owned(), Cooldown { until, reason, error });
+        let mut all = self.all();
+        if let Some(longer) = all.get(model).filter(|known| known.until > until) {
+            return longer.until;
+        }
+        all.insert(model.to_owned(), Cooldown { until, reason, error });
         until
     }
 
@@ -74,6 +78,7 @@ mod tests {
         let of_another_session = cooldowns.clone();
         assert!(of_another_session.of("a", 2_999).is_some_and(|it| it.reason == SwitchReason::RateLimited));
         assert_eq!((of_another_session.of("a", 3_000), of_another_session.of("b", 1_000)), (None, None));
+        assert_eq!(cooldowns.begin("a", Duration::from_secs(1), 1_500, why()), 3_000, "a shorter one changes nothing");
         assert_eq!(cooldowns.begin("a", Duration::MAX, 1, why()), 31 * 86_400_000 + 1, "no rest is without an end");
         cooldowns.end("a");
         assert_eq!(of_another_session.of("a", 2), None, "it has answered");

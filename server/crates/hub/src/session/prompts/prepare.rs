@@ -200,7 +200,7 @@ async fn model_of_turn(
     let is_too_small = |promoted: &&Promoted| config.context_promotion && promoted.from == model.info().id;
     if let Some(promoted) = preparation.promoted.as_ref().filter(is_too_small)
         && let Ok(larger) = named_model(shared, &promoted.to).await
-        && larger.info().available
+        && usable(Arc::clone(&larger), config).is_ok()
     {
         chain.promoted(&promoted.from, &larger.info().id);
         (model, is_for_turn) = (larger, true);
