@@ -109,7 +109,7 @@ async fn a_model_that_is_ruled_out_cannot_be_chosen_and_a_name_need_not_be_exact
     let error = refused("glm").await;
     assert!(error.contains("several models are called like `glm`: mine/glm-5.2, mine/glm-5.2-flash"), "{error}");
     let error = refused("glmm flash").await;
-    assert!(error.contains("there is no model `glmm flash`"), "a slip is not mended: {error}");
+    assert!(error.contains("there is no model `glmm flash`"), "a misspelled name is not corrected: {error}");
     let elsewhere = Project::new([(".azimuth/config.toml", "enabled_models = [\"big\"]\n")]);
     let new = json!({ "folders": [elsewhere.uri("")] });
     let session = client.call::<methods::SessionNew>(new).await.session.session_id;

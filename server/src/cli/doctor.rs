@@ -149,7 +149,7 @@ async fn hidden_secrets(report: &mut Report, config: &Config) -> Result<(), Fail
         report.note("kept back", &passed_over)?;
     }
     match hub::secrets::list(Arc::new(config.clone())).await {
-        Ok(named) if named.is_empty() => report.note("kept back", "nothing is known to keep from models"),
+        Ok(named) if named.is_empty() => report.note("kept back", "no secrets to hide from models were found"),
         Ok(named) => {
             let names: Vec<_> = named.iter().map(|secret| secret.name.as_str()).collect();
             report.good("kept back", &format!("models do not see {}", names.join(", ")))

@@ -192,7 +192,9 @@ impl<W: Write> View<W> {
         let input = usage.input + usage.cache_read + usage.cache_write;
         let cached = if usage.cache_read > 0 { format!(" ({} cached)", usage.cache_read) } else { String::new() };
         let cost = match cost {
-            Some(cost) if is_unpriced => format!(", {}, without a model that has no known price", format_cost(cost)),
+            Some(cost) if is_unpriced => {
+                format!(", {}, not counting a model whose price is unknown", format_cost(cost))
+            }
             Some(cost) => format!(", {}", format_cost(cost)),
             None if is_unpriced => ", cost unknown: the model has no known price".into(),
             None => String::new(),

@@ -3460,7 +3460,7 @@ export type SwitchReason =
   | 'rate_limited'
   /** Its quota, or the account's credit, is used up. */
   | 'quota_used_up'
-  /** Its key is refused, or there is none. */
+  /** Its key is refused, or there is none, or its vendor does not serve it. */
   | 'unauthorized'
   /** Its requests failed until no retry was left. */
   | 'failed'

@@ -240,7 +240,7 @@ impl SourcedRule {
                 Some("what leaves the sandbox is allowed by nothing that the sandbox can write, as a project's file")
             }
             RuleOrigin::Project if rule::is_about_secrets(&self.rule) => {
-                Some("a secret is allowed in commands by nothing that a command can write, as a project's file")
+                Some("a project's file cannot allow a secret in commands, because a command can write that file")
             }
             _ if trusted => None,
             RuleOrigin::Project => Some("what a project allows does not count before its folder is trusted"),

@@ -15,7 +15,7 @@ pub const UNKNOWN: &str = "";
 /// The secrets of these names, for words such as `it has …`.
 pub fn in_words(names: &[String]) -> String {
     if names.iter().any(|name| name == UNKNOWN) {
-        return "perhaps a secret (it is not known just now which there are)".to_owned();
+        return "perhaps a secret (Azimuth cannot find out right now which secrets there are)".to_owned();
     }
     let named = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     format!("the secret{} {named}", if names.len() == 1 { "" } else { "s" })

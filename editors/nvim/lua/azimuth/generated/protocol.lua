@@ -1941,7 +1941,7 @@
 ---@alias azimuth.SwitchReason
 ---| "rate_limited" # The vendor takes no more requests for a while.
 ---| "quota_used_up" # Its quota, or the account's credit, is used up.
----| "unauthorized" # Its key is refused, or there is none.
+---| "unauthorized" # Its key is refused, or there is none, or its vendor does not serve it.
 ---| "failed" # Its requests failed until no retry was left.
 ---| "context_full" # The conversation no longer fits into its context.
 

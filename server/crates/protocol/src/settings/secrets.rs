@@ -25,8 +25,8 @@ pub(super) const SECRETS: &[Setting] = &[
         kind: Text("path"),
         default: Unset("none"),
         who: USER,
-        words: "The file that holds a secret to hide from models: its text without blanks around it. The path is \
-                absolute or begins with `~/`.",
+        words: "The file that holds a secret to hide from models: its text, without spaces and line breaks at \
+                either end. The path is absolute or begins with `~/`.",
         more: MORE,
     },
     Setting {
@@ -52,7 +52,7 @@ pub(super) const SECRETS: &[Setting] = &[
         kind: Text("regular expression"),
         default: Unset("none"),
         who: USER,
-        words: "A regular expression in the syntax of Rust's crate `regex`. What fits it is hidden from models.",
+        words: "A regular expression in the syntax of Rust's crate `regex`. Text that matches it is hidden from models.",
         more: MORE,
     },
     Setting {

@@ -112,7 +112,7 @@ impl ModelChain {
         let found = tokio::time::timeout(FINDING, found).await.unwrap_or_default();
         let in_words = |error: CatalogError| match error {
             CatalogError::Unknown { .. } | CatalogError::NoLevel { .. } => {
-                Some(format!("The chain {} goes on without one of its models: {error}.", self.names.join(", ")))
+                Some(format!("One model of the chain {} is left out: {error}.", self.names.join(", ")))
             }
             _ => None,
         };

@@ -16,12 +16,12 @@ pub(super) async fn hidden_secrets(secrets: &Secrets) -> Result<String, String> 
     }
     let mask = secrets.mask().await?;
     let mut text = match mask.named().len() {
-        0 => "no secret is known that could be hidden from models".to_owned(),
+        0 => "Azimuth knows of no secret to hide from models".to_owned(),
         1 => "1 secret is hidden from models".to_owned(),
         many => format!("{many} secrets are hidden from models"),
     };
     if !mask.is_empty() {
-        text.push_str(" (how often is since this server started)");
+        text.push_str(" (counted since this server started)");
     }
     text.push('\n');
     for secret in mask.named() {
