@@ -516,6 +516,13 @@ function T.the_end_of_a_turn_ends_what_it_left_open()
   support.equal(state.cost, 0.5)
 end
 
+function T.a_request_that_became_no_message_counts_once_with_its_turn()
+  local paid = { type = "requestPaid", turnId = "t1", usage = { input = 4, output = 0, cacheRead = 0, cacheWrite = 0 }, cost = 0.25 }
+  -- The end of the turn contains it.
+  local state = folded({ turn_started("t1", "hi"), paid, turn_ended("t1", "end_turn") })
+  support.equal({ state.usage.input, state.cost }, { 10, 0.5 })
+end
+
 function T.a_call_that_is_made_again_keeps_its_place()
   local call = { type = "toolCallStarted", turnId = "t1", toolCallId = "c1", name = "x", kind = "read", title = "Reading", input = {}, locations = {} }
   local state = folded({ turn_started("t1", "hi"), call, turn_ended("t1", "interrupted"), turn_started("t2", ""), call })

@@ -440,7 +440,6 @@ function on.contextUsed(state, event)
 end
 
 on.sideAsked = pay
-on.requestPaid = pay
 
 function on.turnEnded(state, event, at)
   state.running, state.retrying = nil, nil
