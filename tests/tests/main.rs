@@ -46,6 +46,7 @@ mod layers;
 mod lifecycle;
 mod matrix;
 mod next_edits;
+mod oracle;
 mod own_edits;
 mod own_providers;
 mod own_servers;

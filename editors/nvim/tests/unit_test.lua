@@ -523,6 +523,25 @@ function T.a_request_that_became_no_message_counts_once_with_its_turn()
   support.equal({ state.usage.input, state.cost }, { 10, 0.5 })
 end
 
+function T.a_call_shows_the_conversation_that_it_started_and_the_turn_counts_it()
+  local call = { type = "toolCallStarted", turnId = "t1", toolCallId = "c1", name = "x", kind = "think", title = "Asking", input = {}, locations = {} }
+  local function worked(rounds, doing, spent, cost)
+    local event = { type = "childWorked", turnId = "t1", toolCallId = "c1", child = "abc123", model = "wise", rounds = rounds, doing = doing }
+    return vim.tbl_extend("error", event, { usage = spent or { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 }, cost = cost })
+  end
+  local used = { input = 7, output = 0, cacheRead = 0, cacheWrite = 0 }
+  local state = folded({ turn_started("t1", "hi"), call, worked(0), worked(1, nil, used, 0.25), worked(1, "Reading a.txt") })
+  support.equal(state.entries[2].child.session_id, "abc123")
+  local line = render.entry(state.entries[2]).lines[1]
+  assert(line:find("Asking  wise · 1 round · Reading a.txt", 1, true), line)
+  fold.apply(state, { seq = 6, at = 6, event = turn_ended("t1", "end_turn") })
+  local last = state.entries[#state.entries]
+  support.equal({ last.usage.input, last.cost }, { 17, 0.75 })
+  support.equal({ state.usage.input, state.cost }, { 17, 0.75 })
+  fold.apply(state, { seq = 7, at = 7, event = worked(2, nil, used, 0.25) })
+  support.equal({ last.cost, state.cost }, { 0.75, 1 }, "what comes late counts for the conversation")
+end
+
 function T.a_call_that_is_made_again_keeps_its_place()
   local call = { type = "toolCallStarted", turnId = "t1", toolCallId = "c1", name = "x", kind = "read", title = "Reading", input = {}, locations = {} }
   local state = folded({ turn_started("t1", "hi"), call, turn_ended("t1", "interrupted"), turn_started("t2", ""), call })

@@ -64,7 +64,7 @@ pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
     if let Some(config) = &config {
         sandbox(&mut report, config, policy.as_deref())?;
         surroundings(&mut report, config).await?;
-        models(&mut report, config.providers.clone()).await?;
+        models(&mut report, config.providers.clone(), config.oracle_model.as_deref()).await?;
     }
     match shell(&folder).await {
         Ok(found) => report.good("shell", &found)?,
@@ -170,7 +170,7 @@ async fn keys(report: &mut Report, mut config: Config) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn models(report: &mut Report, settings: providers::Settings) -> Result<(), Failure> {
+async fn models(report: &mut Report, settings: providers::Settings, oracle: Option<&str>) -> Result<(), Failure> {
     let catalog = providers::Catalog::new(settings);
     let models = catalog.list().await;
     let mut by_provider: Vec<(&str, Vec<&protocol::model::ModelInfo>)> = Vec::new();
@@ -189,8 +189,18 @@ async fn models(report: &mut Report, settings: providers::Settings) -> Result<()
         }
     }
     match catalog.default_model().await {
-        Ok(model) => report.good("default model", &model.info().id),
-        Err(error) => report.bad("default model", &error.to_string()),
+        Ok(model) => report.good("default model", &model.info().id)?,
+        Err(error) => report.bad("default model", &error.to_string())?,
+    }
+    let Some(oracle) = oracle else { return Ok(()) };
+    let found = catalog.resolve(oracle).await.map_err(|error| error.to_string());
+    match found.as_ref().map(|model| model.info()) {
+        Ok(info) if info.available => report.good("second opinions", &info.id),
+        Ok(info) => {
+            let why = info.unavailable_because.as_deref().unwrap_or("it is not available");
+            report.bad("second opinions", &format!("{} cannot be used: {why}", info.id))
+        }
+        Err(error) => report.bad("second opinions", error),
     }
 }
 

@@ -111,6 +111,10 @@ impl<W: Write> View<W> {
             }
             Entry::Switched(switch) => self.line(&style.yellow(words::of_switch(&switch, now()))),
             Entry::CallStarted { title } => self.line(&format!("{} {}", style.cyan("●"), visible::line(title))),
+            Entry::ChildAsks { child, model } => {
+                self.line(&style.dim(format!("  asks {model}, in conversation {child}")))
+            }
+            Entry::ChildCalls { title } => self.line(&style.dim(format!("  · {}", visible::line(title)))),
             Entry::Planned(steps) => steps.into_iter().try_for_each(|step| self.step(step)),
             Entry::CallEnded { result, summary, ran, .. } => self.call_ended(result, summary, ran),
             // The state of a job when its start was told is in what the call printed.
@@ -188,7 +192,7 @@ impl<W: Write> View<W> {
     }
 
     /// Writes what a turn took, and once that its price is not known.
-    fn spent(&mut self, usage: &Usage, cost: Option<f64>, is_unpriced: bool) -> io::Result<()> {
+    fn spent(&mut self, usage: Usage, cost: Option<f64>, is_unpriced: bool) -> io::Result<()> {
         let input = usage.input + usage.cache_read + usage.cache_write;
         let cached = if usage.cache_read > 0 { format!(" ({} cached)", usage.cache_read) } else { String::new() };
         let cost = match cost {

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
+use ports::spent::Sums;
 use protocol::checkpoint::{ChangedFile, Direction, RestoredFile};
 use protocol::content::{PlanEntry, Usage};
 use protocol::event::{ApplyOutcome, Severity};
@@ -14,7 +15,9 @@ use protocol::permission::{PermissionOutcome, PermissionRequest};
 use protocol::review::{AutoScope, Proposal};
 use protocol::terminal::{TerminalInfo, TerminalKind};
 use protocol::turn::StopReason;
-use protocol::{AssistantBlock, Event, MessageId, PermissionId, PromptBlock, TerminalId, ToolCallId, ToolResult};
+use protocol::{
+    AssistantBlock, Event, MessageId, PermissionId, PromptBlock, SessionId, TerminalId, ToolCallId, ToolResult,
+};
 use shell::jobs;
 
 use super::words;
@@ -46,6 +49,10 @@ pub(crate) enum Entry<'e> {
     CallStarted { title: &'e str },
     /// A tool call ended. There is no title if it was refused before it started.
     CallEnded { title: Option<String>, result: &'e ToolResult, summary: &'e str, ran: Option<Ran> },
+    /// A session that a call started asks this model from now on.
+    ChildAsks { child: &'e SessionId, model: &'e str },
+    /// A session that a call started calls a tool.
+    ChildCalls { title: &'e str },
     /// A command in the background is up, or has ended: in words that were not said of it before.
     Job { words: String, start_is_told: bool },
     /// The user is asked.
@@ -72,8 +79,9 @@ pub(crate) enum Entry<'e> {
     Notice { severity: Severity, text: &'e str },
     /// The results of so many calls were left out of the context.
     Trimmed { calls: usize },
-    /// A turn ended. `is_unpriced` is true for the first one that used a model whose price is not known.
-    TurnEnded { reason: StopReason, error: Option<&'e str>, usage: &'e Usage, cost: Option<f64>, is_unpriced: bool },
+    /// A turn ended, which used this with the sessions that its calls started. `is_unpriced` is true for the first one
+    /// that used a model whose price is not known.
+    TurnEnded { reason: StopReason, error: Option<&'e str>, usage: Usage, cost: Option<f64>, is_unpriced: bool },
 }
 
 /// The way in which a call ran a command.
@@ -94,6 +102,10 @@ pub(crate) struct Fold {
     started: Vec<(ToolCallId, TerminalId)>,
     /// The commands in the background whose start was told by the end of their call.
     told_starts: HashSet<TerminalId>,
+    /// The models that sessions ask which calls started.
+    children: HashMap<SessionId, String>,
+    /// The usage and cost of these sessions in the turn.
+    of_children: Sums,
     /// The last words about commands in the background.
     jobs: HashMap<TerminalId, String>,
     /// The message whose text came in pieces last.
@@ -150,6 +162,7 @@ impl Fold {
             Event::CommandExecuted { message, is_error, .. } => Entry::Command { message, is_error: *is_error },
             Event::TurnStarted { prompt, .. } => {
                 (self.is_in_turn, self.is_broken_off, self.asked_unpriced) = (true, false, false);
+                self.of_children = Sums::default();
                 Entry::TurnStarted { prompt }
             }
             Event::Steered { prompt, .. } => Entry::Steered { prompt },
@@ -179,6 +192,7 @@ impl Fold {
                 let title = self.titles.remove(&result.tool_call_id);
                 Entry::CallEnded { title, result, summary, ran: self.ran(&result.tool_call_id) }
             }
+            Event::ChildWorked { .. } => return self.child_worked(event),
             Event::PermissionAsked { request, .. } => {
                 self.questions.push(request.clone());
                 Entry::Asked(request)
@@ -211,7 +225,7 @@ impl Fold {
             protocol::spoken!() => return event.spoken().map(|(severity, text)| Entry::Notice { severity, text }),
             Event::ContextTrimmed { tool_call_ids, .. } => Entry::Trimmed { calls: tool_call_ids.len() },
             Event::TurnEnded { stop_reason, error, usage, cost, .. } => {
-                self.turn_ended(*stop_reason, error.as_deref(), usage, *cost)
+                self.turn_ended(*stop_reason, error.as_deref(), *usage, *cost)
             }
             // Only the panels have a place for these: a title, the mode, thinking, an edit that still arrives, prompts
             // that wait, what the formatter did, what a terminal printed, tokens and cost as they grow.
@@ -269,6 +283,20 @@ impl Fold {
         ran
     }
 
+    /// A model is shown once.
+    fn child_worked<'e>(&mut self, event: &'e Event) -> Option<Entry<'e>> {
+        let Event::ChildWorked { child, model, doing, usage, cost, .. } = event else { return None };
+        if *usage != Usage::default() {
+            self.of_children += Sums::one(*usage, *cost);
+            self.asked_unpriced |= cost.is_none();
+        }
+        if let Some(title) = doing {
+            return Some(Entry::ChildCalls { title });
+        }
+        let before = self.children.insert(child.clone(), model.clone());
+        (before.as_ref() != Some(model)).then_some(Entry::ChildAsks { child, model })
+    }
+
     /// That it runs is said by the call that starts it.
     fn job(&mut self, job: &TerminalInfo) -> Option<Entry<'static>> {
         if job.kind != TerminalKind::Job {
@@ -289,7 +317,7 @@ impl Fold {
         &mut self,
         reason: StopReason,
         error: Option<&'e str>,
-        usage: &'e Usage,
+        mut usage: Usage,
         cost: Option<f64>,
     ) -> Entry<'e> {
         self.plan.clear();
@@ -299,7 +327,11 @@ impl Fold {
         if !self.is_broken_off {
             self.questions.clear();
         }
-        let tokens = usage.input + usage.cache_read + usage.cache_write + usage.output;
+        let children = std::mem::take(&mut self.of_children);
+        usage += children.usage;
+        let of_children = children.known_cost().filter(|_| children.requests > 0);
+        let cost = cost.into_iter().chain(of_children).reduce(|own, other| own + other);
+        let tokens = usage.total();
         let is_unpriced = cost.is_none() || std::mem::take(&mut self.asked_unpriced);
         let is_unpriced = is_unpriced && tokens > 0 && !std::mem::replace(&mut self.told_unpriced, true);
         Entry::TurnEnded { reason, error, usage, cost, is_unpriced }
@@ -528,6 +560,47 @@ mod tests {
         assert!(!is_unpriced(fold.take(&ended(StopReason::EndTurn))));
         fold.take(&model("other"));
         assert!(is_unpriced(fold.take(&ended(StopReason::EndTurn))));
+    }
+
+    #[test]
+    fn a_turn_ends_with_what_the_sessions_used_that_its_calls_started_and_each_model_of_theirs_is_named_once() {
+        let worked = |model: &str, doing: Option<&str>, output, cost| Event::ChildWorked {
+            turn_id: "t".into(),
+            tool_call_id: "c".into(),
+            child: "abc123".into(),
+            model: model.into(),
+            rounds: 1,
+            doing: doing.map(str::to_owned),
+            usage: Usage { output, ..Usage::default() },
+            cost,
+        };
+        let ended = |cost| Event::TurnEnded {
+            turn_id: "t".into(),
+            stop_reason: StopReason::EndTurn,
+            error: None,
+            usage: Usage { output: 1, ..Usage::default() },
+            cost,
+            new_errors: None,
+        };
+        let end = |fold: &mut Fold, cost| match fold.take(&ended(cost)) {
+            Some(Entry::TurnEnded { usage, cost, is_unpriced, .. }) => (usage.output, cost, is_unpriced),
+            other => panic!("{other:?}"),
+        };
+        let mut fold = Fold::default();
+        fold.take(&started());
+        let asks = Entry::ChildAsks { child: &"abc123".into(), model: "wise" };
+        assert_eq!(fold.take(&worked("wise", None, 0, None)), Some(asks));
+        assert_eq!(fold.take(&worked("wise", None, 5, Some(0.5))), None);
+        let calls = Entry::ChildCalls { title: "Reading a.txt" };
+        assert_eq!(fold.take(&worked("wise", Some("Reading a.txt"), 0, None)), Some(calls));
+        let asks = Entry::ChildAsks { child: &"abc123".into(), model: "clever" };
+        assert_eq!(fold.take(&worked("clever", None, 0, None)), Some(asks));
+        assert_eq!(end(&mut fold, Some(0.25)), (6, Some(0.75), false));
+        fold.take(&started());
+        assert_eq!(end(&mut fold, Some(0.25)), (1, Some(0.25), false), "each turn has its own");
+        fold.take(&started());
+        fold.take(&worked("clever", None, 5, None));
+        assert_eq!(end(&mut fold, Some(0.25)), (6, Some(0.25), true), "that a price is not known is said");
     }
 
     #[test]

@@ -47,6 +47,9 @@ impl Progress {
                 Some(Step::Create(json!({ "token": token(session, turn_id) })))
             }
             Event::ToolCallStarted { title, .. } => self.report(session, title),
+            Event::ChildWorked { model, doing, .. } => {
+                self.report(session, &format!("{model}: {}", doing.as_deref().unwrap_or(THINKING)))
+            }
             Event::PermissionAsked { request, .. } => {
                 self.report(session, &format!("Waiting for you: {}", request.title))
             }

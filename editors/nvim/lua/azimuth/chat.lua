@@ -244,9 +244,17 @@ local function show_detail()
   vim.keymap.set("n", "q", "<Cmd>close<CR>", { buffer = bufnr, nowait = true })
 end
 
---- Goes to the place that the tool call under the cursor is about.
+--- Goes to the session that the tool call under the cursor has started, or else to the place that it is about.
 local function go_to_location()
   local entry = entry_under_cursor()
+  if entry and entry.child then
+    client.open_session(entry.child.session_id, function(err)
+      if err then
+        vim.notify("Azimuth: " .. err.message, vim.log.levels.ERROR)
+      end
+    end)
+    return
+  end
   local location = entry and entry.locations and entry.locations[1]
   if not location or not location.uri:match("^file:") then
     return
@@ -350,7 +358,7 @@ local function set_keys(bufnr)
   map("t", show_terminal, "show the terminal of a command")
   map("T", toggle_taken, "take the terminal of a command over, or hand it back")
   map("x", end_command, "end a command that runs")
-  map("gd", go_to_location, "go to the location of a tool call")
+  map("gd", go_to_location, "go to the location, or to the conversation, of a tool call")
   map("]]", function()
     to_prompt(1)
   end, "next prompt")

@@ -120,7 +120,7 @@ local function put_session(into, session)
   local rows = { row("this conversation", session.total) }
   vim.list_extend(rows, rows_of(session.side, "of this, "))
   if session.children.requests > 0 then
-    table.insert(rows, row("conversations that it started", session.children))
+    table.insert(rows, row("of this, other conversations", session.children))
   end
   put_table(into, heads("This conversation"), rows)
   if #session.models > 1 then

@@ -39,6 +39,8 @@ local M = {}
 ---@field in_context? boolean Of a command of the user's own: whether the model reads of it.
 ---@field exit_code? integer Of a command of the user's own that ended by itself.
 ---@field steps? azimuth.PlanEntry[] Of a plan.
+---@field child? { session_id: azimuth.SessionId, model: string, rounds: integer, doing?: string } Of a tool call: the session
+---that it started, and what that does.
 ---@field trimmed? boolean Whether the model no longer sees the result.
 ---@field request? azimuth.PermissionRequest Of a question.
 ---@field outcome? azimuth.PermissionOutcome Of a question that was answered.
@@ -106,12 +108,18 @@ local M = {}
 ---@field terminal_order azimuth.TerminalId[] In the order in which they appeared.
 ---@field planning table<azimuth.ToolCallId, true> The calls that made plans.
 ---@field context? { used: integer, limit: integer }
----@field usage azimuth.Usage Tokens of all turns.
----@field cost number Cost of all turns, as far as it is known.
+---@field usage azimuth.Usage Tokens of all turns, and of the sessions that their calls started.
+---@field cost number Cost of the same, as far as it is known.
+---@field of_children { usage: azimuth.Usage, cost?: number } What such sessions used in the last turn.
 ---@field turn_model? string The model of the last turn. Another may be chosen for the next one.
 ---@field turn_thinking? azimuth.ThinkingLevel The level at which that one thinks, if one was chosen.
 ---@field unpriced table<string, true> The models of which it was said that their price is not known.
 ---@field index table<string, integer> Where an entry stands, by `kind:id`.
+
+---@return { usage: azimuth.Usage, cost?: number }
+local function nothing()
+  return { usage = { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } }
+end
 
 --- The state of a session before its first event.
 ---@return azimuth.State
@@ -138,8 +146,9 @@ function M.new()
     terminal_order = {},
     planning = {},
     context = nil,
-    usage = { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 },
+    usage = nothing().usage,
     cost = 0,
+    of_children = nothing(),
     unpriced = {},
     index = {},
   }
@@ -161,14 +170,14 @@ local function void_diffs(state, message_id)
   end
 end
 
---- Counts what was used and what it cost.
----@param state azimuth.State
----@param event { usage?: azimuth.Usage, cost?: number }
-local function pay(state, event)
-  for name in pairs(state.usage) do
-    state.usage[name] = state.usage[name] + (event.usage and event.usage[name] or 0)
+--- Counts what was used and what it cost, if that is known.
+---@param sum { usage: azimuth.Usage, cost?: number }
+---@param used { usage?: azimuth.Usage, cost?: number }
+local function pay(sum, used)
+  for name in pairs(sum.usage) do
+    sum.usage[name] = sum.usage[name] + (used.usage and used.usage[name] or 0)
   end
-  state.cost = state.cost + (event.cost or 0)
+  sum.cost = used.cost and (sum.cost or 0) + used.cost or sum.cost
 end
 
 --- The model of a turn that used something, where its price is not known and that was not said yet.
@@ -248,6 +257,7 @@ end
 
 function on.turnStarted(state, event, at)
   state.running, state.retrying, state.turn_model = event.turnId, nil, event.model
+  state.of_children = nothing()
   state.mode = event.mode or state.mode
   -- It is taken for the session's own only where that is not known.
   if event.model ~= "" then
@@ -384,6 +394,16 @@ function on.toolCallEnded(state, event, at)
   entry.done = true
 end
 
+--- The cost counts also if it comes when the turn has ended.
+function on.childWorked(state, event)
+  pay(state, event)
+  pay(state.of_children, event)
+  local entry = touch(state, "tool", event.toolCallId)
+  if entry then
+    entry.child = { session_id = event.child, model = event.model, rounds = event.rounds, doing = event.doing }
+  end
+end
+
 function on.permissionAsked(state, event, at)
   local request = event.request
   table.insert(state.questions, request)
@@ -461,14 +481,17 @@ function on.turnEnded(state, event, at)
       end
     end
   end
+  local used = state.of_children
+  state.of_children = nothing()
   pay(state, event)
+  pay(used, event)
   add(state, at, {
     kind = "turn_end",
     turn_id = event.turnId,
     stop_reason = event.stopReason,
     error = event.error,
-    usage = event.usage,
-    cost = event.cost,
+    usage = used.usage,
+    cost = used.cost,
     unpriced = newly_unpriced(state, event),
     done = true,
   })

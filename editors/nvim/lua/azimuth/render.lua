@@ -211,6 +211,13 @@ function draw.tool(entry)
   local title_end = #line
   local rest = { job == "" and note or nil }
   local summary = job == "" and entry.summary or nil
+  if entry.child and not entry.done then
+    table.insert(rest, text.one_line(entry.child.model, 80))
+    if entry.child.rounds > 0 then
+      table.insert(rest, ("%d %s"):format(entry.child.rounds, entry.child.rounds == 1 and "round" or "rounds"))
+    end
+    table.insert(rest, text.one_line(entry.child.doing or "Thinking", 120))
+  end
   if summary and summary ~= "" and summary ~= entry.title and summary ~= note then
     table.insert(rest, text.one_line(summary, 120))
   end
@@ -550,6 +557,9 @@ function M.tool_detail(entry)
   end
   if entry.judged then
     vim.list_extend(lines, { text.one_line(entry.judged, 400), "" })
+  end
+  if entry.child then
+    vim.list_extend(lines, { ("It asked %s, in a conversation of its own. gd opens that."):format(text.one_line(entry.child.model, 80)), "" })
   end
   if entry.result then
     vim.list_extend(lines, text.lines(entry.result.text))

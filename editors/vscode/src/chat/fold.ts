@@ -4,13 +4,14 @@
 
 import type {
   AutoScope, Direction, Event, FileImage, Hunk, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal,
-  QueueId, RestoreStep, SequencedEvent, StopReason, TerminalInfo, ToolCallId, TurnId, Usage,
+  QueueId, RestoreStep, SequencedEvent, TerminalInfo, ToolCallId, TurnId,
 } from '../generated/protocol';
 import { type AcceptEdits, type Asked, asked, begin, fold, type Groups, openProposals, type SessionState, spoken } from '../session/fold';
 import { corrected, waitingInWords, type Terminals } from '../terminal/state';
 import { autoInWords, changedFiles, formattedInWords, restoredFiles, switchInWords, type FileNews } from './news';
 import { isSame, textOnly, whole } from './images';
 import { Commands, fresh, type OwnEntry, type ToolEntry } from './ran';
+import { type EndEntry, NOTHING, sumOf, tokensOf, type Used } from './used';
 import { endsWait, type Retrying, retryInWords, type Wait, waitOf } from './wait';
 
 /** Something that stands in the transcript. `key` stays, `version` grows with every change of it. */
@@ -47,17 +48,6 @@ export interface TurnChange {
   undone: boolean;
 }
 
-/** The end of a turn. */
-export interface EndEntry {
-  kind: 'end';
-  reason: StopReason;
-  error: string | undefined;
-  usage: Usage;
-  cost: number | undefined;
-  /** The model, where it is said here that its price is not known: once for each. */
-  unpriced?: string;
-}
-
 /** The diff that an edit comes to, while the call for it still arrives. */
 export interface DiffEntry {
   kind: 'diff';
@@ -90,6 +80,8 @@ export interface ChatSnapshot {
   saidBefore: string[];
   /** The models of which it was said that their price is not known. */
   unpriced: string[];
+  /** The usage of the sessions that calls of the last turn started. */
+  ofChildren: Used;
   /** The session's folders, as URIs. */
   folders: string[];
   acceptEdits: AcceptEdits | undefined;
@@ -122,6 +114,7 @@ export class Chat {
   private readonly diffs = new Set<Entry & DiffEntry>();
   private readonly unpriced = new Set<string>();
   private saidBefore: string[] = [];
+  private ofChildren = NOTHING;
   private changed = new Set<Entry>();
 
   /** True if nothing was said. A mere note does not count. */
@@ -138,13 +131,13 @@ export class Chat {
 
   /** A chat that goes on from where another one stood. */
   static from(snapshot: ChatSnapshot): Chat {
-    const { entries, earlier, queue, turnModel, doing, waits, folders, saidBefore, unpriced } = snapshot;
+    const { entries, earlier, queue, turnModel, doing, waits, folders, saidBefore, unpriced, ofChildren } = snapshot;
     const { title, models, scripted, cost, context, runningTurn, lastSeq, acceptEdits } = snapshot;
     const chat = new Chat();
     const proposals = new Map(snapshot.proposals.map((proposal) => [proposal.proposalId, proposal]));
     const terminals = new Map(snapshot.terminals.map((terminal) => [terminal.terminalId, terminal]));
     chat.session = { ...chat.session, ...models.own, turnModel: models.turn, title, scripted, cost, context, runningTurn, lastSeq, acceptEdits, proposals, terminals };
-    Object.assign(chat, { earlier, turnModel, doing, waits, folders });
+    Object.assign(chat, { earlier, turnModel, doing, waits, folders, ofChildren });
     chat.saidBefore = saidBefore;
     chat.prepend(entries, terminals);
     for (const [queueId, blocks] of queue) chat.queue.set(queueId, blocks);
@@ -198,7 +191,7 @@ export class Chat {
     const question = this.entries.findIndex((entry) => entry.kind === 'question' && !entry.outcome);
     const tail = Math.max(0, this.entries.length - count);
     const from = question >= 0 ? Math.min(question, tail) : tail;
-    const { open, queue, turnModel, doing, waits, folders } = this;
+    const { open, queue, turnModel, doing, waits, folders, ofChildren } = this;
     const { title, model, thinking, turnModel: turn, scripted, cost, context, runningTurn, lastSeq, acceptEdits } = this.session;
     return {
       entries: this.entries.slice(from),
@@ -207,7 +200,7 @@ export class Chat {
       queue: [...queue],
       title, models: { own: { model, thinking }, turn }, scripted, cost, context, runningTurn, turnModel, doing, waits, lastSeq, folders, acceptEdits,
       saidBefore: saidIn(this.entries.slice(0, from)).slice(0, RECALL),
-      unpriced: [...this.unpriced],
+      unpriced: [...this.unpriced], ofChildren,
       terminals: [...this.terminals.values()],
     };
   }
@@ -266,6 +259,7 @@ export class Chat {
         break;
       case 'turnStarted':
         this.turnModel = event.model;
+        this.ofChildren = NOTHING;
         this.doing = 'Thinking';
         this.add(`p${seq}`, {
           kind: 'prompt', blocks: event.prompt, said: event.prompt.length > 0 ? 'prompt' : 'continue', turnId: event.turnId, files: {},
@@ -339,6 +333,9 @@ export class Chat {
           if (event.locations.length > 0) tool.locations = event.locations;
         });
         this.doing = 'Thinking';
+        break;
+      case 'childWorked':
+        this.childWorked(event);
         break;
       case 'terminalChanged': {
         const { running, waiting } = event.terminal;
@@ -431,10 +428,20 @@ export class Chat {
       this.touch(entry);
     }
     const model = this.turnModel;
+    const { usage, cost } = sumOf(event, this.ofChildren);
     const says = event.cost === undefined && tokensOf(event.usage) > 0 && !this.unpriced.has(model);
     if (says) this.unpriced.add(model);
     this.add(`e${seq}`, {
-      kind: 'end', reason: event.stopReason, error: event.error, usage: event.usage, cost: event.cost, ...(says ? { unpriced: model } : {}),
+      kind: 'end', reason: event.stopReason, error: event.error, usage, cost, ...(says ? { unpriced: model } : {}),
+    });
+  }
+
+  private childWorked(event: Extract<Event, { type: 'childWorked' }>): void {
+    const { toolCallId, child: sessionId, model, rounds, doing } = event;
+    this.ofChildren = sumOf(this.ofChildren, event);
+    this.tool(toolCallId, (tool) => {
+      tool.child = { sessionId, model, rounds, doing };
+      if (tool.state === 'running') this.doing = `${model}: ${doing ?? 'Thinking'}`;
     });
   }
 
@@ -577,11 +584,6 @@ function saidIn(entries: readonly Entry[]): string[] {
 /** The typed text of a prompt. */
 export function textOf(blocks: readonly PromptBlock[]): string {
   return blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n').trim();
-}
-
-/** How many tokens were used, in and out. */
-export function tokensOf({ input, output, cacheRead, cacheWrite }: Usage): number {
-  return input + output + cacheRead + cacheWrite;
 }
 
 /** How many lines hunks add and remove. */

@@ -1,6 +1,6 @@
 // The commands that the chat shows: which of its entries runs in which terminal, and its status. Pure.
 
-import type { Event, Location, TerminalId, TerminalInfo, ToolCallId, Typist } from '../generated/protocol';
+import type { Event, Location, SessionId, TerminalId, TerminalInfo, ToolCallId, Typist } from '../generated/protocol';
 import type { Terminals } from '../terminal/state';
 
 /** The common part of all that may run in a terminal. */
@@ -31,6 +31,23 @@ export interface ToolEntry extends Ran {
   title: string;
   summary: string;
   locations: Location[];
+  /** The session that it started, if it started one. */
+  child?: ChildWork;
+}
+
+/** The work of a session that a call started. */
+export interface ChildWork {
+  sessionId: SessionId;
+  model: string;
+  rounds: number;
+  /** The title of the call that it makes; undefined if it waits for its model. */
+  doing: string | undefined;
+}
+
+/** The work in words, while the call runs and after it. */
+export function workInWords({ model, rounds, doing }: ChildWork, running: boolean): string {
+  const answers = rounds === 0 ? [] : [`${rounds} ${rounds === 1 ? 'round' : 'rounds'}`];
+  return [model, ...answers, ...(running ? [doing ?? 'Thinking'] : [])].join(' · ');
 }
 
 /** A command of the user's own. */

@@ -15,7 +15,7 @@ export function reportOf(costs: CostsShowResult, now: number): string {
     ...limits(costs.budgets, costs.quotas, now),
     ...(session === undefined || session.total.requests === 0 ? [] : [
       '## This conversation',
-      tableOf('', [{ name: 'This conversation', spending: session.total }, ...named('Of this, ', session.side), ...more(session.children)]),
+      tableOf('', [{ name: 'This conversation', spending: session.total }, ...named('Of this, ', session.side), ...ofChildren(session.children)]),
       ...(session.models.length > 1 ? [tableOf('Model', session.models)] : []),
       ...roundsOf(session.rounds),
     ]),
@@ -88,8 +88,8 @@ function named(prefix: string, rows: SpendingRow[]): SpendingRow[] {
   return rows.map(({ name, spending }) => ({ name: `${prefix}${name}`, spending }));
 }
 
-function more(children: Spending): SpendingRow[] {
-  return children.requests === 0 ? [] : [{ name: 'In addition, conversations that it started', spending: children }];
+function ofChildren(children: Spending): SpendingRow[] {
+  return children.requests === 0 ? [] : [{ name: 'Of this, conversations that it started', spending: children }];
 }
 
 function notes({ unpriced, suggestionsCost }: CostsShowResult): string[] {

@@ -916,6 +916,7 @@ export type Event =
   | EventPlanUpdated
   | EventToolCallStarted
   | EventToolCallEnded
+  | EventChildWorked
   | EventPermissionAsked
   | EventPermissionAnswered
   | EventPermissionJudged
@@ -1205,6 +1206,27 @@ export interface EventToolCallEnded {
   rewrittenInput?: unknown;
 }
 
+/** A session that a call started did something: its turn began, its model answered or was changed, or called a tool. What its requests used is part of this session's usage and cost, but not of what the end of the turn says. */
+export interface EventChildWorked {
+  type: 'childWorked';
+  /** The turn of the call. */
+  turnId: TurnId;
+  /** The call that started it. */
+  toolCallId: ToolCallId;
+  /** The session that was started. */
+  child: SessionId;
+  /** The id of the model that it asks. */
+  model: string;
+  /** The number of its model's answers so far. */
+  rounds: number;
+  /** The tokens of its requests since the last of these events of it. */
+  usage: Usage;
+  /** The title of the call of a tool that it makes: `Reading main.rs`. Absent if it waits for its model. */
+  doing?: string;
+  /** The cost of these requests in US dollars; absent if there were none, or if the price is unknown. */
+  cost?: number;
+}
+
 /** The user is asked. */
 export interface EventPermissionAsked {
   type: 'permissionAsked';
@@ -1450,11 +1472,11 @@ export interface EventTurnEnded {
   turnId: TurnId;
   /** The reason. */
   stopReason: StopReason;
-  /** The tokens of the turn. */
+  /** The tokens of the turn, without those of sessions that its calls started. */
   usage: Usage;
   /** The failure, or why the answer is incomplete or the model refused, and what to do. */
   error?: string;
-  /** The cost of the turn in US dollars, as far as it is known; absent if no price is. The events of its requests say for which the price is unknown. */
+  /** The cost of the turn in US dollars, as far as it is known; absent if no price is. The events of its requests say for which the price is unknown. Without that of sessions that its calls started. */
   cost?: number;
   /** The number of errors that its edits caused and that language servers still report. Absent if there are none, or if it is unknown. */
   newErrors?: number;
@@ -3221,13 +3243,13 @@ export interface SessionCloseParams {
 
 /** The costs of a session. */
 export interface SessionCosts {
-  /** The sum, without the sessions that it started. */
+  /** The sum, with the sessions that it started. */
   total: Spending;
   /** The same by model, the one that cost most first. */
   models: SpendingRow[];
   /** The part of it that was asked outside turns, by role, such as `titles`. */
   side: SpendingRow[];
-  /** The sessions that it started. */
+  /** The part of it of the sessions that it started. */
   children: Spending;
   /** The last requests of its turns, the last first. */
   rounds: Round[];
@@ -3258,9 +3280,9 @@ export interface SessionInfo {
   updatedAt: number;
   /** The number of its last event; 0 before the first. */
   lastSeq: number;
-  /** Tokens of all turns. */
+  /** Tokens of all turns, of requests outside turns, and of the sessions that its calls started. */
   usage: Usage;
-  /** Cost of all turns in US dollars. */
+  /** The cost of the same in US dollars, as far as prices are known. */
   cost: number;
   /** The model's id, if one is chosen. */
   model?: string;

@@ -4,6 +4,7 @@
 export const trusted = [
   'planModel',
   'fastModel',
+  'oracleModel',
   'titleModel',
   'completionModel',
   'nextEditModel',

@@ -152,6 +152,7 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
     case 'messageCompleted':
     case 'requestPaid':
     case 'sideAsked':
+    case 'childWorked':
       return { cost: state.cost + (event.cost ?? 0) };
     case 'contextUsed':
       return { context: { used: event.used, limit: event.limit } };

@@ -3,10 +3,11 @@
 import { type Direction, type Location, type PermissionOutcome, type PermissionRequest, type PlanEntry, type PromptBlock, saidByError } from '../generated/protocol';
 import { linesInWords } from '../chat/mentions';
 import type { Intent } from '../chat/messages';
-import type { OwnEntry, Ran, ToolEntry } from '../chat/ran';
+import { type OwnEntry, type Ran, type ToolEntry, workInWords } from '../chat/ran';
 import { visible } from '../text';
 import { type Child, button, h, refill } from './dom';
-import { type DiffEntry, type EndEntry, type Entry, type PromptEntry, textOf, tokensOf } from '../chat/fold';
+import { type DiffEntry, type Entry, type PromptEntry, textOf } from '../chat/fold';
+import { type EndEntry, tokensOf } from '../chat/used';
 import { LiveDiff } from './diff';
 import { LiveCommand } from './live';
 import { Markdown } from './markdown';
@@ -165,9 +166,11 @@ export class EntryView {
   }
 
   private drawTool(entry: ToolEntry): void {
-    const { result } = entry;
+    const { result, child } = entry;
+    const running = entry.state === 'running';
+    const summary = running && child !== undefined ? workInWords(child, running) : entry.summary;
     this.drawRan(entry,
-      h('summary', {}, ...markOf(entry), h('span', { class: 'title' }, visible(entry.title)), h('span', { class: 'dim' }, visible(entry.summary) + timeOf(entry))),
+      h('summary', {}, ...markOf(entry), h('span', { class: 'title' }, visible(entry.title)), h('span', { class: 'dim' }, visible(summary) + timeOf(entry))),
       false,
       h('div', { class: 'links' }, ...entry.locations.map((location) => this.location(location))),
       result !== '' && h('pre', { tabindex: 0, 'aria-label': 'Result' }, visible(result.slice(0, RESULT))),
@@ -200,8 +203,11 @@ export class EntryView {
     const wasOpen = line.querySelector('details')?.open ?? open;
     const { terminal, live } = entry;
     const name = entry.kind === 'tool' ? entry.title : entry.command;
+    const child = entry.kind === 'tool' ? entry.child : undefined;
     refill(line,
       h('details', { open: wasOpen }, summary, ...detail),
+      child !== undefined
+        && button('Open', () => this.post({ type: 'openSession', sessionId: child.sessionId }), { class: 'link', 'aria-label': `Open the conversation of: ${name}` }),
       // A command that runs has its own way to the terminal, below.
       terminal !== undefined && live === undefined
         && button('Terminal', () => this.post({ type: 'openTerminal', terminalId: terminal }), { class: 'link', 'aria-label': `Show the terminal of: ${name}` }));

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AutoScope, Event, FileImage, Hunk, HunkState, PermissionRequest, Proposal, TerminalInfo, Usage, Waiting } from '../../src/generated/protocol';
 import { Chat } from '../../src/chat/fold';
-import type { OwnEntry, ToolEntry } from '../../src/chat/ran';
+import { type OwnEntry, type ToolEntry, workInWords } from '../../src/chat/ran';
 
 const usage: Usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0 };
 
@@ -51,6 +51,23 @@ describe('the chat', () => {
     chat.take({ seq: 5, at: 8_000, event: says('Hello') });
     assert.equal(chat.waits, undefined);
     assert.deepEqual(notes(chatOf(started, retrying(0))), ['x is overloaded; retry 1 of 3 now.']);
+  });
+
+  it('shows the conversation that a call started, and counts it in the turn', () => {
+    const call: Event = { type: 'toolCallStarted', turnId: 't', toolCallId: 'c', name: 'x', kind: 'think', title: 'Asking', input: {}, locations: [] };
+    const worked = (more: { rounds: number; doing?: string; usage: Usage; cost?: number }): Event =>
+      ({ type: 'childWorked', turnId: 't', toolCallId: 'c', child: 'abc123', model: 'wise', ...more });
+    const none: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+    const chat = chatOf(started, call, worked({ rounds: 1, usage, cost: 0.25 }), worked({ rounds: 1, doing: 'Reading a.txt', usage: none }));
+    const child = { sessionId: 'abc123', model: 'wise', rounds: 1, doing: 'Reading a.txt' };
+    assert.deepEqual((chat.entries.at(-1) as ToolEntry).child, child);
+    assert.deepEqual([workInWords(child, true), workInWords(child, false)], ['wise · 1 round · Reading a.txt', 'wise · 1 round']);
+    assert.equal(chat.doing, 'wise: Reading a.txt');
+    const shown = Chat.from(chat.snapshot(10));
+    shown.take({ seq: 5, at: 0, event: { ...ended, cost: 0.5 } });
+    const end = shown.entries.at(-1);
+    assert.ok(end?.kind === 'end' && end.cost === 0.75 && end.usage.input === 20, JSON.stringify(end));
+    assert.equal(shown.cost, 0.25, 'the requests of the turn itself say theirs');
   });
 
   it('says which model goes on in the stead of another', () => {

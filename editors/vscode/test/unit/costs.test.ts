@@ -38,7 +38,7 @@ describe('the report of costs', () => {
       '| This conversation | $0.750 | $1.00 | 75 % |',
       '| a | requests | 49 of 50 | in 10 s | 1 min ago |', '| a | 5 hours of the plan | 58 % | in 3 h 0 min | 1 min ago |', '| a | tokens | 1 of 9 | since then | 1 min ago |',
       '| This conversation | 2 | 100 | 10 | 30 % | $0.250 |', '| Of this, titles | 2 | 100 | 10 | 30 % | $0.250 |',
-      '| In addition, conversations that it started | 2 | 100 | 10 | 30 % | $0.250 |',
+      '| Of this, conversations that it started | 2 | 100 | 10 | 30 % | $0.250 |',
       '| b\\|y | 1 | 100 | 10 | – | unknown |', '| Today | 2 | 100 | 10 | 30 % | $0.250 |', '| All time | 2 | 100 | 10 | 30 % | $0.250 and more |',
     ]) assert.ok(text.includes(`\n${row}\n`), `${row}\n${text}`);
     assert.match(text, /\| a\/x \| 100 \| 10 \| 30 % \| \$0\.125 \| {2}\|/);

@@ -359,7 +359,7 @@ impl Gate {
         remarks: &mut Vec<String>,
     ) -> Result<Outcome, EditRefused> {
         let judged = Some(description.action.clone());
-        let children = self.session.children();
+        let children = self.session.children(&call.id);
         let made = Call { id: call.id.clone(), cancel: self.cancel.child_token(), judged, children };
         let running = tool.run(made, call.input.clone());
         let mut result = match with_grace(&self.cancel, AssertUnwindSafe(running).catch_unwind()).await {

@@ -103,6 +103,11 @@ impl ToolSet {
         self.0.read().unwrap_or_else(PoisonError::into_inner).all().find(|tool| tool.spec().name == name).cloned()
     }
 
+    /// All tools that the session has, in their order.
+    pub fn all(&self) -> Vec<Arc<dyn Tool>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).all().cloned().collect()
+    }
+
     /// The tools that a mode offers, in their order: mode `ask` only those that read, mode `plan` none that edits. From
     /// the first time on they stay the same.
     pub fn offered(&self, mode: Mode) -> Vec<ToolSpec> {
@@ -121,7 +126,8 @@ impl ToolSet {
     }
 
     /// Returns the changes since the model was last told, in words for it; none if there were none. Tools that the
-    /// mode does not have are no news until another has them.
+    /// mode does not have are no news until another has them, and if tools may not come and go, one that was not
+    /// offered is none: there is nothing to call it by.
     pub fn news(&self, mode: Mode) -> Option<String> {
         let mut set = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if set.up_to_date.replace(mode) == Some(mode) {
@@ -131,8 +137,11 @@ impl ToolSet {
         let there: BTreeSet<String> = set.all().map(name).collect();
         let is_new = |tool: &&Arc<dyn Tool>| {
             let name = &tool.spec().name;
-            offers(mode, tool.access())
-                && if offered.contains(name) { set.told_gone.contains(name) } else { !set.told.contains(name) }
+            let is_untold = match offered.contains(name) {
+                true => set.told_gone.contains(name),
+                false => set.is_live && !set.told.contains(name),
+            };
+            is_untold && offers(mode, tool.access())
         };
         let came: Vec<_> = set.all().filter(is_new).cloned().collect();
         let is_gone = |name: &&String| !there.contains(*name);

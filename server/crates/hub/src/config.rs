@@ -108,6 +108,8 @@ pub struct Settings {
     pub plan_model: Option<String>,
     /// A small and fast model, for what names none of its own.
     pub fast_model: Option<String>,
+    /// The model that gives second opinions; none for no tool that asks for them.
+    pub oracle_model: Option<String>,
     /// The model that makes titles.
     pub title_model: Option<String>,
     /// The model that suggests text where the user types; none for no suggestions.

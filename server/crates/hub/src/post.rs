@@ -11,9 +11,9 @@ use ports::edit::TextHash;
 use ports::store::{SessionFilter, Store, StoreError};
 use project::buffers::Buffers;
 use project::text::PositionEncoding;
-use protocol::SessionId;
 use protocol::inline::InlineInstructResult;
 use protocol::session::{Mode, Purpose, SessionInfo, SessionNewResult, Terms};
+use protocol::{Event, SessionId, ToolCallId, TurnId};
 use tokio::sync::{OnceCell, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -124,7 +124,7 @@ impl Requester {
     pub(super) fn fail(self, error: Error) {
         match self {
             Self::Client(reply) => drop(reply.send(Err(error))),
-            Self::Session(first) => drop(first.ended.send(Err(ChildError::Failed(error.message)))),
+            Self::Session(first) => drop(first.report.ended.send(Err(ChildError::Failed(error.message)))),
             Self::Instruction(_, reply) => drop(reply.send(Err(error))),
             Self::Suggestion(suggestion) => drop(suggestion.done.send(Err(error.message))),
         }
@@ -137,16 +137,29 @@ pub(super) struct EditedLines {
     pub(super) lines: Vec<Range<usize>>,
 }
 
-/// The sender by which a session reports the end of its first turn to the one that started it.
-pub(super) type Report = oneshot::Sender<Result<ChildEnd, ChildError>>;
+/// The means by which a session reports of its first turn to the call that started it.
+pub(super) struct Report {
+    /// Where the turn's end is told.
+    pub(super) ended: oneshot::Sender<Result<ChildEnd, ChildError>>,
+    /// Records an event in the session of the call.
+    pub(super) record: Box<dyn Fn(Event) + Send>,
+    /// The turn of the call.
+    pub(super) turn: TurnId,
+    /// The call.
+    pub(super) call: ToolCallId,
+    /// The model that was asked last; empty before the turn.
+    pub(super) model: String,
+    /// The number of its answers.
+    pub(super) rounds: u32,
+}
 
 /// The first prompt of a session that another one starts.
 pub(super) struct FirstPrompt {
     pub(super) prompt: String,
     /// Ends the turn that is made of it.
     pub(super) cancel: CancellationToken,
-    /// Where the end of that turn is told.
-    pub(super) ended: Report,
+    /// Where that turn is reported.
+    pub(super) report: Report,
 }
 
 /// A suggestion that the user has accepted, to be put into its document as an edit of a session: so it can be undone,

@@ -117,8 +117,10 @@ enum Own {
     Edits(edits::Message),
     /// An undo or redo has changed files, or not.
     Undo(Box<Restored>),
-    /// A turn starts a session.
+    /// A call starts a session.
     Child(Box<Child>, Report),
+    /// A session that a call started did something.
+    ChildWorked(Event),
     /// Something for the watch.
     Watch(watch::Message),
     /// Something for the terminals.
@@ -411,7 +413,8 @@ impl Session {
             Own::Prompts(message) => self.prompts_message(message),
             Own::Edits(message) => self.edits_message(message),
             Own::Undo(restored) => self.files_restored(*restored),
-            Own::Child(child, ended) => self.start_child(*child, ended),
+            Own::Child(child, report) => self.start_child(*child, report),
+            Own::ChildWorked(event) => self.record(event),
             Own::Watch(message) => self.watch_message(message),
             Own::Terminals(message) => self.terminals_message(message),
             Own::Gate(message) => self.gate_message(message),
@@ -419,6 +422,7 @@ impl Session {
                 self.shared.secrets.learn(&config);
                 let before = std::mem::replace(&mut self.config, config);
                 self.edits.problems().set_wait(self.config.wait_for_problems());
+                self.reading.set_oracle(self.config.oracle_model.as_deref());
                 let State { mode, accept_edits, .. } = self.state;
                 let news = self.gate.configured(&before, &self.config, mode, accept_edits);
                 self.record_all(news);
@@ -449,6 +453,7 @@ impl Session {
 
     /// Adds an event to the log, and to what the log comes to.
     fn record(&mut self, event: Event) {
+        self.tell_parent(&event);
         self.state.apply(&event);
         self.log.record(event);
     }

@@ -59,8 +59,8 @@ impl fmt::Debug for Children {
 pub struct Child {
     /// The prompt. What looks like a command in it is none.
     pub prompt: String,
-    /// The names of the only tools that it has, each of which its parent has too.
-    pub tools: Vec<String>,
+    /// The only tools that it has.
+    pub tools: ChildTools,
     /// The most that it may use.
     pub budget: Budget,
     /// Its mode, which may not do more than its parent's; without it, its parent's.
@@ -71,11 +71,24 @@ pub struct Child {
     pub cancel: CancellationToken,
 }
 
+/// The tools of a session to be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChildTools {
+    /// Those with these names, each of which its parent has too.
+    Named(Vec<String>),
+    /// Those of its parent that read, search or ask language servers, and run nothing and change nothing.
+    Reading,
+}
+
 /// The end of the first turn of a session that was started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChildEnd {
     /// The session.
     pub session: SessionId,
+    /// The id of the model that was asked last; empty if none was.
+    pub model: String,
+    /// The number of its model's answers.
+    pub rounds: u32,
     /// Why the turn ended.
     pub stop: StopReason,
     /// The failure, and what to do.

@@ -90,8 +90,8 @@ pub trait Session: Send + Sync {
         Vec::new()
     }
 
-    /// The sessions that the turn's tools may start; by default none.
-    fn children(&self) -> Children {
+    /// The sessions that a call of the turn may start; by default none. What they do and use is recorded for the call.
+    fn children(&self, _call: &ToolCallId) -> Children {
         Children::default()
     }
 }

@@ -252,3 +252,15 @@ pub struct ChangedFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
 }
+
+/// The occasion on which a file's state was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SeenOccasion {
+    /// An accepted edit is about to delete it.
+    Deletion,
+    /// It was saved in the editor, after an edit had created it as the new path of a file that is still to be moved.
+    Save,
+    /// Another process opened the session, and the file is not as it was left.
+    Restart,
+}

@@ -213,6 +213,17 @@ impl Usage {
     pub fn total(&self) -> u64 {
         [self.output, self.cache_read, self.cache_write].into_iter().fold(self.input, u64::saturating_add)
     }
+
+    /// The tokens without these; of each kind none if these are more.
+    #[must_use]
+    pub fn less(self, without: Self) -> Self {
+        Self {
+            input: self.input.saturating_sub(without.input),
+            output: self.output.saturating_sub(without.output),
+            cache_read: self.cache_read.saturating_sub(without.cache_read),
+            cache_write: self.cache_write.saturating_sub(without.cache_write),
+        }
+    }
 }
 
 impl std::ops::AddAssign for Usage {

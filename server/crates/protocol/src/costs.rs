@@ -50,13 +50,13 @@ pub struct CostsShowResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionCosts {
-    /// The sum, without the sessions that it started.
+    /// The sum, with the sessions that it started.
     pub total: Spending,
     /// The same by model, the one that cost most first.
     pub models: Vec<SpendingRow>,
     /// The part of it that was asked outside turns, by role, such as `titles`.
     pub side: Vec<SpendingRow>,
-    /// The sessions that it started.
+    /// The part of it of the sessions that it started.
     pub children: Spending,
     /// The last requests of its turns, the last first.
     pub rounds: Vec<Round>,

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use crate::checkpoint::SeenOccasion;
 use crate::checkpoint::{ChangedFile, Direction, FileImage, RestoredFile};
 use crate::content::{Location, PlanEntry, SideRole, ToolKind, Usage};
 use crate::model::{AccountSwitch, SwitchReason, ThinkingLevel};
@@ -298,6 +299,28 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rewritten_input: Option<Value>,
     },
+    /// A session that a call started did something: its turn began, its model answered or was changed, or called a
+    /// tool. What its requests used is part of this session's usage and cost, but not of what the end of the turn says.
+    ChildWorked {
+        /// The turn of the call.
+        turn_id: TurnId,
+        /// The call that started it.
+        tool_call_id: ToolCallId,
+        /// The session that was started.
+        child: SessionId,
+        /// The id of the model that it asks.
+        model: String,
+        /// The number of its model's answers so far.
+        rounds: u32,
+        /// The title of the call of a tool that it makes: `Reading main.rs`. Absent if it waits for its model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        doing: Option<String>,
+        /// The tokens of its requests since the last of these events of it.
+        usage: Usage,
+        /// The cost of these requests in US dollars; absent if there were none, or if the price is unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+    },
     /// The user is asked.
     PermissionAsked {
         /// The turn.
@@ -520,10 +543,10 @@ pub enum Event {
         /// The failure, or why the answer is incomplete or the model refused, and what to do.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
-        /// The tokens of the turn.
+        /// The tokens of the turn, without those of sessions that its calls started.
         usage: Usage,
         /// The cost of the turn in US dollars, as far as it is known; absent if no price is. The events of its requests
-        /// say for which the price is unknown.
+        /// say for which the price is unknown. Without that of sessions that its calls started.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
         /// The number of errors that its edits caused and that language servers still report. Absent if there are none,
@@ -589,18 +612,6 @@ pub enum Severity {
     Warning,
     /// Something failed.
     Error,
-}
-
-/// The occasion on which a file's state was recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SeenOccasion {
-    /// An accepted edit is about to delete it.
-    Deletion,
-    /// It was saved in the editor, after an edit had created it as the new path of a file that is still to be moved.
-    Save,
-    /// Another process opened the session, and the file is not as it was left.
-    Restart,
 }
 
 /// The outcome of applying an edit.

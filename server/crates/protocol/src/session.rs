@@ -28,9 +28,9 @@ pub struct SessionInfo {
     pub updated_at: u64,
     /// The number of its last event; 0 before the first.
     pub last_seq: u64,
-    /// Tokens of all turns.
+    /// Tokens of all turns, of requests outside turns, and of the sessions that its calls started.
     pub usage: Usage,
-    /// Cost of all turns in US dollars.
+    /// The cost of the same in US dollars, as far as prices are known.
     pub cost: f64,
     /// The session that started it, if a session did.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -186,6 +186,15 @@ const GENERAL: &[Setting] = &[
         more: Some("configuration.md#models-for-different-work"),
     },
     Setting {
+        name: "oracle_model",
+        kind: Text("text"),
+        default: Unset("none; the tool `oracle` is not there"),
+        who: USER,
+        words: "A strong model that the model of a conversation can ask for a second opinion, with the tool `oracle`. It \
+                reads files on its own, so a question may cost much more than a request.",
+        more: Some("configuration.md#second-opinions"),
+    },
+    Setting {
         name: "title_model",
         kind: Text("text"),
         default: Unset("`fast_model`, else the first sentence of the first prompt"),

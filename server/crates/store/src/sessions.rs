@@ -52,7 +52,9 @@ pub(crate) fn apply(info: &mut SessionInfo, at: u64, event: &Event) {
         Event::ModelChanged { model, .. } => info.model = Some(model.clone()),
         Event::ModeChanged { mode } => info.mode = *mode,
         Event::PurposeChanged { purpose } => info.purpose = *purpose,
-        Event::TurnEnded { usage, cost, .. } | Event::SideAsked { usage, cost, .. } => {
+        Event::TurnEnded { usage, cost, .. }
+        | Event::SideAsked { usage, cost, .. }
+        | Event::ChildWorked { usage, cost, .. } => {
             info.usage += *usage;
             let cost = info.cost + cost.unwrap_or_default();
             // A price that is no number must not spoil the row.

@@ -179,7 +179,7 @@ impl Taking<'_> {
                     return Ok(());
                 }
                 let (model, told) = self.turn(&turn_id)?;
-                let rest = less(usage, told.usage);
+                let rest = usage.less(told.usage);
                 if rest == Usage::default() {
                     return Ok(());
                 }
@@ -222,16 +222,6 @@ impl Taking<'_> {
             sums += row.sums;
         }
         Ok((model, sums))
-    }
-}
-
-/// The tokens without these.
-fn less(usage: Usage, without: Usage) -> Usage {
-    Usage {
-        input: usage.input.saturating_sub(without.input),
-        output: usage.output.saturating_sub(without.output),
-        cache_read: usage.cache_read.saturating_sub(without.cache_read),
-        cache_write: usage.cache_write.saturating_sub(without.cache_write),
     }
 }
 

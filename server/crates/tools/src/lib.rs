@@ -28,6 +28,7 @@ use shell::{Jobs, Outside, Shell};
 pub use expand_output::how_to_read;
 pub use intercept::Intercept;
 pub use on_disk::note as compare_with_disk;
+pub use oracle::oracle;
 pub use undo_edit::Edits;
 
 use self::typed::Typed;
@@ -61,6 +62,7 @@ mod find_code_block;
 mod find_files;
 mod line_count;
 mod list_files;
+mod oracle;
 mod read_around;
 mod read_file;
 mod search_structural;
@@ -167,9 +169,19 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
 /// The names of the built-in tools that read, search, ask language servers or edit: of those among these that neither
 /// run commands nor show any.
 pub fn without_commands(tools: &[Arc<dyn Tool>]) -> Vec<String> {
+    names(tools, &[Access::Read, Access::Edit])
+}
+
+/// The names of those among these tools that read, search or ask language servers: they change and run nothing, show
+/// no commands, and ask no other model.
+pub fn only_reading(tools: &[Arc<dyn Tool>]) -> Vec<String> {
+    names(tools, &[Access::Read])
+}
+
+fn names(tools: &[Arc<dyn Tool>], accesses: &[Access]) -> Vec<String> {
     let of_terminals = [<shell_read::ShellRead as Typed>::NAME, <shell_list::ShellList as Typed>::NAME];
     let is_one = |tool: &&Arc<dyn Tool>| {
-        matches!(tool.access(), Access::Read | Access::Edit)
+        accesses.contains(&tool.access())
             && tool.kind() != ToolKind::Think
             && !of_terminals.contains(&tool.spec().name.as_str())
     };
@@ -274,12 +286,21 @@ pub(crate) fn counted(number: usize, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
+    use std::sync::Arc;
+
+    use ports::tool::Tool;
 
     use crate::fixture::World;
 
+    /// All tools of ours, with the one that is not always there.
+    fn all() -> Vec<Arc<dyn Tool>> {
+        let services = World::new(&[]).services();
+        crate::builtin(&services).into_iter().chain([crate::oracle(&services, "a model")]).collect()
+    }
+
     #[test]
     fn no_two_tools_have_the_same_name() {
-        let tools = crate::builtin(&World::new(&[]).services());
+        let tools = all();
         let names: HashSet<_> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         assert_eq!(names.len(), tools.len());
     }
@@ -292,7 +313,8 @@ mod tests {
             let row = page.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
             row.and_then(|row| row.trim_end_matches(" |").rsplit(" | ").next()).unwrap_or_else(|| panic!("{name}"))
         };
-        for tool in crate::builtin(&World::new(&[]).services()) {
+        let services = World::new(&[]).services();
+        for tool in crate::builtin(&services) {
             let name = &tool.spec().name;
             let forms = [EditForm::Replace, EditForm::Patch, EditForm::Hashline];
             let shown = match forms.map(|form| crate::is_shown(name, form)) {
@@ -306,13 +328,15 @@ mod tests {
             };
             assert_eq!(row(name), shown, "{name}");
         }
+        let oracle = crate::oracle(&services, "a model");
+        assert_eq!(row(&oracle.spec().name), "every model, if `oracle_model` is set");
         let listed = page.lines().filter(|line| line.starts_with("| `") && line.matches('|').count() == 4).count();
-        assert_eq!(listed, crate::builtin(&World::new(&[]).services()).len(), "the page has tools that are none");
+        assert_eq!(listed, all().len(), "the page has tools that are none");
     }
 
     #[test]
     fn every_tool_and_every_field_is_described() {
-        for tool in crate::builtin(&World::new(&[]).services()) {
+        for tool in all() {
             let spec = tool.spec();
             assert!(spec.description.len() > 40, "{}", spec.name);
             assert!(spec.name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'));

@@ -179,8 +179,10 @@ impl Transcript {
                 }
                 self.mark();
             }
+            Entry::ChildAsks { child, model } => self.item(&format!("asks {}, in conversation {child}", flat(model))),
             // A call stands here when it has ended; the others are no part of the conversation.
             Entry::CallStarted { .. }
+            | Entry::ChildCalls { .. }
             | Entry::Model { .. }
             | Entry::Trimmed { .. }
             | Entry::Notice { severity: Severity::Info, .. } => {}

@@ -483,6 +483,18 @@
 ---@field durationMs integer Its duration, in milliseconds.
 ---@field rewrittenInput? any The input as the model reads it from here on, if that is the applied edit and not the one that it wrote.
 
+---A session that a call started did something: its turn began, its model answered or was changed, or called a tool. What its requests used is part of this session's usage and cost, but not of what the end of the turn says.
+---@class azimuth.Event.ChildWorked
+---@field type "childWorked"
+---@field turnId azimuth.TurnId The turn of the call.
+---@field toolCallId azimuth.ToolCallId The call that started it.
+---@field child azimuth.SessionId The session that was started.
+---@field model string The id of the model that it asks.
+---@field rounds integer The number of its model's answers so far.
+---@field usage azimuth.Usage The tokens of its requests since the last of these events of it.
+---@field doing? string The title of the call of a tool that it makes: `Reading main.rs`. Absent if it waits for its model.
+---@field cost? number The cost of these requests in US dollars; absent if there were none, or if the price is unknown.
+
 ---The user is asked.
 ---@class azimuth.Event.PermissionAsked
 ---@field type "permissionAsked"
@@ -637,9 +649,9 @@
 ---@field type "turnEnded"
 ---@field turnId azimuth.TurnId The turn.
 ---@field stopReason azimuth.StopReason The reason.
----@field usage azimuth.Usage The tokens of the turn.
+---@field usage azimuth.Usage The tokens of the turn, without those of sessions that its calls started.
 ---@field error? string The failure, or why the answer is incomplete or the model refused, and what to do.
----@field cost? number The cost of the turn in US dollars, as far as it is known; absent if no price is. The events of its requests say for which the price is unknown.
+---@field cost? number The cost of the turn in US dollars, as far as it is known; absent if no price is. The events of its requests say for which the price is unknown. Without that of sessions that its calls started.
 ---@field newErrors? integer The number of errors that its edits caused and that language servers still report. Absent if there are none, or if it is unknown.
 
 ---An event of a session.
@@ -667,6 +679,7 @@
 ---| azimuth.Event.PlanUpdated
 ---| azimuth.Event.ToolCallStarted
 ---| azimuth.Event.ToolCallEnded
+---| azimuth.Event.ChildWorked
 ---| azimuth.Event.PermissionAsked
 ---| azimuth.Event.PermissionAnswered
 ---| azimuth.Event.PermissionJudged
@@ -1795,10 +1808,10 @@
 
 ---The costs of a session.
 ---@class azimuth.SessionCosts
----@field total azimuth.Spending The sum, without the sessions that it started.
+---@field total azimuth.Spending The sum, with the sessions that it started.
 ---@field models azimuth.SpendingRow[] The same by model, the one that cost most first.
 ---@field side azimuth.SpendingRow[] The part of it that was asked outside turns, by role, such as `titles`.
----@field children azimuth.Spending The sessions that it started.
+---@field children azimuth.Spending The part of it of the sessions that it started.
 ---@field rounds azimuth.Round[] The last requests of its turns, the last first.
 
 ---Parameters of `azimuth/session/delete`. A running turn is cancelled first. The sessions that it started are deleted too, except for those that are running.
@@ -1817,8 +1830,8 @@
 ---@field createdAt integer The time of its creation.
 ---@field updatedAt integer The time of its last event.
 ---@field lastSeq integer The number of its last event; 0 before the first.
----@field usage azimuth.Usage Tokens of all turns.
----@field cost number Cost of all turns in US dollars.
+---@field usage azimuth.Usage Tokens of all turns, of requests outside turns, and of the sessions that its calls started.
+---@field cost number The cost of the same in US dollars, as far as prices are known.
 ---@field model? string The model's id, if one is chosen.
 ---@field parent? azimuth.SessionId The session that started it, if a session did.
 ---@field purpose? azimuth.Purpose Its purpose; absent for a chat.
@@ -2395,6 +2408,7 @@ M.event_kinds = {
   "planUpdated",
   "toolCallStarted",
   "toolCallEnded",
+  "childWorked",
   "permissionAsked",
   "permissionAnswered",
   "permissionJudged",

@@ -90,12 +90,13 @@ impl Costs {
 }
 
 fn session_costs(store: &dyn Store, id: &SessionId, spent: &[Spent]) -> Result<SessionCosts, StoreError> {
-    let own: Vec<_> = spent.iter().filter(|row| row.session == *id).cloned().collect();
-    let side = grouped(own.iter().filter(|row| row.role.is_some()), |row| row.role.as_deref());
-    let children = spent.iter().filter(|row| row.parent.as_ref() == Some(id));
+    let is_child = |row: &&Spent| row.parent.as_ref() == Some(id);
+    let all: Vec<_> = spent.iter().filter(|row| row.session == *id || is_child(row)).cloned().collect();
+    let side = grouped(all.iter().filter(|row| row.role.is_some()), |row| row.role.as_deref());
+    let children = all.iter().filter(is_child);
     Ok(SessionCosts {
-        total: spending(&sum(&own)),
-        models: lines(&own, By::Model, &[]).into_iter().map(|line| row(line.name, line.amount)).collect(),
+        total: spending(&sum(&all)),
+        models: lines(&all, By::Model, &[]).into_iter().map(|line| row(line.name, line.amount)).collect(),
         side: side
             .into_iter()
             .map(|(role, sums)| row(role_in_words(role.unwrap_or_default()).to_owned(), Amount(sums)))

@@ -150,6 +150,7 @@ fn build(
         terminals: &terminals,
         only: state.parent.as_ref().map(|parent| parent.tools.as_slice()),
         purpose: state.purpose,
+        oracle_model: config.oracle_model.as_deref(),
         more: &shared.parts.tools,
         more_commands: &shared.parts.commands,
         more_hooks: &shared.parts.hooks,

@@ -109,7 +109,7 @@ struct Running {
     task: Option<AbortHandle>,
     /// The prompts that came when it had said its end, and its task was about to end.
     next: Vec<Start>,
-    /// Where its end is told, if another session started this one for it.
+    /// Where it is reported, if another session started this one for it.
     report: Option<Report>,
 }
 
@@ -253,7 +253,12 @@ impl Prompts {
         self.turn.as_mut().map(|turn| std::mem::take(&mut turn.rest)).unwrap_or_default()
     }
 
-    /// Has the turn that is about to be report its end to this sender.
+    /// The report of the turn to the session that started this one for it, if one did.
+    pub(super) fn report(&mut self) -> Option<&mut Report> {
+        self.turn.as_mut()?.report.as_mut()
+    }
+
+    /// Has the turn that is about to be report to the call of another session.
     fn reports_to(&mut self, report: Report) {
         if let Some(turn) = &mut self.turn {
             turn.report = Some(report);

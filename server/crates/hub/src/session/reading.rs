@@ -20,6 +20,9 @@ use super::lang::{self, Servers};
 use super::overlay::Overlay;
 use super::terminals::Terminals;
 
+/// Makes the tool that asks this model, or this chain of models, for second opinions.
+pub(super) type Oracle = dyn Fn(&str) -> Arc<dyn Tool> + Send + Sync;
+
 /// The means by which the project is read: made once with the session, and shared with its parts and its turns.
 pub(super) struct Reading {
     pub(super) roots: Arc<Roots>,
@@ -34,6 +37,8 @@ pub(super) struct Reading {
     /// To which tools the model's commands are pointed.
     pub(super) intercept: tools::Intercept,
     pub(super) tools: ToolSet,
+    /// Makes the tool that asks a model for second opinions.
+    pub(super) oracle: Box<Oracle>,
     /// The slash commands.
     pub(super) commands: CommandSet,
     /// Who has a say in what happens.
@@ -57,6 +62,8 @@ pub(super) struct Made<'m> {
     /// The names of the only tools of a session that another one started.
     pub(super) only: Option<&'m [String]>,
     pub(super) purpose: Purpose,
+    /// The model for second opinions.
+    pub(super) oracle_model: Option<&'m str>,
     /// Tools beside those that are built in.
     pub(super) more: &'m [Arc<dyn Tool>],
     /// Slash commands beside those that are built in.
@@ -69,7 +76,7 @@ impl Reading {
     /// Makes the means by which this client's session reads.
     pub(super) fn build(made: Made<'_>) -> Self {
         let Made { roots, home, results, rules, servers, terminals, only, purpose, .. } = made;
-        let Made { more, more_commands, more_hooks, .. } = made;
+        let Made { oracle_model, more, more_commands, more_hooks, .. } = made;
         let overlay = Overlay::default();
         let reader = Arc::new(Reader::new(Arc::clone(&home.buffers), Arc::new(overlay.clone())));
         let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
@@ -90,11 +97,14 @@ impl Reading {
             intercept: intercept.clone(),
         };
         let builtin = tools::builtin(&services);
+        let of_oracle = services.clone();
+        let oracle: Box<Oracle> = Box::new(move |model| tools::oracle(&of_oracle, model));
         let only = match purpose {
             Purpose::Instruct => Some(tools::without_commands(&builtin)),
             Purpose::Chat | Purpose::Suggestions => only.map(<[String]>::to_vec),
         };
         let tools = ToolSet::new("built-in", builtin);
+        put_oracle(&tools, &oracle, oracle_model);
         tools.put("this process", more.iter().cloned());
         if let Some(only) = only {
             tools.restrict(only);
@@ -118,10 +128,24 @@ impl Reading {
             tags,
             intercept,
             tools,
+            oracle,
             commands,
             hooks,
             editors,
             own_servers,
         }
+    }
+
+    /// Has the session ask this model, or this chain of models, for second opinions; none for no tool that does. A
+    /// conversation that began without the tool has it when it is opened again, since the prompt stays as it is.
+    pub(super) fn set_oracle(&self, model: Option<&str>) {
+        put_oracle(&self.tools, &self.oracle, model);
+    }
+}
+
+fn put_oracle(tools: &ToolSet, oracle: &Oracle, model: Option<&str>) {
+    let left_out = tools.put("second opinions", model.map(oracle));
+    if !left_out.is_empty() {
+        tracing::warn!(?left_out, "a tool of this name is there already");
     }
 }

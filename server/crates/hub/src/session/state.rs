@@ -53,6 +53,8 @@ pub(super) struct State {
     pub(super) accept_edits: (bool, AutoScope),
     pub(super) usage: Usage,
     pub(super) cost: f64,
+    /// The part of these of sessions that calls started.
+    pub(super) children: Sums,
     /// The models of turns whose cost is not known.
     pub(super) unpriced: BTreeSet<String>,
     pub(super) created_at: u64,
@@ -189,6 +191,7 @@ impl State {
                 self.pay(turn.map(|turn| turn.model), *usage, *cost);
             }
             Event::SideAsked { model, usage, cost, .. } => self.pay(Some(model.clone()), *usage, *cost),
+            Event::ChildWorked { model, usage, cost, .. } => self.child_worked(model, *usage, *cost),
             Event::UserCommandStarted { tool_call_id, .. } => drop(self.user_commands.insert(tool_call_id.clone())),
             Event::UserCommandEnded { tool_call_id, .. } => drop(self.user_commands.remove(tool_call_id)),
             Event::PromptQueued { queue_id, prompt } => self.queue.push_back((queue_id.clone(), prompt.clone())),
@@ -260,6 +263,14 @@ impl State {
             let first = self.promoted.take().filter(|before| before.to == instead_of);
             let from = first.map_or_else(|| instead_of.to_owned(), |first| first.from);
             self.promoted = Some(Promoted { from, to: model.to_owned() });
+        }
+    }
+
+    /// Counts what a session used that a call started.
+    fn child_worked(&mut self, model: &str, usage: Usage, cost: Option<f64>) {
+        if usage != Usage::default() {
+            self.children += Sums::one(usage, cost);
+            self.pay(Some(model.to_owned()), usage, cost);
         }
     }
 

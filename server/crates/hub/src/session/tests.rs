@@ -82,6 +82,7 @@ pub(super) fn reading(folder: &Path) -> Reading {
         tags: tools::Tags::default(),
         intercept: tools::Intercept::default(),
         tools: ToolSet::default(),
+        oracle: Box::new(|model| panic!("{model} is not asked here")),
         commands: CommandSet::default(),
         hooks: Chain::default(),
         editors: lang::Editors::default(),

@@ -127,6 +127,33 @@ fn a_request_that_became_no_message_counts_at_once_and_for_the_model_that_was_as
 }
 
 #[test]
+fn what_a_session_used_that_a_call_started_counts_once_where_that_one_says_it_and_in_the_summary_of_both() {
+    let (_folder, store) = store();
+    let (id, child) = (session(&store, "one"), SessionId::from("child"));
+    store.create(&child, &["file:///project".to_owned()], Some(&id), Purpose::Chat).unwrap();
+    let paid = vec![(NOON, started("wise")), (NOON, message(usage(20, 1), Some(0.5)))];
+    store.append(&child, [paid, vec![(NOON, turn_ended(usage(20, 1), Some(0.5)))]].concat(), false).unwrap();
+    let worked = Event::ChildWorked {
+        turn_id: "t".into(),
+        tool_call_id: "c".into(),
+        child: child.clone(),
+        model: "wise".into(),
+        rounds: 1,
+        doing: None,
+        usage: usage(20, 1),
+        cost: Some(0.5),
+    };
+    let own = vec![(NOON, started("a")), (NOON, message(usage(10, 1), Some(0.25))), (NOON, worked)];
+    store.append(&id, [own, vec![(NOON, turn_ended(usage(10, 1), Some(0.25)))]].concat(), false).unwrap();
+    let spent = store.spent(0).unwrap();
+    let costs: Vec<_> = spent.iter().map(|row| (row.model.as_str(), row.parent.is_some(), row.sums.cost)).collect();
+    assert_eq!(costs, [("wise", true, 0.5), ("a", false, 0.25)]);
+    let summary = |id| store.info(id).unwrap();
+    assert_eq!((summary(&id).cost, summary(&id).usage.input), (0.75, 30));
+    assert_eq!(summary(&child).cost, 0.5);
+}
+
+#[test]
 fn a_request_that_became_no_message_counts_when_its_turn_ends() {
     let (_folder, store) = store();
     let id = session(&store, "one");

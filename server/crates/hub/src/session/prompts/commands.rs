@@ -507,6 +507,9 @@ async fn models(preparation: &Preparation) -> String {
     if text.is_empty() {
         text.push_str("no model can be used yet; run `azimuth doctor` for what to do\n");
     }
+    if let Some(oracle) = &preparation.config.oracle_model {
+        let _ = writeln!(text, "\nSecond opinions are asked of `{oracle}` (`oracle_model`).");
+    }
     let is_usable = |provider: &str| listed.models.iter().any(|model| model.available && model.provider == provider);
     let mut told: Vec<&str> = Vec::new();
     for model in listed.models.iter().filter(|model| !model.ruled_out && !is_usable(&model.provider)) {

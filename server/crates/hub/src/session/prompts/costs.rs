@@ -23,16 +23,22 @@ pub(super) async fn costs(preparation: &Preparation) -> Result<String, String> {
     let store = Arc::clone(&preparation.shared.parts.store);
     let spent = blocking(move || store.spent(0)).await.map_err(|error| error.to_string())?;
     let today = day_of(preparation.shared.parts.clock.now());
-    Ok(head(preparation) + "\n" + &details(&spent, &preparation.info.session_id, today))
+    let session = &preparation.info.session_id;
+    let children = sum(spent.iter().filter(|row| row.parent.as_ref() == Some(session)));
+    Ok(head(preparation, children) + "\n" + &details(&spent, session, today))
 }
 
-fn head(preparation: &Preparation) -> String {
-    let info = &preparation.info;
-    let usage = info.usage;
+/// All that the session spent. Of the sessions that it started, that is what they have in the bill: the user may have
+/// gone on with one of them since.
+fn head(preparation: &Preparation, children: Sums) -> String {
+    let (info, told) = (&preparation.info, preparation.children);
+    let mut usage = info.usage.less(told.usage);
+    usage += children.usage;
+    let cost = (info.cost - told.cost).max(0.0) + children.cost;
     let models: Vec<_> = preparation.unpriced.iter().map(|model| format!("`{model}`")).collect();
     let have = if models.len() == 1 { "has" } else { "have" };
-    let (known, unknown) = (format_cost(info.cost), format!("{} {have} no known price", models.join(", ")));
-    let cost = match (models.is_empty(), info.cost > 0.0) {
+    let (known, unknown) = (format_cost(cost), format!("{} {have} no known price", models.join(", ")));
+    let cost = match (models.is_empty(), cost > 0.0) {
         (true, _) => known,
         (false, true) => format!("{known} and more, which is unknown: {unknown}"),
         (false, false) => format!("cost unknown: {unknown}"),
@@ -46,16 +52,18 @@ fn head(preparation: &Preparation) -> String {
 /// The parts of it, and the sum of today.
 fn details(spent: &[Spent], session: &SessionId, today: u32) -> String {
     let own: Vec<_> = spent.iter().filter(|row| row.session == *session).collect();
+    let of_children: Vec<_> = spent.iter().filter(|row| row.parent.as_ref() == Some(session)).collect();
+    let all = || own.iter().chain(&of_children).copied();
     let mut text = String::new();
-    for (model, sums) in grouped(own.iter().copied(), |row| &row.model) {
+    for (model, sums) in grouped(all(), |row| &row.model) {
         let _ = writeln!(text, "- `{model}`: {}", in_words(&sums));
     }
-    for (role, sums) in grouped(own.iter().copied().filter(|row| row.role.is_some()), |row| row.role.as_deref()) {
+    for (role, sums) in grouped(all().filter(|row| row.role.is_some()), |row| row.role.as_deref()) {
         let _ = writeln!(text, "- of this, {}: {}", role_in_words(role.unwrap_or_default()), in_words(&sums));
     }
-    let children = sum(spent.iter().filter(|row| row.parent.as_ref() == Some(session)));
+    let children = sum(of_children.iter().copied());
     if children.requests > 0 {
-        let _ = writeln!(text, "- in addition, conversations that this one started: {}", in_words(&children));
+        let _ = writeln!(text, "- of this, conversations that this one started: {}", in_words(&children));
     }
     let mut turns = Vec::<(&str, Sums)>::new();
     for row in &own {
@@ -113,11 +121,11 @@ mod tests {
         let text = details(&rows, &"one".into(), 2);
         let tokens = |number| format!("{number} tokens (33 % of the input from the cache)");
         let expected = format!(
-            "- `a`: $1.75, 3 requests, {}\n- `b`: cost unknown, 1 request, {}\n- of this, titles: cost unknown, 1 request, {}\n\
-             - in addition, conversations that this one started: $0.500, 1 request, {}\n\n\
+            "- `a`: $2.25, 4 requests, {}\n- `b`: cost unknown, 1 request, {}\n- of this, titles: cost unknown, 1 request, {}\n\
+             - of this, conversations that this one started: $0.500, 1 request, {}\n\n\
              The last 2 turns, the last first:\n\n1. $1.50, 2 requests, {}\n2. $0.250, 1 request, {}\n\n\
              Today (UTC), in all conversations: $1.50, 2 requests, {}.",
-            tokens(300),
+            tokens(400),
             tokens(100),
             tokens(100),
             tokens(100),

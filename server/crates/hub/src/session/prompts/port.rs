@@ -21,6 +21,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::Message;
 use crate::budget::{Budget, Found};
 use crate::feed::blocking;
+use crate::post::Report;
 use crate::secrets::Secrets;
 use crate::session::gate::InForce;
 use crate::session::problems::Problems;
@@ -200,13 +201,17 @@ impl ports::session::Session for Port {
         }
     }
 
-    fn children(&self) -> Children {
-        Children::new(Arc::new(Starts(self.own.clone())))
+    fn children(&self, call: &ToolCallId) -> Children {
+        Children::new(Arc::new(Starts { own: self.own.clone(), turn: self.turn.clone(), call: call.clone() }))
     }
 }
 
-/// A turn's way to start sessions.
-struct Starts(mpsc::UnboundedSender<Own>);
+/// A call's way to start sessions.
+struct Starts {
+    own: mpsc::UnboundedSender<Own>,
+    turn: TurnId,
+    call: ToolCallId,
+}
 
 #[async_trait]
 impl StartChild for Starts {
@@ -216,7 +221,17 @@ impl StartChild for Starts {
         let _given_up = cancel.clone().drop_guard();
         let child = Child { cancel, ..child };
         let (ended, end) = oneshot::channel();
-        self.0.send(Own::Child(Box::new(child), ended)).map_err(|_| ChildError::Gone)?;
+        let own = self.own.clone();
+        let report = Report {
+            ended,
+            // Also if nobody waits any more: it is paid for.
+            record: Box::new(move |event| drop(own.send(Own::ChildWorked(event)))),
+            turn: self.turn.clone(),
+            call: self.call.clone(),
+            model: String::new(),
+            rounds: 0,
+        };
+        self.own.send(Own::Child(Box::new(child), report)).map_err(|_| ChildError::Gone)?;
         end.await.unwrap_or(Err(ChildError::Gone))
     }
 }

@@ -11,6 +11,7 @@ use ports::edit::EditForm;
 use ports::hooks::Chain;
 use ports::model::{Model, ToolSpec};
 use ports::session::Answer;
+use ports::spent::Sums;
 use project::paths::Roots;
 use project::reader::Reader;
 use project::seen::Seen;
@@ -48,6 +49,8 @@ pub(super) struct Preparation {
     pub(super) model: Option<Chosen>,
     /// The larger model that goes on in the stead of the session's.
     pub(super) promoted: Option<Promoted>,
+    /// The part of the session's usage and cost that sessions used which its calls started.
+    pub(super) children: Sums,
     /// The models of turns whose cost is not known.
     pub(super) unpriced: BTreeSet<String>,
     /// The automatic acceptance of edits: whether it is on, and for how long.

@@ -127,6 +127,7 @@ impl Session {
             info: self.info(),
             model: self.state.chosen(),
             promoted: self.state.promoted.clone(),
+            children: self.state.children,
             unpriced: self.state.unpriced.clone(),
             accept_edits: self.state.accept_edits,
             changes: self.gate.changes(),
