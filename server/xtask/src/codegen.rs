@@ -28,7 +28,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use model::Protocol;
-use protocol::Event;
 use protocol::settings::SETTINGS;
 use protocol::turn::StopReason;
 use settings::{document, vscode};
@@ -94,10 +93,10 @@ pub enum Error {
     SameName(String),
 }
 
-/// The text for clients about [`Event::UNSEEN`].
+/// The text for clients about `Event::UNSEEN`.
 const UNSEEN: &str = "The events that people see nothing of.";
 
-/// The text for clients about [`Event::SPOKEN`].
+/// The text for clients about `Event::SPOKEN`.
 const SPOKEN: &str = "The events that say in their own words, in `severity` and `text`, all that people see of them.";
 
 /// The names of kinds of events, as clients call them.

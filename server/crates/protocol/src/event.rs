@@ -18,6 +18,8 @@ use crate::{
     ToolCallId, ToolResult, TurnId,
 };
 
+mod kinds;
+
 /// Parameters of the notification `azimuth/event`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -557,50 +559,6 @@ pub enum Event {
 }
 
 /// Defines [`Event::UNSEEN`] and [`unseen!`](crate::unseen).
-macro_rules! unseen_kinds {
-    ($($kind:ident),+ $(,)?) => {
-        impl Event {
-            /// The kinds that people see nothing of, as the enum calls them: they are for undo, for the model, or for
-            /// whoever reads the log. No fold of what a session shows names one of them, in the server or in a panel,
-            /// so a new kind of this sort only needs its name here.
-            pub const UNSEEN: &[&str] = &[$(stringify!($kind)),+];
-        }
-
-        /// A pattern for the events of [the kinds that people see nothing of](crate::Event::UNSEEN).
-        #[macro_export]
-        macro_rules! unseen {
-            () => { $($crate::Event::$kind { .. })|+ };
-        }
-    };
-}
-
-unseen_kinds!(FileSeen, PurposeChanged);
-
-macro_rules! spoken_kinds {
-    ($($kind:ident),+ $(,)?) => {
-        impl Event {
-            /// The kinds that say in their own words, in `severity` and `text`, all that people see of them. Each view
-            /// shows them alike and names none of them, so a new kind of this sort only needs its name here.
-            pub const SPOKEN: &[&str] = &[$(stringify!($kind)),+];
-
-            /// The words of an event of [these kinds](Self::SPOKEN), with their severity.
-            pub fn spoken(&self) -> Option<(Severity, &str)> {
-                match self {
-                    $(Self::$kind { severity, text, .. } => Some((*severity, text)),)+
-                    _ => None,
-                }
-            }
-        }
-
-        /// A pattern for the events of [the kinds that say all in words](crate::Event::SPOKEN).
-        #[macro_export]
-        macro_rules! spoken {
-            () => { $($crate::Event::$kind { .. })|+ };
-        }
-    };
-}
-
-spoken_kinds!(Notice);
 
 /// The severity of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
