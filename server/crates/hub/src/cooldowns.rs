@@ -75,10 +75,10 @@ mod tests {
         let cooldowns = Cooldowns::default();
         let why = || (SwitchReason::RateLimited, "too many requests".to_owned());
         assert_eq!(cooldowns.begin("a", Duration::from_secs(2), 1_000, why()), 3_000);
+        assert_eq!(cooldowns.begin("a", Duration::from_secs(1), 1_500, why()), 3_000, "a shorter one changes nothing");
         let of_another_session = cooldowns.clone();
         assert!(of_another_session.of("a", 2_999).is_some_and(|it| it.reason == SwitchReason::RateLimited));
         assert_eq!((of_another_session.of("a", 3_000), of_another_session.of("b", 1_000)), (None, None));
-        assert_eq!(cooldowns.begin("a", Duration::from_secs(1), 1_500, why()), 3_000, "a shorter one changes nothing");
         assert_eq!(cooldowns.begin("a", Duration::MAX, 1, why()), 31 * 86_400_000 + 1, "no rest is without an end");
         cooldowns.end("a");
         assert_eq!(of_another_session.of("a", 2), None, "it has answered");

@@ -269,9 +269,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_session_teaches_what_its_project_lists_and_not_what_the_user_has_removed() {
-        let faulty = Config { secrets: vec![Listed::faulty("mine", "your file")], ..Config::default() };
+        let mistake = Listed { known: Known::Faulty, ..lists("").secrets[0].clone() };
+        let faulty = Config { secrets: vec![mistake], ..Config::default() };
         let secrets = Secrets::with_key(b"a key".to_vec(), Arc::new(faulty.clone()));
-        assert!(secrets.mask().await.unwrap_err().contains("`mine`"));
+        assert!(secrets.mask().await.unwrap_err().contains("`token`"));
         secrets.configure(Arc::new(Config::default()));
         // A session still has the configuration of before.
         secrets.learn(&faulty);

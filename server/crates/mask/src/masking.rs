@@ -273,7 +273,7 @@ impl Pattern {
     }
 }
 
-/// What finds these texts.
+/// A search for these texts.
 fn finder(texts: &[String], kind: MatchKind) -> Result<AhoCorasick, String> {
     let built = AhoCorasick::builder().match_kind(kind).build(texts);
     built.map_err(|error| format!("the secrets cannot be looked for: {error}"))

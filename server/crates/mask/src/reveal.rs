@@ -86,8 +86,8 @@ impl Revealer {
         std::mem::take(&mut self.held) + &std::mem::take(&mut self.escape)
     }
 
-    /// A piece of JSON in which `<` and `>` stand as they are: some servers write them as `\u003c` and `\u003e`, which is
-    /// the same.
+    /// A piece of JSON in which `<` and `>` stand as they are: some servers write them as `\u003c` and `\u003e`, which
+    /// is the same.
     fn with_marks(&mut self, piece: &str) -> String {
         let text = std::mem::take(&mut self.escape) + piece;
         let (mut out, mut rest) = (String::with_capacity(text.len()), text.as_str());
