@@ -392,6 +392,9 @@ export type ErrorName = keyof typeof errorCodes;
 /** The events that people see nothing of. */
 export type UnseenEvent = Extract<Event, { type: 'fileSeen' | 'purposeChanged' }>;
 
+/** The events that say in their own words, in `severity` and `text`, all that people see of them. */
+export type SpokenEvent = Extract<Event, { type: 'notice' }>;
+
 /** The reasons that `turnEnded` says as a whole in its `error`, so that no words are added. */
 export const saidByError: readonly StopReason[] = ['max_tokens', 'refusal'];
 
@@ -3404,7 +3407,7 @@ export type SetupState =
   /** Information that is neither. */
   | 'neutral';
 
-/** The severity of a notice. */
+/** Defines [`Event::UNSEEN`] and [`unseen!`](crate::unseen). The severity of a notice. */
 export type Severity =
   /** Good to know. */
   | 'info'

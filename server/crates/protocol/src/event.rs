@@ -558,8 +558,6 @@ pub enum Event {
     },
 }
 
-/// Defines [`Event::UNSEEN`] and [`unseen!`](crate::unseen).
-
 /// The severity of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -7,6 +7,7 @@ mod levels;
 mod limits;
 mod listed;
 mod listing;
+mod named;
 mod near;
 mod source;
 
@@ -20,22 +21,21 @@ use mask::Masks;
 use net::Clients;
 use ports::complete::{Complete, EditNext};
 use ports::model::Model;
-use protocol::model::{DEFAULT_LEVEL, ModelInfo, ThinkingLevel};
+use protocol::model::{ModelInfo, ThinkingLevel};
 use tokio::sync::watch;
 
 pub use self::asking::Untried;
-use self::entry::Entry;
 use self::listing::Listing;
 pub use self::listing::Unlisted;
+use self::named::{best, equivalent, readings};
 use self::source::{Doubt, Source};
-use crate::data::registry;
 use crate::keep::KeepLists;
 use crate::keys;
 use crate::pool::Pools;
 use crate::quota::Quotas;
 use crate::scripted::{Recorder, Scripted};
 use crate::settings::{Settings, key_variable};
-use crate::vendors::{self, Vendor};
+use crate::vendors;
 
 /// The models of all providers.
 ///
@@ -538,61 +538,6 @@ fn vendor_of(name: &str) -> Option<&'static str> {
     let (before, _) = name.split_once('/')?;
     let mut vendors = vendors::all().iter().map(|vendor| vendor.name.as_str());
     vendors.find(|vendor| vendor.eq_ignore_ascii_case(before))
-}
-
-/// The ways to read a name: as that of a model, and if it ends like one with a level, as that of a model at this level.
-fn readings(name: &str) -> Vec<(&str, Option<ThinkingLevel>)> {
-    let (model, end) = name.rsplit_once(':').unwrap_or((name, ""));
-    let at = match ThinkingLevel::from_name(end) {
-        Some(level) => Some((model, Some(level))),
-        None => end.eq_ignore_ascii_case(DEFAULT_LEVEL).then_some((model, None)),
-    };
-    [Some((name, None)), at].into_iter().flatten().collect()
-}
-
-/// The model that a name stands for by the first reading that there is one for: one that can be used before one that
-/// cannot. Of a provider of which nobody spoke it is one that no other has.
-fn best(
-    found: &[(Source<'_>, Vec<Entry>)],
-    readings: &[(&str, Option<ThinkingLevel>)],
-) -> Option<Result<Arc<dyn Model>, CatalogError>> {
-    readings.iter().find_map(|(name, level)| {
-        let all = || {
-            let pairs = found.iter().flat_map(|(source, entries)| entries.iter().map(move |entry| (source, entry)));
-            pairs.filter(|(_, entry)| entry.is_called(name))
-        };
-        let is_ready = |(source, entry): &(&Source<'_>, &Entry)| entry.info.available && !source.provider().is_unasked;
-        let is_allowed = |(_, entry): &(&Source<'_>, &Entry)| !entry.info.ruled_out;
-        let found = all().find(is_ready).or_else(|| all().find(is_allowed)).or_else(|| all().next())?;
-        Some(given(found, *level))
-    })
-}
-
-/// The model of the provider in the name that has this name in another spelling, such as one with a date or a `.` for a
-/// `-`. Where an id says the region, no other is the same.
-fn equivalent(
-    found: &[(Source<'_>, Vec<Entry>)],
-    readings: &[(&str, Option<ThinkingLevel>)],
-) -> Option<Result<Arc<dyn Model>, CatalogError>> {
-    readings.iter().find_map(|(name, level)| {
-        let (provider, own) = name.split_once('/')?;
-        let (source, entries) = found.iter().find(|(source, _)| source.provider().name == provider)?;
-        if source.provider().vendor().is_some_and(Vendor::has_regions) {
-            return None;
-        }
-        let wanted = registry::canonical(own);
-        let mut same = entries.iter().filter(|entry| registry::canonical(bare(&entry.info.id)) == wanted);
-        let entry = same.next().filter(|_| same.next().is_none())?;
-        Some(given((source, entry), *level))
-    })
-}
-
-/// A model that was found, at a level.
-fn given((source, entry): (&Source<'_>, &Entry), level: Option<ThinkingLevel>) -> Result<Arc<dyn Model>, CatalogError> {
-    if let Some(problem) = entry.info.unavailable_because.clone().filter(|_| entry.info.ruled_out) {
-        return Err(CatalogError::RuledOut { model: entry.info.id.clone(), problem });
-    }
-    entry.at(level).map(|entry| source.model(&entry))
 }
 
 /// An id without its provider.

@@ -1905,7 +1905,7 @@
 ---| "lacks" # Something is missing that the user could fix.
 ---| "neutral" # Information that is neither.
 
----The severity of a notice.
+---Defines [`Event::UNSEEN`] and [`unseen!`](crate::unseen). The severity of a notice.
 ---@alias azimuth.Severity
 ---| "info" # Good to know.
 ---| "warning" # Something may not be as expected.
@@ -2435,6 +2435,10 @@ M.event_kinds = {
 ---The events that people see nothing of.
 ---@type table<string, true>
 M.unseen_events = { fileSeen = true, purposeChanged = true }
+
+---The events that say in their own words, in `severity` and `text`, all that people see of them.
+---@type table<string, true>
+M.spoken_events = { notice = true }
 
 ---The reasons that `turnEnded` says as a whole in its `error`, so that no words are added.
 ---@type table<azimuth.StopReason, true>

@@ -23,7 +23,7 @@ use super::closed::DocumentFound;
 use super::deciding::FRESH;
 use super::decisions::{self, next_name};
 use super::edits::{EditMessage, Landing, Suggested, WaitingEdit};
-use super::positions::{lines, range};
+use super::positions::{lines, moved, range};
 use super::rewriting::{Found, Rewriting, Rewritten};
 use super::{Key, Message, Task};
 use crate::post::{self, AcceptedSuggestion};
@@ -589,13 +589,5 @@ impl Task {
             Some(document) => Some(Arc::clone(&document.snapshot)),
             None => self.clients.get(&client)?.caller.buffers.by_uri(uri),
         }
-    }
-}
-
-/// An offset of a text in the text that it has become.
-fn moved(offset: usize, then: &str, now: &str) -> usize {
-    match between(then, now) {
-        Some(change) if change.range.end <= offset => change.moved(offset),
-        _ => offset,
     }
 }

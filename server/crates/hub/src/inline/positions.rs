@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use inline::splice::between;
 use project::buffers::Snapshot;
 use project::text::{LineIndex, PositionEncoding};
 use protocol::content::{self, Position};
@@ -25,5 +26,13 @@ pub(super) fn lines(document: &Snapshot) -> Cow<'_, LineIndex> {
         true => Cow::Borrowed(document.lines()),
         // Lines are the same in both, but for their ends and a byte order mark, which editors do not count.
         false => Cow::Owned(LineIndex::new(document.normal())),
+    }
+}
+
+/// An offset of a text in the text that it has become.
+pub(super) fn moved(offset: usize, then: &str, now: &str) -> usize {
+    match between(then, now) {
+        Some(change) if change.range.end <= offset => change.moved(offset),
+        _ => offset,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Event, Severity};
 
+/// Defines [`Event::UNSEEN`] and [`unseen!`](crate::unseen).
 macro_rules! unseen_kinds {
     ($($kind:ident),+ $(,)?) => {
         impl Event {
@@ -21,6 +22,7 @@ macro_rules! unseen_kinds {
 
 unseen_kinds!(FileSeen, PurposeChanged);
 
+/// Defines [`Event::SPOKEN`], [`Event::spoken`] and [`spoken!`](crate::spoken).
 macro_rules! spoken_kinds {
     ($($kind:ident),+ $(,)?) => {
         impl Event {

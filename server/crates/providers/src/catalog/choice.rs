@@ -2,7 +2,8 @@
 
 use protocol::model::ModelInfo;
 
-use super::{bare, readings};
+use super::bare;
+use super::named::readings;
 use crate::data::{self, registry};
 use crate::settings::Settings;
 

@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use ports::model::{ModelErrorKind, ModelStream, Request};
 
+use super::entry::Entry;
 use super::*;
 use crate::data;
 use crate::wire::testing::{request, says};

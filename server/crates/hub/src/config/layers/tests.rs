@@ -508,8 +508,8 @@ fn every_setting_of_the_table_is_read_in_both_spellings() {
             if setting.name.starts_with("providers.") {
                 let text = toml::to_string(&written).unwrap().replace("NAME", "anthropic");
                 let errors = Home::new().user(&text).load().errors;
-                // A price is one of input and output, a model has an id, a sign-in has addresses and an id, and a list of
-                // keys says where they are.
+                // A price is one of input and output, a model has an id, a sign-in has addresses and an id, and a list
+                // of keys says where they are.
                 let parts =
                     ["`id` is missing", "a price needs", "nobody can sign in", "a key itself does not belong here"];
                 let is_part = |error: &ConfigError| parts.iter().any(|part| error.problem.contains(part));
