@@ -3407,7 +3407,7 @@ export type SetupState =
   /** Information that is neither. */
   | 'neutral';
 
-/** Defines [`Event::UNSEEN`] and [`unseen!`](crate::unseen). The severity of a notice. */
+/** The severity of a notice. */
 export type Severity =
   /** Good to know. */
   | 'info'

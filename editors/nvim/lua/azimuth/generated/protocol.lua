@@ -1905,7 +1905,7 @@
 ---| "lacks" # Something is missing that the user could fix.
 ---| "neutral" # Information that is neither.
 
----Defines [`Event::UNSEEN`] and [`unseen!`](crate::unseen). The severity of a notice.
+---The severity of a notice.
 ---@alias azimuth.Severity
 ---| "info" # Good to know.
 ---| "warning" # Something may not be as expected.
