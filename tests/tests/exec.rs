@@ -1050,10 +1050,10 @@ fn a_language_servers_entry_with_a_field_that_we_do_not_know_counts_but_for_that
 fn doctor_finds_a_key_and_a_model_to_use() {
     let world = World::new();
     let mut command = world.command(harness::binary());
-    let output = command.env("ANTHROPIC_API_KEY", "sk-ant-secret").arg("doctor").output().unwrap();
+    let output = command.env("ANTHROPIC_API_KEY", "sk-ant-hunter2").arg("doctor").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
     assert!(text(&output).contains("default model: anthropic/"), "{}", text(&output));
-    assert!(!text(&output).contains("secret"), "{}", text(&output));
+    assert!(!text(&output).contains("hunter2"), "{}", text(&output));
 }
 
 #[test]

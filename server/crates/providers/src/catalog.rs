@@ -25,9 +25,10 @@ use protocol::model::{ModelInfo, ThinkingLevel};
 use tokio::sync::watch;
 
 pub use self::asking::Untried;
+use self::choice::readings;
 use self::listing::Listing;
 pub use self::listing::Unlisted;
-use self::named::{best, equivalent, readings};
+use self::named::{best, equivalent};
 use self::source::{Doubt, Source};
 use crate::keep::KeepLists;
 use crate::keys;

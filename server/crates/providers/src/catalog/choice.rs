@@ -1,9 +1,8 @@
 //! The models that the configuration allows, and the one that a user means.
 
-use protocol::model::ModelInfo;
+use protocol::model::{DEFAULT_LEVEL, ModelInfo, ThinkingLevel};
 
 use super::bare;
-use super::named::readings;
 use crate::data::{self, registry};
 use crate::settings::Settings;
 
@@ -152,6 +151,16 @@ fn has(model: &ModelInfo, words: &[String], is_like: impl Fn(&str, &str) -> bool
 fn words(name: &str) -> Vec<String> {
     let parts = name.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty());
     parts.map(str::to_lowercase).collect()
+}
+
+/// The ways to read a name: as that of a model, and if it ends like one with a level, as that of a model at this level.
+pub(super) fn readings(name: &str) -> Vec<(&str, Option<ThinkingLevel>)> {
+    let (model, end) = name.rsplit_once(':').unwrap_or((name, ""));
+    let at = match ThinkingLevel::from_name(end) {
+        Some(level) => Some((model, Some(level))),
+        None => end.eq_ignore_ascii_case(DEFAULT_LEVEL).then_some((model, None)),
+    };
+    [Some((name, None)), at].into_iter().flatten().collect()
 }
 
 #[cfg(test)]

@@ -3,23 +3,13 @@
 use std::sync::Arc;
 
 use ports::model::Model;
-use protocol::model::{DEFAULT_LEVEL, ThinkingLevel};
+use protocol::model::ThinkingLevel;
 
 use super::entry::Entry;
 use super::source::Source;
 use super::{CatalogError, bare};
 use crate::data::registry;
 use crate::vendors::Vendor;
-
-/// The ways to read a name: as that of a model, and if it ends like one with a level, as that of a model at this level.
-pub(super) fn readings(name: &str) -> Vec<(&str, Option<ThinkingLevel>)> {
-    let (model, end) = name.rsplit_once(':').unwrap_or((name, ""));
-    let at = match ThinkingLevel::from_name(end) {
-        Some(level) => Some((model, Some(level))),
-        None => end.eq_ignore_ascii_case(DEFAULT_LEVEL).then_some((model, None)),
-    };
-    [Some((name, None)), at].into_iter().flatten().collect()
-}
 
 /// The model that a name stands for by the first reading that there is one for: one that can be used before one that
 /// cannot. Of a provider of which nobody spoke it is one that no other has.
