@@ -13,9 +13,10 @@ use hub::{lists, visible};
 use platform::terminal::Hidden;
 use protocol::auth::KeyMember;
 use protocol::model::SwitchReason;
-use providers::{Pools, Provider, Secret};
+use providers::{Pools, Secret};
 use serde_json::json;
 use store::SqliteStore;
+use tokio::sync::mpsc;
 
 use super::Failure;
 use super::questions::lines;
@@ -127,7 +128,7 @@ async fn sign_in(accounts: &Arc<Accounts>, mut config: Config, login: Login) -> 
     }
     let mut out = io::stdout();
     let name = if key {
-        let key = read_key(&provider).await?;
+        let key = read_key(&provider, &mut lines()).await?;
         accounts.keep_key(&provider, &label, &address, key).await.map_err(Failure::new)?;
         None
     } else if device {
@@ -147,7 +148,7 @@ async fn sign_in(accounts: &Arc<Accounts>, mut config: Config, login: Login) -> 
     };
     let file = accounts.store().file();
     say(&mut out, &format!("{kept}, in {}, which only you can read. It is not encrypted.", file.display()))?;
-    if let Some(first) = in_place_of(&config, &provider, &label) {
+    if let Some(first) = config.source_before_account(&provider, &label, &environment) {
         say(&mut out, &format!("It is not used yet: {first} counts before it."))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -189,8 +190,8 @@ async fn granted(browser: &mut Browser, paste: bool, out: &mut impl Write) -> Re
     }
 }
 
-/// Reads a key from the terminal, which does not show it, or from standard input.
-pub(super) async fn read_key(provider: &str) -> Result<Secret, Failure> {
+/// Reads a key from the terminal, which does not show it, or from standard input, whose lines these are.
+pub(super) async fn read_key(provider: &str, lines: &mut mpsc::UnboundedReceiver<String>) -> Result<Secret, Failure> {
     let hidden = if io::stdin().is_terminal() {
         let hidden = Hidden::input().ok();
         let shown = if hidden.is_some() { "it is not shown" } else { "it is shown, since this system cannot hide it" };
@@ -200,7 +201,7 @@ pub(super) async fn read_key(provider: &str) -> Result<Secret, Failure> {
     } else {
         None
     };
-    let line = lines().recv().await.unwrap_or_default();
+    let line = lines.recv().await.unwrap_or_default();
     drop(hidden);
     let key = Secret::new(&line);
     if key.expose().is_empty() {
@@ -325,13 +326,6 @@ pub(super) fn of_member(member: &KeyMember) -> String {
         Some(SwitchReason::QuotaUsedUp) => format!("its quota is used up; it rests for {rests}"),
         _ => format!("it has reached a limit and rests for {rests}"),
     }
-}
-
-/// The source of a provider's key that counts before any account; none if there is none.
-fn in_place_of(config: &Config, provider: &str, label: &str) -> Option<String> {
-    let of_provider = |known: &&Provider| known.name == provider && !known.lists_account(label);
-    let provider = config.providers.providers.iter().find(of_provider)?;
-    key_status(provider, &[], &environment).map(|status| status.source)
 }
 
 pub(super) fn say(out: &mut impl Write, text: &str) -> Result<(), Failure> {

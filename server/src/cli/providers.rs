@@ -8,11 +8,12 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use hub::config::dirs;
-use hub::own_providers::{Added, Addition, Checks, KeyFrom, OwnProviders, Removed, rows};
+use hub::own_providers::{Added, Addition, Checked, Checks, KeyFrom, OwnProviders, Removed, rows};
 use hub::visible;
 
 use super::Failure;
 use super::auth::{CANCELLED, read_key, say};
+use super::questions::lines;
 use super::setup::{Setup, environment};
 use super::signals::Signals;
 use super::style::Style;
@@ -74,7 +75,7 @@ impl Add {
         let key = match (key_env, key_command, sign_in) {
             (Some(variable), ..) => KeyFrom::Variable(variable),
             (None, Some(command), _) => KeyFrom::Command(command),
-            (None, None, true) => KeyFrom::Account(Some(read_key(&name).await?)),
+            (None, None, true) => KeyFrom::Account(Some(read_key(&name, &mut lines()).await?)),
             (None, None, false) => KeyFrom::Nowhere,
         };
         let checks = match (check, no_check) {
@@ -92,13 +93,16 @@ pub(super) async fn run(command: Providers) -> Result<ExitCode, Failure> {
     match command {
         Providers::Add(add) => {
             let signals = Signals::listen().map_err(Failure::new)?;
-            tokio::select! {
-                done = add_one(&own, *add) => done,
+            let (name, checked) = tokio::select! {
+                checked = checked(&own, *add) => checked?,
                 () = signals.received(1) => {
                     say(&mut io::stderr(), "azimuth: cancelled; nothing was written")?;
-                    Ok(ExitCode::from(CANCELLED))
+                    return Ok(ExitCode::from(CANCELLED));
                 }
-            }
+            };
+            // What is being written is not broken off.
+            let added = own.add(checked).await.map_err(Failure::new)?;
+            tell_added(&name, &added)
         }
         Providers::Remove { name } => {
             let Removed { file, notes } = own.remove(&name).await.map_err(Failure::new)?;
@@ -109,13 +113,18 @@ pub(super) async fn run(command: Providers) -> Result<ExitCode, Failure> {
     }
 }
 
-async fn add_one(own: &OwnProviders, add: Add) -> Result<ExitCode, Failure> {
+/// A provider that can be added, with its name.
+async fn checked(own: &OwnProviders, add: Add) -> Result<(String, Checked), Failure> {
     let is_asked = !add.has_options() && io::stdin().is_terminal() && io::stdout().is_terminal();
     let (addition, checks) = if is_asked { asking::ask(add.name).await? } else { add.said().await? };
     let name = addition.name.clone();
-    let Added { file, models, notes } = own.add(addition, checks).await.map_err(Failure::new)?;
+    Ok((name, own.check(addition, checks).await.map_err(Failure::new)?))
+}
+
+fn tell_added(name: &str, added: &Added) -> Result<ExitCode, Failure> {
+    let Added { file, models, notes } = added;
     say(&mut io::stdout(), &format!("{name} is added to {}", file.display()))?;
-    tell(&notes)?;
+    tell(notes)?;
     if let Some(first) = models.first() {
         let more = match models.len() {
             1 => String::new(),

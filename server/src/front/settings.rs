@@ -79,7 +79,7 @@ impl Settings {
         Self { load, client, suggestions: watch::Sender::new(None) }
     }
 
-    /// True if the client has part in the configuration.
+    /// True if the client takes part in the configuration.
     pub(crate) fn are_read(&self) -> bool {
         self.load.is_some()
     }

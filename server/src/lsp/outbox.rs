@@ -68,7 +68,7 @@ pub(super) struct Outbox {
     names: Arc<Names>,
     /// True if the client uses our own methods: it has a panel, or sent one of our requests itself.
     speaks: Arc<AtomicBool>,
-    /// True if the client has part in the configuration.
+    /// True if the client takes part in the configuration.
     reads_settings: bool,
 }
 

@@ -46,6 +46,8 @@ pub struct Definition {
     pub words: usize,
     /// True for a word that it takes beyond that, for what stands before it.
     pub also: fn(&[String], &str) -> bool,
+    /// True for arguments of which one may be a key: then nobody is shown them, and they are kept nowhere.
+    pub secret: fn(&Words) -> bool,
     /// The flags that it knows.
     pub flags: Cow<'static, [Flag]>,
     /// The values from which its arguments are completed.
@@ -180,6 +182,7 @@ impl Definition {
             description: description.into(),
             words: 0,
             also: |_, _| false,
+            secret: |_| false,
             flags: Cow::default(),
             choices: Choices::None,
         }

@@ -300,18 +300,15 @@ impl DerefMut for Config {
 
 impl Config {
     /// The settings that name a model of a provider, with what they name.
-    pub(crate) fn models_of(&self, provider: &str) -> Vec<(&'static str, &str)> {
-        let named = [
-            ("model", &self.model),
-            ("plan_model", &self.plan_model),
-            ("fast_model", &self.fast_model),
-            ("title_model", &self.title_model),
-            ("completion_model", &self.completion_model),
-            ("next_edit_model", &self.next_edit_model),
-            ("instruct_model", &self.instruct_model),
-        ];
+    pub(crate) fn models_of(&self, provider: &str) -> Vec<(&'static str, String)> {
         let is_of = |name: &str| name.split_once('/').is_some_and(|(before, _)| before == provider);
-        let named = named.into_iter().filter_map(|(setting, model)| Some((setting, model.as_deref()?)));
+        let mut values = self.values().unwrap_or_default();
+        // By their names, so that none is forgotten.
+        let settings = layer::plain().filter(|setting| setting.name == "model" || setting.name.ends_with("_model"));
+        let named = settings.filter_map(|setting| match values.remove(setting.name)? {
+            Value::String(list) => Some((setting.name, list)),
+            _ => None,
+        });
         named.filter(|(_, list)| providers::catalog::names(list).any(is_of)).collect()
     }
 

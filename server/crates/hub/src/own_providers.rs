@@ -12,12 +12,16 @@ use std::path::{Path, PathBuf};
 
 use accounts::{DEFAULT_LABEL, StoreError, Vendor};
 use project::files::{self, FileError};
-use providers::{Secret, key_command};
+use providers::{Secret, key_command, keys};
 
 pub use self::checking::{Checks, Failed};
+use self::file::Left;
 pub(crate) use self::listing::in_markdown;
 pub use self::listing::{Row, rows};
 use crate::config::{Config, ConfigError, Editor, Sources, line_of_provider, load_with};
+
+/// The most links that are followed from one to the next.
+const LINKS: usize = 40;
 
 /// An environment: the value of a variable, if it is set.
 pub type Environment = fn(&str) -> Option<String>;
@@ -71,7 +75,7 @@ pub struct Removed {
     pub notes: Vec<String>,
 }
 
-/// A provider that could not be added or removed. Nothing was written.
+/// A provider that could not be added or removed. Nothing was written, but for what [`Self::KeyNotKept`] says.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnProviderError {
     /// The user's file has a mistake.
@@ -80,9 +84,6 @@ pub enum OwnProviderError {
     /// The user's file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The file of accounts cannot be used.
-    #[error(transparent)]
-    Accounts(#[from] StoreError),
     /// The file has one of this name.
     #[error(
         "{} has a provider `{name}` already{}; change it there, or remove it first", file.display(), on_line(*line)
@@ -105,6 +106,20 @@ pub enum OwnProviderError {
         /// Those that it has.
         there: Vec<String>,
     },
+    /// It is written among other lines of the file.
+    #[error(
+        "`{name}` has no table of its own in {}{}, so it cannot be taken out without its neighbours; remove it there",
+        file.display(),
+        on_line(*line)
+    )]
+    AmongOthers {
+        /// The name.
+        name: String,
+        /// The file.
+        file: PathBuf,
+        /// Its line.
+        line: Option<usize>,
+    },
     /// It is not known where the provider is.
     #[error("`{0}` is no vendor that Azimuth knows, so say where it is: --base-url https://host/v1")]
     NoAddress(String),
@@ -122,6 +137,16 @@ pub enum OwnProviderError {
     /// The check has failed.
     #[error(transparent)]
     Check(#[from] Failed),
+    /// It is written, but its key is not kept.
+    #[error("{name} is added to {}, but its key is not kept: {problem}. Keep it with `azimuth auth login {name} --key`", file.display())]
+    KeyNotKept {
+        /// The name.
+        name: String,
+        /// The file.
+        file: PathBuf,
+        /// The problem.
+        problem: StoreError,
+    },
     /// The process ends.
     #[error("Azimuth is ending; nothing was written")]
     Ending,
@@ -153,17 +178,15 @@ impl OwnProviders {
         providers::known_vendors().find(|(known, _)| *known == name).map(|(_, title)| title)
     }
 
-    /// Adds a provider, once the checks have found nothing wrong with it.
+    /// Checks a provider that is to be added. Nothing is written, so that it may be dropped at any time.
     ///
     /// # Errors
-    /// Something is wrong with what is said of it, with the file, or with the provider itself; says what to do. Nothing
-    /// was written.
-    pub async fn add(&self, addition: Addition, checks: Checks) -> Result<Added, OwnProviderError> {
+    /// Something is wrong with what is said of it, with the file, or with the provider itself; says what to do.
+    pub async fn check(&self, addition: Addition, checks: Checks) -> Result<Checked, OwnProviderError> {
         let (own, said) = (self.clone(), addition.clone());
         let prepared = tokio::task::spawn_blocking(move || own.prepare(&said)).await;
-        let Prepared { before, after, mut config, mut notes } = prepared.map_err(|_| OwnProviderError::Ending)??;
-        let accounts = config.accounts.clone();
-        let mut settings = std::mem::take(&mut config.providers);
+        let mut prepared = prepared.map_err(|_| OwnProviderError::Ending)??;
+        let mut settings = std::mem::take(&mut prepared.config.providers);
         settings.providers.retain(|known| known.name == addition.name);
         let base_url = settings.provider_mut(&addition.name).map(|provider| provider.base_url.clone());
         if let (Some(provider), KeyFrom::Account(Some(key))) = (settings.provider_mut(&addition.name), &addition.key) {
@@ -176,14 +199,32 @@ impl OwnProviders {
             return Err(OwnProviderError::UnsetVariable(variable.clone()));
         }
         let found = checking::check(settings, &addition, checks).await?;
-        notes.extend(found.notes);
-        if let (KeyFrom::Account(Some(key)), Some(accounts)) = (addition.key, &accounts) {
-            accounts.set_aside_if_damaged().await?.into_iter().for_each(|text| notes.push(text));
-            accounts.keep_key(&addition.name, DEFAULT_LABEL, &base_url.unwrap_or_default(), key).await?;
-        }
-        self.write(before, after).await?;
+        prepared.notes.extend(found.notes);
         let models = found.models.iter().map(|id| format!("{}/{id}", addition.name)).collect();
-        Ok(Added { file: self.file.clone(), models, notes })
+        Ok(Checked { addition, prepared, base_url: base_url.unwrap_or_default(), models })
+    }
+
+    /// Adds a provider that was checked, and keeps its key if it is one of the accounts. To be awaited to its end.
+    ///
+    /// # Errors
+    /// The file cannot be written, or the key not be kept; says what to do.
+    pub async fn add(&self, checked: Checked) -> Result<Added, OwnProviderError> {
+        let Checked { addition: Addition { name, key, .. }, prepared, base_url, models } = checked;
+        let Prepared { before, after, config, mut notes } = prepared;
+        self.write(before, after).await?;
+        let file = self.file.clone();
+        if let (KeyFrom::Account(Some(key)), Some(accounts)) = (key, &config.accounts) {
+            let kept = async {
+                let told = accounts.set_aside_if_damaged().await?;
+                accounts.keep_key(&name, DEFAULT_LABEL, &base_url, key).await?;
+                Ok::<_, StoreError>(told)
+            };
+            match kept.await {
+                Ok(told) => notes.extend(told),
+                Err(problem) => return Err(OwnProviderError::KeyNotKept { name, file, problem }),
+            }
+        }
+        Ok(Added { file, models, notes })
     }
 
     /// Removes a provider. The keys that are kept for it stay.
@@ -211,6 +252,7 @@ impl OwnProviders {
             let (file, line) = (self.file.clone(), line_of_provider(text, name));
             return Err(OwnProviderError::Taken { name: name.clone(), file, line });
         }
+        no_key_is_in(addition)?;
         match &addition.base_url {
             Some(url) => drop(Vendor::address("base_url", url).map_err(OwnProviderError::Address)?),
             None if Self::vendor(name).is_none() => return Err(OwnProviderError::NoAddress(name.clone())),
@@ -236,6 +278,11 @@ impl OwnProviders {
             notes
                 .push(format!("`{name}` is {title}'s name; what you said counts before its own address and variables"));
         }
+        if matches!(addition.key, KeyFrom::Account(_))
+            && let Some(first) = config.source_before_account(name, DEFAULT_LABEL, &self.environment)
+        {
+            notes.push(format!("its key among the accounts is not used yet: {first} counts before it"));
+        }
         Ok(Prepared { before, after, config, notes })
     }
 
@@ -243,14 +290,20 @@ impl OwnProviders {
         let before = self.read()?;
         let text = before.as_deref().unwrap_or_default();
         let unread = || self.config(text).errors.into_iter().next().map(OwnProviderError::Mistake);
-        let Some(after) = file::without(text, name) else {
-            let not_there = || OwnProviderError::NotThere {
-                name: name.to_owned(),
-                file: self.file.clone(),
-                there: file::names(text),
-            };
-            return Err(unread().filter(|_| file::names(text).is_empty()).unwrap_or_else(not_there));
-        };
+        let after = file::without(text, name).map_err(|left| {
+            let (name, file) = (name.to_owned(), self.file.clone());
+            match left {
+                Left::AmongOthers => {
+                    let line = line_of_provider(text, &name);
+                    OwnProviderError::AmongOthers { name, file, line }
+                }
+                Left::NotThere => {
+                    let there = file::names(text);
+                    let mistake = unread().filter(|_| there.is_empty());
+                    mistake.unwrap_or(OwnProviderError::NotThere { name, file, there })
+                }
+            }
+        })?;
         let config = self.config(&after);
         let named = config.models_of(name).into_iter();
         let mut notes: Vec<_> =
@@ -291,7 +344,7 @@ impl OwnProviders {
         let file = self.file.clone();
         let written = tokio::task::spawn_blocking(move || {
             // Those who keep such files elsewhere make a link of it, which stays one.
-            let file = without_links(&file);
+            let file = without_links(&file, LINKS);
             match before {
                 Some(before) => files::write(&file, &after, &project::text::hash(&before)),
                 None => files::create(&file, &after),
@@ -302,7 +355,17 @@ impl OwnProviders {
     }
 }
 
+/// A provider that has passed its checks and is not yet written.
+#[derive(Debug)]
+pub struct Checked {
+    addition: Addition,
+    prepared: Prepared,
+    base_url: String,
+    models: Vec<String>,
+}
+
 /// A change of the file that is ready.
+#[derive(Debug)]
 struct Prepared {
     /// The text that was read; none if there was no file.
     before: Option<String>,
@@ -312,13 +375,50 @@ struct Prepared {
     notes: Vec<String>,
 }
 
-/// A path with its links resolved as far as it is there. Asks the disk.
-fn without_links(path: &Path) -> PathBuf {
-    match (path.canonicalize(), path.parent(), path.file_name()) {
-        (Ok(real), ..) => real,
-        (Err(_), Some(parent), Some(name)) => without_links(parent).join(name),
-        (Err(_), ..) => path.to_owned(),
+/// A path with its links resolved, also one to a file that is not there; `most` of them. Asks the disk.
+fn without_links(path: &Path, most: usize) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
     }
+    match (path.read_link(), path.parent(), path.file_name()) {
+        (Ok(target), Some(parent), _) if most > 0 => without_links(&parent.join(target), most - 1),
+        (_, Some(parent), Some(name)) => without_links(parent, most).join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// That what is written into the file is no key.
+///
+/// # Errors
+/// Something of it may be one; says what to do, without a word of it.
+fn no_key_is_in(addition: &Addition) -> Result<(), OwnProviderError> {
+    let wrong = |text: &str| Err(OwnProviderError::Wrong(text.to_owned()));
+    let is_key = |text: &str| keys::left_out(text) != text;
+    if let KeyFrom::Variable(variable) = &addition.key
+        && (!is_variable(variable) || is_key(variable))
+    {
+        return wrong(
+            "the variable for the key must be a name, of letters, digits and `_`; what you gave is none or looks like \
+             a key, which is not written into config.toml",
+        );
+    }
+    let Some(url) = addition.base_url.as_deref().and_then(|url| Vendor::address("base_url", url).ok()) else {
+        return Ok(());
+    };
+    if !url.username().is_empty() || url.password().is_some() || url.query_pairs().any(|(_, value)| is_key(&value)) {
+        return wrong(
+            "`base_url` holds a password or a key, which is not written into config.toml; leave it out, and say where \
+             the key comes from: --key-env VARIABLE, --key-command COMMAND or --sign-in",
+        );
+    }
+    Ok(())
+}
+
+/// True for what can be the name of a variable.
+fn is_variable(name: &str) -> bool {
+    !name.starts_with(|char: char| char.is_ascii_digit())
+        && !name.is_empty()
+        && name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_')
 }
 
 #[cfg(test)]

@@ -337,13 +337,7 @@ impl Provider {
     /// vendor without an address was meant for the one that is said now.
     fn move_to(&mut self, base_url: String) {
         if !self.base_url.is_empty() && origin(&self.base_url) != origin(&base_url) {
-            self.key = None;
-            self.key_command = None;
-            self.keys.clear();
-            (self.aws_profile, self.aws_region) = (None, None);
-            // One of them may be a key too.
-            self.headers.clear();
-            self.defined.iter_mut().for_each(Defined::clear_headers);
+            self.forget_secrets();
         }
         self.mistake = None;
         let is_home = self.vendor().is_some_and(|vendor| vendor.is_at(&base_url));
@@ -361,11 +355,22 @@ impl Provider {
         self.base_url = base_url;
     }
 
+    /// Forgets all that was meant for its server alone.
+    fn forget_secrets(&mut self) {
+        (self.key, self.key_command) = (None, None);
+        self.keys.clear();
+        (self.aws_profile, self.aws_region) = (None, None);
+        // One of them may be a key too.
+        self.headers.clear();
+        self.defined.iter_mut().for_each(Defined::clear_headers);
+    }
+
     /// Sends nothing to it for a mistake in what the configuration says of it: it may have named another server. Its
     /// address and its key are gone until a layer names a server.
     pub fn leave_out(&mut self, mistake: String) {
         self.move_to(String::new());
-        (self.key, self.key_command) = (None, None);
+        // It may have had no address, by which it would not have moved.
+        self.forget_secrets();
         self.mistake = Some(mistake);
     }
 

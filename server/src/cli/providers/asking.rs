@@ -3,12 +3,11 @@
 use std::io::{self, Write};
 
 use hub::own_providers::{Addition, Checks, KeyFrom, OwnProviders};
-use platform::terminal::Hidden;
-use providers::{Secret, Wire};
+use providers::Wire;
 use tokio::sync::mpsc;
 
 use super::super::Failure;
-use super::super::auth::say;
+use super::super::auth::{read_key, say};
 use super::super::questions::lines;
 
 /// Asks for all that a provider needs. Nothing is checked here but that there is an answer.
@@ -37,7 +36,7 @@ pub(super) async fn ask(name: Option<String>) -> Result<(Addition, Checks), Fail
     let key = match user.choice(4).await? {
         1 => KeyFrom::Variable(user.needed("The variable's name").await?),
         2 => KeyFrom::Command(user.needed("The command, such as `op read op://work/key`").await?),
-        3 => KeyFrom::Account(Some(user.secret("The key (it is not shown)").await?)),
+        3 => KeyFrom::Account(Some(read_key(&name, &mut user.lines).await?)),
         _ => KeyFrom::Nowhere,
     };
     let models = user.line("Its models, with blanks between them (Enter if it lists them itself)").await?;
@@ -80,13 +79,5 @@ impl User {
                 return Ok(number);
             }
         }
-    }
-
-    /// An answer that the terminal does not show.
-    async fn secret(&mut self, question: &str) -> Result<Secret, Failure> {
-        let hidden = Hidden::input().ok();
-        let line = self.needed(question).await;
-        drop(hidden);
-        line.map(|line| Secret::new(&line))
     }
 }

@@ -416,7 +416,7 @@ impl BuiltIn for Providers {
             Flag { name: Cow::Borrowed(name), short: None, takes_value }
         }
 
-        // `--key` is none of its options. It is known so that the key does not become a part of a prompt.
+        // `--key` is none of its options. It is known so that the key is taken for its value.
         const FLAGS: &[Flag] = &[
             flag("base-url", true),
             flag("wire", true),
@@ -426,13 +426,17 @@ impl BuiltIn for Providers {
             flag("model", true),
             flag("check", false),
             flag("no-check", false),
-            flag("key", true),
+            flag(KEY, true),
         ];
 
         Definition {
             arguments: "[list|add name --base-url url --key-env variable|remove name]".into(),
             words: 1,
-            also: |before, _| matches!(before, [word] if word == "add" || word == "remove"),
+            // The whole line, so that no key in it becomes a part of a prompt.
+            also: |before, _| {
+                before.first().is_some_and(|word| word == "add" || word == "remove" || word.starts_with('-'))
+            },
+            secret: may_hold_a_key,
             flags: FLAGS.into(),
             choices: Choices::Fixed(vec![
                 Choice::new("list", "The providers, where their keys come from, and why one cannot be used"),
@@ -448,6 +452,14 @@ impl BuiltIn for Providers {
             let name = words.positionals.get(1).filter(|name| !name.is_empty()).cloned();
             name.ok_or_else(|| format!("say which provider: `/provider {what} <name>`"))
         };
+        if may_hold_a_key(words) {
+            return Err(
+                "that is more than `/provider` understands. A key does not belong in a chat, which is kept: name the \
+                 variable that holds it with `--key-env`, a command that prints it with `--key-command`, or keep it by \
+                 `azimuth auth login` in a terminal. If you sent a key just now, replace it"
+                    .to_owned(),
+            );
+        }
         match words.first() {
             None | Some("list") => Ok(Self::List),
             Some("remove") => name("remove").map(Self::Remove),
@@ -461,6 +473,16 @@ impl BuiltIn for Providers {
         let instead = "`/provider` changes nothing by azimuth exec: use `azimuth providers` in a terminal";
         Effects { must_lead: is_change, lasts: is_change.then_some(instead), ..Effects::default() }
     }
+}
+
+/// The flag for a key itself, which is refused.
+const KEY: &str = "key";
+
+/// True if `/provider` does not know what one of these words is: it may be a key.
+fn may_hold_a_key(words: &Words) -> bool {
+    let Words { positionals, flags, .. } = words;
+    let is_unknown_option = |word: &String| word.starts_with('-');
+    flags.iter().any(|(flag, _)| flag == KEY) || positionals.len() > 2 || positionals.iter().any(is_unknown_option)
 }
 
 /// The provider that the flags describe.
@@ -477,12 +499,8 @@ fn new_provider(name: String, words: &Words) -> Result<NewProvider, String> {
             "sign-in" => new.sign_in = true,
             "check" => new.check = true,
             "no-check" => new.no_check = true,
-            _ => {
-                return Err("a key does not belong into a chat, which is kept: name the variable that holds it with \
-                            `--key-env`, a command that prints it with `--key-command`, or keep it by \
-                            `azimuth auth login` in a terminal. If you sent a key just now, replace it"
-                    .to_owned());
-            }
+            // No other flag gets so far.
+            _ => {}
         }
     }
     let sources = [new.key_env.is_some(), new.key_command.is_some(), new.sign_in];

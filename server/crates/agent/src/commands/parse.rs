@@ -24,7 +24,7 @@ pub struct Parsed {
 /// A command in a prompt.
 #[derive(Clone, Debug)]
 pub struct Invocation {
-    /// As typed.
+    /// As typed, but for arguments of which one may be a key.
     pub text: String,
     /// Its place, in bytes.
     pub span: Range<usize>,
@@ -170,7 +170,11 @@ impl Commands {
             if !leads && effects.as_ref().is_ok_and(|effects| effects.must_lead) {
                 continue;
             }
-            let (text, command) = (input.get(start..end).unwrap_or_default().to_owned(), Arc::clone(&named.command));
+            let text = match (named.command.definition.secret)(&words) {
+                true => format!("/{} …", named.name),
+                false => input.get(start..end).unwrap_or_default().to_owned(),
+            };
+            let command = Arc::clone(&named.command);
             invocations.push(Invocation { text, span: start..end, command, words, effects });
         }
         let ends = invocations.iter().map(|invocation| invocation.span.end);

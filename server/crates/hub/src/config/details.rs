@@ -95,6 +95,8 @@ pub(super) fn read(name: &str, said: &Value) -> (Said, Found) {
         return (Said { fields: Map::new(), is_lost: true }, found);
     };
     let mut fields = fields.clone();
+    // Null says nothing.
+    fields.retain(|_, value| !value.is_null());
     // It has short names too.
     if let Some(wire) = fields.get("wire").and_then(Value::as_str).and_then(Wire::parse) {
         fields.insert("wire".to_owned(), wire.name().into());
@@ -491,7 +493,7 @@ pub(super) fn words(value: &Value, way: &Way, found: &mut Found) -> Option<Vec<S
 
 /// Why a text has no value.
 enum Unset {
-    /// It is none.
+    /// It is not a text.
     NoText,
     /// It names a variable that is not set.
     Variable(String),

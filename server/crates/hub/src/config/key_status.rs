@@ -14,6 +14,18 @@ impl Config {
         asked.filter_map(|provider| key_status(provider, kept, environment)).collect()
     }
 
+    /// The source of a provider's key that counts before the account with this label; none if there is none.
+    pub fn source_before_account(
+        &self,
+        provider: &str,
+        label: &str,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<String> {
+        let is_it = |known: &&Provider| known.name == provider && !known.lists_account(label);
+        let provider = self.providers.providers.iter().find(is_it)?;
+        key_status(provider, &[], environment).map(|status| status.source)
+    }
+
     /// Tells of several keys and accounts at a provider each, with its rest.
     pub async fn tell_members(&self, statuses: &mut [KeyStatus]) {
         for status in statuses {

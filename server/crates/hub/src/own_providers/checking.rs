@@ -64,7 +64,7 @@ pub enum Failed {
     },
     /// It does not answer.
     #[error(
-        "{name} at {host} does not answer: {problem}. Check the address and the network, or add it unseen with --no-check"
+        "{name} at {host} does not answer: {problem}. Check the address and the network, or add it unchecked with --no-check"
     )]
     Unreachable {
         /// The provider.
@@ -86,8 +86,21 @@ pub enum Failed {
         /// The problem.
         problem: String,
     },
+    /// Its list does not come, and it is not known that there is none.
+    #[error(
+        "{name} at {host} cannot be asked for its models: {problem}. Correct that or try again later, or add it unchecked \
+         with --no-check"
+    )]
+    Failing {
+        /// The provider.
+        name: String,
+        /// Its host.
+        host: String,
+        /// The problem.
+        problem: String,
+    },
     /// One of its models does not answer.
-    #[error("{0}")]
+    #[error("{0}; or name another with `--model ID`")]
     NoAnswer(#[from] Untried),
 }
 
@@ -130,8 +143,10 @@ pub(super) async fn check(settings: Settings, addition: &Addition, checks: Check
             return Err(Failed::NoKey { name, host, problem });
         }
         Err(Unlisted::Unreachable(problem)) => return Err(Failed::Unreachable { name, host, problem }),
-        Err(Unlisted::Other(problem)) if said.is_empty() => return Err(Failed::NoModels { name, host, problem }),
-        Err(Unlisted::Other(problem)) => {
+        Err(Unlisted::KeyUnknown(problem)) => return Err(Failed::NotReady { name, problem }),
+        Err(Unlisted::Other(problem)) => return Err(Failed::Failing { name, host, problem }),
+        Err(Unlisted::NoList(problem)) if said.is_empty() => return Err(Failed::NoModels { name, host, problem }),
+        Err(Unlisted::NoList(problem)) => {
             notes.push(format!("it does not list its models ({problem}), so those that you named count"));
         }
     }

@@ -1,4 +1,4 @@
-//! The text of the user's file, with a provider more or less. Everything else of it stays as it is written.
+//! The text of the user's file, with one provider added or removed. Everything else of it stays as it is written.
 
 use toml_edit::visit_mut::{VisitMut, visit_table_mut};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
@@ -33,7 +33,11 @@ pub(super) fn with(text: &str, addition: &Addition, command: &[String]) -> Resul
             let mut table = Table::new();
             table.extend(fields);
             table.set_position(Some(isize::MAX));
-            // A comment at the end belongs to what stands before it.
+            // A comment at the end belongs to what stands before it, and its line may have no end yet.
+            let trailing = match trailing.is_empty() || trailing.ends_with('\n') {
+                true => trailing,
+                false => format!("{trailing}\n"),
+            };
             let blank = if trailing.is_empty() || trailing.ends_with("\n\n") { "" } else { "\n" };
             let is_first = text.trim().is_empty();
             let blank = if trailing.is_empty() && !is_first { "\n" } else { blank };
@@ -68,28 +72,44 @@ fn fields(addition: &Addition, command: &[String]) -> Vec<(&'static str, Value)>
     fields.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-/// The text without a provider; none if it has none of this name, or is no TOML. The comment right above it goes with
-/// it, one that a blank line parts from it stays.
-pub(super) fn without(text: &str, name: &str) -> Option<String> {
-    let mut document: DocumentMut = text.parse().ok()?;
-    let removed = document.get_mut(PROVIDERS)?.as_table_like_mut()?.remove(name)?;
-    let (first, last) = (Positions::of(&removed, isize::min), Positions::of(&removed, isize::max));
-    if let Item::Table(table) = &removed
-        && let (Some(first), Some(last)) = (first, last)
-        && Some(first) == table.position()
-    {
-        let prefix = table.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
-        let kept = prefix.rfind("\n\n").and_then(|end| prefix.get(..=end)).unwrap_or_default();
-        give_to_next(&mut document, last, kept);
+/// Why a provider cannot be taken out of a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    /// There is none of this name, or the text is no TOML.
+    NotThere,
+    /// It has no table of its own: it is written as `mine = { … }` or `providers.mine.key_env`, among other lines.
+    AmongOthers,
+}
+
+/// The text without a provider. The comment right above each of its tables goes with it, one that a blank line parts
+/// from it stays where it is.
+///
+/// # Errors
+/// It cannot be taken out; the text stays as it is.
+pub(super) fn without(text: &str, name: &str) -> Result<String, Left> {
+    let mut document: DocumentMut = text.parse().map_err(|_| Left::NotThere)?;
+    let providers = document.get_mut(PROVIDERS).ok_or(Left::NotThere)?;
+    // There are no comments within a line.
+    let is_one_line = providers.is_inline_table() && !providers.to_string().contains('\n');
+    let removed = providers.as_table_like_mut().and_then(|providers| providers.remove(name)).ok_or(Left::NotThere)?;
+    let has_tables = match &removed {
+        Item::Table(table) => !table.is_dotted(),
+        Item::ArrayOfTables(_) => true,
+        Item::Value(_) | Item::None => false,
+    };
+    if !has_tables && !is_one_line {
+        return Err(Left::AmongOthers);
     }
-    Some(document.to_string())
+    let mut parted = Parted::default();
+    parted.visit_item_mut(&mut removed.clone());
+    parted.0.sort_by_key(|(place, _)| *place);
+    // Each is put before what was put there already.
+    parted.0.into_iter().rev().for_each(|(place, text)| give_to_next(&mut document, place, &text));
+    Ok(document.to_string())
 }
 
 /// Puts a text before the first table behind a position, or at the end.
 fn give_to_next(document: &mut DocumentMut, after: isize, text: &str) {
-    if text.trim().is_empty() {
-        return;
-    }
     let mut next = Next { after, place: None };
     next.visit_document_mut(document);
     match next.place {
@@ -101,25 +121,19 @@ fn give_to_next(document: &mut DocumentMut, after: isize, text: &str) {
     }
 }
 
-/// The positions of the tables in an item.
-struct Positions {
-    better: fn(isize, isize) -> isize,
-    found: Option<isize>,
-}
+/// The comments above the tables of an item that a blank line parts from them, with the tables' positions.
+#[derive(Default)]
+struct Parted(Vec<(isize, String)>);
 
-impl Positions {
-    /// The first of them, or the last.
-    fn of(item: &Item, better: fn(isize, isize) -> isize) -> Option<isize> {
-        let mut positions = Self { better, found: None };
-        positions.visit_item_mut(&mut item.clone());
-        positions.found
-    }
-}
-
-impl VisitMut for Positions {
+impl VisitMut for Parted {
     fn visit_table_mut(&mut self, table: &mut Table) {
-        let position = table.position();
-        self.found = self.found.zip(position).map(|(known, new)| (self.better)(known, new)).or(position).or(self.found);
+        let prefix = table.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
+        let lines: Vec<_> = prefix.split_inclusive('\n').collect();
+        let blank = lines.iter().rposition(|line| line.ends_with('\n') && line.trim().is_empty());
+        let text = lines.get(..blank.unwrap_or_default()).unwrap_or_default().concat();
+        if let Some(position) = table.position().filter(|_| !text.trim().is_empty()) {
+            self.0.push((position, text));
+        }
         visit_table_mut(self, table);
     }
 }
@@ -148,7 +162,8 @@ impl VisitMut for Give<'_> {
     fn visit_table_mut(&mut self, table: &mut Table) {
         if table.position() == Some(self.place) {
             let prefix = table.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
-            let prefix = format!("{}{prefix}", self.text);
+            let blank = if prefix.starts_with(['\n', '\r']) { "" } else { "\n" };
+            let prefix = format!("{}{blank}{prefix}", self.text);
             table.decor_mut().set_prefix(prefix);
         }
         visit_table_mut(self, table);
@@ -187,6 +202,11 @@ mod tests {
             assert!(names(&added).contains(&"mine".to_owned()));
             assert_eq!(without(&added, "mine").unwrap().trim_end(), text.trim_end(), "{text}");
         }
+        // The last line may have no end.
+        let (text, whole) = ("model = 'a'\n# The end.", "model = 'a'\n# The end.\n");
+        let added = with(text, &mine(), &[]).unwrap();
+        assert_eq!(added, format!("{whole}\n{TABLE}"));
+        assert_eq!(without(&added, "mine").unwrap().trim_end(), text);
         let inline = "providers = { a = { key_env = 'A' } } # all\n";
         let added = with(inline, &mine(), &[]).unwrap();
         assert!(
@@ -206,8 +226,37 @@ mod tests {
         let left = "# All of it.\n\n# About mine.\n[providers.mine]\nkey_env = 'A' # of mine\n[[providers.mine.model]]\n\
                     id = 'x'\n";
         assert_eq!(without(text, "yours").unwrap(), left);
-        assert_eq!(without(text, "theirs"), None);
-        assert_eq!(without("[providers", "mine"), None);
+        assert_eq!(without(text, "theirs"), Err(Left::NotThere));
+        assert_eq!(without("[providers", "mine"), Err(Left::NotThere));
+    }
+
+    #[test]
+    fn comments_stay_where_they_are_whatever_the_order_of_its_tables_is() {
+        for (text, left) in [
+            // Its models are far from it.
+            (
+                "# Head.\n\n[providers.mine]\nkey_env = 'A'\n\n# Rules.\n[permissions]\nask = []\n\n# Models.\n\n# Big.\n\
+                 [[providers.mine.model]]\nid = 'x'\n\n# More.\n[mcp]\n",
+                "# Head.\n\n# Rules.\n[permissions]\nask = []\n\n# Models.\n\n# More.\n[mcp]\n",
+            ),
+            // One of them comes first.
+            (
+                "# Head.\n\n[[providers.mine.model]]\nid = 'x'\n\n# Mine.\n[providers.mine]\nkey_env = 'A'\n[permissions]\n",
+                "# Head.\n\n[permissions]\n",
+            ),
+            // There is none of its own.
+            ("# Head.\n\n[[providers.mine.model]]\nid = 'x'\n\n# End.\n", "# Head.\n\n# End.\n"),
+            ("# Head.\n\n[providers.mine.headers]\nX = 'x'\n\n[mcp]\n", "# Head.\n\n[mcp]\n"),
+        ] {
+            assert_eq!(without(text, "mine").unwrap(), left, "{text}");
+        }
+        for among in [
+            "# Head.\n\nproviders.mine.key_env = 'A'\n",
+            "[providers]\n# Both.\n\nmine.key_env = 'A'\n",
+            "[providers]\n# Both.\n\nmine = { key_env = 'A' }\nyours = { key_env = 'B' }\n",
+        ] {
+            assert_eq!(without(among, "mine"), Err(Left::AmongOthers), "{among}");
+        }
     }
 
     #[test]

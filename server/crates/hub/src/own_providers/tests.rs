@@ -20,6 +20,11 @@ fn environment(name: &str) -> Option<String> {
     }
 }
 
+async fn add(own: &OwnProviders, addition: Addition, checks: Checks) -> Result<Added, String> {
+    let checked = own.check(addition, checks).await.map_err(|error| error.to_string())?;
+    own.add(checked).await.map_err(|error| error.to_string())
+}
+
 struct User {
     folder: TempDir,
 }
@@ -45,12 +50,12 @@ impl User {
     }
 
     async fn add(&self, addition: Addition) -> Result<Added, String> {
-        self.own().add(addition, Checks::List).await.map_err(|error| error.to_string())
+        add(&self.own(), addition, Checks::List).await
     }
 }
 
 /// A server that lists two models for whoever has the right key, and for whoever asks below `/open`; below `/bare` it
-/// has no list.
+/// has no list, and below `/faulty` it fails.
 fn server() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -61,6 +66,8 @@ fn server() -> String {
             let asked = head.join("\n");
             let (status, body) = if asked.contains("/bare/") {
                 ("404 Not Found", "{\"error\":{\"message\":\"no such place\"}}")
+            } else if asked.contains("/faulty/") {
+                ("500 Internal Server Error", "{\"error\":{\"message\":\"out of order\"}}")
             } else if asked.contains("/open/") || asked.contains("bearer key-that-is-right") {
                 ("200 OK", "{\"data\":[{\"id\":\"one\"},{\"id\":\"two\"}]}")
             } else {
@@ -117,10 +124,22 @@ async fn each_thing_that_is_wrong_is_said_with_a_remedy_and_nothing_is_written()
         (new("http://models.example/v1", KeyFrom::Nowhere), "`base_url` must begin with https://"),
         (Addition { wire: Some("gopher".into()), ..named("new") }, "it must be one of `anthropic`, "),
         (new(&open, variable("UNSET")), "the variable UNSET is not set"),
+        (new(&open, variable("sk-ant-api03-AbCdEf0123")), "the variable for the key must be a name"),
+        (new(&open, variable("ghp_AbCdEf0123456789")), "the variable for the key must be a name"),
+        (new("https://me:AbCdEf@models.example/v1", KeyFrom::Nowhere), "`base_url` holds a password or a key"),
+        (
+            new("https://models.example/v1?key=sk-AbCdEf012345", KeyFrom::Nowhere),
+            "`base_url` holds a password or a key",
+        ),
+        (new(&open, KeyFrom::Command("false".into())), "cannot be asked yet: the key for new is not known: `false`"),
         (new(&open, KeyFrom::Command("'pass".into())), "a quotation mark"),
         (new(&open, KeyFrom::Command("bin/pass".into())), "named from the root on"),
         (new(&url, KeyFrom::Nowhere), "wants a key: status 401: bad key. Say where it is: --key-env"),
         (new("http://127.0.0.1:9/v1", KeyFrom::Nowhere), "does not answer: nothing answers there. Check the address"),
+        (
+            Addition { models: vec!["a".into()], ..new(&format!("{url}/faulty/v1"), KeyFrom::Nowhere) },
+            "cannot be asked for its models: status 500: out of order. Correct that or try again later",
+        ),
         (new(&format!("{url}/bare/v1"), KeyFrom::Nowhere), "does not list its models: status 404: no such place"),
     ] {
         let told = user.add(addition).await.unwrap_err();
@@ -149,7 +168,7 @@ async fn what_is_no_mistake_but_to_be_known_is_noted() {
     );
     // Nobody is asked who is not to be asked.
     let unseen = Addition { name: "unseen".into(), ..new("https://nowhere.invalid/v1", variable("UNSET")) };
-    user.own().add(unseen, Checks::None).await.unwrap();
+    add(&user.own(), unseen, Checks::None).await.unwrap();
     assert!(
         user.text().contains("[providers.unseen]\nbase_url = \"https://nowhere.invalid/v1\"\nkey_env = \"UNSET\"\n")
     );
@@ -166,13 +185,17 @@ async fn a_file_with_a_mistake_is_not_added_to_but_a_provider_with_one_can_be_re
         assert!(told.contains(line) && told.contains("Correct that first; nothing was written"), "{told}");
         assert_eq!(user.text(), text);
     }
-    let user = User::new("model = 'bad/one'\n[providers.bad]\nbase_url = 7\n");
-    assert!(user.add(new(&open, KeyFrom::Nowhere)).await.unwrap_err().contains("line 3: providers.bad.base_url"));
+    let user = User::new("oracle_model = 'a/b, bad/one'\nmodel = 'bad/one'\n[providers.bad]\nbase_url = 7\n");
+    assert!(user.add(new(&open, KeyFrom::Nowhere)).await.unwrap_err().contains("line 4: providers.bad.base_url"));
     let told = user.own().remove("worse").await.unwrap_err().to_string();
     assert!(told.contains("has no provider `worse`; it has bad"), "{told}");
     let removed = user.own().remove("bad").await.unwrap();
-    assert_eq!(removed.notes, ["`model` still names `bad/one`; change it"]);
-    assert_eq!(user.text(), "model = 'bad/one'\n");
+    let named = ["`model` still names `bad/one`; change it", "`oracle_model` still names `a/b, bad/one`; change it"];
+    assert_eq!(removed.notes, named);
+    assert_eq!(user.text(), "oracle_model = 'a/b, bad/one'\nmodel = 'bad/one'\n");
+    let user = User::new("# Mine.\n\nproviders.mine.key_env = 'A'\n");
+    let told = user.own().remove("mine").await.unwrap_err().to_string();
+    assert!(told.contains("`mine` has no table of its own") && told.contains("on line 3"), "{told}");
 }
 
 #[tokio::test]
@@ -180,12 +203,17 @@ async fn a_file_that_is_not_there_is_made_and_a_link_stays_one() {
     let (user, open) = (User::new(TEXT), format!("{}/open/v1", server()));
     let place = user.folder.path().join("dotfiles");
     let file = OwnProviders::new(user.folder.path().join("none/config.toml"), environment);
-    file.add(new(&open, KeyFrom::Nowhere), Checks::List).await.unwrap();
+    add(&file, new(&open, KeyFrom::Nowhere), Checks::List).await.unwrap();
     let text = std::fs::read_to_string(user.folder.path().join("none/config.toml")).unwrap();
     assert_eq!(text, format!("[providers.new]\nbase_url = \"{open}\"\n"));
     std::fs::create_dir(&place).unwrap();
     std::fs::rename(user.file(), place.join("config.toml")).unwrap();
     symlink("dotfiles/config.toml", user.file()).unwrap();
+    user.add(new(&open, KeyFrom::Nowhere)).await.unwrap();
+    assert!(user.file().is_symlink());
+    assert!(std::fs::read_to_string(place.join("config.toml")).unwrap().contains("[providers.new]"));
+    // One that leads to nothing yet is made where it leads.
+    std::fs::remove_file(place.join("config.toml")).unwrap();
     user.add(new(&open, KeyFrom::Nowhere)).await.unwrap();
     assert!(user.file().is_symlink());
     assert!(std::fs::read_to_string(place.join("config.toml")).unwrap().contains("[providers.new]"));

@@ -11,7 +11,7 @@ use protocol::auth::{
 };
 use protocol::terminal::Done as Nothing;
 use protocol::{ErrorCode, methods};
-use providers::{Provider, Secret, keys};
+use providers::{Secret, keys};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
@@ -19,7 +19,7 @@ use super::super::post::{Message, Shared};
 use super::super::request::Handlers;
 use super::super::session;
 use super::{ClientId, Error, Reply, Router};
-use crate::config::{Config, key_status};
+use crate::config::Config;
 
 /// The sign-ins that have begun, by their clients.
 #[derive(Default)]
@@ -253,9 +253,7 @@ async fn keep(
     }
     accounts.keep_key(provider, label, address, key).await?;
     let account = kept_as(accounts, provider, label)?;
-    let of_provider = |known: &&Provider| known.name == provider && !known.lists_account(label);
-    let known = config.providers.providers.iter().find(of_provider);
-    let counts = known.and_then(|known| key_status(known, &[], &environment)).map(|status| status.source);
+    let counts = config.source_before_account(provider, label, &environment);
     Ok(AuthKeepResult { account, unused_because: counts.map(|source| format!("{source} counts before it")) })
 }
 

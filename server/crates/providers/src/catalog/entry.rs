@@ -193,10 +193,14 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     let longest =
         said(|own| own.max_output, listed.and_then(|l| l.max_output), |model| model.max_output, LONGEST_ANSWER);
     let known_price = known.and_then(Model::price).map(|price| times(price, factor));
+    let listed_price = listed.and_then(|l| l.price).map(|price| completed(price, known_price));
     let price = if provider.is_local || provider.is_plan() {
         Some(Price::default())
+    } else if own.is_some_and(|own| own.equivalent_to.is_some()) {
+        // The user said what it is; a gateway's list may say that nothing costs anything.
+        known_price.or(listed_price)
     } else {
-        listed.and_then(|l| l.price).map(|price| completed(price, known_price))
+        listed_price
     };
     let wire = provider.wire_of(plain_id);
     let thinking = told.unwrap_or_else(|| guess(wire, plain_id, listed.and_then(|l| l.thinking)));

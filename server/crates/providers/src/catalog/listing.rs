@@ -61,7 +61,13 @@ pub enum Unlisted {
     /// It does not answer.
     #[error("{0}")]
     Unreachable(String),
-    /// Something else, such as that it has no list.
+    /// It has no list, or none that can be read.
+    #[error("{0}")]
+    NoList(String),
+    /// The key is not known, such as because the command that prints it fails; nothing was sent.
+    #[error("{0}")]
+    KeyUnknown(String),
+    /// Something else.
     #[error("{0}")]
     Other(String),
 }
@@ -71,7 +77,7 @@ impl Unlisted {
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::Refused(_) | Self::Forbidden(_) => true,
-            Self::Unreachable(_) | Self::Other(_) => false,
+            Self::Unreachable(_) | Self::NoList(_) | Self::KeyUnknown(_) | Self::Other(_) => false,
         }
     }
 
@@ -81,6 +87,8 @@ impl Unlisted {
             Self::Refused(problem) => Self::Refused(words(problem)),
             Self::Forbidden(problem) => Self::Forbidden(words(problem)),
             Self::Unreachable(problem) => Self::Unreachable(words(problem)),
+            Self::NoList(problem) => Self::NoList(words(problem)),
+            Self::KeyUnknown(problem) => Self::KeyUnknown(words(problem)),
             Self::Other(problem) => Self::Other(words(problem)),
         }
     }
@@ -98,6 +106,8 @@ impl From<Unlisted> for String {
             Unlisted::Refused(problem)
             | Unlisted::Forbidden(problem)
             | Unlisted::Unreachable(problem)
+            | Unlisted::NoList(problem)
+            | Unlisted::KeyUnknown(problem)
             | Unlisted::Other(problem) => problem,
         }
     }
@@ -188,7 +198,7 @@ pub(super) async fn ask_now(provider: &Provider, http: &Clients) -> Answer {
 
 async fn ask(provider: &Provider, http: &Clients, patience: Duration) -> Answer {
     // A command that prints the key has its own time.
-    let key = provider.secret().await?;
+    let key = provider.secret().await.map_err(Unlisted::KeyUnknown)?;
     let key = key.as_ref();
     // Ollama's own list says what its models can do. Where there is none, it is another server in its place.
     if provider.is_local
@@ -201,7 +211,7 @@ async fn ask(provider: &Provider, http: &Clients, patience: Duration) -> Answer 
     let url = endpoint(&provider.base_url, &provider.wire.listing())?;
     let mut models = match (in_time(patience, ask_at(url.clone(), provider, key, http)).await, key) {
         (Err(Unlisted::Refused(problem)), Some(refused)) if provider.refused(refused).await => {
-            let again = provider.secret().await?;
+            let again = provider.secret().await.map_err(Unlisted::KeyUnknown)?;
             // The same key would be refused again.
             if again.as_ref() == Some(refused) {
                 return Err(Unlisted::Refused(problem));
@@ -229,7 +239,7 @@ async fn in_time(patience: Duration, asking: impl Future<Output = Answer>) -> An
 
 /// Asks LM Studio for its models in a list of its own.
 async fn ask_lm_studio(provider: &Provider, key: Option<&Secret>, http: &Clients) -> Answer {
-    let mut told = Err(Unlisted::Other("it has no list of its own".to_owned()));
+    let mut told = Err(Unlisted::NoList("it has no list of its own".to_owned()));
     for place in LM_STUDIO_LISTS {
         told = ask_at(beside(&provider.base_url, place)?, provider, key, http).await;
         if told.is_ok() {
@@ -265,10 +275,11 @@ async fn ask_at(url: Url, provider: &Provider, key: Option<&Secret>, http: &Clie
         return Err(match status.as_u16() {
             401 => Unlisted::Refused(problem),
             403 => Unlisted::Forbidden(problem),
+            404 | 405 => Unlisted::NoList(problem),
             _ => Unlisted::Other(problem),
         });
     }
-    parse(&body, in_folders(provider)).ok_or_else(|| "the answer is no list of models".to_owned().into())
+    parse(&body, in_folders(provider)).ok_or_else(|| Unlisted::NoList("the answer is no list of models".to_owned()))
 }
 
 /// True if a provider's list has its models in a folder that is no part of their ids: Google's, over both of its wires.

@@ -188,8 +188,15 @@ async fn a_gateways_own_name_for_a_known_model_has_that_models_facts_and_price()
         "thinking": "effort", "levels": ["low", "max"], "compat": { "thinking": "reasoning_effort" } });
     let described = crate::Defined::read(described.as_object().unwrap().clone()).unwrap();
     settings.provider_mut("mine").unwrap().define(vec![described]);
-    let info = Catalog::new(settings).resolve("mine/fast").await.unwrap().info().clone();
     let known = data::find(None, "claude-haiku-4-5").unwrap();
+    let free = listed::Listed {
+        id: "fast".into(),
+        price: Some(protocol::model::Price::default()),
+        ..listed::Listed::default()
+    };
+    let listed = entry::listed(settings.provider_mut("mine").unwrap(), &[free]).remove(0);
+    assert_eq!(listed.info.price, known.price(), "the gateway's list says that it costs nothing");
+    let info = Catalog::new(settings).resolve("mine/fast").await.unwrap().info().clone();
     assert_eq!((info.price, info.context_tokens), (known.price(), 50_000), "what the user says counts more");
     assert_eq!((info.name, info.max_output_tokens), (known.name.clone(), known.max_output.min(25_000)));
     assert_eq!(info.levels, [ThinkingLevel::Low, ThinkingLevel::Max]);

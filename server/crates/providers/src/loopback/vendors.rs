@@ -290,7 +290,7 @@ async fn a_provider_is_asked_for_its_list_on_purpose_and_says_why_it_gives_none(
     assert_eq!(catalog.ask_for_list("mine").await, Ok(vec!["a".to_owned()]), "though it is known what it has");
     let refused = catalog.ask_for_list("mine").await.unwrap_err();
     assert!(refused.is_refusal() && !refused.to_string().contains("sk-1"), "{refused}");
-    assert!(matches!(catalog.ask_for_list("mine").await, Err(Unlisted::Other(problem)) if problem.contains("404")));
+    assert!(matches!(catalog.ask_for_list("mine").await, Err(Unlisted::NoList(problem)) if problem.contains("404")));
     let mut gone = Settings::default();
     gone.set_provider("mine", Some("http://127.0.0.1:9".into()), None, None, vec![]).unwrap();
     assert!(matches!(Catalog::new(gone).ask_for_list("mine").await, Err(Unlisted::Unreachable(_))));

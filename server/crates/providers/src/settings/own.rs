@@ -162,8 +162,10 @@ impl Provider {
 
     /// The provider as it is asked for the model with this id: with what the user adds for that.
     pub(crate) fn for_model(&self, id: &str) -> Cow<'_, Self> {
-        let is_it = |own: &&Defined| own.id == id || own.wire_id.as_deref() == Some(id);
-        let own = self.defined.iter().find(is_it).filter(|own| own.is_asked_otherwise());
+        let of_id = self.defined.iter().find(|own| own.id == id);
+        // What one model is sent as may be the id of another.
+        let own = of_id.or_else(|| self.defined.iter().find(|own| own.wire_id.as_deref() == Some(id)));
+        let own = own.filter(|own| own.is_asked_otherwise());
         let Some(own) = own else { return Cow::Borrowed(self) };
         let mut provider = self.clone();
         for (name, value) in &own.headers {

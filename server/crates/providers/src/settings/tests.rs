@@ -107,6 +107,39 @@ fn a_key_of_a_vendor_without_an_address_goes_to_the_first_that_is_said() {
 }
 
 #[test]
+fn a_provider_that_is_left_out_takes_nothing_secret_to_the_server_that_is_said_next() {
+    let mut settings = from(&[("AZURE_OPENAI_API_KEY", "k-of-azure")]);
+    settings.add_known("azure");
+    let azure = settings.provider_mut("azure").unwrap();
+    azure.set_header("x-token", "token-of-mine").unwrap();
+    azure.set_keys(vec![NamedKey::Key { variable: "ONE".into(), key: Some(Secret::new("key-of-mine")) }]);
+    let mut model = Defined::read(serde_json::json!({ "id": "a" }).as_object().unwrap().clone()).unwrap();
+    model.set_header("x-model", "model-of-mine").unwrap();
+    azure.define(vec![model]);
+    (azure.aws_profile, azure.aws_region) = (Some("mine".into()), Some("eu-central-1".into()));
+    azure.leave_out("a mistake".to_owned());
+    settings.set_provider("azure", Some("https://other.openai.azure.com".into()), None, None, vec![]).unwrap();
+    let azure = provider(&settings, "azure");
+    assert!(azure.known_secrets().is_empty() && !azure.has_key(), "{azure:?}");
+    assert_eq!((&azure.aws_profile, &azure.aws_region), (&None, &None));
+}
+
+#[test]
+fn what_is_said_of_a_model_counts_for_the_one_of_this_id_before_one_that_is_only_sent_so() {
+    let mut settings = from(&[]);
+    settings.set_provider("mine", Some("https://m.example".into()), None, None, vec![]).unwrap();
+    let defined = |said: Value| Defined::read(said.as_object().unwrap().clone()).unwrap();
+    let mine = settings.provider_mut("mine").unwrap();
+    mine.define(vec![
+        defined(serde_json::json!({ "id": "old", "wire_id": "new", "extra_body": { "of": "old" } })),
+        defined(serde_json::json!({ "id": "new", "wire_id": "newer", "extra_body": { "of": "new" } })),
+    ]);
+    for (id, of) in [("old", "old"), ("new", "new"), ("newer", "new")] {
+        assert_eq!(mine.for_model(id).extra_body["of"], of, "{id}");
+    }
+}
+
+#[test]
 fn an_address_of_the_environment_never_shows() {
     let settings = from(&[("AZURE_OPENAI_ENDPOINT", "https://r.openai.azure.com?key=hunter2")]);
     assert!(!format!("{settings:?}").contains("hunter2"));

@@ -661,6 +661,15 @@ fn what_is_wrong_in_a_layer_is_said_with_its_place() {
     }
 }
 
+#[test]
+fn a_setting_of_a_provider_that_an_editor_leaves_empty_says_nothing() {
+    let said = json!({ "providers": { "mine": { "baseUrl": null, "keyEnv": null, "wire": null, "models": ["a"] } } });
+    let config = Home::new().user("[providers.mine]\nbase_url = \"https://models.example/v1\"\n").options(said).load();
+    assert_eq!(config.errors, []);
+    let provider = config.providers.providers.iter().find(|provider| provider.name == "mine").unwrap();
+    assert_eq!((provider.missing(), provider.host().as_str()), (None, "models.example"));
+}
+
 /// A provider with everything that can be said of one.
 const MINE: &str = r#"
     [providers.mine]

@@ -122,7 +122,12 @@ pub(super) async fn execute(preparation: &Preparation, invocation: Invocation, d
     let (is_error, mut message) = (answer.is_err(), answer.unwrap_or_else(|problem| problem));
     let for_model = (!is_error && does.is_for_the_model())
         .then(|| std::mem::replace(&mut message, "its text goes to the model".to_owned()));
-    done.events.push(Event::CommandExecuted { command: text, message, is_error });
+    // A key may stand where a name belongs, and the log is kept.
+    let command = match definition.name == Providers::definition().name {
+        true => providers::keys::left_out(&text).into_owned(),
+        false => text,
+    };
+    done.events.push(Event::CommandExecuted { command, message, is_error });
     for_model
 }
 
@@ -264,8 +269,7 @@ impl Execute for Usage {
 #[async_trait]
 impl Execute for Providers {
     async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
-        let done = preparation.cancel.run_until_cancelled(providers(preparation, self)).await;
-        done.unwrap_or_else(|| Err("it was cancelled".to_owned()))
+        providers(preparation, self).await
     }
 }
 

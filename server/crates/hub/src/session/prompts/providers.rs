@@ -20,9 +20,11 @@ const NAMED: usize = 5;
 /// It failed; why, in words for the user.
 pub(super) async fn providers(preparation: &Preparation, command: Providers) -> Result<String, String> {
     let own = OwnProviders::new(preparation.shared.parts.user_file.clone(), variable);
+    let cancelled = || "it was cancelled; nothing was written".to_owned();
     let text = match command {
         Providers::List => {
-            let listed = preparation.shared.parts.catalog.list_soon().await;
+            let listed = preparation.cancel.run_until_cancelled(preparation.shared.parts.catalog.list_soon()).await;
+            let listed = listed.ok_or("it was cancelled")?;
             return Ok(in_markdown(&rows(&preparation.config, &listed, variable)));
         }
         Providers::Add(new) => {
@@ -32,7 +34,10 @@ pub(super) async fn providers(preparation: &Preparation, command: Providers) -> 
                 (true, false) => Checks::Answer,
                 (false, false) => Checks::List,
             };
-            let added = own.add(addition(new), checks).await.map_err(|error| error.to_string())?;
+            let checked = preparation.cancel.run_until_cancelled(own.check(addition(new), checks)).await;
+            let checked = checked.ok_or_else(cancelled)?.map_err(|error| error.to_string())?;
+            // What is being written is not broken off.
+            let added = own.add(checked).await.map_err(|error| error.to_string())?;
             let mut text = format!("`{name}` is added to {}", added.file.display());
             match added.models.as_slice() {
                 [] => {}
