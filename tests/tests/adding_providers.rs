@@ -120,7 +120,10 @@ async fn say(client: &Client, session: &SessionId, text: &str) -> (String, bool)
     assert!(said.turn_id.is_none(), "{text} makes no turn");
     let is_one = |event: &Event| matches!(event, Event::CommandExecuted { .. });
     match client.until(session, "a command", is_one).await.last() {
-        Some(Event::CommandExecuted { message, is_error, .. }) => (message.clone(), *is_error),
+        Some(Event::CommandExecuted { command, message, is_error }) => {
+            assert!(!command.contains("sk-1"), "a key is not kept: {command}");
+            (message.clone(), *is_error)
+        }
         other => panic!("no command: {other:?}"),
     }
 }
@@ -136,7 +139,7 @@ async fn a_provider_that_is_added_in_a_chat_can_be_chosen_in_it_at_once() {
     let (message, failed) = say(&client, &session, "/provider add new --base-url http://127.0.0.1:9/v1").await;
     assert!(failed && message.contains("does not answer: nothing answers there"), "{message}");
     let (message, failed) = say(&client, &session, &format!("/provider add new --base-url {url} --key sk-1")).await;
-    assert!(failed && message.contains("a key does not belong into a chat"), "{message}");
+    assert!(failed && message.contains("A key does not belong in a chat"), "{message}");
     let text = || std::fs::read_to_string(setup.config_file()).unwrap();
     assert_eq!(text(), TEXT);
 

@@ -15,6 +15,7 @@ const TEXT: &str =
 fn environment(name: &str) -> Option<String> {
     match name {
         "RIGHT" => Some("key-that-is-right".to_owned()),
+        "GROQ_API_KEY" => Some("key-of-groq".to_owned()),
         "WRONG" => Some("key-that-is-wrong".to_owned()),
         _ => None,
     }
@@ -172,6 +173,9 @@ async fn what_is_no_mistake_but_to_be_known_is_noted() {
     assert!(
         user.text().contains("[providers.unseen]\nbase_url = \"https://nowhere.invalid/v1\"\nkey_env = \"UNSET\"\n")
     );
+    let kept = Addition { name: "groq".into(), key: KeyFrom::Account(None), ..Addition::default() };
+    let notes = add(&user.own(), kept, Checks::None).await.unwrap().notes.join("\n");
+    assert!(notes.contains("not used yet: the environment variable GROQ_API_KEY counts before it"), "{notes}");
     let removed = user.own().remove("openai").await.unwrap();
     assert!(removed.notes[0].contains("still there by the environment"), "{:?}", removed.notes);
 }
