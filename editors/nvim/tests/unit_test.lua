@@ -540,6 +540,21 @@ function T.a_call_shows_the_conversation_that_it_started_and_the_turn_counts_it(
   support.equal({ state.usage.input, state.cost }, { 17, 0.75 })
   fold.apply(state, { seq = 7, at = 7, event = worked(2, nil, used, 0.25) })
   support.equal({ last.cost, state.cost }, { 0.75, 1 }, "what comes late counts for the conversation")
+  for at, event in ipairs({ turn_started("t2", "hi"), worked(2, nil, used, 0.25), turn_ended("t2", "end_turn") }) do
+    fold.apply(state, { seq = 7 + at, at = 7 + at, event = event })
+  end
+  last = state.entries[#state.entries]
+  support.equal({ last.cost, state.cost }, { 0.5, 1.75 }, "and for no other turn")
+end
+
+function T.a_cost_says_which_models_are_not_in_it()
+  local used = { input = 7, output = 0, cacheRead = 0, cacheWrite = 0 }
+  local worked = { type = "childWorked", turnId = "t1", toolCallId = "c1", child = "abc123", model = "wise", rounds = 1, usage = used }
+  local paid = { type = "requestPaid", turnId = "t1", usage = used }
+  local begun = vim.tbl_extend("force", turn_started("t1", "hi"), { model = "first" })
+  local state = folded({ begun, worked, worked, paid, turn_ended("t1", "end_turn") })
+  local line = render.entry(state.entries[#state.entries]).lines[1]
+  support.contains(line, "$0.50, not counting wise and first, whose price is unknown")
 end
 
 function T.a_call_that_is_made_again_keeps_its_place()

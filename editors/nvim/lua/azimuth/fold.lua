@@ -51,7 +51,7 @@ local M = {}
 ---@field error? string
 ---@field usage? azimuth.Usage
 ---@field cost? number
----@field unpriced? string Of a turn's end: the model, where it is said here that its price is not known.
+---@field unpriced? string[] Of a turn's end: the models of which it is said here that their price is not known.
 ---@field message_id? azimuth.MessageId Of the diff of an edit whose call still arrives.
 ---@field path? string
 ---@field diff? azimuth.LiveDiff
@@ -111,6 +111,7 @@ local M = {}
 ---@field usage azimuth.Usage Tokens of all turns, and of the sessions that their calls started.
 ---@field cost number Cost of the same, as far as it is known.
 ---@field of_children { usage: azimuth.Usage, cost?: number } What such sessions used in the last turn.
+---@field asked_unpriced string[] The models whose price is not known, of the requests of that turn and of such sessions.
 ---@field turn_model? string The model of the last turn. Another may be chosen for the next one.
 ---@field turn_thinking? azimuth.ThinkingLevel The level at which that one thinks, if one was chosen.
 ---@field unpriced table<string, true> The models of which it was said that their price is not known.
@@ -149,6 +150,7 @@ function M.new()
     usage = nothing().usage,
     cost = 0,
     of_children = nothing(),
+    asked_unpriced = {},
     unpriced = {},
     index = {},
   }
@@ -180,20 +182,37 @@ local function pay(sum, used)
   sum.cost = used.cost and (sum.cost or 0) + used.cost or sum.cost
 end
 
---- The model of a turn that used something, where its price is not known and that was not said yet.
+--- Notes a model of the turn that used something, if its price is not known.
 ---@param state azimuth.State
----@param event azimuth.Event.TurnEnded
----@return string?
-local function newly_unpriced(state, event)
-  local used, model = 0, state.turn_model
-  for _, tokens in pairs(event.usage or {}) do
+---@param model? string
+---@param told { usage?: azimuth.Usage, cost?: number }
+local function asked(state, model, told)
+  local used = 0
+  for _, tokens in pairs(told.usage or {}) do
     used = used + tokens
   end
-  if event.cost or used == 0 or not model or state.unpriced[model] then
-    return nil
+  if model and used > 0 and not told.cost and not vim.list_contains(state.asked_unpriced, model) then
+    table.insert(state.asked_unpriced, model)
   end
-  state.unpriced[model] = true
-  return model
+end
+
+--- The models that the turn asked, whose price is not known, where that was not said yet.
+---@param state azimuth.State
+---@param event azimuth.Event.TurnEnded
+---@return string[]?
+local function newly_unpriced(state, event)
+  -- What the turn says as a whole holds for its last model where no request said more.
+  if #state.asked_unpriced == 0 then
+    asked(state, state.turn_model, event)
+  end
+  local new = {}
+  for _, model in ipairs(state.asked_unpriced) do
+    if not state.unpriced[model] then
+      state.unpriced[model] = true
+      table.insert(new, model)
+    end
+  end
+  return #new > 0 and new or nil
 end
 
 ---@param state azimuth.State
@@ -257,7 +276,7 @@ end
 
 function on.turnStarted(state, event, at)
   state.running, state.retrying, state.turn_model = event.turnId, nil, event.model
-  state.of_children = nothing()
+  state.of_children, state.asked_unpriced = nothing(), {}
   state.mode = event.mode or state.mode
   -- It is taken for the session's own only where that is not known.
   if event.model ~= "" then
@@ -318,8 +337,13 @@ function on.editDelta(state, event, at)
   live_diff.add(entry.diff, event.text)
 end
 
+function on.requestPaid(state, event)
+  asked(state, state.turn_model, event)
+end
+
 function on.messageCompleted(state, event, at)
   state.retrying = nil
+  asked(state, state.turn_model, event)
   void_diffs(state, event.messageId)
   local texts = { text = {}, thinking = {} }
   for _, block in ipairs(event.content) do
@@ -394,10 +418,13 @@ function on.toolCallEnded(state, event, at)
   entry.done = true
 end
 
---- The cost counts also if it comes when the turn has ended.
+--- The cost counts also if it comes when the turn has ended, but for no other turn.
 function on.childWorked(state, event)
   pay(state, event)
-  pay(state.of_children, event)
+  if event.turnId == state.running then
+    pay(state.of_children, event)
+    asked(state, event.model, event)
+  end
   local entry = touch(state, "tool", event.toolCallId)
   if entry then
     entry.child = { session_id = event.child, model = event.model, rounds = event.rounds, doing = event.doing }

@@ -488,10 +488,14 @@ function draw.turn_end(entry)
     local input = usage.input + usage.cacheRead + usage.cacheWrite
     table.insert(parts, ("%s in, %s out"):format(text.count(input), text.count(usage.output)))
   end
+  local unpriced = entry.unpriced or {}
+  local names = text.one_line(table.concat(unpriced, " and "), 80)
   if entry.cost and entry.cost > 0 then
-    table.insert(parts, text.money(entry.cost))
-  elseif entry.unpriced then
-    table.insert(parts, ("cost unknown: %s has no known price"):format(text.one_line(entry.unpriced, 80)))
+    local but = #unpriced > 0 and (", not counting %s, whose price is unknown"):format(names) or ""
+    table.insert(parts, text.money(entry.cost) .. but)
+  elseif #unpriced > 0 then
+    local have = #unpriced == 1 and "has" or "have"
+    table.insert(parts, ("cost unknown: %s %s no known price"):format(names, have))
   end
   local function tell(group)
     for _, line in ipairs(text.lines(entry.error or "")) do

@@ -11,7 +11,7 @@ import { corrected, waitingInWords, type Terminals } from '../terminal/state';
 import { autoInWords, changedFiles, formattedInWords, restoredFiles, switchInWords, type FileNews } from './news';
 import { isSame, textOnly, whole } from './images';
 import { Commands, fresh, type OwnEntry, type ToolEntry } from './ran';
-import { type EndEntry, NOTHING, sumOf, tokensOf, type Used } from './used';
+import { asking, BEGUN, delegating, type EndEntry, endOf, type OfTurn } from './used';
 import { endsWait, type Retrying, retryInWords, type Wait, waitOf } from './wait';
 
 /** Something that stands in the transcript. `key` stays, `version` grows with every change of it. */
@@ -80,8 +80,8 @@ export interface ChatSnapshot {
   saidBefore: string[];
   /** The models of which it was said that their price is not known. */
   unpriced: string[];
-  /** The usage of the sessions that calls of the last turn started. */
-  ofChildren: Used;
+  /** What the last turn used that its end does not tell. */
+  ofTurn: OfTurn;
   /** The session's folders, as URIs. */
   folders: string[];
   acceptEdits: AcceptEdits | undefined;
@@ -114,7 +114,7 @@ export class Chat {
   private readonly diffs = new Set<Entry & DiffEntry>();
   private readonly unpriced = new Set<string>();
   private saidBefore: string[] = [];
-  private ofChildren = NOTHING;
+  private ofTurn = BEGUN;
   private changed = new Set<Entry>();
 
   /** True if nothing was said. A mere note does not count. */
@@ -131,13 +131,13 @@ export class Chat {
 
   /** A chat that goes on from where another one stood. */
   static from(snapshot: ChatSnapshot): Chat {
-    const { entries, earlier, queue, turnModel, doing, waits, folders, saidBefore, unpriced, ofChildren } = snapshot;
+    const { entries, earlier, queue, turnModel, doing, waits, folders, saidBefore, unpriced, ofTurn } = snapshot;
     const { title, models, scripted, cost, context, runningTurn, lastSeq, acceptEdits } = snapshot;
     const chat = new Chat();
     const proposals = new Map(snapshot.proposals.map((proposal) => [proposal.proposalId, proposal]));
     const terminals = new Map(snapshot.terminals.map((terminal) => [terminal.terminalId, terminal]));
     chat.session = { ...chat.session, ...models.own, turnModel: models.turn, title, scripted, cost, context, runningTurn, lastSeq, acceptEdits, proposals, terminals };
-    Object.assign(chat, { earlier, turnModel, doing, waits, folders, ofChildren });
+    Object.assign(chat, { earlier, turnModel, doing, waits, folders, ofTurn });
     chat.saidBefore = saidBefore;
     chat.prepend(entries, terminals);
     for (const [queueId, blocks] of queue) chat.queue.set(queueId, blocks);
@@ -191,7 +191,7 @@ export class Chat {
     const question = this.entries.findIndex((entry) => entry.kind === 'question' && !entry.outcome);
     const tail = Math.max(0, this.entries.length - count);
     const from = question >= 0 ? Math.min(question, tail) : tail;
-    const { open, queue, turnModel, doing, waits, folders, ofChildren } = this;
+    const { open, queue, turnModel, doing, waits, folders, ofTurn } = this;
     const { title, model, thinking, turnModel: turn, scripted, cost, context, runningTurn, lastSeq, acceptEdits } = this.session;
     return {
       entries: this.entries.slice(from),
@@ -200,7 +200,7 @@ export class Chat {
       queue: [...queue],
       title, models: { own: { model, thinking }, turn }, scripted, cost, context, runningTurn, turnModel, doing, waits, lastSeq, folders, acceptEdits,
       saidBefore: saidIn(this.entries.slice(0, from)).slice(0, RECALL),
-      unpriced: [...this.unpriced], ofChildren,
+      unpriced: [...this.unpriced], ofTurn,
       terminals: [...this.terminals.values()],
     };
   }
@@ -259,7 +259,7 @@ export class Chat {
         break;
       case 'turnStarted':
         this.turnModel = event.model;
-        this.ofChildren = NOTHING;
+        this.ofTurn = BEGUN;
         this.doing = 'Thinking';
         this.add(`p${seq}`, {
           kind: 'prompt', blocks: event.prompt, said: event.prompt.length > 0 ? 'prompt' : 'continue', turnId: event.turnId, files: {},
@@ -286,7 +286,11 @@ export class Chat {
         this.diff(event);
         this.doing = `Editing ${event.path}`;
         break;
+      case 'requestPaid':
+        this.ofTurn = asking(this.ofTurn, this.turnModel, event);
+        break;
       case 'messageCompleted': {
+        this.ofTurn = asking(this.ofTurn, this.turnModel, event);
         this.dropDiffs(event.messageId);
         const said = event.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n\n');
         const thought = event.content.flatMap((block) => (block.type === 'thinking' ? [block.text] : [])).join('\n\n');
@@ -396,7 +400,6 @@ export class Chat {
       case 'modelChanged':
       case 'modeChanged':
       case 'proposalChanged':
-      case 'requestPaid':
       case 'sideAsked':
       case 'contextUsed':
       case 'terminalStarted':
@@ -427,18 +430,15 @@ export class Chat {
       }
       this.touch(entry);
     }
-    const model = this.turnModel;
-    const { usage, cost } = sumOf(event, this.ofChildren);
-    const says = event.cost === undefined && tokensOf(event.usage) > 0 && !this.unpriced.has(model);
-    if (says) this.unpriced.add(model);
-    this.add(`e${seq}`, {
-      kind: 'end', reason: event.stopReason, error: event.error, usage, cost, ...(says ? { unpriced: model } : {}),
-    });
+    const end = endOf(event, this.ofTurn, this.turnModel, this.unpriced);
+    end.unpriced?.forEach((model) => this.unpriced.add(model));
+    this.add(`e${seq}`, end);
   }
 
   private childWorked(event: Extract<Event, { type: 'childWorked' }>): void {
     const { toolCallId, child: sessionId, model, rounds, doing } = event;
-    this.ofChildren = sumOf(this.ofChildren, event);
+    // What comes late is of no other turn.
+    if (event.turnId === this.runningTurn) this.ofTurn = delegating(this.ofTurn, event);
     this.tool(toolCallId, (tool) => {
       tool.child = { sessionId, model, rounds, doing };
       if (tool.state === 'running') this.doing = `${model}: ${doing ?? 'Thinking'}`;

@@ -1,6 +1,6 @@
 // The usage of turns, and the end of a turn, which tells it. Pure.
 
-import type { StopReason, Usage } from '../generated/protocol';
+import type { Event, StopReason, Usage } from '../generated/protocol';
 
 /** The end of a turn. */
 export interface EndEntry {
@@ -9,8 +9,8 @@ export interface EndEntry {
   error: string | undefined;
   usage: Usage;
   cost: number | undefined;
-  /** The model, where it is said here that its price is not known: once for each. */
-  unpriced?: string;
+  /** The models of which it is said here that their price is not known: once for each. */
+  unpriced?: string[];
 }
 
 /** Tokens, and their cost as far as it is known. */
@@ -33,6 +33,46 @@ export function sumOf(one: Told, other: Told): Used {
     usage: { input: add('input'), output: add('output'), cacheRead: add('cacheRead'), cacheWrite: add('cacheWrite') },
     cost: costs.length === 0 ? undefined : costs.reduce((sum, cost) => sum + cost),
   };
+}
+
+/** What a turn used that its end does not tell. */
+export interface OfTurn {
+  /** By the sessions that its calls started. */
+  children: Used;
+  /** The models whose price is not known, of its own requests and of those of these sessions. */
+  unpriced: string[];
+}
+
+/** Of a turn that has just begun. */
+export const BEGUN: OfTurn = { children: NOTHING, unpriced: [] };
+
+/** With a request of this model. */
+export function asking(turn: OfTurn, model: string, { usage, cost }: Told): OfTurn {
+  const isNews = cost === undefined && tokensOf(usage) > 0 && !turn.unpriced.includes(model);
+  return isNews ? { ...turn, unpriced: [...turn.unpriced, model] } : turn;
+}
+
+/** With the work of a session that a call started. */
+export function delegating(turn: OfTurn, event: Extract<Event, { type: 'childWorked' }>): OfTurn {
+  return { ...asking(turn, event.model, event), children: sumOf(turn.children, event) };
+}
+
+/** The end of a turn, whose last model is this. `known` are the models of which it was said that they have no known price. */
+export function endOf(event: Extract<Event, { type: 'turnEnded' }>, turn: OfTurn, model: string, known: ReadonlySet<string>): EndEntry {
+  const { usage, cost } = sumOf(event, turn.children);
+  // What the turn says as a whole holds for its last model where no request said more.
+  const all = turn.unpriced.length > 0 ? turn : asking(turn, model, event);
+  const unpriced = all.unpriced.filter((name) => !known.has(name));
+  return { kind: 'end', reason: event.stopReason, error: event.error, usage, cost, ...(unpriced.length > 0 ? { unpriced } : {}) };
+}
+
+/** The cost, and the models that are not in it. */
+export function paidInWords(cost: string | undefined, unpriced: readonly string[]): string[] {
+  const names = unpriced.join(' and ');
+  const known = cost === undefined ? [] : [cost];
+  if (unpriced.length === 0) return known;
+  if (cost !== undefined) return [...known, `not counting ${names}, whose price is unknown`];
+  return [`cost unknown: ${names} ${unpriced.length === 1 ? 'has' : 'have'} no known price`];
 }
 
 /** How many tokens were used, in and out. */

@@ -7,7 +7,7 @@ import { type OwnEntry, type Ran, type ToolEntry, workInWords } from '../chat/ra
 import { visible } from '../text';
 import { type Child, button, h, refill } from './dom';
 import { type DiffEntry, type Entry, type PromptEntry, textOf } from '../chat/fold';
-import { type EndEntry, tokensOf } from '../chat/used';
+import { type EndEntry, paidInWords, tokensOf } from '../chat/used';
 import { LiveDiff } from './diff';
 import { LiveCommand } from './live';
 import { Markdown } from './markdown';
@@ -357,8 +357,7 @@ export function costInWords({ usage, cost, unpriced }: Pick<EndEntry, 'usage' | 
   const tokens = tokensOf(usage);
   if (tokens === 0) return '';
   const cached = usage.cacheRead > 0 ? ` (${usage.cacheRead.toLocaleString('en')} cached)` : '';
-  const paid = cost !== undefined ? [money(cost)] : unpriced !== undefined ? [`cost unknown: ${visible(unpriced)} has no known price`] : [];
-  return [`${tokens.toLocaleString('en')} tokens${cached}`, ...paid].join(', ');
+  return [`${tokens.toLocaleString('en')} tokens${cached}`, ...paidInWords(cost === undefined ? undefined : money(cost), unpriced?.map(visible) ?? [])].join(', ');
 }
 
 export function money(cost: number): string {

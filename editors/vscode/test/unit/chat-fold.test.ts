@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import type { AutoScope, Event, FileImage, Hunk, HunkState, PermissionRequest, Proposal, TerminalInfo, Usage, Waiting } from '../../src/generated/protocol';
 import { Chat } from '../../src/chat/fold';
 import { type OwnEntry, type ToolEntry, workInWords } from '../../src/chat/ran';
+import { paidInWords } from '../../src/chat/used';
 
 const usage: Usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0 };
 
@@ -68,6 +69,30 @@ describe('the chat', () => {
     const end = shown.entries.at(-1);
     assert.ok(end?.kind === 'end' && end.cost === 0.75 && end.usage.input === 20, JSON.stringify(end));
     assert.equal(shown.cost, 0.25, 'the requests of the turn itself say theirs');
+    shown.take({ seq: 6, at: 0, event: { ...started, turnId: 't2' } });
+    shown.take({ seq: 7, at: 0, event: worked({ rounds: 2, usage, cost: 0.25 }) });
+    shown.take({ seq: 8, at: 0, event: { ...ended, turnId: 't2', cost: 0.5 } });
+    const next = shown.entries.at(-1);
+    assert.ok(next?.kind === 'end' && next.cost === 0.5, 'what comes late counts, but for no other turn');
+  });
+
+  it('says of a cost which models are not in it, whether the turn asked them or a conversation that it started', () => {
+    const worked: Event = { type: 'childWorked', turnId: 't', toolCallId: 'c', child: 'abc123', model: 'wise', rounds: 1, usage };
+    const paid: Event = { type: 'requestPaid', turnId: 't', usage };
+    const switched: Event = { type: 'turnModelChanged', turnId: 't', model: 'b', insteadOf: 'm', reason: 'failed' };
+    const unpriced = (...events: Event[]): string[] | undefined => {
+      const chat = Chat.from(chatOf(started, ...events).snapshot(10));
+      chat.take({ seq: events.length + 2, at: 0, event: { ...ended, cost: 0.5 } });
+      const end = chat.entries.at(-1);
+      assert.ok(end?.kind === 'end' && end.cost === 0.5);
+      return end.unpriced;
+    };
+    assert.deepEqual(unpriced(completed('Hello')), undefined);
+    assert.deepEqual(unpriced(worked, worked, completed('Hello')), ['wise']);
+    assert.deepEqual(unpriced(paid, switched, completed('Hello')), ['m']);
+    assert.deepEqual(paidInWords('$0.50', []), ['$0.50']);
+    assert.deepEqual(paidInWords('$0.50', ['wise']), ['$0.50', 'not counting wise, whose price is unknown']);
+    assert.deepEqual(paidInWords(undefined, ['a', 'b']), ['cost unknown: a and b have no known price']);
   });
 
   it('says which model goes on in the stead of another', () => {
@@ -124,7 +149,7 @@ describe('the chat', () => {
     // Another model is chosen while a turn of the first runs.
     const first = [changed('a'), by('a'), nothing, by('a'), changed('b'), ended, by('a'), ended];
     const chat = chatOf(...first, by('b'), ended, by('b'), { ...ended, cost: 0.5 });
-    const said = (): (string | undefined)[] => chat.entries.flatMap((entry) => (entry.kind === 'end' ? [entry.unpriced] : []));
+    const said = (): (string | undefined)[] => chat.entries.flatMap((entry) => (entry.kind === 'end' ? [entry.unpriced?.join()] : []));
     assert.deepEqual(said(), [undefined, 'a', undefined, 'b', undefined]);
     const later = Chat.from(structuredClone(chat.snapshot(1)));
     later.take({ seq: 13, at: 0, event: by('b') });
