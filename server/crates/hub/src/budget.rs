@@ -62,6 +62,8 @@ pub(crate) struct Budget {
     session: SessionId,
     of_session: Option<f64>,
     of_day: Option<f64>,
+    /// True if its words are said elsewhere.
+    is_silent: bool,
 }
 
 /// A budget, and how much of it is spent.
@@ -78,7 +80,13 @@ pub(crate) struct Found {
 impl Budget {
     /// The budgets that these settings give a session, whose costs include those of the sessions that it started.
     pub(crate) fn new(budgets: Arc<Budgets>, clock: Clock, session: SessionId, settings: &Settings) -> Self {
-        Self { budgets, clock, session, of_session: settings.session_budget, of_day: settings.day_budget }
+        let (of_session, of_day) = (settings.session_budget, settings.day_budget);
+        Self { budgets, clock, session, of_session, of_day, is_silent: false }
+    }
+
+    /// The same, without the words that are due: for a session that another one started, whose user reads that one.
+    pub(crate) fn silent(self) -> Self {
+        Self { is_silent: true, ..self }
     }
 
     /// True if there is none.
@@ -125,6 +133,9 @@ impl Budget {
 
     /// The words that are due for a budget, each once: that little is left, and that some costs are unknown.
     pub(crate) fn due(&self, found: &Found) -> Vec<String> {
+        if self.is_silent {
+            return Vec::new();
+        }
         let mut state = self.budgets.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut words = Vec::new();
         if found.is_low() && state.told.insert((found.key.clone(), Word::Low(found.limit.to_bits()))) {
@@ -295,6 +306,7 @@ mod tests {
         let mut rows = rows();
         let found = look(&budget, &rows).remove(0);
         assert!(!found.is_reached());
+        assert!(budget.clone().silent().due(&found).is_empty(), "a child leaves them to its parent");
         let due = budget.due(&found);
         assert_eq!(due[0], "This conversation has cost $3.50 of its budget of $4.00.");
         assert!(due[1].starts_with("The cost of 1 request is unknown"), "{due:?}");

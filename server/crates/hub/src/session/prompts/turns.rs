@@ -339,11 +339,12 @@ impl Session {
         }
     }
 
-    /// The budgets in force. The session that started this one pays for it.
+    /// The budgets in force. The session that started this one pays for it, and tells the user of them.
     pub(in crate::session) fn budget(&self) -> Spending {
         let payer = self.state.parent.as_ref().map_or(self.id(), |parent| &parent.session_id).clone();
         let Shared { budgets, parts, .. } = &self.shared;
-        Spending::new(Arc::clone(budgets), parts.clock.clone(), payer, &self.config.settings)
+        let budget = Spending::new(Arc::clone(budgets), parts.clock.clone(), payer, &self.config.settings);
+        if self.state.parent.is_some() { budget.silent() } else { budget }
     }
 
     /// A turn's end of the session; `word` is what its home says of the trust in its workspace.
