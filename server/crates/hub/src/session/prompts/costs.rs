@@ -76,7 +76,8 @@ fn details(spent: &[Spent], session: &SessionId, today: u32) -> String {
     }
     if turns.len() > 1 {
         let shown = turns.len().min(TURNS);
-        let _ = writeln!(text, "\nThe last {shown} turns, the last first:\n");
+        let without = if children.requests > 0 { ", without conversations that they started" } else { "" };
+        let _ = writeln!(text, "\nThe last {shown} turns, the last first{without}:\n");
         for (at, (_, sums)) in turns.iter().rev().take(TURNS).enumerate() {
             let _ = writeln!(text, "{}. {}", at + 1, in_words(sums));
         }
@@ -123,7 +124,7 @@ mod tests {
         let expected = format!(
             "- `a`: $2.25, 4 requests, {}\n- `b`: cost unknown, 1 request, {}\n- of this, titles: cost unknown, 1 request, {}\n\
              - of this, conversations that this one started: $0.500, 1 request, {}\n\n\
-             The last 2 turns, the last first:\n\n1. $1.50, 2 requests, {}\n2. $0.250, 1 request, {}\n\n\
+             The last 2 turns, the last first, without conversations that they started:\n\n1. $1.50, 2 requests, {}\n2. $0.250, 1 request, {}\n\n\
              Today (UTC), in all conversations: $1.50, 2 requests, {}.",
             tokens(400),
             tokens(100),
@@ -140,7 +141,12 @@ mod tests {
     fn of_many_turns_the_last_ones_are_told_of() {
         let rows: Vec<_> = (0..8).map(|turn| spent(1, "one", turn, Some(turn as f64))).collect();
         let text = details(&rows, &"one".into(), 1);
-        assert!(text.contains("The last 5 turns") && text.contains("1. $7.00") && text.contains("5. $3.00"), "{text}");
+        assert!(
+            text.contains("The last 5 turns, the last first:\n")
+                && text.contains("1. $7.00")
+                && text.contains("5. $3.00"),
+            "{text}"
+        );
         assert!(!text.contains("6. "), "{text}");
     }
 }
