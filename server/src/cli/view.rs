@@ -112,7 +112,7 @@ impl<W: Write> View<W> {
             Entry::Switched(switch) => self.line(&style.yellow(words::of_switch(&switch, now()))),
             Entry::CallStarted { title } => self.line(&format!("{} {}", style.cyan("●"), visible::line(title))),
             Entry::ChildAsks { child, model } => {
-                self.line(&style.dim(format!("  asks {model}, in conversation {child}")))
+                self.line(&style.dim(format!("  asks {}, in conversation {child}", visible::line(model))))
             }
             Entry::ChildCalls { title } => self.line(&style.dim(format!("  · {}", visible::line(title)))),
             Entry::Planned(steps) => steps.into_iter().try_for_each(|step| self.step(step)),
@@ -394,6 +394,25 @@ mod tests {
         view.event(&plan(vec![entry("Find \u{1b}[2Kit", PlanEntryStatus::Completed), second])).unwrap();
         let shown = String::from_utf8(out).unwrap();
         assert_eq!(shown, "  ▸ Find \\u{1b}[2Kit\n  ○ Mend it\n  ✓ Find \\u{1b}[2Kit\n");
+    }
+
+    #[test]
+    fn a_call_shows_whom_it_asks_and_what_is_done_for_it_each_in_one_line() {
+        let worked = |doing: Option<&str>| Event::ChildWorked {
+            turn_id: "t".into(),
+            tool_call_id: "c".into(),
+            child: "abc123".into(),
+            model: "wi\nse".into(),
+            rounds: 0,
+            doing: doing.map(str::to_owned),
+            usage: Usage::default(),
+            cost: None,
+        };
+        let mut out = Vec::new();
+        let mut view = View::new(&mut out, Style::PLAIN);
+        [None, Some("Reading\na.txt")].into_iter().for_each(|doing| view.event(&worked(doing)).unwrap());
+        let shown = String::from_utf8(out).unwrap();
+        assert_eq!(shown, "  asks wi\\nse, in conversation abc123\n  · Reading\\na.txt\n");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use protocol::review::{AutoScope, Proposal};
 use protocol::terminal::{TerminalInfo, TerminalKind};
 use protocol::turn::StopReason;
 use protocol::{
-    AssistantBlock, Event, MessageId, PermissionId, PromptBlock, SessionId, TerminalId, ToolCallId, ToolResult,
+    AssistantBlock, Event, MessageId, PermissionId, PromptBlock, SessionId, TerminalId, ToolCallId, ToolResult, TurnId,
 };
 use shell::jobs;
 
@@ -114,7 +114,8 @@ pub(crate) struct Fold {
     plan: Vec<PlanEntry>,
     questions: Vec<PermissionRequest>,
     accepting: Option<AutoScope>,
-    is_in_turn: bool,
+    /// The turn that runs.
+    turn: Option<TurnId>,
     is_broken_off: bool,
     waits: bool,
     /// True if it was said that the model's price is not known.
@@ -136,7 +137,7 @@ impl Fold {
 
     /// True if a turn runs.
     pub(crate) fn is_in_turn(&self) -> bool {
-        self.is_in_turn
+        self.turn.is_some()
     }
 
     /// True if the turn waits before it asks its model again.
@@ -160,8 +161,9 @@ impl Fold {
             }
             Event::AcceptEditsChanged { on, scope } => self.accepts(on.then_some(*scope)),
             Event::CommandExecuted { message, is_error, .. } => Entry::Command { message, is_error: *is_error },
-            Event::TurnStarted { prompt, .. } => {
-                (self.is_in_turn, self.is_broken_off, self.asked_unpriced) = (true, false, false);
+            Event::TurnStarted { turn_id, prompt, .. } => {
+                self.turn = Some(turn_id.clone());
+                (self.is_broken_off, self.asked_unpriced) = (false, false);
                 self.of_children = Sums::default();
                 Entry::TurnStarted { prompt }
             }
@@ -283,10 +285,10 @@ impl Fold {
         ran
     }
 
-    /// A model is shown once.
+    /// A model is shown once. What comes late is of no other turn.
     fn child_worked<'e>(&mut self, event: &'e Event) -> Option<Entry<'e>> {
-        let Event::ChildWorked { child, model, doing, usage, cost, .. } = event else { return None };
-        if *usage != Usage::default() {
+        let Event::ChildWorked { turn_id, child, model, doing, usage, cost, .. } = event else { return None };
+        if *usage != Usage::default() && self.turn.as_ref() == Some(turn_id) {
             self.of_children += Sums::one(*usage, *cost);
             self.asked_unpriced |= cost.is_none();
         }
@@ -321,7 +323,7 @@ impl Fold {
         cost: Option<f64>,
     ) -> Entry<'e> {
         self.plan.clear();
-        self.is_in_turn = false;
+        self.turn = None;
         self.is_broken_off = reason == StopReason::Interrupted;
         // An answer to a question of a turn that broke off goes on with it.
         if !self.is_broken_off {
@@ -598,6 +600,10 @@ mod tests {
         assert_eq!(end(&mut fold, Some(0.25)), (6, Some(0.75), false));
         fold.take(&started());
         assert_eq!(end(&mut fold, Some(0.25)), (1, Some(0.25), false), "each turn has its own");
+        let Event::TurnStarted { prompt, context, model, mode, .. } = started() else { panic!() };
+        fold.take(&Event::TurnStarted { turn_id: "t2".into(), prompt, context, model, mode });
+        fold.take(&worked("clever", None, 5, None));
+        assert_eq!(end(&mut fold, Some(0.25)), (1, Some(0.25), false), "what comes late is of no other turn");
         fold.take(&started());
         fold.take(&worked("clever", None, 5, None));
         assert_eq!(end(&mut fold, Some(0.25)), (6, Some(0.25), true), "that a price is not known is said");
