@@ -41,11 +41,6 @@ use crate::wait::{at_any_rate, until_cancelled, with_grace};
 /// How many changed files a command's result names.
 const MOST_NAMED: usize = 20;
 
-/// True if a call may have effects outside, whatever becomes of its result.
-fn acts(access: Access) -> bool {
-    matches!(access, Access::Execute | Access::Background)
-}
-
 /// The gate, as it stands for one turn.
 pub(crate) struct Gate {
     pub(crate) turn_id: TurnId,
@@ -185,9 +180,9 @@ impl Gate {
         Some(self.end(call, outcome, Instant::now()))
     }
 
-    /// True if a call, once begun, may have changed something outside.
-    pub(crate) fn has_effects(&self, call: &OpenCall) -> bool {
-        self.tool(&toolset::meant(call).name).is_some_and(|tool| acts(tool.access()))
+    /// True if a call that has begun can be made again.
+    pub(crate) fn is_repeatable(&self, call: &OpenCall) -> bool {
+        self.tool(&toolset::meant(call).name).is_none_or(|tool| tool.is_repeatable())
     }
 
     /// The tool of a call that still arrives, if the call will change something; none if the mode has no such calls.
@@ -316,21 +311,20 @@ impl Gate {
             Ok(only_reads) => only_reads,
             Err(outcome) => return outcome,
         };
-        let executes = acts(tool.access());
-        if executes {
-            // A command that only goes on sees no more of the disk than before.
-            if matches!(description.action, Action::Execute { .. })
-                && let Err(outcome) = self.settle(call, &description, only_reads, &mut remarks).await
-            {
-                return outcome;
-            }
-            // A call that may have effects is known to have begun, whatever happens next: see `Turn::take_up`.
-            if with_grace(&self.cancel, self.session.stored()).await.is_none() {
-                return Outcome::cancelled();
-            }
-            if !only_reads && with_grace(&self.cancel, self.session.before_command()).await.is_none() {
-                return Outcome::cancelled();
-            }
+        let executes = tool.access().has_effects();
+        // A command that only goes on sees no more of the disk than before.
+        if executes
+            && matches!(description.action, Action::Execute { .. })
+            && let Err(outcome) = self.settle(call, &description, only_reads, &mut remarks).await
+        {
+            return outcome;
+        }
+        // A call that must not be made twice is known to have begun, whatever happens next: see `Turn::take_up`.
+        if !tool.is_repeatable() && with_grace(&self.cancel, self.session.stored()).await.is_none() {
+            return Outcome::cancelled();
+        }
+        if executes && !only_reads && with_grace(&self.cancel, self.session.before_command()).await.is_none() {
+            return Outcome::cancelled();
         }
         // A plan whose text changed between the tool's look at it and the session's, as by a decision of the user's, is
         // made anew, once: planning has no effects.

@@ -508,7 +508,7 @@ mod tests {
 
     fn as_call(block: &AssistantBlock) -> OpenCall {
         let AssistantBlock::ToolCall { id, name, input, .. } = block.clone() else { panic!("no call: {block:?}") };
-        OpenCall { id, name, input, has_begun: true }
+        OpenCall { id, name, input, has_begun: true, child: None }
     }
 
     #[test]

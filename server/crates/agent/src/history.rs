@@ -21,8 +21,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ports::model::{Message, UserBlock};
-use ports::tool::INTERRUPTED;
-use protocol::{AssistantBlock, Event, MessageId, ToolCallId, ToolResult};
+use ports::tool::interrupted;
+use protocol::{AssistantBlock, Event, MessageId, SessionId, ToolCallId, ToolResult};
 use serde_json::Value;
 
 use crate::tags;
@@ -65,8 +65,10 @@ pub struct OpenCall {
     pub name: String,
     /// Its input.
     pub input: Value,
-    /// True if it was let through the gate already, so that it may have had effects.
+    /// True if it was let through the gate already, so that it may have had effects or have been paid for.
     pub has_begun: bool,
+    /// The session that it started last.
+    pub child: Option<SessionId>,
 }
 
 #[derive(Clone, Debug)]
@@ -137,7 +139,10 @@ impl History {
                 self.streaming.take_if(|(streaming, _)| streaming == message_id);
                 self.release();
             }
-            Event::ToolCallStarted { tool_call_id, .. } => self.begun(tool_call_id),
+            Event::ToolCallStarted { tool_call_id, .. } => self.open(tool_call_id, |call| call.has_begun = true),
+            Event::ChildWorked { tool_call_id, child, .. } => {
+                self.open(tool_call_id, |call| call.child = Some(child.clone()));
+            }
             Event::ToolCallEnded { result, rewritten_input, .. } => {
                 if let Some(input) = rewritten_input {
                     self.rewrite(&result.tool_call_id, input);
@@ -237,7 +242,7 @@ impl History {
                 AssistantBlock::ToolCall { id, .. } if calls.iter().any(|call| call.id == *id) => continue,
                 AssistantBlock::ToolCall { id, name, input, .. } => {
                     let (id, name, input) = (id.clone(), name.clone(), input.clone());
-                    calls.push(OpenCall { id, name, input, has_begun: false });
+                    calls.push(OpenCall { id, name, input, has_begun: false, child: None });
                 }
                 AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } => {}
             }
@@ -255,9 +260,10 @@ impl History {
         self.round = Some(Round { calls, results: HashMap::new() });
     }
 
-    fn begun(&mut self, id: &ToolCallId) {
+    /// Changes what is known of a call of the open round.
+    fn open(&mut self, id: &ToolCallId, change: impl FnMut(&mut OpenCall)) {
         let calls = self.round.iter_mut().flat_map(|round| &mut round.calls);
-        calls.filter(|call| call.id == *id).for_each(|call| call.has_begun = true);
+        calls.filter(|call| call.id == *id).for_each(change);
     }
 
     /// Gives a call of the open round another input. It has not been part of a request yet.
@@ -322,7 +328,7 @@ impl Round {
         let result = |call: &OpenCall| {
             self.results.get(&call.id).cloned().unwrap_or_else(|| ToolResult {
                 tool_call_id: call.id.clone(),
-                text: if call.has_begun { INTERRUPTED } else { NOT_BEGUN }.to_owned(),
+                text: if call.has_begun { interrupted(call.child.as_ref()) } else { NOT_BEGUN.into() }.into_owned(),
                 is_error: true,
             })
         };

@@ -24,7 +24,7 @@ use ports::hooks::{Chain, Hooks, TurnPoint};
 use ports::model::{Fallbacks, Model, Response, Stop, ToolSpec};
 use ports::session::{Interjection, NewErrors, Session};
 use ports::spent::Sums;
-use ports::tool::INTERRUPTED;
+use ports::tool::interrupted;
 use protocol::content::Usage;
 use protocol::event::Severity;
 use protocol::model::ThinkingLevel;
@@ -356,8 +356,8 @@ impl Turn {
     }
 
     /// Sees to the calls that an interrupted turn left without a result. They are made now, but for a command that had
-    /// begun, whose effects must not come twice: the model is told, and decides. Looking at things and planning edits
-    /// has no effects, and what an edit had proposed already is its result.
+    /// begun, whose effects must not come twice, and what is paid for: the model is told, and decides. Looking at
+    /// things and planning edits has no effects, and what an edit had proposed already is its result.
     async fn take_up(&mut self, answered: Option<ToolCallId>) {
         let mut open = Vec::new();
         for call in self.history.open_calls() {
@@ -366,7 +366,7 @@ impl Turn {
                 self.made(&call, ended);
                 continue;
             }
-            let problem = (has_begun && self.gate.has_effects(&call)).then_some(INTERRUPTED);
+            let problem = (has_begun && !self.gate.is_repeatable(&call)).then(|| interrupted(call.child.as_ref()));
             open.push(Asked { call, problem });
         }
         self.make(&open).await;
@@ -471,10 +471,10 @@ impl Turn {
             };
             let others = (1..).map(|n| ToolCallId::new(format!("{}-{id}-{n}", self.gate.turn_id)));
             let own = std::iter::once(id.clone()).chain(others).find(|id| !is_taken(id)).unwrap_or_else(|| id.clone());
-            let problem = (!input.is_object()).then_some("the input is not a JSON object; nothing was done");
+            let problem = (!input.is_object()).then_some("the input is not a JSON object; nothing was done".into());
             let input = if input.is_object() { input } else { serde_json::json!({}) };
             tidied.push(AssistantBlock::ToolCall { id: own.clone(), name: name.clone(), input: input.clone(), vendor });
-            calls.push(Asked { call: OpenCall { id: own, name, input, has_begun: false }, problem });
+            calls.push(Asked { call: OpenCall { id: own, name, input, has_begun: false, child: None }, problem });
         }
         // Of a file it is known where it broke off.
         if let (Stop::MaxTokens, Some(last)) = (stop, calls.last_mut())
@@ -482,7 +482,8 @@ impl Turn {
         {
             last.problem = Some(
                 "the answer reached its maximum length within this call, so the call may be cut off; nothing was done. \
-                 Do it in smaller steps",
+                 Do it in smaller steps"
+                    .into(),
             );
         }
         (tidied, calls)

@@ -18,8 +18,9 @@ pub trait StartChild: Send + Sync {
     /// Its questions count as rejected, unless somebody has opened it. Its turn is cancelled if the future is dropped,
     /// or by [`Child::cancel`].
     ///
-    /// A turn that is gone on with makes its interrupted calls again if their tool only reads; so a tool that starts
-    /// sessions is of `Access::Read` only if these only read.
+    /// It is paid for, and may run on while nobody waits, so a tool that starts sessions is not
+    /// [repeatable](crate::tool::Tool::is_repeatable): a turn that is gone on with does not make its call again. Such
+    /// a tool is of `Access::Read` only if the sessions only read.
     ///
     /// # Errors
     /// See [`ChildError`].

@@ -1,12 +1,13 @@
 //! The port to a tool: what the model can call, and what comes of it.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use permission::Action;
-use protocol::ToolCallId;
 use protocol::content::{Location, PlanEntry, ToolKind};
+use protocol::{SessionId, ToolCallId};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -29,6 +30,12 @@ pub trait Tool: Send + Sync {
 
     /// The access that it needs; decides modes, parallelism and the barrier.
     fn access(&self) -> Access;
+
+    /// True if a call that was interrupted can be made again, unasked. It cannot if it may have had effects outside, or
+    /// if it is paid for.
+    fn is_repeatable(&self) -> bool {
+        !self.access().has_effects()
+    }
 
     /// Checks an input and says what the call would do, without doing any of it. It may ask the disk, for a bounded
     /// time and without holding anybody up meanwhile.
@@ -120,6 +127,13 @@ pub enum Access {
     Background,
 }
 
+impl Access {
+    /// True if a call may have effects outside, whatever becomes of its result.
+    pub fn has_effects(self) -> bool {
+        matches!(self, Self::Execute | Self::Background)
+    }
+}
+
 /// A description of what a call would do.
 #[derive(Clone, Debug)]
 pub struct Description {
@@ -133,6 +147,16 @@ pub struct Description {
 
 /// The text that the model reads in place of a result that never came.
 pub const INTERRUPTED: &str = "interrupted: the server ended before the call finished; it may have had effects";
+
+/// The same of a call that may have started a session.
+pub fn interrupted(child: Option<&SessionId>) -> Cow<'static, str> {
+    let Some(child) = child else { return INTERRUPTED.into() };
+    let words = format!(
+        "interrupted: the server ended before the call finished. It had started conversation {child}, where its answer \
+         may be: the user can open it, you cannot. Make the call again only if you need it, since that is paid for anew"
+    );
+    words.into()
+}
 
 /// One call of a tool.
 #[derive(Clone, Debug)]

@@ -9,11 +9,13 @@ use permission::Action;
 use ports::children::{Child, ChildEnd, ChildTools};
 use ports::tool::{Access, Call, Description, Output, Tool, ToolError};
 use ports::tool_names;
+use project::reader::Source;
 use protocol::content::ToolKind;
 use protocol::session::{Budget, Mode};
 use protocol::turn::StopReason;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::sync::Mutex;
 
 use crate::read_file::{Wanted, in_words, part};
 use crate::typed::{self, Typed};
@@ -38,7 +40,8 @@ const MAX_TITLE: usize = 80;
 /// Asks a stronger model for a second opinion. It has no part in this conversation, but reads and searches the project
 /// on its own; it changes and runs nothing. It is slow and expensive, so use it seldom: for a design with consequences,
 /// for a bug whose cause you did not find in two attempts, to have a difficult or risky change reviewed, or if the user
-/// asks for it. Ask one question at a time. Its answer is advice, so check it against the code.
+/// asks for it. Ask one question at a time: a second one beside it is refused. Its answer is advice, so check it
+/// against the code.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -52,12 +55,15 @@ pub(crate) struct Input {
 
 /// The tool that asks this model, or this chain of models.
 pub fn oracle(services: &Services, model: &str) -> Arc<dyn Tool> {
-    typed::erase(Oracle { services: services.clone(), model: model.to_owned() })
+    typed::erase(Oracle { services: services.clone(), model: model.to_owned(), asks: Mutex::default() })
 }
 
 struct Oracle {
     services: Services,
     model: String,
+    /// Held while a question is asked. Calls that read run beside each other, and the budgets of the conversation are
+    /// looked at between its requests: several questions at once would cost several times the most.
+    asks: Mutex<()>,
 }
 
 #[async_trait]
@@ -66,6 +72,7 @@ impl Typed for Oracle {
     const NAME: &'static str = "oracle";
     const KIND: ToolKind = ToolKind::Think;
     const ACCESS: Access = Access::Read;
+    const IS_REPEATABLE: bool = false;
 
     fn describe(&self, input: &Input) -> Result<Description, ToolError> {
         let question = input.question.trim();
@@ -84,6 +91,11 @@ impl Typed for Oracle {
     }
 
     async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
+        let Ok(_asks) = self.asks.try_lock() else {
+            let words = "another question is being answered, and only one is asked at a time. Read that answer first, and \
+                         ask this one then, if it is still open";
+            return Err(ToolError::Failed(words.to_owned()));
+        };
         let (services, cancel) = (self.services.clone(), call.cancel.clone());
         let (prompt, call) = blocking(move || Ok((prompt(&services, &input, &call)?, call))).await?;
         let child = Child {
@@ -117,26 +129,31 @@ fn prompt(services: &Services, input: &Input, call: &Call) -> Result<String, Too
         return Ok(text);
     }
     // Writing into a string cannot fail.
-    let _ = writeln!(text, "\n# Files\n\nThey are as that agent sees them, with its edits that are not accepted yet.");
+    let about = "\n# Files\n\nThey are as that agent sees them. Your own tools show files without its edits that wait for \
+                 the user's decision; where a file here says that it has such edits, trust the text here.";
+    let _ = writeln!(text, "{about}");
     let mut left = MAX_BYTES;
     for file in files {
         let path = services.roots.resolve(file)?;
-        let read = read(services, &path, call)?;
+        let (read, is_pending) = read(services, &path, call)?;
         let Some(rest) = left.checked_sub(read.len()) else {
-            let _ = writeln!(text, "\n{} is left out here; read it yourself.", services.roots.display(&path));
+            let but = if is_pending { ", though without the edits that wait" } else { "" };
+            let _ = writeln!(text, "\n{} is left out here; read it yourself{but}.", services.roots.display(&path));
             continue;
         };
         left = rest;
-        let _ = writeln!(text, "\n{read}");
+        let mark = if is_pending { "[with edits that the user has not decided yet]\n" } else { "" };
+        let _ = writeln!(text, "\n{mark}{read}");
     }
     Ok(text)
 }
 
-/// The beginning of a file as the asking model sees it.
-fn read(services: &Services, path: &Path, call: &Call) -> Result<String, ToolError> {
+/// The beginning of a file as the asking model sees it, and whether edits are in it that wait for the user.
+fn read(services: &Services, path: &Path, call: &Call) -> Result<(String, bool), ToolError> {
     let file = services.reader.read(path).map_err(|error| in_words(services, path, error, call))?;
     let all = Wanted { start_line: None, end_line: None, start_column: None };
-    Ok(part(tool_names::READ_FILE, &services.roots.display(path), &file.text, None, &all)?.text)
+    let part = part(tool_names::READ_FILE, &services.roots.display(path), &file.text, None, &all)?;
+    Ok((part.text, file.source == Source::Pending))
 }
 
 /// The answer for the model that asked, with how it came to its end.
@@ -149,7 +166,7 @@ fn answer(end: ChildEnd, is_cancelled: bool) -> Result<Output, ToolError> {
         (StopReason::EndTurn, None) if !text.is_empty() => None,
         (StopReason::EndTurn, None) => Some("it answered nothing".to_owned()),
         (_, Some(error)) => Some(error),
-        (StopReason::MaxTurnRequests, None) => Some(format!("it did not come to an answer in {ROUNDS} rounds")),
+        (StopReason::MaxTurnRequests, None) => Some("it stopped without an answer".to_owned()),
         (StopReason::MaxTokens, None) => Some("its answer became too long".to_owned()),
         (StopReason::Refusal, None) => Some("it would not answer".to_owned()),
         (StopReason::Cancelled, None) => Some("the user stopped it".to_owned()),
@@ -174,11 +191,14 @@ fn short(question: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
     use std::sync::Mutex;
 
     use ports::children::{ChildError, Children, StartChild};
+    use project::reader::{Overlay, Pending};
     use protocol::content::Usage;
     use serde_json::{Value, json};
+    use tokio::sync::oneshot;
     use tokio_util::sync::CancellationToken;
 
     use super::*;
@@ -273,6 +293,7 @@ mod tests {
         let failed = ended(StopReason::Error, Some("test is overloaded"), "Let me see.");
         for (end, says) in [
             (Ok(failed), "test is overloaded [test/wise, 2 rounds, conversation abc123]. Go on without it"),
+            (Ok(ended(StopReason::MaxTurnRequests, None, "I think")), "it stopped without an answer [test/wise"),
             (Ok(ended(StopReason::MaxTurnRequests, None, "I think")), "Until then it had said:\n\nI think"),
             (Ok(ended(StopReason::EndTurn, None, "")), "it answered nothing"),
             (Ok(ended(StopReason::Cancelled, None, "")), "the user stopped it"),
@@ -282,5 +303,60 @@ mod tests {
             let error = result.unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_file_with_edits_that_wait_says_so_since_the_oracles_own_tools_show_it_without_them() {
+        struct Proposes;
+        impl Overlay for Proposes {
+            fn pending(&self, path: &Path) -> Option<Pending> {
+                path.ends_with("a.txt").then(|| Pending::Text("new\n".into()))
+            }
+            fn paths(&self) -> Vec<PathBuf> {
+                Vec::new()
+            }
+        }
+        let world = World::new(&[("a.txt", "old\n"), ("b.txt", "same\n")]);
+        let files = Some(vec!["a.txt".to_owned(), "b.txt".to_owned()]);
+        let call = Call::unjudged("call".into(), CancellationToken::new());
+        let input = Input { question: "Why?".to_owned(), files };
+        let prompt = prompt(&world.services_with(Proposes), &input, &call).unwrap();
+        let mark = "[with edits that the user has not decided yet]\n";
+        assert!(prompt.contains(&format!("{mark}a.txt (1 line):\n     1\tnew")), "{prompt}");
+        assert!(prompt.contains("\n\nb.txt (1 line):") && prompt.matches(mark).count() == 1, "{prompt}");
+    }
+
+    /// A session that ends when the test says so.
+    struct Slow(Mutex<Option<oneshot::Receiver<()>>>);
+
+    #[async_trait]
+    impl StartChild for Slow {
+        async fn start(&self, _: Child) -> Result<ChildEnd, ChildError> {
+            let waits = self.0.lock().unwrap().take().expect("only one session is started");
+            let _ = waits.await;
+            Ok(ended(StopReason::EndTurn, None, "Yes."))
+        }
+    }
+
+    #[tokio::test]
+    async fn one_question_is_asked_at_a_time_and_none_is_asked_again_unasked() {
+        let world = World::new(&[]);
+        let tool = oracle(&world.services(), "test/wise");
+        assert!(tool.access() == Access::Read && !tool.is_repeatable());
+        let (end, waits) = oneshot::channel();
+        let sessions = Arc::new(Slow(Mutex::new(Some(waits))));
+        let ask = || {
+            let children = Children::new(Arc::clone(&sessions) as _);
+            let call = Call { children, ..Call::unjudged("call".into(), CancellationToken::new()) };
+            tool.run(call, json!({ "question": "Why?" }))
+        };
+        let (first, second) = tokio::join!(ask(), async {
+            let second = ask().await;
+            end.send(()).unwrap();
+            second
+        });
+        assert!(first.is_ok(), "{first:?}");
+        let error = second.unwrap_err().to_string();
+        assert!(error.contains("only one is asked at a time"), "{error}");
     }
 }

@@ -36,6 +36,8 @@ pub trait Typed: Send + Sync + 'static {
     const KIND: ToolKind;
     /// The access that it needs.
     const ACCESS: Access;
+    /// False if an interrupted call must not be made again. See [`Tool::is_repeatable`].
+    const IS_REPEATABLE: bool = true;
 
     /// Says what a call would do, without doing any of it. It may ask the disk, which may never answer: it has a thread
     /// of its own. See [`Tool::describe`].
@@ -93,6 +95,10 @@ impl<T: Typed> Tool for Erased<T> {
 
     fn access(&self) -> Access {
         T::ACCESS
+    }
+
+    fn is_repeatable(&self) -> bool {
+        T::IS_REPEATABLE && !T::ACCESS.has_effects()
     }
 
     async fn describe(&self, input: &Value) -> Result<Description, ToolError> {

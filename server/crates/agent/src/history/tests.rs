@@ -1,3 +1,4 @@
+use ports::tool::INTERRUPTED;
 use proptest::prelude::*;
 use protocol::content::{Position, Usage};
 use protocol::session::Mode;

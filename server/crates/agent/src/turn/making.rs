@@ -1,5 +1,7 @@
 //! Making the calls of a round, those that read beside each other.
 
+use std::borrow::Cow;
+
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 
@@ -13,7 +15,7 @@ const PARALLEL: usize = 8;
 pub(super) struct Asked {
     pub(super) call: OpenCall,
     /// Why it must not be made, for the model.
-    pub(super) problem: Option<&'static str>,
+    pub(super) problem: Option<Cow<'static, str>>,
 }
 
 /// Makes calls beside each other, and gives how they ended. They begin in their order, however long each is checked.

@@ -11,8 +11,9 @@ use protocol::turn::StopReason;
 use super::{End, Limits, Turn};
 use crate::wait::until_cancelled;
 
-/// The advice where a budget is spent.
-const BUDGET_IS_SET: &str = "It was set when the session was started: start another one for what is left to do";
+/// The advice where a budget is spent. The model reads it whose call started the session, and the user who went on with
+/// that one.
+const BUDGET_IS_SET: &str = "It is for this session as a whole: go on in the one that started it";
 
 impl Turn {
     /// Adds what a request used to what the turn did, and gives its cost.

@@ -118,7 +118,8 @@ impl Report {
             Event::TurnStarted { model, .. } if model.is_empty() => return None,
             Event::TurnStarted { model, .. } | Event::TurnModelChanged { model, .. } => self.model.clone_from(model),
             Event::MessageCompleted { usage: used, cost: paid, .. } => {
-                self.rounds += 1;
+                // Without usage, nobody was asked: the turn itself says that it stops.
+                self.rounds += u32::from(*used != Usage::default());
                 (usage, cost) = (*used, *paid);
             }
             Event::RequestPaid { usage: used, cost: paid, .. } => (usage, cost) = (*used, *paid),
@@ -191,6 +192,13 @@ mod tests {
         let (content, message_id) = (Vec::new(), "m".into());
         let answered =
             Event::MessageCompleted { turn_id: turn_id.clone(), message_id, content, usage, cost: Some(0.5) };
+        let stops = Event::MessageCompleted {
+            turn_id: turn_id.clone(),
+            message_id: "m2".into(),
+            content: Vec::new(),
+            usage: Usage::default(),
+            cost: Some(0.0),
+        };
         let paid = Event::RequestPaid { turn_id: turn_id.clone(), usage, cost: None };
         let ended = Event::TurnEnded {
             turn_id: turn_id.clone(),
@@ -201,7 +209,7 @@ mod tests {
             new_errors: None,
         };
         let session = SessionId::from("child");
-        for event in [began(""), began("wise"), answered, called, paid, ended] {
+        for event in [began(""), began("wise"), answered, called, paid, stops, ended] {
             report.worked(&session, &event).into_iter().for_each(&report.record);
         }
         let told: Vec<_> = recorded.try_iter().collect();
@@ -219,6 +227,7 @@ mod tests {
             ("wise", 1, None, 7, Some(0.5)),
             ("wise", 1, Some("Reading a.txt"), 0, None),
             ("wise", 1, None, 7, None),
+            ("wise", 1, None, 0, Some(0.0)),
         ];
         assert_eq!(told, expected);
     }

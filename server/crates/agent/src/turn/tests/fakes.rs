@@ -435,6 +435,10 @@ impl Tool for FakeTool {
         self.access
     }
 
+    fn is_repeatable(&self) -> bool {
+        !self.access.has_effects() && self.spec.name != "consult"
+    }
+
     async fn describe(&self, input: &Value) -> Result<Description, ToolError> {
         if input.get("bad").is_some() {
             return Err(ToolError::InvalidInput("`bad` is not a field".to_owned()));

@@ -1,12 +1,12 @@
 //! Going on with a turn that was interrupted within its calls.
 
-use ports::tool::INTERRUPTED;
+use ports::tool::{Access, INTERRUPTED};
 use protocol::content::Usage;
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event, ToolCallId};
 use serde_json::json;
 
-use super::fakes::{Stage, answer, call, says, started};
+use super::fakes::{Does, Stage, answer, call, says, started};
 
 /// A turn that made these calls, let those of `begun` through the gate, and was killed; then one that goes on with it.
 fn cut_off(calls: Vec<AssistantBlock>, begun: &[&str]) -> Stage {
@@ -70,6 +70,29 @@ async fn a_command_that_had_begun_does_not_run_twice_and_one_that_had_not_runs()
     let left = cut_off(calls, &["a"]).allows("Shell").play().await;
     assert_eq!(left.result("a"), (INTERRUPTED, true));
     assert_eq!(left.result("b"), ("b", false));
+}
+
+#[tokio::test]
+async fn what_is_paid_for_is_not_asked_again_and_the_model_learns_where_its_answer_may_be() {
+    let calls = ["a", "b", "c"].map(|id| call(id, "consult", json!({ "say": id })));
+    let mut stage = cut_off(calls.into(), &["a", "b"]).tool("consult", Access::Read, Does::Says);
+    let at = stage.events.iter().position(|event| matches!(event, Event::TurnEnded { .. })).unwrap();
+    let worked = Event::ChildWorked {
+        turn_id: "t1".into(),
+        tool_call_id: "a".into(),
+        child: "abc123".into(),
+        model: "wise".into(),
+        rounds: 1,
+        doing: None,
+        usage: Usage::default(),
+        cost: None,
+    };
+    stage.events.insert(at, worked);
+    let left = stage.play().await;
+    let (told, is_error) = left.result("a");
+    assert!(is_error && told.contains("conversation abc123, where its answer may be"), "{told}");
+    assert_eq!(left.result("b"), (INTERRUPTED, true));
+    assert_eq!(left.result("c"), ("c", false), "it had not begun");
 }
 
 #[tokio::test]
