@@ -223,6 +223,8 @@ struct Turn {
     messages: u32,
     /// The requests in a row that failed, or whose answer broke off.
     failures: Failures,
+    /// The names of the keys and accounts of the model's provider that were tried since the last answer.
+    tried: Vec<String>,
     retry_wait: RetryWait,
     /// The action that is due before the next request, since the last answer broke off.
     broken_off: Option<BrokenOff>,
@@ -286,6 +288,7 @@ impl Turn {
             circles: Circles::default(),
             messages: 0,
             failures: Failures::new(context.retry),
+            tried: Vec::new(),
             retry_wait: context.retry_wait,
             broken_off: None,
             untold: None,

@@ -79,8 +79,8 @@ impl Model for Masked {
         self.model.thinking_tokens()
     }
 
-    async fn account(&self, session: &str, failure: Option<&ModelError>) -> Option<OtherAccount> {
-        self.model.account(session, failure).await
+    async fn account(&self, session: &str, failure: Option<&ModelError>, tried: &[String]) -> Option<OtherAccount> {
+        self.model.account(session, failure, tried).await
     }
 
     async fn stream(&self, request: Request) -> Result<ModelStream, ModelError> {

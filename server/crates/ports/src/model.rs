@@ -25,8 +25,8 @@ pub trait Model: Send + Sync {
     /// Has the next request of a session go out with a key or account that can be used, if the user has several at the
     /// provider: the one that the session had, unless that rests or has failed so. Gives the one that goes on if it is
     /// another; none if it is the same, or there is no other. `session` is the [`cache_key`](Request::cache_key) of its
-    /// requests.
-    async fn account(&self, _session: &str, _failure: Option<&ModelError>) -> Option<OtherAccount> {
+    /// requests. A failure brings back none of those whose names are in `tried`.
+    async fn account(&self, _session: &str, _failure: Option<&ModelError>, _tried: &[String]) -> Option<OtherAccount> {
         None
     }
 
@@ -48,8 +48,8 @@ pub struct OtherAccount {
     pub switch: AccountSwitch,
     /// Why the other one does not.
     pub reason: SwitchReason,
-    /// The time until which that one rests, in milliseconds since 1970.
-    pub until: u64,
+    /// The time until which that one rests, in milliseconds since 1970; none if it does not.
+    pub until: Option<u64>,
 }
 
 /// The models that a turn may ask in another one's stead.
@@ -227,10 +227,15 @@ pub struct ModelError {
 pub enum ModelErrorKind {
     /// It may work the next time: network, 5xx, overload. Retried.
     Transient,
-    /// Too many requests, or an overload with a time named. Retried, after what the vendor asks for.
+    /// Too many requests of this key or account. Retried, after what the vendor asks for.
     RateLimited {
         /// The delay that the vendor asks for.
         retry_after: Option<Duration>,
+    },
+    /// The vendor is overloaded and names a time; no key or account is to blame. Retried after that.
+    Overloaded {
+        /// The delay that the vendor asks for.
+        retry_after: Duration,
     },
     /// The answer broke off, or stalled. Retried.
     Incomplete,
@@ -256,12 +261,12 @@ pub enum ModelErrorKind {
 impl ModelErrorKind {
     /// True if it has nothing to do with what was asked, and may not come again.
     pub fn may_pass(self) -> bool {
-        matches!(self, Self::Transient | Self::RateLimited { .. } | Self::Incomplete)
+        matches!(self, Self::Transient | Self::RateLimited { .. } | Self::Overloaded { .. } | Self::Incomplete)
     }
 
     /// True if it is about the key or account, so that another one at the same provider may do what this one could not.
     pub fn is_of_account(self) -> bool {
-        matches!(self, Self::RateLimited { .. } | Self::QuotaUsedUp | Self::Unauthorized)
+        matches!(self, Self::RateLimited { .. } | Self::QuotaUsedUp | Self::Unauthorized | Self::NoSuchModel)
     }
 
     /// The reason for which another model may do what this one could not; none if it is the request's fault, so that
@@ -271,7 +276,9 @@ impl ModelErrorKind {
             Self::RateLimited { .. } => Some(SwitchReason::RateLimited),
             Self::QuotaUsedUp => Some(SwitchReason::QuotaUsedUp),
             Self::Unauthorized | Self::NoSuchModel => Some(SwitchReason::Unauthorized),
-            Self::Transient | Self::Incomplete | Self::Garbage | Self::UnreadableCall => Some(SwitchReason::Failed),
+            Self::Transient | Self::Overloaded { .. } | Self::Incomplete | Self::Garbage | Self::UnreadableCall => {
+                Some(SwitchReason::Failed)
+            }
             Self::OrphanedToolCalls | Self::ContextOverflow | Self::Rejected => None,
         }
     }

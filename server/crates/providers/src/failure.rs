@@ -144,8 +144,9 @@ impl Whose {
         match &mut failure.kind {
             ModelErrorKind::RateLimited { retry_after } => *retry_after = asked.or_else(|| reset_delay(headers, now)),
             // A vendor that is overloaded may name a time too; "at once" names none.
-            kind @ ModelErrorKind::Transient if asked.is_some_and(|asked| !asked.is_zero()) => {
-                *kind = ModelErrorKind::RateLimited { retry_after: asked };
+            kind @ ModelErrorKind::Transient => {
+                let asked = asked.filter(|asked| !asked.is_zero());
+                *kind = asked.map_or(*kind, |retry_after| ModelErrorKind::Overloaded { retry_after });
             }
             _ => {}
         }
@@ -243,7 +244,9 @@ impl Whose {
                 "{provider} says that no credit is left{said}. Add credit to the account that {key_source} belongs to, or \
                  choose another model"
             ),
-            ModelErrorKind::Transient => format!("{provider} is overloaded or not working{status_words}{said}"),
+            ModelErrorKind::Transient | ModelErrorKind::Overloaded { .. } => {
+                format!("{provider} is overloaded or not working{status_words}{said}")
+            }
             ModelErrorKind::ContextOverflow => format!("the request is too long for {model}{said}"),
             ModelErrorKind::OrphanedToolCalls if is_signature_complaint(&words.message.to_lowercase()) => {
                 format!("{provider} does not know the signatures of earlier answers{said}")

@@ -33,7 +33,7 @@ const SESSIONS: usize = 1_000;
 pub(crate) struct Member {
     /// The user's name for it: a variable, or the name of an account.
     pub(crate) name: String,
-    /// Stands for it where it must not be known: in the log and in the store.
+    /// Stands for it in the store and in the tags of what the vendor wants back.
     pub(crate) id: String,
     /// True if it is a sign-in, which is billed otherwise than a key.
     pub(crate) is_sign_in: bool,
@@ -77,7 +77,10 @@ pub(crate) struct Pool {
 /// The rest of a member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Rest {
-    /// Its end, in milliseconds since 1970.
+    /// Its begin, in milliseconds since 1970.
+    #[serde(default)]
+    since: u64,
+    /// Its end, likewise.
     pub(crate) until: u64,
     /// Why it rests.
     pub(crate) reason: SwitchReason,
@@ -127,22 +130,25 @@ impl Pools {
 
     /// The member that a request of this session goes out with; the next one for a request of none.
     pub(crate) async fn choose(&self, pool: &Pool, session: &str) -> Option<Member> {
-        self.look(pool).await;
+        self.look(&pool.members).await;
         self.state().choose(pool, session, self.now()).cloned()
     }
 
-    /// Has a session use one that does not rest, and tells if that is another one than before.
+    /// Has a session use one that does not rest, and tells if that is another one than before. After a failure it is
+    /// none of those that were `tried`.
     pub(crate) async fn go_on(
         &self,
         pool: &Pool,
         session: &str,
         failed: Option<ModelErrorKind>,
+        tried: &[String],
     ) -> Option<OtherAccount> {
-        self.look(pool).await;
+        self.look(&pool.members).await;
         let now = self.now();
         let before = self.state().of_session(pool, session).cloned();
         let is_at_rest = |member: &Member| self.state().rest(&member.id, now).is_some();
-        if let (Some(before), Some(kind)) = (&before, failed)
+        // One that has no right to a model may have it to others, so that is no rest.
+        if let (Some(before), Some(kind)) = (&before, failed.filter(|kind| *kind != ModelErrorKind::NoSuchModel))
             && !is_at_rest(before)
         {
             let asked = match kind {
@@ -152,11 +158,22 @@ impl Pools {
             };
             self.begin_rest(before, kind, asked).await;
         }
-        let next = self.state().choose(pool, session, self.now()).cloned()?;
+        let (now, mut state) = (self.now(), self.state());
+        let next = match (&before, failed) {
+            (_, None) => state.choose(pool, session, now)?.clone(),
+            (None, Some(_)) => return None,
+            (Some(before), Some(_)) => {
+                let may = |it: &&Member| it.id != before.id && !tried.contains(&it.name);
+                let usable = pool.members.iter().filter(may).filter(|it| state.rest(&it.id, now).is_none());
+                let members = usable.cloned().collect();
+                state.choose(&Pool { members, ..pool.clone() }, session, now)?.clone()
+            }
+        };
         let before = before.filter(|before| before.id != next.id)?;
-        let rest = self.state().rests.get(&before.id).cloned()?;
+        let rest = state.rest(&before.id, now);
+        let reason = rest.map(|rest| rest.reason).or_else(|| failed?.switch_reason())?;
         let switch = AccountSwitch { name: next.name, instead_of: before.name };
-        Some(OtherAccount { switch, reason: rest.reason, until: rest.until })
+        Some(OtherAccount { switch, reason, until: rest.map(|rest| rest.until) })
     }
 
     /// Takes in that a request with this member failed so. `asked` is the time that the vendor names. One that has
@@ -185,17 +202,25 @@ impl Pools {
         rests.iter().all(Option::is_some).then(|| Duration::from_millis(first.saturating_sub(now)))
     }
 
-    /// Takes in that a request with this member was answered.
-    pub(crate) async fn answered(&self, member: &Member) {
-        let ended = self.state().rests.remove(&member.id);
-        if ended.is_some() {
+    /// Takes in that a request with this member, which began then, was answered. A rest that began later goes on.
+    pub(crate) async fn answered(&self, member: &Member, began: u64) {
+        if !self.state().rests.contains_key(&member.id) {
+            return;
+        }
+        self.look(std::slice::from_ref(member)).await;
+        let is_over = {
+            let rests = &mut self.state().rests;
+            let is_over = rests.get(&member.id).is_some_and(|rest| rest.since <= began);
+            is_over && rests.remove(&member.id).is_some()
+        };
+        if is_over {
             self.keep(&member.id, String::new()).await;
         }
     }
 
     /// Each member with its rest, and true for the one that a new session would begin with.
     pub(crate) async fn standing(&self, pool: &Pool) -> Vec<(Member, Option<Rest>, bool)> {
-        self.look(pool).await;
+        self.look(&pool.members).await;
         let (state, now) = (self.state(), self.now());
         let next = state.next(pool, now).map(|next| next.id.clone());
         let all = pool.members.iter();
@@ -205,24 +230,28 @@ impl Pools {
     async fn begin_rest(&self, member: &Member, kind: ModelErrorKind, asked: Option<Duration>) {
         let Some(reason) = kind.switch_reason() else { return };
         let rest = self.state().begin_rest(&member.id, reason, asked, self.now());
+        // The name is the user's word for it, and no secret.
         tracing::info!(account = member.name, ?reason, until = rest.until, "a key or account rests");
         if let Ok(text) = serde_json::to_string(&rest) {
             self.keep(&member.id, text).await;
         }
     }
 
-    /// Takes in the rests that other processes have found out.
-    async fn look(&self, pool: &Pool) {
+    /// Takes in the rests that other processes have found out, and those that an answer has ended.
+    async fn look(&self, members: &[Member]) {
         let Some(keeper) = self.0.keeper.get().cloned() else { return };
-        let ids: Vec<_> = pool.members.iter().map(|member| member.id.clone()).collect();
+        let ids: Vec<_> = members.iter().map(|member| member.id.clone()).collect();
         let read = move || ids.into_iter().map(|id| (keeper.kept(&name_of(&id)), id)).collect::<Vec<_>>();
         let Ok(kept) = tokio::task::spawn_blocking(read).await else { return };
         let mut state = self.state();
         for (text, id) in kept {
-            // A text that cannot be read is no rest.
-            match text.and_then(|text| serde_json::from_str::<Rest>(&text).ok()) {
-                Some(rest) => drop(state.rests.insert(id, rest)),
-                None => drop(state.rests.remove(&id)),
+            // A store that has nothing, since it fails or is full, ends no rest.
+            let Some(text) = text else { continue };
+            // A text that says no rest, as after an answer, or that cannot be read, is none.
+            match serde_json::from_str::<Rest>(&text) {
+                Ok(rest) if state.rests.get(&id).is_some_and(|known| known.since > rest.since) => {}
+                Ok(rest) => drop(state.rests.insert(id, rest)),
+                Err(_) => drop(state.rests.remove(&id)),
             }
         }
     }
@@ -233,7 +262,8 @@ impl Pools {
         let _ = tokio::task::spawn_blocking(move || keeper.keep(&name, &text)).await;
     }
 
-    fn now(&self) -> u64 {
+    /// The time, in milliseconds since 1970.
+    pub(crate) fn now(&self) -> u64 {
         let system = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, millis);
         self.0.clock.get().map_or_else(system, |clock| clock())
     }
@@ -246,9 +276,9 @@ impl Pools {
 impl State {
     /// The rest of a member; none if it does not rest.
     fn rest(&self, id: &str, now: u64) -> Option<&Rest> {
-        // A rest that is longer than any is of a clock that was wrong.
+        // A rest that begins later, or is longer than any, is of a clock that was wrong.
         let longest = now.saturating_add(millis(LONGEST));
-        self.rests.get(id).filter(|rest| rest.until > now && rest.until <= longest)
+        self.rests.get(id).filter(|rest| rest.since <= now && rest.until > now && rest.until <= longest)
     }
 
     fn begin_rest(&mut self, id: &str, reason: SwitchReason, asked: Option<Duration>, now: u64) -> Rest {
@@ -258,7 +288,7 @@ impl State {
             (_, SwitchReason::Unauthorized) => LONGEST_REST,
             _ => FIRST_REST.saturating_mul(2_u32.saturating_pow(in_a_row)).min(LONGEST_REST),
         };
-        let rest = Rest { until: now.saturating_add(millis(lasting)), reason, in_a_row };
+        let rest = Rest { since: now, until: now.saturating_add(millis(lasting)), reason, in_a_row };
         self.rests.insert(id.to_owned(), rest.clone());
         rest
     }

@@ -57,8 +57,8 @@ impl Model for Remote {
         self.target.thinking_tokens()
     }
 
-    async fn account(&self, session: &str, failure: Option<&ModelError>) -> Option<OtherAccount> {
-        self.provider.other_member(session, failure.map(|failure| failure.kind)).await
+    async fn account(&self, session: &str, failure: Option<&ModelError>, tried: &[String]) -> Option<OtherAccount> {
+        self.provider.other_member(session, failure.map(|failure| failure.kind), tried).await
     }
 
     async fn stream(&self, request: Request) -> Result<ModelStream, ModelError> {
@@ -136,9 +136,10 @@ impl Remote {
     /// Sends the request. Gives the answer's head, and whose it is. A key or account of several that has reached a
     /// limit rests from then on.
     async fn answered(&self, url: Url, body: Bytes, whose: &Whose) -> Result<(HttpResponse, Whose), ModelError> {
+        let began = self.provider.pools.now();
         match self.sent(url, body, whose).await {
             Ok((response, whose)) => {
-                self.provider.answered(&whose).await;
+                self.provider.answered(&whose, began).await;
                 Ok((response, whose))
             }
             Err(Failed { failure, asked, .. }) => Err(self.provider.failed(whose, failure, asked).await),

@@ -99,6 +99,7 @@ impl Turn {
                 }
                 Attempt::Answered(response) => {
                     self.failures = self.failures.over();
+                    self.tried.clear();
                     self.fallbacks.answered(self.model.info());
                     let (point, hooks) = (self.point(), &self.gate.hooks);
                     until_cancelled(&self.gate.cancel, hooks.after_request(&point, &response.usage)).await;

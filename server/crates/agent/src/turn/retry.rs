@@ -125,10 +125,17 @@ impl Failures {
         let wait = match kind {
             ModelErrorKind::Transient | ModelErrorKind::Incomplete => self.backoff(),
             ModelErrorKind::RateLimited { retry_after: None | Some(Duration::ZERO) } => self.backoff(),
-            ModelErrorKind::RateLimited { retry_after: Some(asked) } if asked <= self.policy.longest_asked => {
-                if self.retries == 0 { asked } else { asked.max(self.backoff()) }
+            ModelErrorKind::RateLimited { retry_after: Some(asked) }
+            | ModelErrorKind::Overloaded { retry_after: asked }
+                if asked <= self.policy.longest_asked =>
+            {
+                if self.retries == 0 {
+                    asked
+                } else {
+                    asked.max(self.backoff())
+                }
             }
-            ModelErrorKind::RateLimited { .. } => return Next::GiveUp,
+            ModelErrorKind::RateLimited { .. } | ModelErrorKind::Overloaded { .. } => return Next::GiveUp,
             ModelErrorKind::Garbage if !self.garbage => {
                 self.garbage = true;
                 self.backoff()
@@ -185,6 +192,9 @@ mod tests {
         let asked = |seconds| ModelErrorKind::RateLimited { retry_after: Some(Duration::from_secs(seconds)) };
         assert_eq!(Failures::default().next(asked(90)), Next::Retry(Duration::from_secs(90)));
         assert_eq!(Failures::default().next(asked(3600)), Next::GiveUp);
+        let busy = |seconds| ModelErrorKind::Overloaded { retry_after: Duration::from_secs(seconds) };
+        assert_eq!(Failures::default().next(busy(90)), Next::Retry(Duration::from_secs(90)));
+        assert_eq!(Failures::default().next(busy(3600)), Next::GiveUp);
     }
 
     #[test]

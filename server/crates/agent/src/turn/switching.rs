@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ports::model::{ModelError, Successor};
 use protocol::Event;
-use protocol::model::SwitchReason;
+use protocol::model::{AccountSwitch, SwitchReason};
 use protocol::turn::StopReason;
 
 use super::budget::{self, Budget};
@@ -21,20 +21,28 @@ impl Turn {
             return false;
         }
         let model = Arc::clone(&self.model);
-        let other = model.account(self.session_id.as_str(), failure);
+        let other = model.account(self.session_id.as_str(), failure, &self.tried);
         let Some(other) = until_cancelled(&self.gate.cancel, other).await.flatten() else { return false };
         let info = model.info();
+        let AccountSwitch { name, instead_of } = other.switch.clone();
         self.record(Event::TurnModelChanged {
             turn_id: self.gate.turn_id.clone(),
             model: info.id.clone(),
             thinking: info.level,
             instead_of: info.id.clone(),
             reason: other.reason,
-            until: Some(other.until),
+            until: other.until,
             error: failure.map(|failure| failure.message.clone()),
             account: Some(other.switch),
         });
-        self.failures = self.failures.over();
+        if failure.is_some() && !self.tried.contains(&instead_of) {
+            self.tried.push(instead_of);
+        }
+        // Two that fail in turn would else be asked without end.
+        if !self.tried.contains(&name) {
+            self.tried.push(name);
+            self.failures = self.failures.over();
+        }
         true
     }
 
@@ -98,6 +106,7 @@ impl Turn {
         self.budget = Budget::new(info, model.thinking_tokens(), &self.system, &self.tools);
         self.gate.limits.result_bytes = self.gate.limits.result_bytes.min(budget::longest_result(info));
         self.failures = self.failures.over();
+        self.tried.clear();
         self.tells_calls = false;
         self.model = Arc::clone(&model);
         self.record(event);

@@ -203,9 +203,12 @@ fn an_overloaded_vendor_that_names_a_time_is_asked_again_then() {
         let headers = HeaderMap::from_iter([(net::header::RETRY_AFTER, wait.parse().unwrap())]);
         whose().status(status, &headers, b"{}").kind
     };
-    for status in [429, 500, 503, 529] {
-        let asked = ModelErrorKind::RateLimited { retry_after: Some(Duration::from_secs(17)) };
-        assert_eq!(kind(status, "17"), asked, "{status}");
+    let retry_after = Duration::from_secs(17);
+    assert_eq!(kind(429, "17"), ModelErrorKind::RateLimited { retry_after: Some(retry_after) });
+    for status in [500, 503, 529] {
+        let asked = kind(status, "17");
+        assert_eq!(asked, ModelErrorKind::Overloaded { retry_after }, "{status}");
+        assert!(!asked.is_of_account(), "another key would not help");
     }
     assert_eq!(kind(503, "0"), ModelErrorKind::Transient, "no time is named, so ours counts");
     let limits = HeaderMap::from_iter([("x-ratelimit-reset".try_into().unwrap(), "9".parse().unwrap())]);

@@ -84,12 +84,13 @@ impl Exchange {
         }
         let url = address(&self.provider, place)
             .map_err(|problem| error(ModelErrorKind::Rejected, format!("{}: {problem}", self.whose.provider)))?;
+        let began = self.provider.pools.now();
         let (response, whose) = self.answered(url, body, deadline).await?;
         if !response.status().is_success() {
             let (failure, asked) = refused(&whose, response, deadline).await;
             return Err(self.provider.failed(&whose, failure, asked).await);
         }
-        self.provider.answered(&whose).await;
+        self.provider.answered(&whose, began).await;
         let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok());
         let content_type = content_type.unwrap_or_default();
         if content_type.starts_with("text/html") {

@@ -195,7 +195,7 @@ async fn another_key_goes_on_without_the_thinking_of_the_one_before() {
     drop(model.stream(next.clone()).await.unwrap());
     let Err(failure) = model.stream(next.clone()).await else { panic!("it has reached its limit") };
     assert!(failure.message.contains("[key]") && !failure.message.contains("secret"), "{failure}");
-    let other = model.account("abc", Some(&failure)).await.unwrap();
+    let other = model.account("abc", Some(&failure), &[]).await.unwrap();
     assert_eq!((other.switch.name.as_str(), other.switch.instead_of.as_str()), ("TWO", "ONE"));
     drop(model.stream(next).await.unwrap());
     let asked = server.asked();

@@ -55,15 +55,15 @@ async fn new_sessions_take_listed_keys_in_turn_and_keep_theirs_until_it_rests() 
     assert_eq!(name(&pools, &pool, "two").await, "b");
     assert_eq!(name(&pools, &pool, "three").await, "a");
     assert_eq!(name(&pools, &pool, "one").await, "a", "the cache of its prompt is there");
-    assert_eq!(pools.go_on(&pool, "one", None).await, None);
+    assert_eq!(pools.go_on(&pool, "one", None, &[]).await, None);
 
     assert_eq!(fails(&pools, &pool, "a", LIMIT, Some(10)).await, None, "that is waited for");
     assert_eq!(name(&pools, &pool, "one").await, "a");
     assert_eq!(fails(&pools, &pool, "a", LIMIT, Some(600)).await, None, "the other one can be asked");
     let switch = AccountSwitch { name: "b".into(), instead_of: "a".into() };
-    let other = OtherAccount { switch, reason: SwitchReason::RateLimited, until: 1_600_000 };
-    assert_eq!(pools.go_on(&pool, "one", Some(LIMIT)).await, Some(other.clone()));
-    assert_eq!(pools.go_on(&pool, "three", None).await, Some(other), "it learns that before it asks");
+    let other = OtherAccount { switch, reason: SwitchReason::RateLimited, until: Some(1_600_000) };
+    assert_eq!(pools.go_on(&pool, "one", Some(LIMIT), &[]).await, Some(other.clone()));
+    assert_eq!(pools.go_on(&pool, "three", None, &[]).await, Some(other), "it learns that before it asks");
     assert_eq!(name(&pools, &pool, "four").await, "b");
     time.fetch_add(600, Ordering::Relaxed);
     assert_eq!(name(&pools, &pool, "one").await, "b", "it has its cache there by now");
@@ -89,7 +89,7 @@ async fn without_a_list_the_first_counts_and_the_next_stands_in_while_it_rests()
         time.fetch_add(after, Ordering::Relaxed);
         assert_eq!(name(&pools, &pool, "").await, used);
     }
-    pools.answered(&pool.members[0]).await;
+    pools.answered(&pool.members[0], pools.now()).await;
     fails(&pools, &pool, "a", ModelErrorKind::QuotaUsedUp, None).await;
     time.fetch_add(60, Ordering::Relaxed);
     assert_eq!(name(&pools, &pool, "").await, "a", "it had answered in between");
@@ -126,11 +126,11 @@ async fn if_all_rest_the_first_that_is_there_again_is_waited_for() {
     fails(&pools, &pool, "c", ModelErrorKind::Unauthorized, None).await;
     fails(&pools, &pool, "b", LIMIT, Some(60)).await;
     assert_eq!(fails(&pools, &pool, "a", LIMIT, Some(7_200)).await, Some(60), "one that was refused is not waited for");
-    assert_eq!(pools.go_on(&pool, "one", Some(LIMIT)).await, None);
+    assert_eq!(pools.go_on(&pool, "one", Some(LIMIT), &[]).await, None);
     assert_eq!(name(&pools, &pool, "one").await, "a", "whoever does not want to wait asks its own");
     assert_eq!(name(&pools, &pool, "new").await, "b");
     time.fetch_add(60, Ordering::Relaxed);
-    assert_eq!(pools.go_on(&pool, "one", None).await.unwrap().switch.name, "b");
+    assert_eq!(pools.go_on(&pool, "one", None, &[]).await.unwrap().switch.name, "b");
 }
 
 #[tokio::test]
@@ -142,7 +142,7 @@ async fn two_processes_share_rests_and_what_cannot_be_read_is_none() {
     assert_eq!(name(&two, &pool, "s").await, "b");
     let kept = format!("{:?}", shared.0.lock().unwrap());
     assert!(!kept.contains("sk-") && kept.contains("rate_limited"), "{kept}");
-    two.answered(&pool.members[0]).await;
+    two.answered(&pool.members[0], two.now()).await;
     assert_eq!(name(&one, &pool, "t").await, "a", "it has answered");
 
     let id = &pool.members[0].id;
@@ -151,4 +151,54 @@ async fn two_processes_share_rests_and_what_cannot_be_read_is_none() {
         shared.keep(&name_of(id), damaged);
         assert_eq!(name(&one, &pool, "").await, "a", "{damaged}");
     }
+}
+
+/// A store that is full.
+struct Full;
+
+impl KeepLists for Full {
+    fn kept(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn keep(&self, _: &str, _: &str) {}
+}
+
+#[tokio::test]
+async fn a_key_rests_although_the_store_keeps_nothing() {
+    let time = Arc::new(AtomicU64::new(1_000));
+    let (pools, pool) = (process(&time, None), of(&["a", "b"], false));
+    pools.keep_by(Arc::new(Full));
+    fails(&pools, &pool, "a", LIMIT, Some(600)).await;
+    assert_eq!(name(&pools, &pool, "s").await, "b");
+    assert_eq!(fails(&pools, &pool, "b", LIMIT, Some(60)).await, Some(60), "all rest, and none is asked at once");
+}
+
+#[tokio::test]
+async fn a_rest_goes_on_after_the_answer_to_an_earlier_request_and_one_of_a_clock_that_was_ahead_is_none() {
+    let time = Arc::new(AtomicU64::new(1_000));
+    let (pools, pool) = (process(&time, Some(&Arc::default())), of(&["a", "b"], false));
+    let began = pools.now();
+    time.fetch_add(5, Ordering::Relaxed);
+    fails(&pools, &pool, "a", LIMIT, Some(600)).await;
+    pools.answered(&pool.members[0], began).await;
+    assert_eq!(name(&pools, &pool, "s").await, "b", "it was sent before the limit was reached");
+    time.store(900, Ordering::Relaxed);
+    assert_eq!(name(&pools, &pool, "t").await, "a", "the clock was ahead");
+}
+
+#[tokio::test]
+async fn a_model_that_a_key_may_not_use_is_asked_for_with_each_other_key_once_and_none_of_them_rests() {
+    let time = Arc::new(AtomicU64::new(1_000));
+    let (pools, pool) = (process(&time, None), of(&["a", "b", "c"], true));
+    assert_eq!(name(&pools, &pool, "one").await, "a");
+    let mut tried = vec!["a".to_owned()];
+    for next in ["b", "c"] {
+        let other = pools.go_on(&pool, "one", Some(ModelErrorKind::NoSuchModel), &tried).await.unwrap();
+        assert_eq!((other.switch.name.as_str(), other.until), (next, None));
+        tried.push(other.switch.name);
+    }
+    assert_eq!(pools.go_on(&pool, "one", Some(ModelErrorKind::NoSuchModel), &tried).await, None);
+    assert!(pools.standing(&pool).await.iter().all(|(_, rest, _)| rest.is_none()));
+    assert_eq!(name(&pools, &pool, "one").await, "c", "it stays with the last one");
 }

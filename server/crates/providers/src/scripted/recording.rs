@@ -106,6 +106,7 @@ pub(super) struct Failure {
 enum WrittenKind {
     Transient,
     RateLimited,
+    Overloaded,
     Incomplete,
     Garbage,
     OrphanedToolCalls,
@@ -287,6 +288,7 @@ impl From<&ModelError> for Failure {
         let (kind, retry_after) = match failure.kind {
             ModelErrorKind::Transient => (WrittenKind::Transient, None),
             ModelErrorKind::RateLimited { retry_after } => (WrittenKind::RateLimited, retry_after),
+            ModelErrorKind::Overloaded { retry_after } => (WrittenKind::Overloaded, Some(retry_after)),
             ModelErrorKind::Incomplete => (WrittenKind::Incomplete, None),
             ModelErrorKind::Garbage => (WrittenKind::Garbage, None),
             ModelErrorKind::OrphanedToolCalls => (WrittenKind::OrphanedToolCalls, None),
@@ -309,6 +311,9 @@ impl From<Failure> for ModelError {
             WrittenKind::RateLimited => {
                 ModelErrorKind::RateLimited { retry_after: failure.retry_after_ms.map(Duration::from_millis) }
             }
+            WrittenKind::Overloaded => ModelErrorKind::Overloaded {
+                retry_after: Duration::from_millis(failure.retry_after_ms.unwrap_or_default()),
+            },
             WrittenKind::Incomplete => ModelErrorKind::Incomplete,
             WrittenKind::Garbage => ModelErrorKind::Garbage,
             WrittenKind::OrphanedToolCalls => ModelErrorKind::OrphanedToolCalls,

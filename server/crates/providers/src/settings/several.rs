@@ -134,14 +134,19 @@ impl Provider {
     }
 
     /// Has a session's next request go out with one that does not rest. Gives it if it is another one than before.
-    pub(crate) async fn other_member(&self, session: &str, failed: Option<ModelErrorKind>) -> Option<OtherAccount> {
-        self.pools.go_on(&self.pool()?, session, failed).await
+    pub(crate) async fn other_member(
+        &self,
+        session: &str,
+        failed: Option<ModelErrorKind>,
+        tried: &[String],
+    ) -> Option<OtherAccount> {
+        self.pools.go_on(&self.pool()?, session, failed, tried).await
     }
 
-    /// Takes in that a request of one of several was answered.
-    pub(crate) async fn answered(&self, whose: &Whose) {
+    /// Takes in that a request of one of several, which began then, was answered.
+    pub(crate) async fn answered(&self, whose: &Whose, began: u64) {
         if let Some(member) = &whose.member {
-            self.pools.answered(member).await;
+            self.pools.answered(member, began).await;
         }
     }
 

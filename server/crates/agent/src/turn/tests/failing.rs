@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use ports::model::ModelErrorKind::{
-    ContextOverflow, Garbage, Incomplete, OrphanedToolCalls, QuotaUsedUp, RateLimited, Rejected, Transient,
-    Unauthorized, UnreadableCall,
+    ContextOverflow, Garbage, Incomplete, NoSuchModel, OrphanedToolCalls, QuotaUsedUp, RateLimited, Rejected,
+    Transient, Unauthorized, UnreadableCall,
 };
 use ports::model::{Message, Request, Stop};
 use protocol::content::Usage;
@@ -193,6 +193,23 @@ async fn a_chain_is_gone_through_to_its_end_and_never_for_a_request_that_is_itse
     let mut stage = Stage::new(vec![failure(Rejected)]);
     (stage.chain, stage.others) = (vec![("second", vec![])], vec!["b/two"]);
     assert_eq!(stage.play().await.outcome.error.as_deref(), Some("the vendor said Rejected"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_accounts_with_one_limit_are_not_asked_in_turn_without_end() {
+    let busy = || failure(RateLimited { retry_after: Some(Duration::from_secs(30)) });
+    let mut stage = Stage::new((0..5).map(|_| busy()).collect());
+    stage.accounts = Some(["one", "two"]);
+    stage.chain = vec![("second", vec![answer(vec![says("done")])])];
+    let other = "scripted/fake for RateLimited";
+    let story = [other, "retry 1", other, "retry 2", other, "retry 3", other, "second for RateLimited"];
+    assert_eq!(stage.play().await.story()[..8], story, "the first switch alone begins a new count");
+
+    let mut stage = Stage::new(vec![failure(NoSuchModel), failure(NoSuchModel)]);
+    stage.accounts = Some(["one", "two"]);
+    stage.chain = vec![("second", vec![answer(vec![says("done")])])];
+    let story = stage.play().await.story();
+    assert_eq!(story[..2], ["scripted/fake for Unauthorized", "second for Unauthorized"], "each is asked once");
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,14 +11,14 @@ use permission::{Action, KeyFiles, Links, Rule, Rules, ShellLine, SimpleCommand,
 use ports::edit::{EditPlan, EditRefused, FilePlan, Proposed};
 use ports::hooks::{Chain, Hooks};
 use ports::model::{
-    Fallbacks, Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request, Response, Stop, Successor,
-    ToolSpec,
+    Fallbacks, Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, OtherAccount, Request, Response,
+    Stop, Successor, ToolSpec,
 };
 use ports::partial::PartialInput;
 use ports::session::{Answer, GrantScope, Interjection, NewErrors, Session, Unsettled};
 use ports::tool::{Access, Call, Description, DiffKind, DiffPart, MayLook, Output, Tool, ToolError};
 use protocol::content::{ToolKind, Usage};
-use protocol::model::{ModelInfo, Price};
+use protocol::model::{AccountSwitch, ModelInfo, Price, SwitchReason};
 use protocol::permission::PermissionRequest;
 use protocol::permission::RuleOrigin;
 use protocol::session::Mode;
@@ -172,12 +172,37 @@ pub(super) struct ScriptedModel {
     scripts: Mutex<VecDeque<Script>>,
     requests: Arc<Mutex<Vec<Request>>>,
     steps: Arc<Steps>,
+    accounts: Mutex<TwoAccounts>,
+}
+
+/// Two accounts of which one can always be asked again: the one that failed last rests, and the other one no longer.
+#[derive(Default)]
+struct TwoAccounts {
+    /// Their names, the one in use first; none if the model has no accounts.
+    names: Option<[&'static str; 2]>,
+    has_failed: bool,
 }
 
 #[async_trait]
 impl Model for ScriptedModel {
     fn info(&self) -> &ModelInfo {
         &self.info
+    }
+
+    async fn account(&self, _: &str, failure: Option<&ModelError>, tried: &[String]) -> Option<OtherAccount> {
+        let mut accounts = self.accounts.lock().unwrap();
+        let [used, other] = accounts.names?;
+        if failure.is_some_and(|_| tried.iter().any(|tried| tried == other)) {
+            accounts.has_failed = true;
+            return None;
+        }
+        if failure.is_none() && !accounts.has_failed {
+            return None;
+        }
+        (accounts.names, accounts.has_failed) = (Some([other, used]), false);
+        let reason = failure.and_then(|failure| failure.kind.switch_reason()).unwrap_or(SwitchReason::RateLimited);
+        let switch = AccountSwitch { name: other.to_owned(), instead_of: used.to_owned() };
+        Some(OtherAccount { switch, reason, until: None })
     }
 
     async fn stream(&self, request: Request) -> Result<ModelStream, ModelError> {
@@ -540,6 +565,8 @@ pub(super) struct Stage {
     pub(super) hooks: Vec<Arc<dyn Hooks>>,
     pub(super) retry: RetryPolicy,
     pub(super) retry_wait: RetryWait,
+    /// The names of its model's accounts.
+    pub(super) accounts: Option<[&'static str; 2]>,
     /// The rest of its model's chain, with what each answers.
     pub(super) chain: Vec<(&'static str, Vec<Script>)>,
     /// Its larger siblings, by the sizes of their contexts.
@@ -593,6 +620,7 @@ impl Stage {
             hooks: Vec::new(),
             retry: RetryPolicy::default(),
             retry_wait: RetryWait::default(),
+            accounts: None,
             chain: Vec::new(),
             larger: Vec::new(),
             others: Vec::new(),
@@ -700,9 +728,11 @@ impl Stage {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let scripted = |info: ModelInfo, scripts: Vec<Script>| {
             let (requests, steps) = (Arc::clone(&requests), Arc::clone(&self.steps));
-            Arc::new(ScriptedModel { info, scripts: Mutex::new(scripts.into()), requests, steps })
+            let (scripts, accounts) = (Mutex::new(scripts.into()), Mutex::default());
+            Arc::new(ScriptedModel { info, scripts, requests, steps, accounts })
         };
         let model = scripted(info(self.context_tokens), self.scripts);
+        model.accounts.lock().unwrap().names = self.accounts;
         let chain = self
             .chain
             .into_iter()

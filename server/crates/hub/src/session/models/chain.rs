@@ -155,7 +155,12 @@ impl Fallbacks for ModelChain {
     async fn next(&self, failed: &ModelInfo, failure: &ModelError) -> Option<Successor> {
         let reason = failure.kind.switch_reason()?;
         let lasting = match failure.kind {
-            ModelErrorKind::RateLimited { retry_after: Some(asked) } if !asked.is_zero() => asked,
+            ModelErrorKind::RateLimited { retry_after: Some(asked) }
+            | ModelErrorKind::Overloaded { retry_after: asked }
+                if !asked.is_zero() =>
+            {
+                asked
+            }
             _ => Duration::from_secs(self.config.model_cooldown.into()),
         };
         let why = (reason, failure.message.clone());
