@@ -73,8 +73,8 @@ function T.accounts_are_listed_with_what_counts()
     "chatgpt: work, signed in as ada@example.com, ended; choose it to sign in again",
     "mistral: key from the configuration, in use",
     "Sign in…",
-    "Keep a key as an account…",
-    "Store an API key…",
+    "Add an API key as an account…",
+    "Add an API key for Neovim…",
   })
 end
 
@@ -101,7 +101,7 @@ function T.several_keys_are_listed_with_the_one_in_use_and_those_that_rest()
   }))
   support.equal({ words[1], words[2], words[3], words[4] }, {
     "openai: work, key, in use",
-    "openai: key FIRST_KEY, rests until 2020-01-02 03:04",
+    "openai: key FIRST_KEY, it has reached a limit; rests until 2020-01-02 03:04",
     "openai: key OLD_KEY, refused by the provider, tried again at 2020-01-02 03:04",
     "Sign in…",
   })

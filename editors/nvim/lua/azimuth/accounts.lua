@@ -285,7 +285,8 @@ local function standing(member)
   if member.reason == "unauthorized" then
     return "refused by the provider, tried again at " .. time
   end
-  return "rests until " .. time
+  local why = member.reason == "quota_used_up" and "its quota is used up" or "it has reached a limit"
+  return ("%s; rests until %s"):format(why, time)
 end
 
 ---@class azimuth.AccountChoice
@@ -353,13 +354,13 @@ function M.choices(list)
   end
   table.insert(items, { words = "Sign in…", run = sign_in_anywhere })
   table.insert(items, {
-    words = "Keep a key as an account…",
+    words = "Add an API key as an account…",
     run = function()
       keep_for(list)
     end,
   })
   table.insert(items, {
-    words = "Store an API key…",
+    words = "Add an API key for Neovim…",
     run = function()
       require("azimuth.keys").ask()
     end,

@@ -35,8 +35,8 @@ export async function showAccounts(parts: Parts): Promise<void> {
     })),
     ...(rows.length === 0 ? [] : [{ label: '', kind: vscode.QuickPickItemKind.Separator }]),
     { label: '$(sign-in) Sign in…', description: list.providers.map(({ title }) => iconless(title)).join(', '), alwaysShow: true, run: () => signIn(parts, list) },
-    { label: '$(key) Add an API key…', description: 'kept in the secret storage of VS Code', alwaysShow: true, run: () => addKey(parts) },
-    { label: '$(key) Keep a key…', description: 'as an account with a name, for all editors and the command line', alwaysShow: true, run: () => keepKey(parts, list) },
+    { label: '$(key) Add an API key for VS Code…', description: 'kept in its secret storage, for this editor alone', alwaysShow: true, run: () => addKey(parts) },
+    { label: '$(key) Add an API key as an account…', description: 'kept by Azimuth under a name, for all editors and the command line', alwaysShow: true, run: () => keepKey(parts, list) },
   ];
   const placeHolder = rows.length === 0 ? 'There is no account and no key yet' : 'Enter: show what can be done';
   const picked = await vscode.window.showQuickPick(items, { title: 'Azimuth: Accounts', placeHolder, matchOnDescription: true, matchOnDetail: true });
@@ -152,7 +152,7 @@ async function labelFor(provider: string, accounts: Account[]): Promise<string |
   if (labels.length === 0) return 'default';
   const name = await vscode.window.showInputBox({
     title: visible(`Azimuth: a name for the account at ${provider}`),
-    prompt: visible(`There is ${labels.join(', ')} already. The same name replaces that account; another one is added, and is used first from then on.`),
+    prompt: visible(`There is ${labels.join(', ')} already. The same name replaces that account; another one is added, and is used first from then on unless your settings list the keys.`),
     value: labels[0] ?? 'default',
     ignoreFocusOut: true,
     validateInput: (text) => (text.trim() === '' ? 'An account needs a name, such as work.' : undefined),

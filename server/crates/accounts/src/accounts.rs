@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use net::Clients;
-use providers::{KeptAccount, Secret};
+use providers::{KeptAccount, KeyProblem, Secret};
 
 use crate::credential::{Credential, Proof, Tokens};
 use crate::oauth::{self, Browser, Device, Granted, OAuthError};
@@ -341,9 +341,9 @@ impl OfProvider {
     }
 
     /// Renews. `is_refused` says that the provider has refused the access token.
-    async fn renew(&self, asked: Asked, is_refused: bool) -> Result<Secret, String> {
+    async fn renew(&self, asked: Asked, is_refused: bool) -> Result<Secret, KeyProblem> {
         let (accounts, known) = (Arc::clone(&self.accounts), asked.known.clone());
-        let work = || async move { accounts.renewed(&known).await.map_err(|error| error.to_string()) };
+        let work = || async move { accounts.renewed(&known).await.map_err(problem) };
         renewal::renew(asked, is_refused, work).await
     }
 
@@ -383,17 +383,18 @@ impl providers::Account for OfProvider {
         usable.map(kept).collect()
     }
 
-    async fn key(&self, label: Option<&str>) -> Result<Option<Secret>, String> {
+    async fn key(&self, label: Option<&str>) -> Result<Option<Secret>, KeyProblem> {
         let contents = match self.accounts.store.read() {
             Ok(contents) => contents,
             Err(_) if !self.needs_key => return Ok(None),
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(KeyProblem::Refused(error.to_string())),
         };
         let Some(credential) = self.chosen(&contents, label) else { return Ok(None) };
         let Proof::Tokens(tokens) = &credential.proof else { return Ok(Some(credential.secret().clone())) };
         if tokens.ended {
             let provider = &self.provider;
-            return Err(format!("the sign-in to {provider} has ended; run `azimuth auth login {provider}`"));
+            let text = format!("the sign-in to {provider} has ended; run `azimuth auth login {provider}`");
+            return Err(KeyProblem::Refused(text));
         }
         let asked = self.asked(credential.clone());
         if let Some(problem) = renewal::refused_lately(&asked) {
@@ -419,6 +420,21 @@ impl providers::Account for OfProvider {
             // Whoever asks for the key next is told of a failure.
             let _ = self.renew(self.asked(credential), true).await;
         }
+    }
+}
+
+/// The failure of a renewal, for whoever wants the key.
+fn problem(error: OAuthError) -> KeyProblem {
+    let text = error.to_string();
+    match error {
+        OAuthError::Ended { .. }
+        | OAuthError::Refused { .. }
+        | OAuthError::NotRenewed { .. }
+        | OAuthError::OtherServer { .. }
+        | OAuthError::Gone(_)
+        | OAuthError::NoSuchWay { .. }
+        | OAuthError::Address { .. } => KeyProblem::Refused(text),
+        _ => KeyProblem::Passing(text),
     }
 }
 
@@ -473,7 +489,7 @@ mod tests {
     }
 
     async fn key(accounts: &Arc<Accounts>, address: &str) -> Result<Option<Secret>, String> {
-        accounts.of_provider("p", address, true).key(None).await
+        accounts.of_provider("p", address, true).key(None).await.map_err(|problem| problem.to_string())
     }
 
     #[tokio::test]
@@ -546,7 +562,10 @@ mod tests {
         assert_eq!(provider.key(None).await, Ok(Some(Secret::new("at"))));
         provider.refused(None, &Secret::new("at")).await;
         let problem = provider.key(None).await.unwrap_err();
-        assert!(problem.contains("cannot be reached"), "{problem}");
+        assert!(matches!(&problem, KeyProblem::Passing(text) if text.contains("cannot be reached")), "{problem}");
+        let ended = Tokens { ended: true, ..tokens(100) };
+        accounts.keep_tokens("p", "a", HOME, ended).await.unwrap();
+        assert!(matches!(provider.key(None).await, Err(KeyProblem::Refused(_))), "a vendor that is away ends nothing");
     }
 
     #[tokio::test]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use providers::Secret;
+use providers::{KeyProblem, Secret};
 use tokio::sync::watch;
 
 use crate::credential::Credential;
@@ -16,7 +16,7 @@ use crate::vendor::Vendor;
 const MEMORY: Duration = Duration::from_secs(10);
 
 /// The next access token, or the problem and what to do.
-type Outcome = Result<Secret, String>;
+type Outcome = Result<Secret, KeyProblem>;
 
 /// The renewals that run, and those that failed a moment ago. There is one list for the process, as a new configuration
 /// brings new `Accounts`.
@@ -48,7 +48,7 @@ impl Renewal {
     }
 
     /// The problem, if it failed a moment ago.
-    fn problem(&self) -> Option<String> {
+    fn problem(&self) -> Option<KeyProblem> {
         match &*self.outcome.borrow() {
             Some((at, Err(problem))) if at.elapsed() < MEMORY => Some(problem.clone()),
             _ => None,
@@ -66,13 +66,13 @@ where
     W: Future<Output = Outcome> + Send + 'static,
 {
     let mut outcome = begin(asked, is_refused, work);
-    let ending = || Err("the sign-in could not be renewed: Azimuth is ending".to_owned());
+    let ending = || Err(KeyProblem::Passing("the sign-in could not be renewed: Azimuth is ending".to_owned()));
     let done = outcome.wait_for(Option::is_some).await;
     done.ok().and_then(|done| done.as_ref().map(|(_, outcome)| outcome.clone())).unwrap_or_else(ending)
 }
 
 /// The problem of a sign-in whose access token the provider has refused, and that could not be renewed a moment ago.
-pub(crate) fn refused_lately(asked: &Asked) -> Option<String> {
+pub(crate) fn refused_lately(asked: &Asked) -> Option<KeyProblem> {
     renewals().iter().find(|it| it.is_refused && it.asked == *asked)?.problem()
 }
 
@@ -135,14 +135,15 @@ mod tests {
             async move {
                 tokio::task::yield_now().await;
                 runs.fetch_add(1, Ordering::Relaxed);
-                Err("away".to_owned())
+                Err(KeyProblem::Passing("away".to_owned()))
             }
         };
         let (first, second) = tokio::join!(renew(asked("same"), false, fail), renew(asked("same"), false, fail));
-        assert_eq!((first, second), (Err("away".into()), Err("away".into())));
+        let away = KeyProblem::Passing("away".into());
+        assert_eq!((first, second), (Err(away.clone()), Err(away.clone())));
         assert_eq!(refused_lately(&asked("same")), None);
-        assert_eq!(renew(asked("same"), true, fail).await, Err("away".into()));
-        assert_eq!((runs.load(Ordering::Relaxed), refused_lately(&asked("same"))), (1, Some("away".into())));
+        assert_eq!(renew(asked("same"), true, fail).await, Err(away.clone()));
+        assert_eq!((runs.load(Ordering::Relaxed), refused_lately(&asked("same"))), (1, Some(away)));
         // Another sign-in is another matter, and so is one that could be renewed.
         let good = || async { Ok(Secret::new("next")) };
         for _ in 0..2 {

@@ -23,6 +23,8 @@ pub struct SideRequest {
     pub system: Arc<str>,
     /// The question.
     pub prompt: String,
+    /// The session that it is about, whose key or account at the provider pays; empty if it is about none.
+    pub session: String,
     /// The longest answer, in tokens.
     pub max_output_tokens: u64,
     /// How long all of it may take.
@@ -59,7 +61,7 @@ pub enum SideError {
 
 /// Asks a model.
 pub async fn ask(model: &dyn Model, request: SideRequest) -> SideAnswer {
-    let SideRequest { role, system, prompt, max_output_tokens, deadline, cancel } = request;
+    let SideRequest { role, system, prompt, session, max_output_tokens, deadline, cancel } = request;
     let info = model.info();
     let request = Request {
         system,
@@ -67,8 +69,8 @@ pub async fn ask(model: &dyn Model, request: SideRequest) -> SideAnswer {
         messages: vec![Arc::new(Message::User(vec![UserBlock::Text(prompt)]))],
         max_output_tokens: max_output_tokens.min(info.max_output_tokens),
         thinking: Some(ThinkingLevel::Off),
-        // Its prompt has nothing in common with the session's.
-        cache_key: String::new(),
+        // Its prompt has nothing in common with the session's, but whoever pays for that pays for this too.
+        cache_key: session,
     };
     let mut used = Usage::default();
     let text = tokio::select! {
@@ -177,6 +179,7 @@ mod tests {
             role: SideRole::Title,
             system: "be short".into(),
             prompt: "a title".to_owned(),
+            session: "abc123".to_owned(),
             max_output_tokens: 50,
             deadline: Duration::from_secs(10),
             cancel,
@@ -197,6 +200,7 @@ mod tests {
         assert_eq!(cost_of(&answer), Some(2.0));
         let requests = model.requests.lock().unwrap();
         assert!(requests[0].tools.is_empty() && requests[0].max_output_tokens == 50);
+        assert_eq!(requests[0].cache_key, "abc123", "the session's key pays");
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,4 +1,4 @@
-//! Models in words, and the lists of models that providers gave, kept in the store.
+//! Models in words, and what providers gave and said, kept in the store: lists of models, and the rests of keys.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use ports::store::Store;
 use protocol::model::{ModelInfo, ThinkingLevel};
 use providers::KeepLists;
 
-/// Keeps the lists of models that providers give in the store.
+/// Keeps the lists of models that providers give, and the rests of keys, in the store.
 pub fn keeper(store: Arc<dyn Store>) -> Arc<dyn KeepLists> {
     Arc::new(InStore(store))
 }
@@ -15,12 +15,13 @@ struct InStore(Arc<dyn Store>);
 
 impl KeepLists for InStore {
     fn kept(&self, name: &str) -> Option<String> {
-        self.0.get(name).ok().flatten()
+        let kept = self.0.get(name);
+        kept.inspect_err(|error| tracing::debug!(%error, name, "what is kept cannot be read")).ok().flatten()
     }
 
     fn keep(&self, name: &str, text: &str) {
         if let Err(error) = self.0.set(name, text) {
-            tracing::debug!(%error, "a list of models is not kept");
+            tracing::debug!(%error, name, "a list of models or the rest of a key is not kept");
         }
     }
 }

@@ -1,7 +1,9 @@
 //! A key or a sign-in that the user keeps for a provider.
 
 use async_trait::async_trait;
+use ports::model::{ModelError, ModelErrorKind};
 
+use crate::failure::error;
 use crate::secret::Secret;
 
 /// An account that can be used, without its secrets.
@@ -13,6 +15,27 @@ pub struct KeptAccount {
     pub identity: Secret,
     /// True if it is a sign-in, false if it is a key.
     pub is_sign_in: bool,
+}
+
+/// Why the key of an account is not known. The words say what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyProblem {
+    /// Only the user can change it: the sign-in has ended or was refused, or the accounts cannot be read.
+    #[error("{0}")]
+    Refused(String),
+    /// It may pass: the vendor that renews the sign-in cannot be reached, for example.
+    #[error("{0}")]
+    Passing(String),
+}
+
+impl From<KeyProblem> for ModelError {
+    fn from(problem: KeyProblem) -> Self {
+        let kind = match &problem {
+            KeyProblem::Refused(_) => ModelErrorKind::Unauthorized,
+            KeyProblem::Passing(_) => ModelErrorKind::Transient,
+        };
+        error(kind, problem.to_string())
+    }
 }
 
 /// The accounts of the user at one provider. They are kept and renewed elsewhere than here.
@@ -35,8 +58,8 @@ pub trait Account: Send + Sync {
     /// such account. A sign-in that is about to expire is renewed.
     ///
     /// # Errors
-    /// The accounts cannot be read, or the sign-in has ended; says what to do.
-    async fn key(&self, label: Option<&str>) -> Result<Option<Secret>, String>;
+    /// The accounts cannot be read, or the sign-in has ended or cannot be renewed; says what to do.
+    async fn key(&self, label: Option<&str>) -> Result<Option<Secret>, KeyProblem>;
 
     /// Says that the provider refused this key or token of that account. A sign-in is renewed, so that
     /// [`key`](Self::key) gives another, or the problem if that fails.

@@ -41,7 +41,7 @@ mod wire;
 #[cfg(test)]
 mod loopback;
 
-pub use account::{Account, KeptAccount};
+pub use account::{Account, KeptAccount, KeyProblem};
 pub use address::address_problem;
 pub use aws::{RunProgram, Signers};
 pub use catalog::{Catalog, CatalogError, Models, Unlisted, Untried};

@@ -237,8 +237,8 @@ impl Target {
         let is = |name: &str, wanted: &str| fields.get(name).and_then(Value::as_str) == Some(wanted);
         // A log from before the host was kept has none, and a later one its name.
         let is_host = !fields.contains_key("host") || is("host", self.host.hash()) || is("host", &self.host.name);
-        // With a single account it is the only one that is known of.
-        let is_account = self.account.as_deref().is_none_or(|account| is("account", account));
+        // Of one of several it goes to no other, nor to the only one that is left.
+        let is_account = fields.get("account").and_then(Value::as_str) == self.account.as_deref();
         (is("provider", &self.provider) && is_host && is("model", &self.model) && is_account).then_some(fields)
     }
 

@@ -435,10 +435,12 @@ fn listed_keys(
     found: &mut Found,
 ) -> Vec<NamedKey> {
     let Some(list) = value.as_array() else {
-        found.fault(way.clone(), "it must be a list, such as `[\"env:WORK_KEY\", \"account:mine\"]`");
-        return Vec::new();
+        let problem = "it must be a list, such as `[\"env:WORK_KEY\", \"account:mine\"]`; until it is corrected, \
+                       nothing is sent to this provider";
+        found.fault(way.clone(), problem);
+        return vec![NamedKey::Faulty];
     };
-    let mut keys = Vec::new();
+    let (mut keys, mut is_faulty) = (Vec::new(), false);
     for (at, entry) in list.iter().enumerate() {
         let way = way.entry(at);
         let text = entry.as_str().unwrap_or_default().trim();
@@ -456,8 +458,10 @@ fn listed_keys(
             (None, Some(label)) => NamedKey::Account(label),
             (None, None) => {
                 let problem = "it must be `env:VARIABLE`, the name of a variable that holds a key, or `account:NAME`, \
-                               that of an account; a key itself does not belong here";
+                               that of an account; a key itself does not belong here. This entry is left out, and if no \
+                               other is right, nothing is sent to this provider";
                 found.fault(way, problem);
+                is_faulty = true;
                 continue;
             }
         };
@@ -467,7 +471,8 @@ fn listed_keys(
             keys.push(key);
         }
     }
-    keys
+    // With mistakes alone it is a list all the same: another key is not paid with in its place.
+    if keys.is_empty() && is_faulty { vec![NamedKey::Faulty] } else { keys }
 }
 
 /// The words of a command.

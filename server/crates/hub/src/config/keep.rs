@@ -1,8 +1,12 @@
 //! The accounts that the user keeps, as the keys of providers that have no other.
 
-use accounts::Accounts;
+use accounts::vendor::origin;
+use accounts::{Accounts, Listed};
 
 use super::{Config, dirs};
+
+/// What is said of an account that a list names and that is not there.
+const NOT_KEPT: &str = "there is no such account for this provider and its server, so it is left out";
 
 impl Config {
     /// Takes in the accounts in the data folder. A key that the settings or the environment say counts more. A vendor
@@ -18,9 +22,12 @@ impl Config {
     pub(crate) fn look_at_accounts(&mut self) {
         let Some(accounts) = self.accounts.clone() else { return };
         match accounts.list() {
-            Ok(kept) => kept.iter().for_each(|account| {
-                self.providers.add_known(&account.provider);
-            }),
+            Ok(kept) => {
+                for account in &kept {
+                    self.providers.add_known(&account.provider);
+                }
+                self.tell_of_missing(&kept);
+            }
             Err(problem) if self.warnings.contains(&problem.to_string()) => {}
             Err(problem) => self.warnings.push(problem.to_string()),
         }
@@ -34,6 +41,21 @@ impl Config {
         for provider in &mut self.providers.providers {
             let account = accounts.of_provider(&provider.name, &provider.base_url, provider.needs_key);
             provider.set_account(account);
+        }
+    }
+
+    /// Warns of the accounts that the lists of keys name and that are not kept.
+    fn tell_of_missing(&mut self, kept: &[Listed]) {
+        self.warnings.retain(|known| !known.contains(NOT_KEPT));
+        for provider in &self.providers.providers {
+            let (name, server) = (&provider.name, origin(&provider.base_url).unwrap_or_default());
+            let is_it = |it: &Listed, label: &str| it.provider == *name && it.label == label && it.origin == server;
+            let missing = provider.listed_accounts().filter(|label| !kept.iter().any(|it| is_it(it, label)));
+            self.warnings.extend(missing.map(|label| {
+                format!(
+                    "providers.{name}.keys: `account:{label}`: {NOT_KEPT}; `azimuth auth list` shows those that are"
+                )
+            }));
         }
     }
 }

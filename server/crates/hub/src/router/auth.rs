@@ -242,7 +242,8 @@ async fn keep(
     key: Secret,
 ) -> Result<AuthKeepResult, Error> {
     let failed = |text: &str| Error::new(ErrorCode::OperationFailed, text);
-    if label.trim().is_empty() {
+    let label = label.trim();
+    if label.is_empty() {
         return Err(failed("an account needs a name, such as `work`"));
     }
     if key.expose().is_empty() || !key.expose().bytes().all(|byte| byte.is_ascii_graphic()) {

@@ -9,7 +9,10 @@ use serde_json::{Value, json as value};
 
 use super::server::{Answer, Server};
 use super::{SIGNATURE, Vendor, ask, request, streams};
-use crate::{Account, Catalog, Defined, KeyCommands, NamedKey, Provider, RunCommand, Secret, Settings, Unlisted};
+use crate::{
+    Account, Catalog, Defined, KeptAccount, KeyCommands, KeyProblem, NamedKey, Provider, RunCommand, Secret, Settings,
+    Unlisted,
+};
 
 fn json(body: &str) -> Answer {
     Answer::status(200, body).with_header("content-type", "application/json")
@@ -153,7 +156,7 @@ impl Account for Renewing {
         true
     }
 
-    async fn key(&self, _: Option<&str>) -> Result<Option<Secret>, String> {
+    async fn key(&self, _: Option<&str>) -> Result<Option<Secret>, KeyProblem> {
         Ok(Some(Secret::new(&format!("token-{}", self.0.load(Ordering::SeqCst)))))
     }
 
@@ -204,6 +207,43 @@ async fn another_key_goes_on_without_the_thinking_of_the_one_before() {
     let (one, two) = ("sk-one-secret", "sk-two-secret");
     assert_eq!(sent.iter().map(|(key, _)| key.to_str().unwrap()).collect::<Vec<_>>(), [one, one, one, two]);
     assert_eq!(sent.iter().map(|(_, signed)| *signed).collect::<Vec<_>>(), [false, true, true, false]);
+}
+
+/// Two accounts, of which the first has no key.
+struct Keyless(KeyProblem);
+
+#[async_trait]
+impl Account for Keyless {
+    fn is_there(&self) -> bool {
+        true
+    }
+
+    fn usable(&self) -> Vec<KeptAccount> {
+        let kept = |label: &str| KeptAccount { label: label.into(), identity: Secret::new(label), is_sign_in: false };
+        vec![kept("one"), kept("two")]
+    }
+
+    async fn key(&self, label: Option<&str>) -> Result<Option<Secret>, KeyProblem> {
+        if label == Some("one") { Err(self.0.clone()) } else { Ok(Some(Secret::new("sk-two-secret"))) }
+    }
+
+    async fn refused(&self, _: Option<&str>, _: &Secret) {}
+}
+
+#[tokio::test]
+async fn an_account_rests_if_its_sign_in_has_ended_and_not_while_the_network_is_away() {
+    let server = Server::start(vec![]).await;
+    for (problem, kind, next) in [
+        (KeyProblem::Passing("it cannot be reached".into()), ModelErrorKind::Transient, None),
+        (KeyProblem::Refused("it has ended".into()), ModelErrorKind::Unauthorized, Some("two")),
+    ] {
+        let catalog = mine(&server, None, |provider| provider.set_account(Arc::new(Keyless(problem))));
+        let model = catalog.resolve("mine/m").await.unwrap();
+        let Err(failure) = model.stream(request()).await else { panic!("there is no key") };
+        assert_eq!(failure.kind, kind);
+        let other = model.account("abc", None, &[]).await;
+        assert_eq!(other.map(|other| other.switch.name).as_deref(), next, "{kind:?}");
+    }
 }
 
 #[tokio::test]

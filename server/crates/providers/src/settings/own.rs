@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use net::header::{HeaderName, HeaderValue};
-use ports::model::{ModelError, ModelErrorKind};
+use ports::model::ModelError;
 use protocol::model::{Price, ThinkingLevel};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -15,7 +15,7 @@ use super::Provider;
 use crate::account::Account;
 use crate::compat::Compat;
 use crate::data::Thinking;
-use crate::failure::{Whose, error, host};
+use crate::failure::{Whose, host};
 use crate::key_command::KeyCommand;
 use crate::secret::Secret;
 use crate::wire::Wire;
@@ -243,13 +243,12 @@ impl Provider {
             Some(_) => whose.clone(),
             None => whose.of_member(self.member("").await),
         };
-        let key = self.secret_of(whose.member.as_ref()).await;
-        Ok(Whose { key: key.map_err(|problem| error(ModelErrorKind::Unauthorized, problem))?, ..whose })
+        Ok(Whose { key: self.secret_of(whose.member.as_ref()).await?, ..whose })
     }
 
-    /// True if it needs a key and there is none: neither one of its own, nor a header of the user's that carries one.
+    /// True if it needs a key, or the user lists some, and there is none: neither one of its own, nor a header of the user's that carries one.
     pub(crate) fn lacks_key(&self) -> bool {
-        self.needs_key && !self.has_key() && !self.carries_key()
+        (self.needs_key || self.lists_keys()) && !self.has_key() && !self.carries_key()
     }
 
     /// True if its requests carry a key: one of its own, or a header of the user's.

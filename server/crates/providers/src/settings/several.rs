@@ -8,7 +8,7 @@ use protocol::auth::KeyMember;
 
 use super::{Provider, Settings};
 use crate::account::KeptAccount;
-use crate::failure::Whose;
+use crate::failure::{Whose, error};
 use crate::pool::{Member, Pool, Pools, Rest, id_of};
 use crate::secret::Secret;
 use crate::vendors;
@@ -25,6 +25,8 @@ pub enum NamedKey {
     },
     /// The account with this label.
     Account(String),
+    /// A mistake, which stands for no key: what is beside it still counts instead of any other key.
+    Faulty,
 }
 
 impl Settings {
@@ -61,7 +63,15 @@ impl Provider {
 
     /// True if the user's list has the account with this label.
     pub fn lists_account(&self, label: &str) -> bool {
-        self.keys.iter().any(|listed| matches!(listed, NamedKey::Account(account) if account == label))
+        self.listed_accounts().any(|listed| listed == label)
+    }
+
+    /// The labels of the accounts in the user's list.
+    pub fn listed_accounts(&self) -> impl Iterator<Item = &str> {
+        self.keys.iter().filter_map(|listed| match listed {
+            NamedKey::Account(label) => Some(label.as_str()),
+            NamedKey::Key { .. } | NamedKey::Faulty => None,
+        })
     }
 
     /// True if there are several keys and accounts of which requests use one.
@@ -88,14 +98,14 @@ impl Provider {
 
     /// True if the user's list has an account.
     pub(super) fn lists_accounts(&self) -> bool {
-        self.keys.iter().any(|listed| matches!(listed, NamedKey::Account(_)))
+        self.listed_accounts().next().is_some()
     }
 
     /// The keys of the user's list that are there.
     pub(super) fn listed_keys(&self) -> impl Iterator<Item = Secret> {
         self.keys.iter().filter_map(|listed| match listed {
             NamedKey::Key { key, .. } => key.clone(),
-            NamedKey::Account(_) => None,
+            NamedKey::Account(_) | NamedKey::Faulty => None,
         })
     }
 
@@ -114,6 +124,7 @@ impl Provider {
             let listed = self.keys.iter().filter_map(|listed| match listed {
                 NamedKey::Key { variable, key } => Some(Member::key(variable, key.as_ref()?)),
                 NamedKey::Account(label) => kept.iter().find(|kept| kept.label == *label).cloned().map(member),
+                NamedKey::Faulty => None,
             });
             listed.collect()
         } else if self.has_own_key() {
@@ -166,23 +177,25 @@ impl Provider {
     /// # Errors
     /// The command that prints it fails; says why and where it stands.
     pub(crate) async fn secret(&self) -> Result<Option<Secret>, String> {
-        self.secret_of(self.member("").await.as_ref()).await
+        let secret = self.secret_of(self.member("").await.as_ref()).await;
+        secret.map_err(|failure| failure.message)
     }
 
     /// The key of one of several; without one, the only key.
     ///
     /// # Errors
-    /// The command that prints it fails, or the account has ended; says what to do.
-    pub(crate) async fn secret_of(&self, member: Option<&Member>) -> Result<Option<Secret>, String> {
+    /// The command that prints it fails, or the account has ended or cannot be renewed; says what to do.
+    pub(crate) async fn secret_of(&self, member: Option<&Member>) -> Result<Option<Secret>, ModelError> {
         match (member, &self.key, &self.key_command, &self.account) {
             (Some(Member { key: Some(key), .. }), ..) => Ok(Some(key.clone())),
-            (Some(member), _, _, Some(account)) => account.key(Some(&member.name)).await,
+            (Some(member), _, _, Some(account)) => Ok(account.key(Some(&member.name)).await?),
             // Only the accounts that the list names are used.
             (None, None, None, _) if self.lists_keys() => Ok(None),
-            (None, None, None, Some(account)) => account.key(None).await,
+            (None, None, None, Some(account)) => Ok(account.key(None).await?),
             (None, None, Some(command), _) => command.key().await.map(Some).map_err(|problem| {
                 let (name, program) = (&self.name, command.program());
-                format!("the key for {name} is not known: `{program}` in providers.{name}.key_command: {problem}")
+                let way = format!("`{program}` in providers.{name}.key_command");
+                error(ModelErrorKind::Unauthorized, format!("the key for {name} is not known: {way}: {problem}"))
             }),
             (_, key, _, _) => Ok(key.clone()),
         }

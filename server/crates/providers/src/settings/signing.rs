@@ -46,7 +46,8 @@ impl Settings {
                 let region = signer.region_at_hand();
                 provider.base_url = vendor.address(|_| region.clone());
             }
-            if provider.carries_key() || !provider.speaks_of_aws() && !provider.is_home() {
+            // Whoever lists keys pays with no other.
+            if provider.carries_key() || provider.lists_keys() || !provider.speaks_of_aws() && !provider.is_home() {
                 continue;
             }
             provider.key_source = signer.source_name();

@@ -55,6 +55,7 @@ impl Session {
         let (shared, config, own) = (self.shared.clone(), Arc::clone(&self.config), self.work.own.clone());
         let (budget, store) = (self.budget(), Arc::clone(&self.shared.parts.store));
         let (had, is_scripted, cancel) = (self.state.title.clone(), of_turn.scripted, CancellationToken::new());
+        let session = self.id().as_str().to_owned();
         self.prompts.titling = Some(cancel.clone());
         self.work.begin();
         let asked = async move {
@@ -74,6 +75,7 @@ impl Session {
                 role: SideRole::Title,
                 system: SYSTEM.into(),
                 prompt,
+                session,
                 max_output_tokens: MOST_TOKENS,
                 deadline: DEADLINE,
                 cancel,

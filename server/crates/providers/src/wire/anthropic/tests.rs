@@ -156,6 +156,24 @@ fn a_round_that_another_model_began_goes_on_without_thinking() {
     assert!(body(Wire::Anthropic, &sonnet(), &asked).get("thinking").is_some());
 }
 
+#[test]
+fn the_thinking_of_one_of_several_accounts_goes_to_no_other_and_not_to_the_one_that_is_left_alone() {
+    let of = |account: Option<&str>| Target { account: account.map(str::to_owned), ..sonnet() };
+    for (thought, asked, goes_back) in [
+        (Some("one"), Some("one"), true),
+        (Some("one"), Some("two"), false),
+        (Some("one"), None, false),
+        (None, Some("one"), false),
+        (None, None, true),
+    ] {
+        let answer = read(Wire::Anthropic, &of(thought), &whole()).outcome.unwrap();
+        let messages =
+            vec![says("go"), Message::Assistant(answer.content), Message::ToolResults(vec![result("toolu_1", "ok")])];
+        let sent = body(Wire::Anthropic, &of(asked), &request(messages)).to_string();
+        assert_eq!(sent.contains("\"signature\""), goes_back, "{thought:?} {asked:?}");
+    }
+}
+
 fn opening() -> Value {
     json!({"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant", "content": [],
         "usage": {"input_tokens": 12, "cache_creation_input_tokens": 300, "cache_read_input_tokens": 4000, "output_tokens": 1}}})
