@@ -74,7 +74,7 @@ async fn of_key(
     member: Option<&Member>,
     http: &Clients,
 ) -> Result<QuotaWindow, String> {
-    let key = provider.secret_of(member).await?.ok_or("there is no key")?;
+    let key = provider.secret_of(member).await.map_err(|failure| failure.message)?.ok_or("there is no key")?;
     let url = endpoint(&provider.base_url, &Route::v1(path))?;
     let mut get = http.client(&url).await.map_err(|error| error.to_string())?.get(url);
     for (name, value) in provider.headers_with(provider.wire, Some(&key))? {
