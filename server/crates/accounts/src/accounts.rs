@@ -343,7 +343,7 @@ impl OfProvider {
     /// Renews. `is_refused` says that the provider has refused the access token.
     async fn renew(&self, asked: Asked, is_refused: bool) -> Result<Secret, KeyProblem> {
         let (accounts, known) = (Arc::clone(&self.accounts), asked.known.clone());
-        let work = || async move { accounts.renewed(&known).await.map_err(problem) };
+        let work = || async move { accounts.renewed(&known).await.map_err(renewal::problem) };
         renewal::renew(asked, is_refused, work).await
     }
 
@@ -392,8 +392,7 @@ impl providers::Account for OfProvider {
         let Some(credential) = self.chosen(&contents, label) else { return Ok(None) };
         let Proof::Tokens(tokens) = &credential.proof else { return Ok(Some(credential.secret().clone())) };
         if tokens.ended {
-            let provider = &self.provider;
-            let text = format!("the sign-in to {provider} has ended; run `azimuth auth login {provider}`");
+            let text = format!("the sign-in to {0} has ended; run `azimuth auth login {0}`", self.provider);
             return Err(KeyProblem::Refused(text));
         }
         let asked = self.asked(credential.clone());
@@ -420,21 +419,6 @@ impl providers::Account for OfProvider {
             // Whoever asks for the key next is told of a failure.
             let _ = self.renew(self.asked(credential), true).await;
         }
-    }
-}
-
-/// The failure of a renewal, for whoever wants the key.
-fn problem(error: OAuthError) -> KeyProblem {
-    let text = error.to_string();
-    match error {
-        OAuthError::Ended { .. }
-        | OAuthError::Refused { .. }
-        | OAuthError::NotRenewed { .. }
-        | OAuthError::OtherServer { .. }
-        | OAuthError::Gone(_)
-        | OAuthError::NoSuchWay { .. }
-        | OAuthError::Address { .. } => KeyProblem::Refused(text),
-        _ => KeyProblem::Passing(text),
     }
 }
 

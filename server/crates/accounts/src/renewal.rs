@@ -10,6 +10,7 @@ use providers::{KeyProblem, Secret};
 use tokio::sync::watch;
 
 use crate::credential::Credential;
+use crate::oauth::OAuthError;
 use crate::vendor::Vendor;
 
 /// The time for which a failure counts again, so that not every request waits for a vendor that does not answer.
@@ -107,6 +108,21 @@ where
         done.send_replace(Some((Instant::now(), outcome)));
     });
     outcome
+}
+
+/// The failure of a renewal, for whoever wants the key.
+pub(crate) fn problem(error: OAuthError) -> KeyProblem {
+    let text = error.to_string();
+    match error {
+        OAuthError::Ended { .. }
+        | OAuthError::Refused { .. }
+        | OAuthError::NotRenewed { .. }
+        | OAuthError::OtherServer { .. }
+        | OAuthError::Gone(_)
+        | OAuthError::NoSuchWay { .. }
+        | OAuthError::Address { .. } => KeyProblem::Refused(text),
+        _ => KeyProblem::Passing(text),
+    }
 }
 
 fn renewals() -> MutexGuard<'static, Vec<Renewal>> {
