@@ -100,7 +100,7 @@ pub(super) async fn run(command: Providers) -> Result<ExitCode, Failure> {
                     return Ok(ExitCode::from(CANCELLED));
                 }
             };
-            // What is being written is not broken off.
+            // Writing is not broken off.
             let added = own.add(checked).await.map_err(Failure::new)?;
             tell_added(&name, &added)
         }

@@ -163,8 +163,7 @@ impl Fold {
             Event::CommandExecuted { message, is_error, .. } => Entry::Command { message, is_error: *is_error },
             Event::TurnStarted { turn_id, prompt, .. } => {
                 self.turn = Some(turn_id.clone());
-                (self.is_broken_off, self.asked_unpriced) = (false, false);
-                self.of_children = Sums::default();
+                (self.is_broken_off, self.asked_unpriced, self.of_children) = (false, false, Sums::default());
                 Entry::TurnStarted { prompt }
             }
             Event::Steered { prompt, .. } => Entry::Steered { prompt },

@@ -201,7 +201,7 @@ end
 ---@param event azimuth.Event.TurnEnded
 ---@return string[]?
 local function newly_unpriced(state, event)
-  -- What the turn says as a whole holds for its last model where no request said more.
+  -- Where no request said more, the turn as a whole speaks for its last model.
   if #state.asked_unpriced == 0 then
     asked(state, state.turn_model, event)
   end

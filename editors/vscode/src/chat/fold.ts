@@ -80,7 +80,7 @@ export interface ChatSnapshot {
   saidBefore: string[];
   /** The models of which it was said that their price is not known. */
   unpriced: string[];
-  /** What the last turn used that its end does not tell. */
+  /** The usage of the last turn that its end does not tell. */
   ofTurn: OfTurn;
   /** The session's folders, as URIs. */
   folders: string[];
@@ -437,7 +437,7 @@ export class Chat {
 
   private childWorked(event: Extract<Event, { type: 'childWorked' }>): void {
     const { toolCallId, child: sessionId, model, rounds, doing } = event;
-    // What comes late is of no other turn.
+    // A late event is of no other turn.
     if (event.turnId === this.runningTurn) this.ofTurn = delegating(this.ofTurn, event);
     this.tool(toolCallId, (tool) => {
       tool.child = { sessionId, model, rounds, doing };

@@ -35,7 +35,7 @@ export function sumOf(one: Told, other: Told): Used {
   };
 }
 
-/** What a turn used that its end does not tell. */
+/** The usage of a turn that its end does not tell. */
 export interface OfTurn {
   /** By the sessions that its calls started. */
   children: Used;
@@ -60,7 +60,7 @@ export function delegating(turn: OfTurn, event: Extract<Event, { type: 'childWor
 /** The end of a turn, whose last model is this. `known` are the models of which it was said that they have no known price. */
 export function endOf(event: Extract<Event, { type: 'turnEnded' }>, turn: OfTurn, model: string, known: ReadonlySet<string>): EndEntry {
   const { usage, cost } = sumOf(event, turn.children);
-  // What the turn says as a whole holds for its last model where no request said more.
+  // Where no request said more, the turn as a whole speaks for its last model.
   const all = turn.unpriced.length > 0 ? turn : asking(turn, model, event);
   const unpriced = all.unpriced.filter((name) => !known.has(name));
   return { kind: 'end', reason: event.stopReason, error: event.error, usage, cost, ...(unpriced.length > 0 ? { unpriced } : {}) };

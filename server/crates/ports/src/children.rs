@@ -19,8 +19,8 @@ pub trait StartChild: Send + Sync {
     /// or by [`Child::cancel`].
     ///
     /// It is paid for, and may run on while nobody waits, so a tool that starts sessions is not
-    /// [repeatable](crate::tool::Tool::is_repeatable): a turn that is gone on with does not make its call again. Such
-    /// a tool is of `Access::Read` only if the sessions only read.
+    /// repeatable (`Tool::is_repeatable`): a turn that is gone on with does not make its call again. Such a tool is of
+    /// `Access::Read` only if the sessions only read.
     ///
     /// # Errors
     /// See [`ChildError`].

@@ -5,7 +5,7 @@ use accounts::{Accounts, Listed};
 
 use super::{Config, dirs};
 
-/// What is said of an account that a list names and that is not there.
+/// The words about an account that a list names and that is not there.
 const NOT_KEPT: &str = "there is no such account for this provider and its server, so it is left out";
 
 impl Config {

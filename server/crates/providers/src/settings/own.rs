@@ -163,7 +163,7 @@ impl Provider {
     /// The provider as it is asked for the model with this id: with what the user adds for that.
     pub(crate) fn for_model(&self, id: &str) -> Cow<'_, Self> {
         let of_id = self.defined.iter().find(|own| own.id == id);
-        // What one model is sent as may be the id of another.
+        // The name under which one model is sent may be the id of another.
         let own = of_id.or_else(|| self.defined.iter().find(|own| own.wire_id.as_deref() == Some(id)));
         let own = own.filter(|own| own.is_asked_otherwise());
         let Some(own) = own else { return Cow::Borrowed(self) };
@@ -246,7 +246,8 @@ impl Provider {
         Ok(Whose { key: self.secret_of(whose.member.as_ref()).await?, ..whose })
     }
 
-    /// True if it needs a key, or the user lists some, and there is none: neither one of its own, nor a header of the user's that carries one.
+    /// True if it needs a key, or the user lists some, and there is none: neither one of its own, nor a header of the
+    /// user's that carries one.
     pub(crate) fn lacks_key(&self) -> bool {
         (self.needs_key || self.lists_keys()) && !self.has_key() && !self.carries_key()
     }

@@ -36,7 +36,7 @@ pub(super) async fn providers(preparation: &Preparation, command: Providers) -> 
             };
             let checked = preparation.cancel.run_until_cancelled(own.check(addition(new), checks)).await;
             let checked = checked.ok_or_else(cancelled)?.map_err(|error| error.to_string())?;
-            // What is being written is not broken off.
+            // Writing is not broken off.
             let added = own.add(checked).await.map_err(|error| error.to_string())?;
             let mut text = format!("`{name}` is added to {}", added.file.display());
             match added.models.as_slice() {
