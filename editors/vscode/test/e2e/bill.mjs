@@ -31,6 +31,11 @@ let count = 0;
 const shot = (name) => page.screenshot({ path: path.join(shots, `${String(++count).padStart(2, '0')}-${name}.png`) });
 const told = (what) => console.log(`ok: ${what}`);
 const row = (text) => page.locator('.quick-input-list .monaco-list-row').filter({ hasText: text }).first();
+/** Closes the pages of a sign-in. A page behind another one is not drawn, so nothing in it stands still to be clicked. */
+const toFront = async () => {
+  await Promise.all(page.context().pages().filter((other) => other !== page).map((other) => other.close()));
+  await page.bringToFront();
+};
 const toast = (text) => page.locator('.notification-toast .notification-list-item', { hasText: text }).first();
 
 try {
@@ -41,8 +46,9 @@ try {
   await row('Sign in…').click();
   const opened = page.context().waitForEvent('page');
   await row('With the browser on this machine').click();
-  await (await opened).close();
+  await opened;
   await toast('signed in to gateway').waitFor();
+  await toFront();
   await shot('signed-in');
   assert.deepEqual([vendor.shown, vendor.faults], [['/authorize'], []]);
   told('a sign-in goes through the browser');
@@ -60,10 +66,13 @@ try {
   // Another box may have hidden it, so this is asked.
   await page.locator('.notification-toast .monaco-button', { hasText: 'Cancel' }).first().click();
   await toast('was cancelled').waitFor();
+  await toFront();
   await steps.choose(world, 'Sign In…', 'With a code');
   await row('Copy the code').waitFor();
   vendor.approve();
   await toast('signed in to gateway').waitFor();
+  await toFront();
+  await steps.command(world, 'Notifications: Clear All Notifications');
   told('a sign-in by a code is cancelled, and done');
 
   for (const text of ['One', 'Two']) {
