@@ -551,6 +551,8 @@ async fn a_key_that_reached_its_limit_rests_the_next_goes_on_in_the_same_turn_an
     setup.custom.clock = Clock::new(move || read.load(Ordering::Relaxed));
     let project = Project::new([("a.txt", "one\n")]);
     let client = Client::start(&setup, &project, Profile::panel()).await;
+    let told: Value = client.notification("window/showMessage").await;
+    assert!(told["message"].as_str().unwrap().contains("`account:kept`: there is no such account"), "{told}");
     let begin = async |prompt: &str| {
         let session = client.new_session().await;
         client.prompt(&session, prompt).await;

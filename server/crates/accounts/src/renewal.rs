@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use crate::credential::Credential;
 use crate::oauth::OAuthError;
+use crate::store::StoreError;
 use crate::vendor::Vendor;
 
 /// The time for which a failure counts again, so that not every request waits for a vendor that does not answer.
@@ -114,14 +115,9 @@ where
 pub(crate) fn problem(error: OAuthError) -> KeyProblem {
     let text = error.to_string();
     match error {
-        OAuthError::Ended { .. }
-        | OAuthError::Refused { .. }
-        | OAuthError::NotRenewed { .. }
-        | OAuthError::OtherServer { .. }
-        | OAuthError::Gone(_)
-        | OAuthError::NoSuchWay { .. }
-        | OAuthError::Address { .. } => KeyProblem::Refused(text),
-        _ => KeyProblem::Passing(text),
+        OAuthError::Unreachable { .. } | OAuthError::Answer(..) | OAuthError::NoRandom => KeyProblem::Passing(text),
+        OAuthError::Store(StoreError::Busy(_)) => KeyProblem::Passing(text),
+        _ => KeyProblem::Refused(text),
     }
 }
 

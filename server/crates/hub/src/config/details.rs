@@ -17,7 +17,7 @@ const TABLE: &str = "providers.NAME.";
 /// The mark of a list of tables in the names of settings.
 const LIST: &str = "[]";
 /// The settings that are checked with words of their own.
-const OF_ITS_OWN: [&str; 2] = ["providers.NAME.key_command", "secrets.NAME.command"];
+const OF_ITS_OWN: [&str; 3] = ["providers.NAME.keys", "providers.NAME.key_command", "secrets.NAME.command"];
 /// The beginning of a text in `headers` or `keys` that names a variable.
 const VARIABLE: &str = "env:";
 /// The beginning of a text in `keys` that names an account.
@@ -435,7 +435,7 @@ fn listed_keys(
     found: &mut Found,
 ) -> Vec<NamedKey> {
     let Some(list) = value.as_array() else {
-        let problem = "it must be a list, such as `[\"env:WORK_KEY\", \"account:mine\"]`; until it is corrected, \
+        let problem = "it must be a list of texts, such as `[\"env:WORK_KEY\", \"account:mine\"]`; until it is corrected, \
                        nothing is sent to this provider";
         found.fault(way.clone(), problem);
         return vec![NamedKey::Faulty];

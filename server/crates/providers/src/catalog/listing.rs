@@ -275,7 +275,7 @@ async fn ask_at(url: Url, provider: &Provider, key: Option<&Secret>, http: &Clie
         return Err(match status.as_u16() {
             401 => Unlisted::Refused(problem),
             403 => Unlisted::Forbidden(problem),
-            404 | 405 => Unlisted::NoList(problem),
+            404 | 405 | 410 | 501 => Unlisted::NoList(problem),
             _ => Unlisted::Other(problem),
         });
     }

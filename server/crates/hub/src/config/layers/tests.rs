@@ -712,7 +712,8 @@ fn several_keys_count_instead_of_one_and_a_key_in_the_list_is_refused_without_a_
     let home = || Home::new().variable("ONE", "sk-one-secret").variable("TWO", "sk-two-secret");
     let of =
         |config: &Config| config.providers.providers.iter().find(|provider| provider.name == "mine").unwrap().clone();
-    let config = home().user(&mine(r#"["env:ONE", "env:TWO", "account:work", "env:UNSET"]"#)).load();
+    let keeps = home().variable("AZIMUTH_DATA_DIR", "/nowhere/azimuth");
+    let config = keeps.user(&mine(r#"["env:ONE", "env:TWO", "account:work", "env:UNSET"]"#)).load();
     let provider = of(&config);
     assert!(provider.has_key() && provider.has_several() && provider.lists_account("work"), "{:?}", config.errors);
     for words in ["keys[3]: the variable UNSET is not set", "`account:work`: there is no such account"] {

@@ -123,9 +123,9 @@ pub(super) async fn execute(preparation: &Preparation, invocation: Invocation, d
     let for_model = (!is_error && does.is_for_the_model())
         .then(|| std::mem::replace(&mut message, "its text goes to the model".to_owned()));
     // A key may stand where a name belongs, and the log is kept.
-    let command = match definition.name == Providers::definition().name {
-        true => providers::keys::left_out(&text).into_owned(),
-        false => text,
+    let (command, message) = match definition.name == Providers::definition().name {
+        true => (providers::keys::left_out(&text).into_owned(), providers::keys::left_out(&message).into_owned()),
+        false => (text, message),
     };
     done.events.push(Event::CommandExecuted { command, message, is_error });
     for_model
