@@ -36,7 +36,7 @@ export async function showAccounts(parts: Parts): Promise<void> {
     ...(rows.length === 0 ? [] : [{ label: '', kind: vscode.QuickPickItemKind.Separator }]),
     { label: '$(sign-in) Sign in…', description: list.providers.map(({ title }) => iconless(title)).join(', '), alwaysShow: true, run: () => signIn(parts, list) },
     { label: '$(key) Add an API key for VS Code…', description: 'kept in its secret storage, for this editor alone', alwaysShow: true, run: () => addKey(parts) },
-    { label: '$(key) Add an API key as an account…', description: 'kept by Azimuth under a name, for all editors and the command line', alwaysShow: true, run: () => keepKey(parts, list) },
+    { label: '$(key) Add an API key as an account…', description: 'kept by Azimuth, for editors and the command line', alwaysShow: true, run: () => keepKey(parts, list) },
   ];
   const placeHolder = rows.length === 0 ? 'There is no account and no key yet' : 'Enter: show what can be done';
   const picked = await vscode.window.showQuickPick(items, { title: 'Azimuth: Accounts', placeHolder, matchOnDescription: true, matchOnDetail: true });
