@@ -547,6 +547,19 @@ function T.a_call_shows_the_conversation_that_it_started_and_the_turn_counts_it(
   support.equal({ last.cost, state.cost }, { 0.5, 1.75 }, "and for no other turn")
 end
 
+-- Lua takes the last of two functions of one name and says nothing.
+function T.no_event_is_taken_twice()
+  local taken = {}
+  for line in io.lines(vim.fs.joinpath(support.plugin, "lua/azimuth/fold.lua")) do
+    local event = line:match("^function on%.(%w+)") or line:match("^on%.(%w+) =")
+    if event then
+      support.equal(taken[event], nil, event .. " is taken once")
+      taken[event] = true
+    end
+  end
+  support.equal(taken.requestPaid, true)
+end
+
 function T.a_cost_says_which_models_are_not_in_it()
   local used = { input = 7, output = 0, cacheRead = 0, cacheWrite = 0 }
   local worked = { type = "childWorked", turnId = "t1", toolCallId = "c1", child = "abc123", model = "wise", rounds = 1, usage = used }

@@ -488,9 +488,6 @@ end
 
 on.sideAsked = pay
 
--- The end of the turn contains what it cost.
-function on.requestPaid() end
-
 function on.turnEnded(state, event, at)
   state.running, state.retrying = nil, nil
   void_diffs(state)
