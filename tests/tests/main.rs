@@ -62,6 +62,7 @@ mod reviews;
 mod roles;
 mod sandbox;
 mod sdks;
+mod second_opinion;
 mod secrets;
 mod sessions;
 mod settings;

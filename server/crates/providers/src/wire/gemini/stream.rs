@@ -314,7 +314,8 @@ fn ended(reason: &str, message: &str) -> Result<Option<End>, Fault> {
     let plain = |stop| Ok(Some(End { stop, why: None }));
     match reason {
         "" | "FINISH_REASON_UNSPECIFIED" => Ok(None),
-        "STOP" => plain(Stop::EndTurn),
+        // Google ends a step with calls by `STOP`; servers that stand in for it name the calls instead.
+        "STOP" | "FUNCTION_CALL" => plain(Stop::EndTurn),
         "MAX_TOKENS" => plain(Stop::MaxTokens),
         "CONTINUATION" => {
             Ok(Some(End { stop: Stop::MaxTokens, why: Some("one request gives no longer answer".to_owned()) }))

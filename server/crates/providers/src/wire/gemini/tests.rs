@@ -429,7 +429,7 @@ fn every_reason_to_end_says_what_happened() {
         last["candidates"][0]["finishMessage"] = json!("So it is.");
         read(WIRE, &flash(), &[said("Hi."), last]).outcome
     };
-    assert_eq!(ended("STOP").unwrap().stop, Stop::EndTurn);
+    assert_eq!((ended("STOP").unwrap().stop, ended("FUNCTION_CALL").unwrap().stop), (Stop::EndTurn, Stop::EndTurn));
     assert_eq!((ended("MAX_TOKENS").unwrap().stop, ended("MAX_TOKENS").unwrap().why), (Stop::MaxTokens, None));
     assert_eq!(ended("CONTINUATION").unwrap().stop, Stop::MaxTokens);
     for (reason, words) in [
