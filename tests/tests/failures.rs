@@ -131,6 +131,8 @@ async fn a_model_that_was_named_alone_is_never_exchanged_and_a_chain_that_was_na
 
     let chain = "/model test/model-1,test/model-2\nAnd now?";
     let events = turn(&client, &named, chain, StopReason::EndTurn).await;
+    let is_said = |event: &Event| matches!(event, Event::CommandExecuted { message, .. } if message.ends_with("; if it fails, test/model-2"));
+    assert!(events.iter().any(is_said), "{events:?}");
     assert_eq!(switches(&events), [("test/model-2", "test/model-1", SwitchReason::QuotaUsedUp)]);
     assert_eq!(models(&model), ["model-1", "model-1", "model-2"]);
     assert_eq!(client.finish().await, 0);

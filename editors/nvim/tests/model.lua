@@ -11,6 +11,7 @@ local M = {}
 ---@field pause? integer Milliseconds between pieces; 5 without it.
 ---@field hang? boolean Whether the answer stops in the middle and never ends.
 ---@field status? string What HTTP says instead of an answer, such as `401 Unauthorized`.
+---@field headers? string[] More of what HTTP says with a `status`, such as `retry-after: 60`.
 ---@field held? boolean Whether the answer ends only when `Model:go_on` is called.
 
 ---@class Model
@@ -54,7 +55,8 @@ end
 ---@param answer Answer
 local function play(model, socket, answer)
   if answer.status then
-    socket:write(("HTTP/1.1 %s\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"):format(answer.status))
+    local heads = vim.list_extend({ "HTTP/1.1 " .. answer.status, "content-length: 0", "connection: close" }, answer.headers or {})
+    socket:write(table.concat(heads, "\r\n") .. "\r\n\r\n")
     return
   end
   local list = deltas(answer)

@@ -220,6 +220,13 @@ local scenes = {
     prompt = "Do the tests pass?",
     until_text = "[a]",
   },
+  fallback = {
+    file = "src/temperature.lua",
+    models = { "m", "larger" },
+    answers = { { status = "429 Too Many Requests", headers = { "retry-after: 3600" } }, { text = answer } },
+    prompt = "What is wrong in @src/temperature.sh ?",
+    until_text = "Done",
+  },
   beginnings = {
     file = "src/temperature.lua",
     answers = { { text = answer } },
@@ -463,7 +470,7 @@ end
 if scene.edit then
   settings = fill_server.start(function() end, scene.edit):edit_configuration()
 end
-support.use_model(place, models.start(scene.answers), settings)
+support.use_model(place, models.start(scene.answers), settings, scene.models)
 vim.cmd.cd(place.project)
 vim.o.termguicolors = true
 vim.o.swapfile = false

@@ -63,11 +63,14 @@ end
 ---@param place Place
 ---@param model Model
 ---@param more? string Further lines of `config.toml`, before its tables.
-function M.use_model(place, model, more)
-  M.write(
-    place.home .. "/config/azimuth/config.toml",
-    ('model = "test/m"\n%s\n[providers.test]\nbase_url = "%s"\nkey = "k"\nwire = "openai-chat"\nmodels = ["m"]\n'):format(more or "", model.url)
-  )
+---@param names? string[] The models of its chain, only `m` without them.
+function M.use_model(place, model, more, names)
+  names = names or { "m" }
+  local chain = vim.iter(names):map(function(name)
+    return "test/" .. name
+  end):join(", ")
+  local lines = 'model = "%s"\n%s\n[providers.test]\nbase_url = "%s"\nkey = "k"\nwire = "openai-chat"\nmodels = %s\n'
+  M.write(place.home .. "/config/azimuth/config.toml", lines:format(chain, more or "", model.url, vim.json.encode(names)))
 end
 
 --- The environment of a program that must not touch the user's own files.

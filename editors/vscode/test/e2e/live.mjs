@@ -15,6 +15,7 @@ const world = await startWorld({
   vsix: path.resolve(values.vsix),
   files: { 'lib.rs': before },
   settings: { 'workbench.colorTheme': values.theme ?? 'Default Dark Modern', 'files.autoSave': 'off' },
+  models: ['model-1', 'model-2'],
 });
 const { page, model } = world;
 let count = 0;
@@ -109,6 +110,16 @@ try {
   await frame.getByRole('button', { name: 'Stop' }).click();
   await steps.until('the end', async () => (await frame.locator('.entry.end', { hasText: 'Cancelled' }).count()) === 2);
   told('a wait for the model counts down, and is ended by "Try now" and "Stop"');
+
+  model.add({ ...limited, headers: { 'retry-after': '3600' } }, { text: 'I am the second one.' });
+  await steps.ask(world, '/model test/model-1,test/model-2');
+  await steps.ask(world, 'Who is there?');
+  await frame.locator('.entry.answer', { hasText: 'I am the second one.' }).waitFor();
+  await frame.locator('.entry', { hasText: /test\/model-1 takes no more requests until .*; test\/model-2 continues/ }).waitFor();
+  assert.deepEqual(model.asked.slice(-2).map((one) => one.model), ['model-1', 'model-2']);
+  await steps.noSeriousFault(frame, 'with another model of the chain');
+  await shot('fallback');
+  told('a turn goes on with the next model of its chain, and says so');
 } catch (error) {
   await shot('failure').catch(() => {});
   throw error;

@@ -24,6 +24,7 @@ use protocol::permission::{PermissionListParams, PermissionRevokeParams, RuleEff
 use protocol::review::{AutoScope, ReviewAutoParams};
 use protocol::session::{Mode, Purpose};
 use protocol::{Event, SessionId, TurnId};
+use providers::catalog::names;
 use tokio::sync::oneshot;
 
 use super::costs::costs;
@@ -153,7 +154,10 @@ impl Execute for ChooseModel {
         let Some(name) = self.0 else { return Ok(models(preparation).await) };
         let (model, name) = choose_model(&preparation.shared, &name).await.map_err(|error| error.message)?;
         let info = model.info();
-        let text = format!("model {} ({}) for this conversation, in every mode", info.name, info.selector());
+        let others: Vec<_> = names(&name).skip(1).collect();
+        let chain =
+            if others.is_empty() { String::new() } else { format!("; if it fails, {}", others.join(", then ")) };
+        let text = format!("model {} ({}) for this conversation, in every mode{chain}", info.name, info.selector());
         done.choose(model, name, false);
         Ok(text)
     }
