@@ -288,6 +288,25 @@ fn a_code_that_is_typed_on_another_device_signs_in() {
 }
 
 #[test]
+fn an_app_of_ones_own_signs_in_as_at_github_which_refuses_with_success_and_whose_tokens_have_no_end() {
+    let vendor = SignInServer::start();
+    vendor.be_like_github();
+    let user = User::new(|_| vendor.configuration_of_an_app());
+    let (code, output, errors) = user.azimuth(&["auth", "login", "copilot", "--device"]);
+    assert!(code == 0 && output.contains("ABCD-EFGH") && output.contains("Signed in to copilot"), "{output}{errors}");
+    assert_eq!(user.azimuth(&["auth", "status", "copilot"]).0, 0);
+    let model = format!("copilot/{PLAN_MODEL}");
+    let (code, output, errors) = user.azimuth(&["exec", "--model", &model, "Are you there?"]);
+    assert!(code == 0 && output.contains("By the plan."), "{output}{errors}");
+    vendor.deny();
+    let (code, _, errors) = user.azimuth(&["auth", "login", "copilot", "--device"]);
+    assert!(
+        code == 1 && errors.contains("copilot refused the sign-in") && errors.contains("access_denied"),
+        "{errors}"
+    );
+}
+
+#[test]
 fn a_sign_in_that_is_refused_or_cancelled_keeps_nothing() {
     let vendor = SignInServer::start();
     let user = User::of(&vendor);

@@ -51,6 +51,8 @@ struct State {
     pending: u32,
     denies: bool,
     withholds_scope: bool,
+    /// True if it is as GitHub is: refusals have status 200, tokens are for good, and scopes have commas between them.
+    is_like_github: bool,
     wrong: Vec<String>,
 }
 
@@ -68,6 +70,21 @@ impl SignInServer {
             }
         });
         Self { port, state }
+    }
+
+    /// Is as GitHub is from now on, whose users type a code.
+    pub fn be_like_github(&self) {
+        self.state().is_like_github = true;
+    }
+
+    /// The configuration of a user who signs in here as to GitHub, by an app of their own.
+    pub fn configuration_of_an_app(&self) -> String {
+        let home = self.url();
+        format!(
+            "[providers.copilot]\nbase_url = \"{home}/v1\"\nwire = \"openai-responses\"\nmodels = [\"{PLAN_MODEL}\"]\n[providers.copilot.sign_in]\n\
+             device_url = \"{home}/device\"\ntoken_url = \"{home}/token\"\nclient_id = \"app\"\n\
+             scopes = [\"read:user\", \"user:email\"]\n"
+        )
     }
 
     /// The configuration of a user who signs in here as to ChatGPT, with the browser sent back to this port.
@@ -161,7 +178,7 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>) {
     }
     let (status, heads, body) = {
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-        match path {
+        let (status, heads, body) = match path {
             "/authorize" => state.authorize(&fields(query)),
             "/token" => state.token(&fields(&body)),
             "/revoke" => state.revoke(&fields(&body)),
@@ -169,7 +186,8 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>) {
             "/jwks" => (200, String::new(), keys().to_string()),
             "/v1/models" | "/v1/responses" => state.api(path, &head),
             _ => (404, String::new(), String::new()),
-        }
+        };
+        (if status == 400 && state.is_like_github { 200 } else { status }, heads, body)
     };
     let kind = if body.starts_with("event:") { "text/event-stream" } else { "application/json" };
     let answer = format!(
@@ -269,8 +287,13 @@ impl State {
 
     /// Issues tokens, with an id token for this client and nonce if there is one.
     fn issue(&mut self, of_client: Option<(&str, Option<&str>)>) -> Answer {
-        let (access, refresh) = (self.secret("access"), self.secret("refresh"));
+        let access = self.secret("access");
         self.access.insert(access.clone());
+        if self.is_like_github {
+            let body = json!({ "access_token": access, "token_type": "bearer", "scope": "read:user,user:email" });
+            return (200, String::new(), body.to_string());
+        }
+        let refresh = self.secret("refresh");
         self.refresh.insert(refresh.clone());
         let scope = if self.withholds_scope { "openid" } else { "openid chatgpt.tokens.use.direct" };
         let mut body = json!({ "access_token": access, "refresh_token": refresh, "token_type": "Bearer",

@@ -67,7 +67,8 @@ impl Issued {
         }
         // The scopes that are not said are those that were asked for (RFC 6749, 5.1).
         let scopes = match &self.scope {
-            Some(scope) => scope.split_whitespace().map(str::to_owned).collect(),
+            // GitHub separates them by commas.
+            Some(scope) => scope.split([' ', ',']).filter(|it| !it.is_empty()).map(str::to_owned).collect(),
             None => vendor.scopes.clone(),
         };
         if let Some(missing) = vendor.required_scopes.iter().find(|scope| !scopes.contains(*scope)) {
@@ -189,13 +190,12 @@ pub(super) async fn post(
         post.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded").body(form.clone()).send().await
     });
     let (status, body) = sent.await?;
-    if (200..300).contains(&status) {
-        return Ok(Reply::Good(body));
-    }
     let hidden = fields.iter().filter(|(name, _)| !matches!(*name, "grant_type" | "client_id" | "resource" | "scope"));
     let hidden: Vec<_> = hidden.map(|(_, value)| *value).collect();
     match named(&body, &hidden) {
+        // GitHub refuses with status 200.
         Some(named) if status < 500 => Ok(Reply::Bad(named)),
+        _ if (200..300).contains(&status) => Ok(Reply::Good(body)),
         _ if status >= 500 || status == 429 => Err(unreachable(vendor, format!("it answers with status {status}"))),
         _ => Ok(Reply::Bad(Named { code: String::new(), said: format!("status {status}") })),
     }
@@ -303,6 +303,8 @@ mod tests {
         assert_eq!((tokens.refresh, tokens.scopes.join(" ")), (Some(Secret::new("rt")), "a b".into()));
         let tokens = read(r#"{"access_token":"at","expires_in":"60","scope":"b x"}"#).unwrap();
         assert_eq!((tokens.lifetime, tokens.refresh, tokens.scopes.len()), (Some(60), None, 2));
+        let tokens = read(r#"{"access_token":"at","scope":"b,x"}"#).unwrap();
+        assert_eq!((tokens.lifetime, tokens.scopes), (None, vec!["b".to_owned(), "x".to_owned()]));
     }
 
     #[test]

@@ -309,6 +309,11 @@ fn listed(item: &Value, in_folders: bool) -> Option<Listed> {
     if item.get("visibility").and_then(Value::as_str).is_some_and(|shown| shown != "list") {
         return None;
     }
+    // GitHub's list has models that are no choice, and those to whose terms nobody has agreed yet.
+    let is_no_choice = item.get("model_picker_enabled").and_then(Value::as_bool) == Some(false);
+    if is_no_choice || item.pointer("/policy/state").and_then(Value::as_str).is_some_and(|state| state != "enabled") {
+        return None;
+    }
     // LM Studio's own list calls it a key, and that of a ChatGPT plan a slug.
     let id = ["id", "slug", "key", "name", "model"].iter().find_map(|name| item.get(name)?.as_str())?;
     let id = id.strip_prefix("models/").filter(|_| in_folders).unwrap_or(id);
@@ -317,7 +322,7 @@ fn listed(item: &Value, in_folders: bool) -> Option<Listed> {
     let modalities = item.pointer("/architecture/input_modalities").and_then(Value::as_array);
     // LM Studio's older list says so here that a model sees: `llm` or `vlm`.
     let kind = item.get("type").and_then(Value::as_str);
-    // A list at Ollama and llama.cpp, an object at Mistral and LM Studio.
+    // A list at Ollama and llama.cpp, an object at Mistral, LM Studio and GitHub.
     let capabilities = item.get("capabilities");
     let has =
         |list: &Vec<Value>, names: &[&str]| list.iter().filter_map(Value::as_str).any(|name| names.contains(&name));
@@ -332,15 +337,21 @@ fn listed(item: &Value, in_folders: bool) -> Option<Listed> {
             "/max_context_length",
             "/max_model_len",
             "/inputTokenLimit",
+            "/capabilities/limits/max_context_window_tokens",
         ]),
-        max_output: number(&["/top_provider/max_completion_tokens", "/max_completion_tokens", "/outputTokenLimit"]),
+        max_output: number(&[
+            "/top_provider/max_completion_tokens",
+            "/max_completion_tokens",
+            "/outputTokenLimit",
+            "/capabilities/limits/max_output_tokens",
+        ]),
         price: item.get("pricing").and_then(price),
         images: modalities.map(|kinds| has(kinds, &["image"])).or_else(|| match (kind, capabilities) {
             (Some("vlm"), _) => Some(true),
             // Before 0.4 it says nothing else of what a model can do.
             (Some("llm"), None) => Some(false),
             (_, Some(Value::Array(able))) => Some(has(able, &["multimodal", "vision"])),
-            (_, able) => able?.get("vision")?.as_bool(),
+            (_, able) => able?.get("vision").or_else(|| able?.pointer("/supports/vision"))?.as_bool(),
         }),
         thinking: item.get("thinking").and_then(Value::as_bool),
     })
@@ -431,6 +442,13 @@ mod tests {
         );
         let sees: Vec<_> = mistral.iter().map(|model| model.images).collect();
         assert_eq!(sees, [Some(true), Some(false), None]);
+        let github = read(
+            r#"{"data":[{"id":"m","model_picker_enabled":true,"policy":{"state":"enabled"},"capabilities":{
+            "limits":{"max_context_window_tokens":264000,"max_output_tokens":64000},"supports":{"vision":true}}},
+            {"id":"hidden","model_picker_enabled":false},{"id":"refused","policy":{"state":"disabled"}}]}"#,
+        );
+        let said: Vec<_> = github.iter().map(|it| (it.id.as_str(), it.context, it.max_output, it.images)).collect();
+        assert_eq!(said, [("m", Some(264_000), Some(64_000), Some(true))]);
         let auto = read(r#"{"data":[{"id":"auto","pricing":{"prompt":"-1","completion":"-1"}}]}"#);
         assert_eq!(auto[0].price, None);
     }
