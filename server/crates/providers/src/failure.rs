@@ -1,5 +1,6 @@
 //! The failures of a vendor, as a [`ModelError`]: what one is for the turn and what it says to the user.
 
+mod clouds;
 mod reset;
 
 use std::time::{Duration, SystemTime};
@@ -10,6 +11,7 @@ use ports::model::{ModelError, ModelErrorKind};
 use serde_json::Value;
 
 use self::reset::{asked_delay, in_error, reset_delay};
+use crate::cloud::Cloud;
 use crate::pool::Member;
 use crate::secret::Secret;
 
@@ -87,9 +89,9 @@ pub(crate) struct Whose {
     pub(crate) secrets: Vec<Secret>,
     /// True if the server runs on this machine.
     pub(crate) is_local: bool,
-    /// The command that renews the credentials that requests are signed with, for words; empty if there is none. `None`
-    /// if requests carry a key.
-    pub(crate) renewed_by: Option<String>,
+    /// The cloud with whose credentials requests are sent, and the command that renews them, for words; it is empty if
+    /// there is none. `None` if requests carry a key.
+    pub(crate) renewed_by: Option<(Cloud, String)>,
     /// The key or account of several that it is.
     pub(crate) member: Option<Member>,
 }
@@ -228,7 +230,7 @@ impl Whose {
         };
         let status_words = status.map(|status| format!(" (status {status})")).unwrap_or_default();
         let text = match kind {
-            ModelErrorKind::Unauthorized if self.renewed_by.is_some() => self.unsigned(&said, words),
+            ModelErrorKind::Unauthorized if self.renewed_by.is_some() => self.without_rights(&said, words),
             ModelErrorKind::Unauthorized if self.key.is_none() => {
                 format!("{provider} wants a key{said}. Set {key_source}")
             }
@@ -264,6 +266,10 @@ impl Whose {
                 "{provider} has no deployment for {model}{said}. Name the deployment in wire_id of a \
                  [[providers.{provider}.model]]"
             ),
+            ModelErrorKind::NoSuchModel if matches!(self.renewed_by, Some((Cloud::Google, _))) => format!(
+                "the model {model} is not served by {provider} in this project and location{said}. Enable it in the Model \
+                 Garden of the project, set google_location to another, or choose another model with /model"
+            ),
             ModelErrorKind::NoSuchModel => {
                 let has_account = self.key.is_some() || self.renewed_by.is_some();
                 let why = if has_account { " (retired, or not allowed for this key)" } else { "" };
@@ -274,31 +280,6 @@ impl Whose {
             }
         };
         error(kind, text)
-    }
-
-    /// The words for a refusal of AWS's credentials.
-    fn unsigned(&self, said: &str, words: &Words) -> String {
-        let Self { provider, model, key_source, renewed_by, .. } = self;
-        let (renew, or_renew) = match renewed_by.as_deref().unwrap_or_default() {
-            "" => ("Set new ones".to_owned(), "set new ones".to_owned()),
-            command => (format!("Renew them, for example with `{command}`"), format!("renew them with `{command}`")),
-        };
-        let about = format!("{} {}", words.code, words.message).to_lowercase();
-        let says = |wanted: &[&str]| wanted.iter().any(|wanted| about.contains(wanted));
-        // AWS's words for a request whose time is too far from its own
-        // (docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html).
-        if says(&["signature expired", "signature not yet current"]) {
-            format!("{provider} refuses the time of the request{said}. Set the clock of this machine")
-        } else if says(&["expired"]) {
-            format!("{provider} says that {key_source} have ended{said}. {renew}")
-        } else if says(&["not authorized", "access to the model", "accessdenied"]) {
-            format!(
-                "{key_source} have no right to {model} of {provider}{said}. Allow them to invoke Bedrock's models in \
-                 their policy, and see in Bedrock's console that the account has access to this model in this region"
-            )
-        } else {
-            format!("{provider} does not accept {key_source}{said}. Check them, or {or_renew}")
-        }
     }
 
     fn place(&self) -> String {

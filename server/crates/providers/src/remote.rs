@@ -13,10 +13,10 @@ use net::{Clients, Response as HttpResponse, Url, is_loopback, read, sse};
 use ports::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, OtherAccount, Request, Response};
 use protocol::model::ModelInfo;
 
-use crate::aws::Signed;
 use crate::failure::{Fault, Whose, error, is_about_signatures, no_client};
 use crate::quota::Quotas;
 use crate::settings::Provider;
+use crate::signers::Signed;
 use crate::wire::{Decode, Pieces, Route, Target, Wire, unsigned};
 
 /// How long a request may take without a piece of an answer. While pieces come it may take as long as it
@@ -65,8 +65,8 @@ impl Model for Remote {
         if self.provider.lacks_key() {
             return Err(self.whose.no_key());
         }
-        let url = self
-            .provider
+        let placed = self.provider.with_project().await?;
+        let url = placed
             .request_url(self.wire, &self.target.model)
             .map_err(|problem| error(ModelErrorKind::Rejected, format!("{}: {problem}", self.whose.provider)))?;
         let whose = match self.provider.member(&request.cache_key).await {
@@ -191,7 +191,7 @@ impl Remote {
             let signed = self.provider.signed(&url, &sent, &body).await?;
             let mut post = client.post(url.clone()).headers(sent.clone()).body(body.clone());
             if let Some(signed) = &signed {
-                post = post.headers(signed.headers.clone());
+                post = post.headers(signed.headers());
             }
             let response = match tokio::time::timeout(wait, post.send()).await {
                 Err(_) => return Err(whose.silence(wait).into()),

@@ -20,13 +20,15 @@ use serde_json::{Map, Value};
 
 pub use self::own::Defined;
 pub use self::several::NamedKey;
+use self::signing::GoogleAccount;
 use crate::account::Account;
-use crate::aws::Signer;
 use crate::compat::Compat;
+use crate::google::GoogleError;
 use crate::key_command::KeyCommand;
 use crate::keys;
 use crate::pool::Pools;
 pub use crate::secret::Secret;
+use crate::signers::Signer;
 use crate::vendors::{self, Vendor, host};
 use crate::wire::Wire;
 
@@ -92,8 +94,10 @@ pub struct Provider {
     /// The profile and the region of its account at AWS that the user chose.
     aws_profile: Option<String>,
     aws_region: Option<String>,
-    /// Signs its requests, if they carry no key and go to AWS.
-    signer: Option<Arc<Signer>>,
+    /// Its account at Google.
+    google: GoogleAccount,
+    /// Makes the headers of its requests, if they carry no key and go to a cloud.
+    signer: Option<Signer>,
     /// The accounts that the user keeps for it, if nothing else says the key.
     pub(crate) account: Option<Arc<dyn Account>>,
     /// The headers that the user adds to each request.
@@ -284,6 +288,7 @@ impl Settings {
                 pools: Pools::default(),
                 aws_profile: None,
                 aws_region: None,
+                google: GoogleAccount::default(),
                 signer: None,
                 account: None,
                 headers: Vec::new(),
@@ -322,6 +327,7 @@ impl Provider {
             pools: Pools::default(),
             aws_profile: None,
             aws_region: None,
+            google: GoogleAccount::default(),
             signer: None,
             account: None,
             headers: Vec::new(),
@@ -360,6 +366,7 @@ impl Provider {
         (self.key, self.key_command) = (None, None);
         self.keys.clear();
         (self.aws_profile, self.aws_region) = (None, None);
+        self.forget_google();
         // One of them may be a key too.
         self.headers.clear();
         self.defined.iter_mut().for_each(Defined::clear_headers);
@@ -423,6 +430,9 @@ impl Provider {
             let variables = self.vendor().map(|vendor| vendor.base_url_env.join(" or ")).unwrap_or_default();
             return Some(format!("no address: set {variables}, or providers.{}.base_url", self.name));
         }
+        if self.lacks_project() && !self.lacks_key() {
+            return Some(GoogleError::NoProject { provider: self.name.clone() }.to_string());
+        }
         self.lacks_key().then(|| match self.is_plan() {
             true => format!("not signed in: run `azimuth auth login {}`", self.name),
             false => format!("no key: set {}", self.key_source),
@@ -448,7 +458,7 @@ impl Provider {
 /// The variables of the key of a provider that is known by name, in words.
 pub(crate) fn key_variable(name: &str) -> Option<String> {
     let vendor = vendors::named(name).filter(|vendor| !vendor.local)?;
-    let or = if vendor.signed { ", or AWS's credentials and AWS_REGION" } else { "" };
+    let or = vendor.signed.map(|cloud| format!(", or {}", cloud.credentials())).unwrap_or_default();
     Some(format!("{}{or}", vendor.key_source(None)))
 }
 

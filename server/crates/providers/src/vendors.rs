@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use net::Url;
 use serde::{Deserialize, Deserializer, de};
 
+use crate::cloud::Cloud;
 use crate::compat::{Compat, KeyHeader};
 use crate::wire::Wire;
 
@@ -47,9 +48,8 @@ pub(crate) struct Vendor {
     pub(crate) models: Vec<String>,
     /// The header that carries the key, if it is not the usual one of the wire.
     pub(crate) key_header: Option<KeyHeader>,
-    /// True if requests without a key are signed with AWS's credentials.
-    #[serde(default)]
-    pub(crate) signed: bool,
+    /// The cloud with whose credentials requests without a key are sent.
+    pub(crate) signed: Option<Cloud>,
     /// The path after the host, if the address has none of its own.
     pub(crate) path: Option<String>,
     /// The path below the version where it tells the credit of a key, if it does.
@@ -71,6 +71,14 @@ pub(crate) struct Vendor {
 struct Region {
     variables: Vec<String>,
     usual: String,
+    /// The addresses of regions whose host is not called like the others'.
+    #[serde(default)]
+    addresses: BTreeMap<String, String>,
+    /// The price as a multiple of that in the usual region, in any other.
+    factor: Option<f64>,
+    /// The beginnings of ids of models that cost the same everywhere.
+    #[serde(default)]
+    flat: Vec<String>,
 }
 
 /// The wire of some of a vendor's models.
@@ -82,26 +90,62 @@ pub(crate) struct Route {
     /// The wire.
     #[serde(deserialize_with = "wire")]
     pub(crate) wire: Wire,
-    /// The path after the host.
+    /// The path after the host. {PROJECT} and {REGION} are those of the user's account.
     pub(crate) path: String,
+    /// The provider whose models these are, with the same ids and prices.
+    pub(crate) maker: Option<String>,
 }
 
 /// The text that stands for a region in an address.
-const REGION: &str = "{REGION}";
+pub(crate) const REGION: &str = "{REGION}";
+/// The text that stands for a project in a path.
+pub(crate) const PROJECT: &str = "{PROJECT}";
 
 impl Vendor {
     /// Its address, in the region that the environment names.
     pub(crate) fn address(&self, lookup: impl Fn(&str) -> Option<String>) -> String {
         let Some(region) = &self.region else { return self.base_url.clone() };
+        let named = self.named_region(lookup).unwrap_or_else(|| region.usual.clone());
+        region.addresses.get(&named).cloned().unwrap_or_else(|| self.base_url.replace(REGION, &named))
+    }
+
+    /// The region that the environment names.
+    pub(crate) fn named_region(&self, lookup: impl Fn(&str) -> Option<String>) -> Option<String> {
+        let variables = self.region.iter().flat_map(|region| &region.variables);
         // It becomes a part of a host's name, and nothing else.
-        let is_plain = |region: &String| region.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-        let named = region.variables.iter().find_map(|name| lookup(name)).filter(is_plain);
-        self.base_url.replace(REGION, named.as_deref().unwrap_or(&region.usual))
+        let is_plain = |region: &String| !region.is_empty() && region.chars().all(is_of_region);
+        variables.filter_map(|name| lookup(name)).next().map(|region| region.trim().to_owned()).filter(is_plain)
+    }
+
+    /// The region without a name.
+    pub(crate) fn usual_region(&self) -> Option<&str> {
+        self.region.as_ref().map(|region| region.usual.as_str())
+    }
+
+    /// The region of an address of its own; none if it is not its own, or has none.
+    pub(crate) fn region_of(&self, base_url: &str) -> Option<String> {
+        let (region, other) = (self.region.as_ref()?, host(base_url)?);
+        let by_name = region.addresses.iter().find(|(_, address)| host(address) == Some(other));
+        let (before, after) = host(&self.base_url)?.split_once(REGION)?;
+        let by_host = || other.strip_prefix(before)?.strip_suffix(after).map(str::to_owned);
+        by_name.map(|(name, _)| name.clone()).or_else(by_host).filter(|region| region.chars().all(is_of_region))
+    }
+
+    /// The price of a model in a region as a multiple of the usual one.
+    pub(crate) fn factor(&self, model: &str, region: Option<&str>) -> f64 {
+        let Some(known) = &self.region else { return 1.0 };
+        let is_flat = known.flat.iter().any(|beginning| model.starts_with(beginning.as_str()));
+        let is_usual = region.is_none_or(|region| region == known.usual);
+        known.factor.filter(|_| !is_flat && !is_usual).unwrap_or(1.0)
     }
 
     /// True if an address is its own, in whatever region.
     pub(crate) fn is_at(&self, base_url: &str) -> bool {
         let (own, other) = (host(&self.base_url), host(base_url));
+        let mut addresses = self.region.iter().flat_map(|region| region.addresses.values());
+        if other.is_some() && addresses.any(|address| host(address) == other) {
+            return true;
+        }
         match (own.and_then(|own| own.split_once(REGION)), other) {
             (Some((before, after)), Some(other)) => other.starts_with(before) && other.ends_with(after),
             (None, other) => own.is_some_and(|own| !own.is_empty()) && own == other,
@@ -112,6 +156,11 @@ impl Vendor {
     /// True if it names its models with a region.
     pub(crate) fn has_regions(&self) -> bool {
         !self.regions.is_empty()
+    }
+
+    /// True if the project of its users' account is a part of its paths.
+    pub(crate) fn has_projects(&self) -> bool {
+        self.routes.iter().any(|route| route.path.contains(PROJECT))
     }
 
     /// True if it has paths of its own, for conversations only.
@@ -144,6 +193,12 @@ impl Vendor {
             Some(page) => {
                 let variables = variable.map_or_else(|| self.keys.join(" or "), str::to_owned);
                 format!("{variables} (a key is made at {page})")
+            }
+            None if self.signed == Some(Cloud::Google) => {
+                format!(
+                    "Google's credentials by `gcloud auth application-default login`, or providers.{}.key_env",
+                    self.name
+                )
             }
             None if self.sign_in => format!("an account by `azimuth auth login {}`", self.name),
             None => format!("the setting providers.{}.key_env", self.name),
@@ -230,6 +285,10 @@ fn file() -> &'static File {
 /// The host and port of an address, as it is written.
 pub(crate) fn host(url: &str) -> Option<&str> {
     url.split_once("://")?.1.split(['/', '?', '#']).next()
+}
+
+fn is_of_region(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '-'
 }
 
 fn wire<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Wire, D::Error> {

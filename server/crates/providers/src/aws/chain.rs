@@ -17,6 +17,7 @@ use super::profile::{Files, Profile, Section, setting};
 use crate::Secret;
 use crate::key_command::words;
 use crate::keys::left_out;
+use crate::own_file;
 
 /// The program of AWS's own that is asked where credentials have to be asked of a service of AWS's: it knows all the
 /// ways, and renews what has ended. It is a part of AWS CLI 2
@@ -417,7 +418,7 @@ impl Chain {
                  the root on"
             ));
         }
-        let text = tokio::task::spawn_blocking(move || super::profile::text(&path)).await;
+        let text = tokio::task::spawn_blocking(move || own_file::text(&path)).await;
         let text = text.map_err(|_| "the server is ending".to_owned())?;
         let text = text.map_err(|error| {
             let file = left_out(&file);

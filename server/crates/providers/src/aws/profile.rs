@@ -2,11 +2,10 @@
 //! (docs.aws.amazon.com/sdkref/latest/guide/file-format.html).
 
 use std::collections::BTreeMap;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
-/// The most bytes of a file that are read. Files with hundreds of profiles have a few hundred kilobytes.
-const MOST: u64 = 4 * 1024 * 1024;
+use crate::own_file::text;
 
 /// The settings of a section. They may be keys, so they are shown nowhere.
 pub(super) type Section = BTreeMap<String, String>;
@@ -130,21 +129,6 @@ impl Profile {
 /// A setting that has a value.
 pub(super) fn setting<'a>(section: &'a Section, name: &str) -> Option<&'a str> {
     section.get(name).map(String::as_str).filter(|value| !value.is_empty())
-}
-
-/// The text of a file that AWS's programs keep.
-#[expect(clippy::disallowed_methods, reason = "the files are those of AWS's programs, and in no project")]
-pub(super) fn text(path: &Path) -> io::Result<String> {
-    // A pipe would be waited for.
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
-    }
-    let mut bytes = Vec::new();
-    let size = std::fs::File::open(path)?.take(MOST + 1).read_to_end(&mut bytes)?;
-    if u64::try_from(size).is_ok_and(|size| size > MOST) {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is too large"));
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Reads sections of settings. A section's name is that between its brackets, with one blank between words and without

@@ -6,10 +6,10 @@ use std::time::SystemTime;
 use net::header::HeaderMap;
 
 use super::chain::{Chain, CredentialsError};
-use super::clock::Clock;
 use super::credentials::Credentials;
 use super::sign::{Scope, SignError, Unsigned, sign};
 use crate::Secret;
+use crate::clock::Clock;
 
 /// The header in which AWS names the kind of an error.
 const ERROR_TYPE: &str = "x-amzn-errortype";
@@ -75,7 +75,7 @@ impl Signer {
     /// more: it was refused because of this machine's clock, and the server's is known now; or because of the
     /// credentials, and there are others by now, such as when those that were kept had ended.
     pub(crate) async fn is_worth_another_try(&self, signed: &Signed, status: u16, headers: &HeaderMap) -> bool {
-        if self.clock.learn(status, headers, signed.at) {
+        if status == 403 && self.clock.learn(headers, signed.at) {
             return true;
         }
         // AWS knows credentials to which it denies access, so others of the same account would be no better.

@@ -1,3 +1,5 @@
+use serde_json::json;
+
 use super::*;
 use crate::dates::http_date;
 
@@ -48,7 +50,8 @@ fn a_server_that_wants_a_key_says_where_to_put_one() {
 fn a_refusal_of_a_signature_says_what_to_do_about_the_clock_and_about_credentials() {
     let key_source = "the AWS credentials".to_owned();
     let said = |renewed_by: &str, message: &str| {
-        let whose = Whose { key_source: key_source.clone(), renewed_by: Some(renewed_by.to_owned()), ..whose() };
+        let renewed_by = Some((Cloud::Aws, renewed_by.to_owned()));
+        let whose = Whose { key_source: key_source.clone(), renewed_by, ..whose() };
         whose.status(403, &HeaderMap::new(), format!(r#"{{"message":"{message}"}}"#).as_bytes()).message
     };
     let times = "20261128T200000Z is now earlier than 20261128T210000Z (20261128T210500Z - 5 min.)";
@@ -63,6 +66,34 @@ fn a_refusal_of_a_signature_says_what_to_do_about_the_clock_and_about_credential
         let of_variables = said("", message);
         assert!(of_variables.to_lowercase().contains("set new ones") && !of_variables.contains('`'), "{of_variables}");
     }
+}
+
+#[test]
+fn a_refusal_of_googles_credentials_says_what_to_do() {
+    let said = |status: u16, body: &str| {
+        let renewed_by = Some((Cloud::Google, "gcloud auth application-default login".to_owned()));
+        let whose = Whose { key_source: "the Google credentials in /f".into(), renewed_by, ..whose() };
+        whose.status(status, &HeaderMap::new(), body.as_bytes()).message
+    };
+    let of_google = |code: u16, status: &str, message: &str, reason: &str| {
+        let details = json!([{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason }]);
+        json!([{ "error": { "code": code, "message": message, "status": status, "details": details } }]).to_string()
+    };
+    let ended =
+        of_google(401, "UNAUTHENTICATED", "Request had invalid authentication credentials.", "ACCESS_TOKEN_EXPIRED");
+    assert!(said(401, &ended).contains("Sign in again with `gcloud auth application-default login`"));
+    let disabled =
+        of_google(403, "PERMISSION_DENIED", "Vertex AI API has not been used in project 7", "SERVICE_DISABLED");
+    assert!(said(403, &disabled).contains("`gcloud services enable aiplatform.googleapis.com`"));
+    let denied = of_google(
+        403,
+        "PERMISSION_DENIED",
+        "Permission 'aiplatform.endpoints.predict' denied",
+        "IAM_PERMISSION_DENIED",
+    );
+    assert!(said(403, &denied).contains("roles/aiplatform.user") && said(403, &denied).contains("/f have no right to"));
+    let unknown = of_google(404, "NOT_FOUND", "Publisher Model `projects/p/models/m` was not found", "");
+    assert!(said(404, &unknown).contains("google_location"), "{}", said(404, &unknown));
 }
 
 #[test]

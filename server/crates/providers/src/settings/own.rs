@@ -18,6 +18,7 @@ use crate::data::Thinking;
 use crate::failure::{Whose, host};
 use crate::key_command::KeyCommand;
 use crate::secret::Secret;
+use crate::signers::Signer;
 use crate::wire::Wire;
 
 /// The headers that every request has already, or that are the transport's.
@@ -187,7 +188,7 @@ impl Provider {
     pub fn set_account(&mut self, account: Arc<dyn Account>) {
         // Whoever keeps an account for it speaks of it.
         self.is_unasked &= !account.is_there();
-        let is_signed = self.aws_profile.is_some() || self.signer.as_ref().is_some_and(|signer| signer.is_at_hand());
+        let is_signed = self.aws_profile.is_some() || self.signer.as_ref().is_some_and(Signer::is_at_hand);
         // A list names the accounts that count.
         let is_wanted = if self.lists_keys() { self.lists_accounts() } else { !self.has_own_key() && !is_signed };
         if !is_wanted {
@@ -231,7 +232,7 @@ impl Provider {
             key: self.key.clone(),
             secrets: self.headers.iter().flat_map(|(_, value)| secrets_in(value)).collect(),
             is_local: self.is_local,
-            renewed_by: self.signer().map(|_| self.sign_in()),
+            renewed_by: self.signer().map(|signer| (signer.cloud(), self.sign_in())),
             member: None,
         }
     }

@@ -1,16 +1,37 @@
-//! Requests that are signed with AWS's credentials instead of carrying a key.
+//! Requests that are sent with the credentials of a cloud instead of a key: signed for AWS, or with an access token for
+//! Google.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use net::Url;
 use net::header::HeaderMap;
-use ports::model::{ModelError, ModelErrorKind};
+use ports::model::ModelError;
 
 use super::{Provider, Settings};
-use crate::aws::{Identity, Signed, Signer, Signers, Unsigned};
-use crate::failure::error;
-use crate::{keys, vendors};
+use crate::aws::{self, Unsigned};
+use crate::cloud::Cloud;
+use crate::google::{self, GoogleError};
+use crate::keys;
+use crate::signers::{Signed, Signer, Signers};
+use crate::vendors::{self, Vendor};
+
+/// The account of a provider at Google: what the user chose, and what came of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GoogleAccount {
+    chosen: Place,
+    found: Place,
+    /// True if there is no project, and nobody who could be asked for one.
+    lacks_project: bool,
+}
+
+/// A project at Google, and a location.
+#[derive(Clone, Debug, Default)]
+struct Place {
+    project: Option<String>,
+    location: Option<String>,
+}
 
 impl Settings {
     /// Signs the requests of the providers at AWS that have no key, and of those that the user gave a profile or a
@@ -23,23 +44,19 @@ impl Settings {
         environment: &dyn Fn(&str) -> Option<String>,
         home: Option<PathBuf>,
     ) {
-        let identity = Identity::of(environment, home, self.ca_file.clone());
-        for vendor in vendors::all().iter().filter(|vendor| vendor.signed) {
-            // It is known by name, so it can be added.
-            let is_new = self.provider_mut(&vendor.name).is_none() && signers.signer(identity.clone()).is_at_hand();
-            let added = if is_new { self.add(&vendor.name, None).ok() } else { None };
-            if let Some(provider) = added.and_then(|at| self.providers.get_mut(at)) {
-                provider.is_unasked = true;
-            }
+        let identity = aws::Identity::of(environment, home, self.ca_file.clone());
+        for vendor in of_cloud(Cloud::Aws) {
+            let is_found = || signers.of_aws(identity.clone()).is_at_hand();
+            self.add_unasked(vendor, is_found);
         }
         for provider in &mut self.providers {
-            let vendor = provider.vendor().filter(|vendor| vendor.signed);
+            let vendor = provider.vendor().filter(|vendor| vendor.signed == Some(Cloud::Aws));
             let usual = self.addresses.get(provider.name.as_str()).map(|(address, _)| address.clone());
             if vendor.is_none() && !provider.speaks_of_aws() {
                 continue;
             }
             let chosen = identity.chosen(provider.aws_profile.clone(), provider.aws_region.as_deref());
-            let signer = signers.signer(chosen.named(!provider.is_after_local));
+            let signer = signers.of_aws(chosen.named(!provider.is_after_local));
             if let Some(vendor) = vendor
                 && usual.is_some_and(|usual| usual == provider.base_url)
             {
@@ -51,9 +68,70 @@ impl Settings {
                 continue;
             }
             provider.key_source = signer.source_name();
-            provider.signer = Some(signer);
+            provider.signer = Some(Signer::Aws(signer));
         }
     }
+
+    /// Has the requests of the providers at Google that have no key carry access tokens, and those of providers that
+    /// the user gave a project or a location. A provider at Google of which nobody spoke is added if there are
+    /// credentials and a project in the environment or in files; it can be chosen, and is never the default. To be
+    /// called when all else is said. Blocks: reads the files of Google's programs.
+    pub fn sign_for_google(
+        &mut self,
+        signers: &Signers,
+        environment: &dyn Fn(&str) -> Option<String>,
+        home: Option<PathBuf>,
+    ) {
+        let tokens = signers.of_google(google::Identity::of(environment, home, self.ca_file.clone()));
+        let named = google::project_of(environment);
+        for vendor in of_cloud(Cloud::Google) {
+            let is_found = || tokens.at_hand().is_some_and(|found| named.is_some() || found.project.is_some());
+            self.add_unasked(vendor, is_found);
+        }
+        let mut at_hand = None;
+        for provider in &mut self.providers {
+            let vendor = provider.vendor().filter(|vendor| vendor.signed == Some(Cloud::Google));
+            if vendor.is_none() && !provider.speaks_of_google() {
+                continue;
+            }
+            let found = at_hand.get_or_insert_with(|| tokens.at_hand()).as_ref();
+            provider.settle_google(
+                vendor,
+                environment,
+                named.clone().or(found.and_then(|found| found.project.clone())),
+            );
+            if let Some(vendor) = vendor
+                && self.addresses.get(provider.name.as_str()).is_some_and(|(usual, _)| *usual == provider.base_url)
+            {
+                let location = provider.google.found.location.clone();
+                provider.base_url = vendor.address(|_| location.clone());
+            }
+            if !provider.carries_key() && !provider.lists_keys() && (provider.speaks_of_google() || provider.is_home())
+            {
+                let usual = || "Google's Application Default Credentials".to_owned();
+                provider.key_source = found.map_or_else(usual, |found| found.source.clone());
+                provider.signer = Some(Signer::Google(Arc::clone(&tokens)));
+            }
+            // Without a file, the service of the machine knows its project.
+            let may_be_asked = provider.signer.is_some() && found.is_none();
+            let is_wanted = vendor.is_some_and(Vendor::has_projects);
+            provider.google.lacks_project = is_wanted && provider.google.found.project.is_none() && !may_be_asked;
+        }
+    }
+
+    /// Adds a vendor of which nobody spoke, if there are credentials for it.
+    fn add_unasked(&mut self, vendor: &Vendor, is_found: impl FnOnce() -> bool) {
+        // It is known by name, so it can be added.
+        let is_new = self.provider_mut(&vendor.name).is_none() && is_found();
+        let added = if is_new { self.add(&vendor.name, None).ok() } else { None };
+        if let Some(provider) = added.and_then(|at| self.providers.get_mut(at)) {
+            provider.is_unasked = true;
+        }
+    }
+}
+
+fn of_cloud(cloud: Cloud) -> impl Iterator<Item = &'static Vendor> {
+    vendors::all().iter().filter(move |vendor| vendor.signed == Some(cloud))
 }
 
 impl Provider {
@@ -73,6 +151,78 @@ impl Provider {
         self.aws_profile.is_some() || self.aws_region.is_some()
     }
 
+    /// Chooses the project and the location of its account at Google.
+    pub fn set_google(&mut self, project: Option<String>, location: Option<String>) {
+        let Place { project: old_project, location: old_location } = &mut self.google.chosen;
+        *old_project = project.or(old_project.take());
+        *old_location = location.or(old_location.take());
+    }
+
+    /// Forgets the project and the location that were chosen for another server.
+    pub(super) fn forget_google(&mut self) {
+        self.google = GoogleAccount::default();
+    }
+
+    /// True if the user spoke of its account at Google.
+    fn speaks_of_google(&self) -> bool {
+        self.google.chosen.project.is_some() || self.google.chosen.location.is_some()
+    }
+
+    /// Finds its project and its location: the user's choice, else that of its address or of the environment.
+    fn settle_google(
+        &mut self,
+        vendor: Option<&Vendor>,
+        environment: &dyn Fn(&str) -> Option<String>,
+        project: Option<String>,
+    ) {
+        let Place { project: own, location } = self.google.chosen.clone();
+        let usual = vendor.map(|vendor| vendor.address(environment));
+        // An address that the user wrote says its location itself.
+        let of_address = || {
+            let vendor = vendor.filter(|_| usual.as_deref() != Some(self.base_url.as_str()))?;
+            vendor.region_of(&self.base_url)
+        };
+        let of_environment = || {
+            let vendor = vendor?;
+            vendor.named_region(environment).or_else(|| vendor.usual_region().map(str::to_owned))
+        };
+        let location = location.or_else(of_address).or_else(of_environment);
+        self.google.found = Place { project: own.or(project), location };
+    }
+
+    /// The location of its account at Google, if it has one.
+    pub(crate) fn location(&self) -> Option<&str> {
+        self.google.found.location.as_deref()
+    }
+
+    /// The project of its account at Google, if it is known.
+    pub(crate) fn project(&self) -> Option<&str> {
+        self.google.found.project.as_deref()
+    }
+
+    /// True if it needs a project, and there is none and nobody who could be asked for one.
+    pub(super) fn lacks_project(&self) -> bool {
+        self.google.lacks_project
+    }
+
+    /// The same provider with its project, if its address needs one that only the service of the machine knows.
+    ///
+    /// # Errors
+    /// There is none; says what to do.
+    pub(crate) async fn with_project(&self) -> Result<Cow<'_, Self>, ModelError> {
+        if self.project().is_some() || !self.vendor().is_some_and(Vendor::has_projects) {
+            return Ok(Cow::Borrowed(self));
+        }
+        let project = match &self.signer {
+            Some(Signer::Google(tokens)) => tokens.project().await.map_err(|problem| problem.told(&self.name))?,
+            Some(Signer::Aws(_)) | None => None,
+        };
+        let none = || GoogleError::NoProject { provider: self.name.clone() }.told(&self.name);
+        let mut provider = self.clone();
+        provider.google.found.project = Some(project.ok_or_else(none)?);
+        Ok(Cow::Owned(provider))
+    }
+
     /// The name of the credentials that its requests are signed with, for words; none if they are not signed.
     pub fn signed_by(&self) -> Option<&str> {
         self.signer.is_some().then_some(self.key_source.as_str())
@@ -84,20 +234,24 @@ impl Provider {
     }
 
     /// The signer of its requests; none if they carry a key, or need nothing.
-    pub(crate) fn signer(&self) -> Option<&Arc<Signer>> {
+    pub(crate) fn signer(&self) -> Option<&Signer> {
         self.signer.as_ref()
     }
 
     /// The command that renews its credentials, for words; empty if they are keys of the environment.
     pub(super) fn sign_in(&self) -> String {
-        if self.signer.as_ref().is_some_and(|signer| signer.is_of_variables()) {
-            return String::new();
+        match &self.signer {
+            Some(Signer::Google(_)) => "gcloud auth application-default login".to_owned(),
+            Some(Signer::Aws(signer)) if signer.is_of_variables() => String::new(),
+            Some(Signer::Aws(_)) | None => {
+                let profile = self.aws_profile.as_deref();
+                let option = profile.map(|profile| format!(" --profile {}", keys::left_out(profile)));
+                format!("aws sso login{}", option.unwrap_or_default())
+            }
         }
-        let option = self.aws_profile.as_deref().map(|profile| format!(" --profile {}", keys::left_out(profile)));
-        format!("aws sso login{}", option.unwrap_or_default())
     }
 
-    /// The signature of a request that is sent so; none if its requests are not signed.
+    /// The headers of a cloud for a request that is sent so; none if its requests carry a key, or need nothing.
     ///
     /// # Errors
     /// There are no credentials; says what to do.
@@ -108,7 +262,6 @@ impl Provider {
         body: &[u8],
     ) -> Result<Option<Signed>, ModelError> {
         let Some(signer) = &self.signer else { return Ok(None) };
-        let signed = signer.sign(&Unsigned { method: "POST", url, headers, body }).await;
-        signed.map(Some).map_err(|problem| error(ModelErrorKind::Unauthorized, format!("{}: {problem}", self.name)))
+        signer.sign(&self.name, &Unsigned { method: "POST", url, headers, body }).await.map(Some)
     }
 }

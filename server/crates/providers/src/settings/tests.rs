@@ -1,5 +1,6 @@
 use super::*;
-use crate::aws::{RunProgram, Signers};
+use crate::aws::RunProgram;
+use crate::signers::Signers;
 
 fn from(variables: &[(&str, &str)]) -> Settings {
     Settings::from_env(|name| {
@@ -290,4 +291,87 @@ fn the_region_of_a_profile_is_in_the_address_unless_the_user_says_another() {
     assert_eq!((bedrock.base_url.clone(), bedrock.sign_in()), (address("eu-west-3"), "aws sso login".to_owned()));
     let with_keys = signed(&[KEYS[0], KEYS[1], ("AWS_REGION", "eu-west-1")], None, |_| {});
     assert_eq!(provider(&with_keys, "bedrock").sign_in(), "", "no command renews keys of the environment");
+}
+
+/// The settings of an environment, with what is sent with Google's credentials.
+fn of_google(variables: &[(&str, &str)], home: Option<&std::path::Path>, say: impl FnOnce(&mut Settings)) -> Settings {
+    let mut settings = from(variables);
+    say(&mut settings);
+    let environment =
+        |name: &str| variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| (*value).to_owned());
+    settings.sign_for_google(&Signers::new(NoPrograms), &environment, home.map(Into::into));
+    settings
+}
+
+/// A home folder with the file that `gcloud auth application-default login` writes.
+#[expect(clippy::disallowed_methods, reason = "a test writes the file of gcloud")]
+fn signed_in(quota_project: Option<&str>) -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join(".config/gcloud");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = serde_json::json!({ "type": "authorized_user", "client_id": "c", "client_secret": "hunter2",
+        "refresh_token": "hunter2", "quota_project_id": quota_project });
+    std::fs::write(folder.join("application_default_credentials.json"), file.to_string()).unwrap();
+    home
+}
+
+#[test]
+fn vertex_is_offered_with_credentials_and_a_project_and_as_a_default_if_the_user_spoke_of_it() {
+    let has = |settings: &Settings| settings.providers.iter().any(|provider| provider.name == "vertex");
+    let project = ("GOOGLE_CLOUD_PROJECT", "p-1");
+    assert!(!has(&of_google(&[project], None, |_| {})), "there are no credentials");
+    let home = signed_in(None);
+    assert!(!has(&of_google(&[], Some(home.path()), |_| {})), "there is no project");
+    let settings = of_google(&[project], Some(home.path()), |_| {});
+    let vertex = provider(&settings, "vertex");
+    assert_eq!((vertex.base_url.as_str(), vertex.project()), ("https://aiplatform.googleapis.com", Some("p-1")));
+    assert!(vertex.has_key() && vertex.is_after_local && vertex.is_unasked && vertex.missing().is_none());
+    assert!(vertex.key_source.contains("application_default_credentials.json"), "{}", vertex.key_source);
+    assert!(!format!("{settings:?}").contains("hunter2"));
+    let home = signed_in(Some("project-of-the-file"));
+    let settings = of_google(&[], Some(home.path()), |_| {});
+    assert_eq!(provider(&settings, "vertex").project(), Some("project-of-the-file"));
+    let spoken = of_google(&[project], Some(home.path()), |settings| {
+        settings.set_provider("vertex", None, None, None, vec![]).unwrap();
+    });
+    assert!(!provider(&spoken, "vertex").is_unasked, "the user spoke of it");
+}
+
+#[test]
+fn a_project_that_nobody_can_tell_is_asked_for_before_anything_is_sent() {
+    let home = signed_in(None);
+    let say = |settings: &mut Settings| settings.set_provider("vertex", None, None, None, vec![]).unwrap();
+    let missing = |home: Option<&std::path::Path>| provider(&of_google(&[], home, say), "vertex").missing();
+    let words = missing(Some(home.path())).unwrap();
+    assert!(words.contains("GOOGLE_CLOUD_PROJECT") && words.contains("[providers.vertex]"), "{words}");
+    assert_eq!(missing(None), None, "the service of a machine may know it");
+}
+
+#[test]
+fn the_users_own_project_and_location_count_before_the_environment_and_a_gateway_gets_tokens_only_if_they_are_said() {
+    let home = signed_in(Some("of-the-file"));
+    let environment = [("GOOGLE_CLOUD_PROJECT", "of-the-environment"), ("CLOUD_ML_REGION", "us-east5")];
+    let at = |project: Option<&str>, location: Option<&str>, base_url: Option<&str>| {
+        let settings = of_google(&environment, Some(home.path()), |settings| {
+            settings.set_provider("vertex", base_url.map(Into::into), None, None, vec![]).unwrap();
+            settings.provider_mut("vertex").unwrap().set_google(project.map(Into::into), location.map(Into::into));
+        });
+        let vertex = provider(&settings, "vertex");
+        let url = vertex.request_url(Wire::Gemini, "gemini-3.8-flash").unwrap().to_string();
+        (url, vertex.signer().is_some())
+    };
+    let path = |project: &str, location: &str| {
+        format!(
+            "/v1/projects/{project}/locations/{location}/publishers/google/models/gemini-3.8-flash:streamGenerateContent?alt=sse"
+        )
+    };
+    let host = "https://us-east5-aiplatform.googleapis.com";
+    assert_eq!(at(None, None, None), (format!("{host}{}", path("of-the-environment", "us-east5")), true));
+    let host = "https://aiplatform.eu.rep.googleapis.com";
+    assert_eq!(at(Some("mine"), Some("eu"), None), (format!("{host}{}", path("mine", "eu")), true));
+    let host = "https://europe-west1-aiplatform.googleapis.com";
+    assert_eq!(at(None, None, Some(host)), (format!("{host}{}", path("of-the-environment", "europe-west1")), true));
+    let host = "https://gateway.example";
+    assert_eq!(at(None, None, Some(host)), (format!("{host}{}", path("of-the-environment", "us-east5")), false));
+    assert_eq!(at(Some("mine"), None, Some(host)), (format!("{host}{}", path("mine", "us-east5")), true));
 }

@@ -1,0 +1,111 @@
+//! The reasons why there is no access token, in words.
+
+use ports::model::{ModelError, ModelErrorKind};
+
+use crate::failure::error;
+
+/// The command by which users sign in for programs such as this one.
+pub(super) const SIGN_IN: &str = "gcloud auth application-default login";
+
+/// There is no access token for Google Cloud, or it cannot be sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum GoogleError {
+    /// There are no credentials anywhere.
+    #[error(
+        "no Google credentials were found. Run `{SIGN_IN}`, or set GOOGLE_APPLICATION_CREDENTIALS to the key file of a \
+         service account. It was looked for:{}", list(.looked)
+    )]
+    Nowhere {
+        /// All that was looked for, with what was found.
+        looked: Vec<String>,
+    },
+    /// A file cannot be used.
+    #[error("the Google credentials in {file} cannot be used: {problem}. {advice}")]
+    File {
+        /// The file.
+        file: String,
+        /// The problem, in words.
+        problem: String,
+        /// The thing to do.
+        advice: String,
+    },
+    /// A file has credentials of a kind for which there is no code.
+    #[error(
+        "{file} has Google credentials of the kind `{kind}`, which Azimuth cannot use. Run `{SIGN_IN}`, set \
+         GOOGLE_APPLICATION_CREDENTIALS to the key file of a service account, or set key_command of the provider to \
+         `[\"gcloud\", \"auth\", \"print-access-token\"]`"
+    )]
+    Kind {
+        /// The file.
+        file: String,
+        /// The kind that it names.
+        kind: String,
+    },
+    /// A file that is not the user's own.
+    #[error(
+        "the Google credentials in {file} are not used, since a project or a command may have written them. {variable} \
+         names the file: keep it in a folder of your own, and name that one"
+    )]
+    Foreign {
+        /// The file.
+        file: String,
+        /// The variable that names it.
+        variable: &'static str,
+    },
+    /// The server of tokens does not take the credentials.
+    #[error("{host} gives no access token for the Google credentials in {file}: {said}. {advice}")]
+    Refused {
+        /// The server.
+        host: String,
+        /// The file.
+        file: String,
+        /// The server's words.
+        said: String,
+        /// The thing to do.
+        advice: String,
+    },
+    /// The server of tokens gives no answer.
+    #[error("{host} gives no access token for the Google credentials: {problem}. Check the connection and try again")]
+    Unreachable {
+        /// The server.
+        host: String,
+        /// The problem, in words.
+        problem: String,
+    },
+    /// The server of tokens answers with something else.
+    #[error(
+        "{host} answered with {problem} instead of an access token for the Google credentials. Check that no proxy answers \
+         in its place"
+    )]
+    Garbage {
+        /// The server.
+        host: String,
+        /// The problem, in words.
+        problem: String,
+    },
+    /// No project is known.
+    #[error(
+        "no Google Cloud project is known for {provider}; set GOOGLE_CLOUD_PROJECT, or google_project in \
+         [providers.{provider}]"
+    )]
+    NoProject {
+        /// The provider.
+        provider: String,
+    },
+    /// The request would go out for all to read.
+    #[error("an access token for Google Cloud is not sent over http to another machine; write base_url with https://")]
+    Open,
+}
+
+impl GoogleError {
+    /// The failure of a request to a provider that it stands for.
+    pub(crate) fn told(&self, provider: &str) -> ModelError {
+        let may_pass = matches!(self, Self::Unreachable { .. });
+        let kind = if may_pass { ModelErrorKind::Transient } else { ModelErrorKind::Unauthorized };
+        error(kind, format!("{provider}: {self}"))
+    }
+}
+
+fn list(looked: &[String]) -> String {
+    looked.iter().map(|line| format!("\n- {line}")).collect()
+}

@@ -1,0 +1,338 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use net::Clients;
+use serde_json::{Value, json};
+
+use super::super::testing::{service_account, user};
+use super::*;
+use crate::aws::RunProgram;
+use crate::clock::Clock;
+use crate::loopback::server::{Answer, Asked, Server};
+
+/// The files below the home folder are the user's own.
+struct Own(PathBuf);
+
+#[async_trait]
+impl RunProgram for Own {
+    async fn output(&self, _words: &[String]) -> Result<Vec<u8>, String> {
+        Err("no program is run for Google's credentials".to_owned())
+    }
+
+    fn is_users_own(&self, file: &Path) -> bool {
+        file.starts_with(&self.0)
+    }
+}
+
+/// The seconds by which the tests' clock is ahead of the machine's.
+static AHEAD: AtomicU64 = AtomicU64::new(0);
+
+fn moved() -> SystemTime {
+    SystemTime::now() + Duration::from_secs(AHEAD.load(Ordering::Relaxed))
+}
+
+/// A user, with the folder of their home.
+struct Person {
+    home: tempfile::TempDir,
+    variables: BTreeMap<&'static str, String>,
+    now: fn() -> SystemTime,
+}
+
+impl Person {
+    fn new() -> Self {
+        let variables = BTreeMap::from([("NO_GCE_CHECK", "true".to_owned())]);
+        Self { home: tempfile::tempdir().unwrap(), variables, now: SystemTime::now }
+    }
+
+    /// One for whom `gcloud` keeps this.
+    fn with(file: &Value) -> Self {
+        let person = Self::new();
+        person.keep(&file.to_string());
+        person
+    }
+
+    fn keep(&self, text: &str) {
+        std::fs::create_dir_all(self.home.path().join(".config/gcloud")).unwrap();
+        std::fs::write(self.file(), text).unwrap();
+    }
+
+    fn file(&self) -> PathBuf {
+        self.home.path().join(".config/gcloud/application_default_credentials.json")
+    }
+
+    fn set(mut self, name: &'static str, value: &str) -> Self {
+        self.variables.insert(name, value.to_owned());
+        self
+    }
+
+    fn tokens(&self) -> Tokens {
+        Tokens::new(Surroundings {
+            variables: self.variables.clone(),
+            home: Some(self.home.path().to_owned()),
+            run: Arc::new(Own(self.home.path().to_owned())),
+            http: Arc::new(Clients::default()),
+            clock: Clock::new(self.now),
+            patience: Duration::from_millis(300),
+        })
+    }
+
+    async fn problem(&self) -> String {
+        self.tokens().token().await.unwrap_err().to_string()
+    }
+}
+
+fn token(name: &str, seconds: u64) -> Answer {
+    Answer::status(200, &json!({ "access_token": name, "expires_in": seconds, "token_type": "Bearer" }).to_string())
+}
+
+fn refused(body: &Value) -> Answer {
+    Answer::status(400, &body.to_string())
+}
+
+/// The fields of a form.
+fn fields(asked: &Asked) -> BTreeMap<String, String> {
+    let url = Url::parse(&format!("http://h/?{}", asked.body)).unwrap();
+    url.query_pairs().into_owned().collect()
+}
+
+fn bearer(token: &Token) -> String {
+    token.headers()[AUTHORIZATION].to_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_person_who_has_signed_in_gets_a_token_that_is_kept_until_shortly_before_its_end() {
+    let server =
+        Server::start(vec![token("ya29.one", 3_600), token("ya29.two", 200), token("ya29.three", 3_600)]).await;
+    let mut person = Person::with(&user(&server.url()));
+    person.now = moved;
+    let tokens = person.tokens();
+    let first = tokens.token().await.unwrap();
+    assert_eq!(bearer(&first), "Bearer ya29.one");
+    assert_eq!(first.headers()["x-goog-user-project"], "project-of-ada");
+    assert_eq!(bearer(&tokens.token().await.unwrap()), "Bearer ya29.one");
+    let asked = server.asked();
+    let sent = fields(&asked[0]);
+    assert_eq!((asked.len(), sent["grant_type"].as_str(), sent.len()), (1, "refresh_token", 4));
+    assert_eq!((sent["client_id"].as_str(), sent["client_secret"].as_str()), ("client-of-gcloud", "hunter2-client"));
+    assert_eq!(sent["refresh_token"], "hunter2-refresh");
+    AHEAD.store(3_500, Ordering::Relaxed);
+    assert_eq!(bearer(&tokens.token().await.unwrap()), "Bearer ya29.two");
+    // One that ends soon is used, and not kept.
+    assert_eq!(bearer(&tokens.token().await.unwrap()), "Bearer ya29.three");
+    assert!(!format!("{tokens:?} {first:?}").contains("ya29"));
+}
+
+#[tokio::test]
+async fn requests_at_the_same_time_fetch_one_token() {
+    let server = Server::start(vec![token("ya29.one", 3_600)]).await;
+    let person = Person::with(&user(&server.url()));
+    let tokens = person.tokens();
+    let all = futures_util::future::join_all((0..10).map(|_| tokens.token())).await;
+    assert!(all.into_iter().all(|token| bearer(&token.unwrap()) == "Bearer ya29.one"));
+    assert_eq!(server.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn a_new_sign_in_counts_at_once() {
+    let server = Server::start(vec![token("ya29.one", 3_600), token("ya29.two", 3_600)]).await;
+    let person = Person::with(&user(&server.url()));
+    let tokens = person.tokens();
+    tokens.token().await.unwrap();
+    let mut other = user(&server.url());
+    other["refresh_token"] = json!("hunter2-other");
+    person.keep(&other.to_string());
+    assert_eq!(bearer(&tokens.token().await.unwrap()), "Bearer ya29.two");
+}
+
+#[tokio::test]
+async fn a_token_that_was_refused_is_fetched_anew_once() {
+    let server =
+        Server::start(vec![token("ya29.one", 3_600), token("ya29.two", 3_600), token("ya29.two", 3_600)]).await;
+    let person = Person::with(&user(&server.url()));
+    let tokens = person.tokens();
+    let first = tokens.token().await.unwrap();
+    assert!(!tokens.is_worth_another_try(&first, 403).await, "it is known, and has no right");
+    assert!(tokens.is_worth_another_try(&first, 401).await);
+    let second = tokens.token().await.unwrap();
+    assert_eq!(bearer(&second), "Bearer ya29.two");
+    assert!(!tokens.is_worth_another_try(&second, 401).await, "the same would be refused again");
+}
+
+#[tokio::test]
+async fn a_service_account_signs_and_a_wrong_clock_is_set_by_the_servers() {
+    let invalid = json!({ "error": "invalid_grant", "error_description": "Invalid JWT: Token must be a short-lived token \
+        (60 minutes) and in a reasonable timeframe. Check your iat and exp values in the JWT claim." });
+    let late = refused(&invalid).with_header("date", "Sun, 06 Nov 2094 08:49:37 GMT");
+    let server = Server::start(vec![late, token("ya29.robot", 3_600)]).await;
+    let person = Person::with(&service_account(&server.url()));
+    let tokens = person.tokens();
+    assert_eq!(bearer(&tokens.token().await.unwrap()), "Bearer ya29.robot");
+    let iat = |asked: &Asked| {
+        use base64::Engine;
+        let sent = fields(asked);
+        assert_eq!(sent["grant_type"], "urn:ietf:params:oauth:grant-type:jwt-bearer");
+        let claims = sent["assertion"].split('.').nth(1).unwrap().to_owned();
+        let claims = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(claims).unwrap();
+        serde_json::from_slice::<Value>(&claims).unwrap()["iat"].as_u64().unwrap()
+    };
+    let asked = server.asked();
+    assert_eq!(asked.len(), 2);
+    assert!(iat(&asked[1]) - iat(&asked[0]) > 60 * 365 * 86_400, "the second has the server's time");
+    // Without another time of the server's, the words say what to do.
+    let server = Server::start(vec![refused(&invalid)]).await;
+    let problem = Person::with(&service_account(&server.url())).problem().await;
+    assert!(problem.contains("Set the clock of this machine") && problem.contains("invalid_grant"), "{problem}");
+    assert_eq!(server.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn a_token_of_another_account_is_asked_for_with_the_users_own() {
+    let other = json!({ "accessToken": "ya29.other", "expireTime": "2094-11-06T08:49:37Z" }).to_string();
+    let server = Server::start(vec![token("ya29.ada", 3_600), Answer::status(200, &other)]).await;
+    let url = format!("{}/v1/projects/-/serviceAccounts/robot:generateAccessToken", server.url());
+    let file = json!({ "type": "impersonated_service_account", "service_account_impersonation_url": url,
+        "delegates": ["d"], "source_credentials": user(&server.url()) });
+    let person = Person::with(&file);
+    let tokens = person.tokens();
+    assert_eq!(bearer(&tokens.token().await.unwrap()), "Bearer ya29.other");
+    assert_eq!(bearer(&tokens.token().await.unwrap()), "Bearer ya29.other");
+    let asked = server.asked();
+    assert_eq!((asked.len(), asked[1].headers["authorization"].to_str().unwrap()), (2, "Bearer ya29.ada"));
+    let body: Value = serde_json::from_str(&asked[1].body).unwrap();
+    assert_eq!(
+        body,
+        json!({ "delegates": ["d"], "lifetime": "3600s",
+        "scope": ["https://www.googleapis.com/auth/cloud-platform"] })
+    );
+    let denied = json!({ "error": { "code": 403, "status": "PERMISSION_DENIED", "message": "denied" } }).to_string();
+    let server = Server::start(vec![token("ya29.ada", 3_600), Answer::status(403, &denied)]).await;
+    let mut file = file;
+    file["source_credentials"] = user(&server.url());
+    file["service_account_impersonation_url"] = json!(server.url());
+    let problem = Person::with(&file).problem().await;
+    assert!(problem.contains("Service Account Token Creator") && problem.contains("PERMISSION_DENIED"), "{problem}");
+}
+
+#[tokio::test]
+async fn what_a_server_of_tokens_answers_is_said_without_secrets() {
+    let ended = json!({ "error": "invalid_grant", "error_description": "Bad Request of hunter2-refresh" });
+    for (answer, parts) in [
+        (refused(&ended), &["`gcloud auth application-default login`", "invalid_grant", "credentials.json"][..]),
+        (Answer::status(503, "{}"), &["status 503", "try again"]),
+        (Answer::never(), &["did not answer within 0.3 seconds", "try again"]),
+        (Answer::status(200, "<html>hunter2-body"), &["no JSON", "no proxy"]),
+        (Answer::status(200, "[1]"), &["no JSON"]),
+        (Answer::status(200, r#"{"access_token": 7}"#), &["without an `access_token`"]),
+        (Answer::status(200, r#"{"access_token": "a\nb"}"#), &["without an `access_token`"]),
+        (Answer::status(302, "{}"), &["status 302"]),
+        (Answer::status(404, "no page"), &["status 404"]),
+    ] {
+        let server = Server::start(vec![answer.clone()]).await;
+        let problem = Person::with(&user(&server.url())).problem().await;
+        for part in parts {
+            assert!(problem.contains(part), "{part}: {problem}");
+        }
+        assert!(!problem.contains("hunter2"), "{problem}");
+    }
+    let problem = Person::with(&user("http://127.0.0.1:1/token")).problem().await;
+    assert!(problem.contains("cannot be reached"), "{problem}");
+}
+
+#[tokio::test]
+async fn a_token_that_still_counts_is_used_if_no_other_is_given() {
+    let server = Server::start(vec![token("ya29.one", 100), Answer::status(503, "{}")]).await;
+    let person = Person::with(&user(&server.url()));
+    let tokens = person.tokens();
+    tokens.token().await.unwrap();
+    assert_eq!(bearer(&tokens.token().await.unwrap()), "Bearer ya29.one");
+    assert_eq!(server.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_used_is_named_with_what_to_do() {
+    let person = Person::new();
+    let nowhere = person.problem().await;
+    for part in ["`gcloud auth application-default login`", "application_default_credentials.json", "NO_GCE_CHECK"] {
+        assert!(nowhere.contains(part), "{part}: {nowhere}");
+    }
+    for (text, part) in [
+        ("{", "line 1 is no JSON"),
+        (r#"{"type": "external_account"}"#, "kind `external_account`"),
+        (r#"{"type": "authorized_user"}"#, "`client_id`"),
+        (
+            r#"{"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "r",
+            "token_uri": "http://tokens.example"}"#,
+            "without https",
+        ),
+    ] {
+        person.keep(text);
+        let problem = person.problem().await;
+        assert!(problem.contains(part) && problem.contains("application_default_credentials.json"), "{problem}");
+    }
+    let mut robot = service_account("http://127.0.0.1:1");
+    robot["private_key"] = json!("-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----");
+    person.keep(&robot.to_string());
+    let problem = person.problem().await;
+    assert!(problem.contains("`private_key`") && !problem.contains("hunter2"), "{problem}");
+    std::fs::remove_file(person.file()).unwrap();
+    std::fs::create_dir(person.file()).unwrap();
+    assert!(person.problem().await.contains("no regular file"));
+}
+
+#[tokio::test]
+async fn the_file_of_a_variable_counts_first_and_only_if_it_is_the_users_own() {
+    let server = Server::start(vec![token("ya29.robot", 3_600)]).await;
+    let person = Person::with(&user("http://127.0.0.1:1"));
+    let own = person.home.path().join("key.json");
+    std::fs::write(&own, service_account(&server.url()).to_string()).unwrap();
+    let project = tempfile::tempdir().unwrap();
+    let theirs = project.path().join("key.json");
+    std::fs::write(&theirs, service_account(&server.url()).to_string()).unwrap();
+    let named = |person: Person, file: &str| person.set("GOOGLE_APPLICATION_CREDENTIALS", file);
+    let person = named(person, &own.display().to_string());
+    assert_eq!(bearer(&person.tokens().token().await.unwrap()), "Bearer ya29.robot");
+    assert_eq!(person.tokens().at_hand().unwrap().project.as_deref(), Some("project-of-robot"));
+    let person = named(person, "~/gone.json");
+    assert!(person.problem().await.contains("there is no such file"));
+    let person = named(person, "key.json");
+    assert!(person.problem().await.contains("not named from the root on"));
+    let person = named(person, &theirs.display().to_string());
+    let problem = person.problem().await;
+    assert!(problem.contains("a project or a command may have written them"), "{problem}");
+    assert!(person.tokens().at_hand().is_none());
+    assert_eq!(server.asked().len(), 1);
+    let folder = project.path().display().to_string();
+    let person = Person::with(&user("http://127.0.0.1:1")).set("CLOUDSDK_CONFIG", &folder);
+    assert!(person.problem().await.contains("CLOUDSDK_CONFIG names the file"));
+}
+
+#[tokio::test]
+async fn a_machine_at_google_has_a_token_and_a_project_of_its_own() {
+    let of_google = |answer: Answer| answer.with_header("metadata-flavor", "Google");
+    let project = of_google(Answer::status(200, "project-of-the-machine\n"));
+    let server = Server::start(vec![of_google(token("ya29.machine", 3_600)), project]).await;
+    let host = server.url().replace("http://", "");
+    let on = |host: &str| Person::new().set("NO_GCE_CHECK", "").set("GCE_METADATA_HOST", host);
+    let tokens = on(&host).tokens();
+    assert_eq!(bearer(&tokens.token().await.unwrap()), "Bearer ya29.machine");
+    assert_eq!(tokens.project().await.unwrap().as_deref(), Some("project-of-the-machine"));
+    assert_eq!(tokens.project().await.unwrap().as_deref(), Some("project-of-the-machine"));
+    let asked = server.asked();
+    let paths: Vec<_> = asked.iter().map(|asked| asked.path.as_str()).collect();
+    let own = "/computeMetadata/v1/";
+    assert_eq!(paths, [format!("{own}instance/service-accounts/default/token"), format!("{own}project/project-id")]);
+    assert!(asked.iter().all(|asked| asked.headers["metadata-flavor"] == "Google"));
+    for (answer, part) in [
+        (token("ya29.evil", 3_600), "is not Google's service"),
+        (of_google(Answer::status(404, "")), "has no service account"),
+        (of_google(Answer::status(200, "hunter2")), "no JSON"),
+    ] {
+        let server = Server::start(vec![answer]).await;
+        let problem = on(&server.url().replace("http://", "")).problem().await;
+        assert!(problem.contains(part) && !problem.contains("hunter2"), "{part}: {problem}");
+    }
+    let problem = on("metadata.example").problem().await;
+    assert!(problem.contains("neither this machine nor a host of Google's service"), "{problem}");
+}
