@@ -53,6 +53,8 @@ const FILTERED: &str = "the vendor's content filter broke the answer off";
 pub enum Wire {
     /// Anthropic's Messages.
     Anthropic,
+    /// The same as Google's Vertex AI has it: the model stands in the path, and the version in the body.
+    AnthropicVertex,
     /// OpenAI's Responses.
     OpenAiResponses,
     /// OpenAI's Chat Completions, which most others speak too.
@@ -119,12 +121,13 @@ pub(crate) trait Decode: Send {
 
 impl Wire {
     /// The names in the configuration.
-    pub const NAMES: &[&str] = &["anthropic", "openai-responses", "openai-chat", "gemini"];
+    pub const NAMES: &[&str] = &["anthropic", "anthropic-vertex", "openai-responses", "openai-chat", "gemini"];
 
     /// The wire with this name in the configuration: one of [`NAMES`](Self::NAMES), `responses` or `chat`.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "anthropic" => Some(Self::Anthropic),
+            "anthropic-vertex" => Some(Self::AnthropicVertex),
             "openai-responses" | "responses" => Some(Self::OpenAiResponses),
             "openai-chat" | "chat" => Some(Self::OpenAiChat),
             "gemini" => Some(Self::Gemini),
@@ -136,6 +139,7 @@ impl Wire {
     pub fn name(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",
+            Self::AnthropicVertex => "anthropic-vertex",
             Self::OpenAiResponses => "openai-responses",
             Self::OpenAiChat => "openai-chat",
             Self::Gemini => "gemini",
@@ -146,6 +150,7 @@ impl Wire {
     pub(crate) fn route(self, model: &str) -> Route<'static> {
         match self {
             Self::Anthropic => Route::v1("messages"),
+            Self::AnthropicVertex => Route { version: "v1", path: anthropic::path(model).into(), query: None },
             Self::OpenAiResponses => Route::v1("responses"),
             Self::OpenAiChat => Route::v1("chat/completions"),
             Self::Gemini => Route { version: "v1beta", path: gemini::path(model).into(), query: Some("alt=sse") },
@@ -155,7 +160,7 @@ impl Wire {
     /// Where the list of models is.
     pub(crate) fn listing(self) -> Route<'static> {
         match self {
-            Self::Anthropic | Self::OpenAiResponses | Self::OpenAiChat => Route::v1("models"),
+            Self::Anthropic | Self::AnthropicVertex | Self::OpenAiResponses | Self::OpenAiChat => Route::v1("models"),
             // Without a size, a page has 50 models.
             Self::Gemini => Route { version: "v1beta", path: "models".into(), query: Some("pageSize=1000") },
         }
@@ -165,6 +170,7 @@ impl Wire {
     pub(crate) fn headers(self, target: &Target) -> Vec<(&'static str, &'static str)> {
         match self {
             Self::Anthropic => anthropic::headers(target),
+            Self::AnthropicVertex => anthropic::headers_of_vertex(target),
             Self::OpenAiResponses | Self::OpenAiChat | Self::Gemini => Vec::new(),
         }
     }
@@ -174,7 +180,9 @@ impl Wire {
         let (name, value) = match self {
             Self::Anthropic => ("x-api-key", key.expose().to_owned()),
             Self::Gemini => ("x-goog-api-key", key.expose().to_owned()),
-            Self::OpenAiResponses | Self::OpenAiChat => ("authorization", format!("Bearer {}", key.expose())),
+            Self::AnthropicVertex | Self::OpenAiResponses | Self::OpenAiChat => {
+                ("authorization", format!("Bearer {}", key.expose()))
+            }
         };
         let mut value = HeaderValue::try_from(value).ok()?;
         value.set_sensitive(true);
@@ -185,6 +193,7 @@ impl Wire {
     pub(crate) fn body(self, target: &Target, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
         match self {
             Self::Anthropic => anthropic::body(target, request),
+            Self::AnthropicVertex => anthropic::body_of_vertex(target, request),
             Self::OpenAiResponses => openai_responses::body(target, request),
             Self::OpenAiChat => openai_chat::body(target, request),
             Self::Gemini => gemini::body(target, request),
@@ -194,7 +203,7 @@ impl Wire {
     /// A reader for the answer to a request.
     pub(crate) fn decoder(self, target: &Target, request: &Request) -> Box<dyn Decode> {
         match self {
-            Self::Anthropic => Box::new(anthropic::Decoder::new(target, request)),
+            Self::Anthropic | Self::AnthropicVertex => Box::new(anthropic::Decoder::new(target, request)),
             Self::OpenAiResponses => Box::new(openai_responses::Decoder::new(target)),
             Self::OpenAiChat => Box::new(openai_chat::Decoder::new(target)),
             Self::Gemini => Box::new(gemini::Decoder::new(target, &request.tools)),

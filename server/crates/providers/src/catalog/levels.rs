@@ -18,8 +18,8 @@ pub(super) fn offered(
     let mut levels = told.unwrap_or(usual(thinking)).to_vec();
     let is_sayable = match (wire, thinking) {
         (_, Thinking::None) => false,
-        (Wire::Anthropic, Thinking::Budget | Thinking::Adaptive | Thinking::Always) => true,
-        (Wire::Anthropic, Thinking::Effort | Thinking::Level) => false,
+        (Wire::Anthropic | Wire::AnthropicVertex, Thinking::Budget | Thinking::Adaptive | Thinking::Always) => true,
+        (Wire::Anthropic | Wire::AnthropicVertex, Thinking::Effort | Thinking::Level) => false,
         (Wire::OpenAiResponses, thinking) => thinking == Thinking::Effort,
         (Wire::Gemini, Thinking::Budget | Thinking::Level | Thinking::Always) => true,
         (Wire::Gemini, Thinking::Adaptive | Thinking::Effort) => false,

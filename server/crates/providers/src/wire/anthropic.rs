@@ -1,4 +1,6 @@
-//! Anthropic's Messages.
+//! Anthropic's Messages, at its own address and as Google's Vertex AI has them: there the model stands in the path and
+//! not in the body, and the version in the body and not in a header (npm `@anthropic-ai/vertex-sdk` 1.1). What is a
+//! beta is said in the same header.
 
 mod request;
 mod stream;
@@ -6,5 +8,5 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use request::{body, headers};
+pub(crate) use request::{body, body_of_vertex, headers, headers_of_vertex, path};
 pub(crate) use stream::Decoder;

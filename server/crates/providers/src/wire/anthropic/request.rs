@@ -14,6 +14,8 @@ use crate::level::room;
 use crate::wire::tool_ids::{Rule, fit};
 use crate::wire::{Target, images, tool_names};
 
+/// The version of Messages at Vertex AI.
+const VERTEX: &str = "vertex-2023-10-16";
 /// The least budget for thinking that the vendor takes.
 const LEAST_THINKING: u64 = 1_024;
 /// The text of a failure that says nothing. The vendor refuses an error without any.
@@ -21,13 +23,22 @@ const FAILED: &str = "The call failed.";
 /// The field of a block of thinking that has the mark of all that was said before it.
 pub(super) const AFTER: &str = "after";
 
+/// Where requests to a model go at Vertex AI.
+pub(crate) fn path(model: &str) -> String {
+    format!("models/{model}:streamRawPredict")
+}
+
 /// The headers of a request, without the key.
 pub(crate) fn headers(target: &Target) -> Vec<(&'static str, &'static str)> {
     let mut headers = vec![("anthropic-version", "2023-06-01")];
-    if drops_blocks(target) {
-        headers.push(("anthropic-beta", "thinking-binding-controls-2026-08-01"));
-    }
+    headers.extend(headers_of_vertex(target));
     headers
+}
+
+/// The headers of a request to Vertex AI, without the key.
+pub(crate) fn headers_of_vertex(target: &Target) -> Vec<(&'static str, &'static str)> {
+    let beta = drops_blocks(target).then_some(("anthropic-beta", "thinking-binding-controls-2026-08-01"));
+    beta.into_iter().collect()
 }
 
 /// The body of a request.
@@ -38,6 +49,20 @@ pub(crate) fn headers(target: &Target) -> Vec<(&'static str, &'static str)> {
 /// round; the vendor's cache is over the content without the marks. There are two of them because the mark of the round
 /// before is where the cache surely has an entry, however many blocks came since.
 pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
+    written(target, request, Some(&target.model), None)
+}
+
+/// The body of a request to Vertex AI, which is the same but for what stands in the path and in the headers elsewhere.
+pub(crate) fn body_of_vertex(target: &Target, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
+    written(target, request, None, Some(VERTEX))
+}
+
+fn written(
+    target: &Target,
+    request: &Request,
+    model: Option<&str>,
+    anthropic_version: Option<&'static str>,
+) -> Result<Vec<u8>, serde_json::Error> {
     let (mut messages, _) = conversation(target, request);
     let thinking = thinking(target, request, &messages);
     messages.iter_mut().rev().filter(|turn| turn.role == "user").take(2).for_each(Turn::mark);
@@ -47,7 +72,8 @@ pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_
     }
     let system = Block::Text { text: &request.system, cache_control: Some(Cache::EPHEMERAL) };
     serde_json::to_vec(&Body {
-        model: &target.model,
+        model,
+        anthropic_version,
         max_tokens: request.max_output_tokens,
         stream: true,
         thinking,
@@ -60,7 +86,10 @@ pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_
 
 #[derive(Serialize)]
 struct Body<'a> {
-    model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    anthropic_version: Option<&'static str>,
     max_tokens: u64,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]

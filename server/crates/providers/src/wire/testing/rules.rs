@@ -28,6 +28,7 @@ fn targets() -> Vec<(Wire, Target)> {
     vec![
         (Wire::Anthropic, bound),
         (Wire::Anthropic, target("anthropic", "claude-sonnet-4-5", Thinking::Budget)),
+        (Wire::AnthropicVertex, target("vertex", "claude-opus-5-5", Thinking::Always)),
         (Wire::OpenAiResponses, target("openai", "gpt-6.1-sol", Thinking::Effort)),
         chat("openai", "gpt-6.1-sol"),
         chat("deepseek", "deepseek-v4-pro"),
@@ -42,10 +43,17 @@ fn targets() -> Vec<(Wire, Target)> {
 fn check(wire: Wire, target: &Target, body: &Value) -> Checked {
     match wire {
         Wire::Anthropic => anthropic(body),
+        Wire::AnthropicVertex => of_vertex(body),
         Wire::OpenAiResponses => responses(body),
         Wire::OpenAiChat => chat(&target.provider, body),
         Wire::Gemini => gemini(&target.model, body),
     }
+}
+
+/// The model stands in the path there, and the version in the body.
+fn of_vertex(body: &Value) -> Checked {
+    holds(body["anthropic_version"] == "vertex-2023-10-16" && body.get("model").is_none(), "its version and no model")?;
+    anthropic(body)
 }
 
 fn anthropic(body: &Value) -> Checked {
@@ -267,8 +275,10 @@ fn any_next() -> impl Strategy<Value = Next> {
 /// The fields that a block of a vendor's has. Those of another have the word `foreign` where the model's own has `own`.
 fn fields(wire: Wire, said: &Said, word: &str) -> Value {
     match (wire, said) {
-        (Wire::Anthropic, Said::Thinking(text)) if text.trim().is_empty() => json!({ "redacted": word }),
-        (Wire::Anthropic, Said::Thinking(_)) => json!({ "signature": word }),
+        (Wire::Anthropic | Wire::AnthropicVertex, Said::Thinking(text)) if text.trim().is_empty() => {
+            json!({ "redacted": word })
+        }
+        (Wire::Anthropic | Wire::AnthropicVertex, Said::Thinking(_)) => json!({ "signature": word }),
         (Wire::OpenAiResponses, Said::Thinking(_)) => {
             json!({ "item": { "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": word } })
         }
@@ -356,7 +366,7 @@ fn answer(
 /// The messages of a body, in the pieces that the vendors' caches go by.
 fn pieces(wire: Wire, body: &Value) -> Vec<String> {
     let (name, inner) = match wire {
-        Wire::Anthropic => ("messages", "content"),
+        Wire::Anthropic | Wire::AnthropicVertex => ("messages", "content"),
         Wire::OpenAiResponses => ("input", ""),
         Wire::OpenAiChat => ("messages", ""),
         Wire::Gemini => ("contents", "parts"),
